@@ -6,10 +6,7 @@
 //!   (`DT_RELR`): another tenth. glibc reads it since 2.36, so a program that is built on an older system, or
 //!   for another one, keeps the long form.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the environment is all that a build script is told by"
-)]
+#![expect(clippy::disallowed_methods, reason = "the environment is all that a build script is told by")]
 
 use std::path::Path;
 use std::process::Command;
@@ -27,10 +24,7 @@ fn main() -> io::Result<()> {
         || env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| flags.contains("link"));
     let released = is("PROFILE", "release") && is("DEBUG", "false");
     if released && is("CARGO_CFG_TARGET_OS", "linux") && !chosen {
-        if is("CARGO_CFG_TARGET_ENV", "gnu")
-            && env::var("HOST") == env::var("TARGET")
-            && reads_short()
-        {
+        if is("CARGO_CFG_TARGET_ENV", "gnu") && env::var("HOST") == env::var("TARGET") && reads_short() {
             println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
         }
         let out = env::var("OUT_DIR").map_err(io::Error::other)?;
@@ -48,8 +42,6 @@ fn reads_short() -> bool {
     let told = told.unwrap_or_default();
     // As in `glibc 2.36`.
     let number = told.split_whitespace().nth(1).unwrap_or_default();
-    let mut parts = number
-        .split('.')
-        .map(|part| part.parse::<u32>().unwrap_or(0));
+    let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     (parts.next(), parts.next()) >= (Some(2), Some(36))
 }

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use wf::schedule::Zone;
+use wf::schedule::ScheduleZone;
 use wf::time::Moment;
 
 #[path = "../tests/goals/idle.rs"]
@@ -33,7 +33,7 @@ fn main() {
 fn years_pass(count: u64) {
     let from = Moment::parse("2000-01-01T00:00:00Z").expect("an instant");
     let to = from.after(Duration::from_hours(count * 8_766));
-    let zones = Zone::names();
+    let zones = ScheduleZone::names();
     let begin = Instant::now();
     let mut all = years::Seen::default();
     for (number, zone) in zones.iter().enumerate() {
@@ -56,22 +56,16 @@ fn years_pass(count: u64) {
 /// A daemon whose goal is due in a year.
 fn idle() {
     let dir = tempfile::tempdir().expect("there is a folder for temporary files");
-    let file =
-        |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
+    let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
     std::fs::create_dir(dir.path().join("goals")).expect("a folder");
     file("wf.yaml", "");
-    let goal = "---\nkind: goal\nid: rare\nschedule: \"0 0 29 2 *\"\nverify: [{name: holds, run: 'true'}]\n---\n";
+    let goal =
+        "---\nkind: goal\nid: rare\nschedule: \"0 0 29 2 *\"\nverify: [{name: holds, run: 'true'}]\n---\n";
     file("goals/rare.md", goal);
     #[expect(clippy::disallowed_methods, reason = "this is the daemon itself")]
     let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
-    command
-        .args(["daemon", "-q"])
-        .current_dir(dir.path())
-        .stdin(Stdio::null());
-    let mut daemon = command
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("wf can be started");
+    command.args(["daemon", "-q"]).current_dir(dir.path()).stdin(Stdio::null());
+    let mut daemon = command.stderr(Stdio::piped()).spawn().expect("wf can be started");
     std::thread::sleep(Duration::from_secs(3));
     let before = process::wakes(daemon.id());
     std::thread::sleep(WATCHED);
@@ -83,8 +77,6 @@ fn idle() {
     let mut errors = daemon.stderr.take().expect("it is piped");
     errors.read_to_string(&mut said).expect("text");
     assert_eq!(said, "", "it has nothing to say");
-    println!(
-        "an idle daemon: {memory} KiB, {own} of them its own; woke {woken} times in {WATCHED:?}"
-    );
+    println!("an idle daemon: {memory} KiB, {own} of them its own; woke {woken} times in {WATCHED:?}");
     assert!(cfg!(debug_assertions) || memory < MOST, "that is too much");
 }

@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use aho_corasick::AhoCorasick;
-use wf::mask::Mask;
+use wf::mask::SecretMask;
 
 /// How often each is measured; the fastest counts, since others use the machine too.
 const ROUNDS: usize = 7;
@@ -28,10 +28,7 @@ const SIZE: usize = 64 * 1024 * 1024;
 
 fn main() {
     let mut random = Random(42);
-    let texts = [
-        ("log lines", log_lines(&mut random)),
-        ("base64", digits(&mut random)),
-    ];
+    let texts = [("log lines", log_lines(&mut random)), ("base64", digits(&mut random))];
     println!(
         "{:<10} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "text", "secrets", "forms", "mask", "built in", "automaton", "built in", "memchr", "copy"
@@ -48,28 +45,18 @@ fn main() {
 /// Measures one text with some secrets.
 fn row(name: &str, text: &[u8], secrets: &[String]) {
     let all = || secrets.iter().map(String::as_str);
-    let (mask, built) = timed(|| Mask::new(all()));
+    let (mask, built) = timed(|| SecretMask::new(all()));
     let forms = wf::mask::forms(all());
     let (automaton, took) = timed(|| AhoCorasick::new(&forms).expect("they fit"));
     let mut best = [0.0_f64; 4];
     for _ in 0..ROUNDS {
         let speeds = [
             speed(text, || masked(&mask, text)),
-            speed(text, || {
-                text.chunks(CHUNK)
-                    .map(|chunk| automaton.find_iter(chunk).count())
-                    .sum()
-            }),
+            speed(text, || text.chunks(CHUNK).map(|chunk| automaton.find_iter(chunk).count()).sum()),
             speed(text, || memchr::memchr_iter(b'\n', text).count()),
-            speed(text, || {
-                text.chunks(CHUNK)
-                    .map(|chunk| black_box(chunk.to_vec()).len())
-                    .sum()
-            }),
+            speed(text, || text.chunks(CHUNK).map(|chunk| black_box(chunk.to_vec()).len()).sum()),
         ];
-        best.iter_mut()
-            .zip(speeds)
-            .for_each(|(best, speed)| *best = best.max(speed));
+        best.iter_mut().zip(speeds).for_each(|(best, speed)| *best = best.max(speed));
     }
     let [mask, automaton, lines, copy] = best;
     println!(
@@ -82,7 +69,7 @@ fn row(name: &str, text: &[u8], secrets: &[String]) {
 /// Text in which each line is or nearly is a secret.
 fn leaky(random: &mut Random) {
     let secrets: Vec<String> = (0..10).map(|at| secret(at, random)).collect();
-    let mask = Mask::new(secrets.iter().map(String::as_str));
+    let mask = SecretMask::new(secrets.iter().map(String::as_str));
     let mut text = String::new();
     while text.len() < SIZE / 8 {
         for secret in &secrets {
@@ -96,12 +83,9 @@ fn leaky(random: &mut Random) {
     println!("nothing but secrets: {:.0} MB/s", speed.fold(0.0, f64::max));
 }
 
-fn masked(mask: &Mask, text: &[u8]) -> usize {
+fn masked(mask: &SecretMask, text: &[u8]) -> usize {
     let mut stream = mask.stream();
-    let shown: usize = text
-        .chunks(CHUNK)
-        .map(|chunk| black_box(stream.feed(chunk)).len())
-        .sum();
+    let shown: usize = text.chunks(CHUNK).map(|chunk| black_box(stream.feed(chunk)).len()).sum();
     shown + stream.finish().len()
 }
 
@@ -146,19 +130,10 @@ fn log_lines(random: &mut Random) -> Vec<u8> {
     while text.len() < SIZE {
         let time = random.below(86_400);
         text.extend(
-            format!(
-                "2026-11-21T{:02}:{:02}:{:02}Z ",
-                time / 3600,
-                time / 60 % 60,
-                time % 60
-            )
-            .bytes(),
+            format!("2026-11-21T{:02}:{:02}:{:02}Z ", time / 3600, time / 60 % 60, time % 60).bytes(),
         );
         for _ in 0..random.below(9) + 3 {
-            let word = words
-                .get(random.below(words.len()))
-                .copied()
-                .unwrap_or_default();
+            let word = words.get(random.below(words.len())).copied().unwrap_or_default();
             text.extend(word.bytes().chain([b' ']));
         }
         if random.below(8) == 0 {
@@ -182,17 +157,10 @@ fn digits(random: &mut Random) -> Vec<u8> {
 fn secret(at: usize, random: &mut Random) -> String {
     match at % 10 {
         3 => format!("{}'&$ {}", token(6, random), token(9, random)),
-        5 => format!(
-            r#"{{"user": "{}", "password": "{}"}}"#,
-            token(8, random),
-            token(20, random)
-        ),
+        5 => format!(r#"{{"user": "{}", "password": "{}"}}"#, token(8, random), token(20, random)),
         9 => {
             let lines: Vec<String> = (0..26).map(|_| token(64, random)).collect();
-            format!(
-                "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
-                lines.join("\n")
-            )
+            format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", lines.join("\n"))
         }
         _ => token(40, random),
     }
@@ -200,12 +168,7 @@ fn secret(at: usize, random: &mut Random) -> String {
 
 fn token(length: usize, random: &mut Random) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digit = |_| {
-        DIGITS
-            .get(random.below(64))
-            .copied()
-            .map_or('?', char::from)
-    };
+    let digit = |_| DIGITS.get(random.below(64)).copied().map_or('?', char::from);
     (0..length).map(digit).collect()
 }
 

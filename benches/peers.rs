@@ -112,8 +112,8 @@ fn main() -> ExitCode {
     let words = words.into_iter().filter(|word| word != "--bench");
     match compared(&Options::parse_from(words)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            println!("{why}");
+        Err(reason) => {
+            println!("{reason}");
             ExitCode::FAILURE
         }
     }
@@ -140,7 +140,7 @@ fn helped(words: &[String]) -> Option<bool> {
 fn compared(options: &Options) -> Result<(), String> {
     if let Some(file) = &options.wf {
         let file = file.canonicalize();
-        ours::choose(&file.map_err(|why| format!("there is no such wf: {why}"))?);
+        ours::choose(&file.map_err(|reason| format!("there is no such wf: {reason}"))?);
     }
     let loads = chosen(options)?;
     if options.list {
@@ -152,13 +152,10 @@ fn compared(options: &Options) -> Result<(), String> {
     }
     let report = match &options.from {
         Some(file) => {
-            let text = fs::read(file).map_err(|why| told(file, "read", &why))?;
+            let text = fs::read(file).map_err(|reason| told(file, "read", &reason))?;
             let report: Report = serde_json::from_slice(&text)
-                .map_err(|why| format!("{} has no figures: {why}", file.display()))?;
-            report
-                .outcomes
-                .iter()
-                .for_each(|outcome| println!("{}", table::told(outcome)));
+                .map_err(|reason| format!("{} has no figures: {reason}", file.display()))?;
+            report.outcomes.iter().for_each(|outcome| println!("{}", table::told(outcome)));
             report
         }
         None => measured(options, &loads)?,
@@ -175,15 +172,15 @@ fn json(report: &Report) -> String {
     serde_json::to_string_pretty(report).expect("figures can be written")
 }
 
-fn told(file: &Path, what: &str, why: &std::io::Error) -> String {
-    format!("{} cannot be {what}: {why}", file.display())
+fn told(file: &Path, what: &str, reason: &std::io::Error) -> String {
+    format!("{} cannot be {what}: {reason}", file.display())
 }
 
 fn save(file: Option<&Path>, text: impl FnOnce() -> String) -> Result<(), String> {
     let Some(file) = file else {
         return Ok(());
     };
-    fs::write(file, text()).map_err(|why| told(file, "written", &why))
+    fs::write(file, text()).map_err(|reason| told(file, "written", &reason))
 }
 
 /// The workloads that were asked for.
@@ -193,10 +190,7 @@ fn chosen(options: &Options) -> Result<Vec<Load>, String> {
     let known = program::names();
     for (asked, names) in [(&options.workload, &names), (&options.peer, &known)] {
         if let Some(other) = asked.iter().find(|asked| !names.contains(&asked.as_str())) {
-            return Err(format!(
-                "there is no `{other}`; there are {}",
-                names.join(", ")
-            ));
+            return Err(format!("there is no `{other}`; there are {}", names.join(", ")));
         }
     }
     let asked = &options.workload;
@@ -206,9 +200,9 @@ fn chosen(options: &Options) -> Result<Vec<Load>, String> {
 
 fn measured(options: &Options, loads: &[Load]) -> Result<Report, String> {
     let below = options.dir.clone().unwrap_or_else(program::installed);
-    fs::create_dir_all(&below).map_err(|why| told(&below, "made", &why))?;
+    fs::create_dir_all(&below).map_err(|reason| told(&below, "made", &reason))?;
     let dir = tempfile::Builder::new().prefix("work-").tempdir_in(&below);
-    let dir = dir.map_err(|why| told(&below, "used", &why))?;
+    let dir = dir.map_err(|reason| told(&below, "used", &reason))?;
     let mut names = options.peer.clone();
     if !names.is_empty() && !names.iter().any(|name| name == "floor") {
         names.push("floor".into());
@@ -222,11 +216,11 @@ fn measured(options: &Options, loads: &[Load]) -> Result<Report, String> {
                 println!("{name:<11} {version}; right: {}", graphs.join(", "));
                 programs.push(program);
             }
-            Err(why) => missing.push((program.name.to_owned(), why)),
+            Err(reason) => missing.push((program.name.to_owned(), reason)),
         }
     }
-    for (name, why) in &missing {
-        println!("{name:<11} not measured: {why}");
+    for (name, reason) in &missing {
+        println!("{name:<11} not measured: {reason}");
     }
     println!();
     let mut report = Report {

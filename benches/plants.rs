@@ -45,9 +45,9 @@ fn main() -> ExitCode {
         ends(&rows);
     }
     if let Some(file) = value("--svg")
-        && let Err(why) = std::fs::write(file, svg::drawn(&rows))
+        && let Err(reason) = std::fs::write(file, svg::drawn(&rows))
     {
-        println!("{file} cannot be written: {why}");
+        println!("{file} cannot be written: {reason}");
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
@@ -88,10 +88,7 @@ fn asides(extent: (u64, u32)) -> String {
     };
     let lines: Vec<String> = rows.iter().map(line).collect();
     let [loose, named] = [Strategy::Loose, Strategy::Named].map(Strategy::name);
-    format!(
-        "accepted within δ and not verified ({loose}); verified ({named})\n{}",
-        lines.join("\n")
-    )
+    format!("accepted within δ and not verified ({loose}); verified ({named})\n{}", lines.join("\n"))
 }
 
 /// Tells how runs ended.

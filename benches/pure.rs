@@ -13,13 +13,13 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use wf::digest::Digest;
-use wf::ggs::{Measures, Past, solve};
-use wf::graph::Graph;
+use wf::digest::Sha256Digest;
+use wf::ggs::{PreviousRound, RoundMeasures, solve};
+use wf::graph::StepGraph;
 use wf::machine::Event;
-use wf::mask::Mask;
-use wf::model::Replan;
-use wf::schedule::{Cron, Dst, Timing, When, Zone};
+use wf::mask::SecretMask;
+use wf::model::ReplanSettings;
+use wf::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 use wf::seal::canonical;
 use wf::time::Moment;
 
@@ -63,10 +63,10 @@ fn graph(criterion: &mut Criterion) {
         let needs = plans::needs(Layout::Layers, steps);
         group.throughput(Throughput::Elements(steps as u64));
         group.bench_function(BenchmarkId::new("order and layers", steps), |bench| {
-            bench.iter(|| Graph::new(needs.clone()).layers());
+            bench.iter(|| StepGraph::new(needs.clone()).layers());
         });
         group.bench_function(BenchmarkId::new("a question a step", steps), |bench| {
-            let graph = Graph::new(needs.clone());
+            let graph = StepGraph::new(needs.clone());
             let asked: Vec<_> = (0..steps).map(|step| (step, step / 2)).collect();
             bench.iter(|| graph.reaches(black_box(&asked)));
         });
@@ -76,11 +76,7 @@ fn graph(criterion: &mut Criterion) {
 
 /// A whole run without a world, per step: two attempts at a time, each ends well.
 fn machine(criterion: &mut Criterion) {
-    for (layout, name) in [
-        (Layout::Chain, "chain"),
-        (Layout::Fan, "fan"),
-        (Layout::Layers, "layers"),
-    ] {
+    for (layout, name) in [(Layout::Chain, "chain"), (Layout::Fan, "fan"), (Layout::Layers, "layers")] {
         let mut group = criterion.benchmark_group(format!("machine/{name}"));
         for steps in [100, 1_000, 10_000] {
             let plan = plans::plan(layout, steps);
@@ -104,33 +100,30 @@ fn seal(criterion: &mut Criterion) {
     play::run(&plans::plan(Layout::Chain, 1_000), |event| {
         events.push(event.clone());
     });
-    let values: Vec<_> = events
-        .iter()
-        .map(|event| serde_json::to_value(event).expect("an event is JSON"))
-        .collect();
+    let values: Vec<_> =
+        events.iter().map(|event| serde_json::to_value(event).expect("an event is JSON")).collect();
     let mut group = criterion.benchmark_group("seal");
     group.throughput(Throughput::Elements(values.len() as u64));
     group.bench_function("canonical and digest of events", |bench| {
         bench.iter(|| {
             for value in &values {
-                black_box(Digest::of(canonical(value).as_bytes()));
+                black_box(Sha256Digest::of_bytes(canonical(value).as_bytes()));
             }
         });
     });
     let text = vec![b'x'; 1 << 20];
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("digest of 1 MiB", |bench| {
-        bench.iter(|| Digest::of(black_box(&text)));
+        bench.iter(|| Sha256Digest::of_bytes(black_box(&text)));
     });
     group.finish();
 }
 
 /// Log lines with ten secrets to look for.
 fn mask(criterion: &mut Criterion) {
-    let secrets: Vec<String> = (0..10_u64)
-        .map(|at| Digest::of(&at.to_be_bytes()).to_string())
-        .collect();
-    let mask = Mask::new(secrets.iter().map(String::as_str));
+    let secrets: Vec<String> =
+        (0..10_u64).map(|at| Sha256Digest::of_bytes(&at.to_be_bytes()).to_string()).collect();
+    let mask = SecretMask::new(secrets.iter().map(String::as_str));
     let line = "2026-11-21T10:00:00Z level=info GET /api/v1/orders 200 OK in 12 ms\n";
     let mut text = line.repeat((1 << 20) / line.len());
     text += &secrets.concat();
@@ -149,10 +142,10 @@ fn mask(criterion: &mut Criterion) {
 
 /// Every slot of a year, five minutes apart, in a zone whose clocks are changed.
 fn schedule(criterion: &mut Criterion) {
-    let timing = Timing::of(When::Cron {
-        expression: Cron::parse("*/5 * * * *").expect("a schedule"),
-        zone: Zone::parse("Europe/Berlin").expect("a zone"),
-        dst: Dst::default(),
+    let timing = GoalSchedule::of(TimingRule::Cron {
+        expression: CronExpression::parse("*/5 * * * *").expect("a schedule"),
+        zone: ScheduleZone::parse("Europe/Berlin").expect("a zone"),
+        dst: DstPolicy::default(),
     });
     let moment = |text: &str| Moment::parse(text).expect("an instant");
     let from = moment("2026-01-01T00:00:00Z");
@@ -168,9 +161,9 @@ fn schedule(criterion: &mut Criterion) {
 
 /// A thousand rounds, each measured differently.
 fn ggs(criterion: &mut Criterion) {
-    let replan = Replan::default();
-    let measures: Vec<Measures> = (0..1_000_u32)
-        .map(|at| Measures {
+    let replan = ReplanSettings::default();
+    let measures: Vec<RoundMeasures> = (0..1_000_u32)
+        .map(|at| RoundMeasures {
             d: f64::from(at % 10) / 10.0,
             p: f64::from(at / 10 % 10) / 10.0,
             omega: f64::from(at / 100) / 10.0,
@@ -180,8 +173,8 @@ fn ggs(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(measures.len() as u64));
     group.bench_function("rounds", |bench| {
         bench.iter(|| {
-            let next = |past: Past, measures: &Measures| solve(&replan, *measures, past).past();
-            measures.iter().fold(Past::default(), next)
+            let next = |past: PreviousRound, measures: &RoundMeasures| solve(&replan, *measures, past).past();
+            measures.iter().fold(PreviousRound::default(), next)
         });
     });
     group.finish();

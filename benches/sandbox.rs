@@ -24,9 +24,8 @@ const CHECKS: usize = 50;
 
 fn main() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let checks: String = (0..CHECKS)
-        .map(|at| format!("      - {{name: c{at}, exec: [\"true\"]}}\n"))
-        .collect();
+    let checks: String =
+        (0..CHECKS).map(|at| format!("      - {{name: c{at}, exec: [\"true\"]}}\n")).collect();
     let plan = |verify: &str| {
         format!("---\nkind: plan\nid: p\nsteps:\n  - id: a\n    exec: [\"true\"]\n{verify}---\n")
     };
@@ -48,11 +47,7 @@ fn main() {
     }
     let [on, off, least] = &times;
     println!("{:<34} {:>9} {:>12}", "one check", "us", "x unshare");
-    for (name, each) in [
-        ("in a sandbox", on),
-        ("without", off),
-        ("unshare alone", least),
-    ] {
+    for (name, each) in [("in a sandbox", on), ("without", off), ("unshare alone", least)] {
         let ratio = median(each.iter().zip(least).map(|(time, least)| time / least));
         let micros = median(each.iter().copied()) * 1e6 / CHECKS as f64;
         println!("{name:<34} {micros:>9.0} {ratio:>12.2}");
@@ -71,14 +66,7 @@ fn floor() -> f64 {
     let began = Instant::now();
     for _ in 0..CHECKS {
         let mut command = Command::new("unshare");
-        command.args([
-            "--user",
-            "--map-root-user",
-            "--mount",
-            "--pid",
-            "--net",
-            "--ipc",
-        ]);
+        command.args(["--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc"]);
         timed(command.args(["--fork", "true"]));
     }
     began.elapsed().as_secs_f64()

@@ -65,10 +65,7 @@ fn tried(asked: &Asked) -> (Coverage, Option<Options>) {
             if seed >= asked.from.saturating_add(asked.seeds) {
                 break;
             }
-            let options = Options {
-                seed,
-                ..asked.options
-            };
+            let options = Options { seed, ..asked.options };
             let told = simulate(&options);
             seen.add(&told.coverage);
             told.trace.iter().for_each(|line| println!("{line}"));
@@ -110,21 +107,10 @@ fn asked() -> Asked {
         let fault = Fault::ALL.into_iter().find(|fault| fault.name() == pair[1]);
         faults = fault.map_or(faults, |fault| faults.without(fault));
     }
-    let steps = value("--steps")
-        .and_then(|steps| usize::try_from(steps).ok())
-        .unwrap_or(8);
+    let steps = value("--steps").and_then(|steps| usize::try_from(steps).ok()).unwrap_or(8);
     let trace = words.iter().any(|word| word == "--trace");
     let one = value("--seed");
     let seeds = value("--seeds").unwrap_or(if one.is_some() { 1 } else { 100_000 });
-    let options = Options {
-        seed: 0,
-        steps,
-        faults,
-        trace,
-    };
-    Asked {
-        from: one.unwrap_or(0),
-        seeds,
-        options,
-    }
+    let options = Options { seed: 0, steps, faults, trace };
+    Asked { from: one.unwrap_or(0), seeds, options }
 }

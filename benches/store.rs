@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wf::machine::{Attempt, Event, Exit, Fact, Place, Standing, StepState};
-use wf::model::Object;
+use wf::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId, WorkExit};
+use wf::model::JsonObject;
 use wf::name::{Name, PlanId, RunId};
-use wf::store::{Batch, Durability, NewRun, Store, Token, verify_chain};
+use wf::store::{EventBatch, FencingToken, NewRun, Store, StoreDurability, verify_chain};
 use wf::time::{Moment, SystemClock};
 
 const STEPS: u32 = 10_000;
 const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 
 fn main() {
-    for durability in [Durability::Full, Durability::Normal] {
+    for durability in [StoreDurability::Full, StoreDurability::Normal] {
         let say = |what: &str, (wall, cpu): (Duration, Duration)| {
             let mut out = std::io::stdout();
             let _ = writeln!(out, "{durability:?} {what}: {wall:?}, cpu {cpu:?}");
@@ -59,7 +59,7 @@ fn processors() -> Duration {
     Duration::from_millis(10 * ticks.sum::<u64>())
 }
 
-fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
+fn begun(dir: &Path, durability: StoreDurability) -> (Store, RunId) {
     let store = Store::open(dir, durability, Arc::new(SystemClock)).expect("the store opens");
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("there is randomness");
@@ -67,7 +67,7 @@ fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
     let new = NewRun {
         plan: PlanId::parse("bench").expect("a name"),
         path: "bench.md".into(),
-        params: Object::new(),
+        params: JsonObject::new(),
         parent: None,
         retry_of: None,
         sources: vec![("bench.md".into(), "# Bench".into())],
@@ -75,30 +75,22 @@ fn begun(dir: &Path, durability: Durability) -> (Store, RunId) {
         config: serde_json::Value::Null,
         claim: None,
     };
-    let batch = Batch {
-        run: run.clone(),
-        token: untaken(&run),
-        after: Some(0),
-        new: Some(new),
-        events: vec![],
-    };
+    let batch =
+        EventBatch { run: run.clone(), token: untaken(&run), after: Some(0), new: Some(new), events: vec![] };
     store.append(batch).wait().expect("the run is recorded");
     (store, run)
 }
 
 /// The token of a run that nobody took.
-fn untaken(run: &RunId) -> Token {
-    Token {
-        run: run.clone(),
-        number: 0,
-    }
+fn untaken(run: &RunId) -> FencingToken {
+    FencingToken { run: run.clone(), number: 0 }
 }
 
 /// Runs steps: each begins in one batch and ends in the next.
 fn fill(store: &Store, run: &RunId, steps_of_batch: u32) {
-    let append = |facts: Vec<Fact>| {
+    let append = |facts: Vec<EventKind>| {
         let event = |fact| Event { at: NOW, fact };
-        let batch = Batch {
+        let batch = EventBatch {
             run: run.clone(),
             token: untaken(run),
             after: None,
@@ -110,47 +102,39 @@ fn fill(store: &Store, run: &RunId, steps_of_batch: u32) {
     for batch in 0..STEPS / steps_of_batch {
         let ends = |number| ended(number).into_iter();
         let numbers = batch * steps_of_batch..(batch + 1) * steps_of_batch;
-        append(
-            numbers
-                .clone()
-                .map(|number| Fact::AttemptStarted(attempt(number)))
-                .collect(),
-        );
+        append(numbers.clone().map(|number| EventKind::AttemptStarted(attempt(number))).collect());
         append(numbers.flat_map(ends).collect());
     }
 }
 
 fn attempt(number: u32) -> Attempt {
     let step = Name::parse(&format!("step_{number}")).expect("a name");
-    Attempt {
-        place: Place { step, item: None },
-        attempt: 1,
-    }
+    Attempt { place: TaskId { step, item: None }, attempt: 1 }
 }
 
-fn ended(number: u32) -> [Fact; 2] {
+fn ended(number: u32) -> [EventKind; 2] {
     let attempt = attempt(number);
     let place = attempt.place.clone();
-    let answered = Fact::AttemptEnded {
+    let answered = EventKind::AttemptEnded {
         attempt,
-        how: Exit::Code { code: 0 },
-        class: None,
-        outputs: Object::new(),
+        how: WorkExit::Code { code: 0 },
+        failure_class: None,
+        outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,
-        usage: wf::machine::Usage::default(),
+        usage: wf::machine::AttemptUsage::default(),
         service: false,
     };
-    let ended = Fact::StepEnded {
+    let ended = EventKind::StepEnded {
         place,
         state: StepState::Succeeded,
         standing: Standing::Reported,
-        why: String::new(),
-        class: None,
-        tolerated: false,
-        cached: None,
-        outputs: Object::new(),
-        from: None,
+        reason: String::new(),
+        failure_class: None,
+        allowed_to_fail: false,
+        cache_key: None,
+        outputs: JsonObject::new(),
+        reused_from: None,
     };
     [answered, ended]
 }

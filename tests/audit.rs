@@ -59,13 +59,10 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn what_was_written_holds() {
     let sandbox = lived(2);
-    verify(&sandbox).exits(0).says("they agree");
+    verify(&sandbox).exits(0).says("are consistent");
     sandbox.wf(&["run", "nothing.md"]).exits(2);
     verify(&sandbox).exits(0);
-    sandbox
-        .wf(&["audit", "tail", "-n", "1"])
-        .exits(0)
-        .says("run_refused path=nothing.md");
+    sandbox.wf(&["audit", "tail", "-n", "1"]).exits(0).says("run_refused path=nothing.md");
 }
 
 #[test]
@@ -73,25 +70,25 @@ fn every_change_of_the_database_is_found_and_named() {
     for (change, said) in [
         (
             "UPDATE events SET body = replace(body, 'true', 'True') || ' ' WHERE seq = 5",
-            "event 5 was changed in the database",
+            "event 5 was modified in the database",
         ),
         (
             "DELETE FROM events WHERE seq = 5",
-            "event 6 does not follow the event before it",
+            "event 6 does not follow the previous event",
         ),
         (
             "UPDATE events SET seq = -5 WHERE seq = 5; UPDATE events SET seq = 5 WHERE seq = 6;
              UPDATE events SET seq = 6 WHERE seq = -5",
-            "does not follow the event before it",
+            "does not follow the previous event",
         ),
         (
-            "INSERT INTO events (seq, run, n, v, body, prev, hash)
-             SELECT seq + 1000, run, n + 1000, v, body, prev, hash FROM events WHERE seq = 5",
-            "was changed in the database",
+            "INSERT INTO events (seq, run, run_seq, body_version, body, prev, hash)
+             SELECT seq + 1000, run, run_seq + 1000, body_version, body, prev, hash FROM events WHERE seq = 5",
+            "was modified in the database",
         ),
         (
             "DELETE FROM events WHERE seq > (SELECT max(seq) - 2 FROM events)",
-            "an older copy was put in its place",
+            "replaced by an older copy",
         ),
     ] {
         let sandbox = lived(2);
@@ -108,21 +105,13 @@ pub fn events(sandbox: &Sandbox) -> i64 {
 
 /// Writes the hashes of the database's log anew, as somebody could who knows how they are made.
 fn rehash(sandbox: &Sandbox) {
-    use wf::digest::Digest;
+    use wf::digest::Sha256Digest;
     let database = sandbox.database();
     let mut prev = [0; 32];
     let rows: Vec<(i64, i64, i64, u32, String)> = database
-        .prepare("SELECT seq, run, n, v, body FROM events ORDER BY seq")
+        .prepare("SELECT seq, run, run_seq, body_version, body FROM events ORDER BY seq")
         .unwrap()
-        .query_map([], |row| {
-            Ok((
-                row.get(0)?,
-                row.get(1)?,
-                row.get(2)?,
-                row.get(3)?,
-                row.get(4)?,
-            ))
-        })
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .unwrap()
         .map(Result::unwrap)
         .collect();
@@ -131,8 +120,8 @@ fn rehash(sandbox: &Sandbox) {
         bytes.extend(run.to_be_bytes());
         bytes.extend(n.to_be_bytes());
         bytes.extend(v.to_be_bytes());
-        bytes.extend(Digest::of(body.as_bytes()).bytes());
-        let hash = *Digest::of(&bytes).bytes();
+        bytes.extend(Sha256Digest::of_bytes(body.as_bytes()).bytes());
+        let hash = *Sha256Digest::of_bytes(&bytes).bytes();
         let set = "UPDATE events SET prev = ?2, hash = ?3 WHERE seq = ?1";
         database.execute(set, (seq, prev, hash)).unwrap();
         prev = hash;
@@ -144,16 +133,13 @@ fn rehash(sandbox: &Sandbox) {
 fn a_history_that_was_made_anew_is_not_the_one_that_was_seen() {
     let sandbox = lived(2);
     let end = "SELECT min(seq) FROM events WHERE kind = 'run_ended'";
-    let seq: i64 = sandbox
-        .database()
-        .query_row(end, [], |row| row.get(0))
-        .unwrap();
+    let seq: i64 = sandbox.database().query_row(end, [], |row| row.get(0)).unwrap();
     let change = "UPDATE events SET body = replace(body, 'succeeded', 'cancelled') WHERE seq = ";
     sql(&sandbox, &format!("{change}{seq}"));
     rehash(&sandbox);
-    let said = format!("event {seq} of the database is not the one that the auditor saw");
+    let said = format!("event {seq} of the database differs from the one the auditor saw");
     let found = verify(&sandbox).exits(1).says(&said);
-    assert!(!found.all().contains("was changed"), "{}", found.all());
+    assert!(!found.all().contains("was modified"), "{}", found.all());
 }
 
 #[test]
@@ -161,20 +147,17 @@ fn events_that_no_engine_wrote_are_found_after_the_next_run() {
     let sandbox = lived(1);
     sql(
         &sandbox,
-        "INSERT INTO events (seq, run, n, v, body, prev, hash)
-         SELECT max(seq) + 1, run, max(n) + 1, v, body, prev, hash FROM events",
+        "INSERT INTO events (seq, run, run_seq, body_version, body, prev, hash)
+         SELECT max(seq) + 1, run, max(run_seq) + 1, body_version, body, prev, hash FROM events",
     );
     rehash(&sandbox);
     let seq = events(&sandbox);
-    let said = format!("the database goes on to {seq}");
+    let said = format!("the database continues to {seq}");
     verify(&sandbox).exits(1).says(&said);
     run(&sandbox, 1);
-    let said = format!("event {seq} came into the database behind the auditor's back");
+    let said = format!("event {seq} entered the database unseen by the auditor");
     verify(&sandbox).exits(1).says(&said);
-    sandbox
-        .wf(&["audit", "report"])
-        .exits(0)
-        .says("behind the back of the auditor");
+    sandbox.wf(&["audit", "report"]).exits(0).says("in the database unseen by the auditor");
 }
 
 #[test]
@@ -191,8 +174,7 @@ fn an_older_database_is_found_before_and_after_the_next_run() {
     }
     copy(&old, &sandbox.at(".wf"));
     let (has, saw) = (events(&sandbox), 2 * events(&sandbox));
-    let said =
-        format!("the database ends at event {has}, and the auditor saw {saw}: an older copy");
+    let said = format!("the database ends at event {has}, but the auditor saw {saw}: it was replaced");
     verify(&sandbox).exits(1).says(&said);
     run(&sandbox, 1);
     let said = format!("the database went back from event {saw} to {has}");
@@ -206,29 +188,17 @@ fn every_change_of_the_audit_log_is_found_and_named() {
     let changes: [(Change, &str); 7] = [
         (
             |lines| lines[4] = lines[4].replace("\"n\":5", "\"n\":5,\"x\":1"),
-            "line 5 of the audit log was changed",
+            "line 5 of the audit log was modified",
         ),
-        (
-            |lines| lines[4] = "{}".into(),
-            "line 5 of the audit log is no record",
-        ),
-        (
-            |lines| drop(lines.drain(4..6)),
-            "records 5 to 6 of the audit log are gone",
-        ),
+        (|lines| lines[4] = "{}".into(), "line 5 of the audit log is not a record"),
+        (|lines| drop(lines.drain(4..6)), "records 5 to 6 of the audit log are missing"),
         (
             |lines| lines.insert(7, lines[4].clone()),
-            "record 5 of the audit log is there twice, again in line 8: inserted",
+            "record 5 of the audit log is duplicated in line 8: inserted",
         ),
-        (
-            |lines| lines.swap(4, 5),
-            "record 5 of the audit log stands in line 6, behind later ones: reordered",
-        ),
-        (
-            |lines| lines.truncate(lines.len() - 4),
-            "the end of the audit log was cut off",
-        ),
-        (|lines| lines.clear(), "there is no audit log"),
+        (|lines| lines.swap(4, 5), "record 5 of the audit log is in line 6, after later ones: reordered"),
+        (|lines| lines.truncate(lines.len() - 4), "the audit log is truncated"),
+        (|lines| lines.clear(), "no audit log"),
     ];
     for (change, said) in changes {
         let sandbox = lived(1);
@@ -246,12 +216,12 @@ fn every_change_of_the_audit_log_is_found_and_named() {
 fn a_record_made_anew_does_not_fit_what_follows() {
     let sandbox = lived(1);
     let mut lines = lines(&sandbox);
-    let record = wf::audit::Record::parse(&lines[5]).unwrap();
+    let record = wf::audit::AuditRecord::parse(&lines[5]).unwrap();
     let mut entry = record.entry.clone();
     entry.about.insert("state".into(), "succeeded".into());
     lines[5] = entry.bind(record.n, record.prev).line();
     put(&sandbox, &lines);
-    let said = "record 7 of the audit log (line 7) does not follow the one before it";
+    let said = "record 7 of the audit log (line 7) does not follow the previous one";
     verify(&sandbox).exits(1).says(said);
 }
 
@@ -263,15 +233,11 @@ fn an_older_audit_log_is_found_even_with_its_mark() {
     run(&sandbox, 1);
     copy(kept.path(), &sandbox.at(".wf/audit"));
     let (has, all) = (events(&sandbox) / 2, events(&sandbox));
-    let said = format!(
-        "the audit log ends at event {has}, and nobody died; the database goes on to {all}"
-    );
+    let said =
+        format!("the audit log ends at event {has} without a crash, but the database continues to {all}");
     verify(&sandbox).exits(1).says(&said);
     run(&sandbox, 1);
-    let said = format!(
-        "{has} events ({} to {all}) came into the database behind the auditor's back",
-        has + 1
-    );
+    let said = format!("{has} events ({} to {all}) entered the database unseen by the auditor", has + 1);
     verify(&sandbox).exits(1).says(&said);
 }
 
@@ -283,14 +249,7 @@ pub fn checkpoint(sandbox: &Sandbox) {
     sandbox.file("key.pem", key);
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(sandbox.at("key.pem"), private).unwrap();
-    let args = [
-        "audit",
-        "checkpoint",
-        "--key",
-        "key.pem",
-        "--out",
-        "point.json",
-    ];
+    let args = ["audit", "checkpoint", "--key", "key.pem", "--out", "point.json"];
     sandbox.wf(&args).exits(0);
 }
 
@@ -298,14 +257,7 @@ pub fn checkpoint(sandbox: &Sandbox) {
 const PUBLIC: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
 pub fn verify_with_checkpoint(sandbox: &Sandbox) -> Did {
-    let args = [
-        "audit",
-        "verify",
-        "--checkpoint",
-        "point.json",
-        "--public-key",
-        PUBLIC,
-    ];
+    let args = ["audit", "verify", "--checkpoint", "point.json", "--public-key", PUBLIC];
     sandbox.wf(&args)
 }
 
@@ -325,14 +277,12 @@ fn a_checkpoint_finds_what_was_replaced_as_a_whole() {
     verify(&sandbox).exits(0);
     verify_with_checkpoint(&sandbox)
         .exits(1)
-        .says("the audit log is not the one of the checkpoint")
-        .says("the database is not the one of the checkpoint");
+        .says("the audit log does not contain record")
+        .says("the database does not contain event");
     // So does a history that was begun anew.
     std::fs::remove_dir_all(sandbox.at(".wf")).unwrap();
     run(&sandbox, 4);
-    verify_with_checkpoint(&sandbox)
-        .exits(1)
-        .says("the audit log is not the one of the checkpoint");
+    verify_with_checkpoint(&sandbox).exits(1).says("the audit log does not contain record");
 }
 
 #[test]
@@ -340,31 +290,13 @@ fn a_checkpoint_that_was_changed_or_signed_by_another_says_nothing() {
     let sandbox = lived(1);
     checkpoint(&sandbox);
     let other = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
-    let args = [
-        "audit",
-        "verify",
-        "--checkpoint",
-        "point.json",
-        "--public-key",
-        other,
-    ];
-    sandbox
-        .wf(&args)
-        .exits(1)
-        .says("no signature in the envelope is by this key");
+    let args = ["audit", "verify", "--checkpoint", "point.json", "--public-key", other];
+    sandbox.wf(&args).exits(1).says("the envelope has no signature by this key");
     let args = ["audit", "verify", "--checkpoint", "point.json"];
-    sandbox
-        .wf(&args)
-        .exits(2)
-        .says("the checkpoint is signed; by whom?");
+    sandbox.wf(&args).exits(2).says("the checkpoint is signed, but no public key was given");
     let args = ["audit", "verify", "--checkpoint", "plan.md"];
-    sandbox.wf(&args).exits(2).says("is no checkpoint");
-    sandbox
-        .wf(&["audit", "checkpoint", "--out", "plain.json"])
-        .exits(0);
+    sandbox.wf(&args).exits(2).says("is not a checkpoint");
+    sandbox.wf(&["audit", "checkpoint", "--out", "plain.json"]).exits(0);
     let args = ["audit", "verify", "--checkpoint", "plain.json"];
-    sandbox
-        .wf(&args)
-        .exits(0)
-        .says("nobody signed the checkpoint");
+    sandbox.wf(&args).exits(0).says("the checkpoint is not signed");
 }

@@ -9,10 +9,7 @@ const PLAN: &str = "---\nkind: plan\nid: p\nreplan: {}\nsteps: [{id: a, run: 'tr
 /// The configuration that the run which began last was recorded with.
 fn recorded(sandbox: &Sandbox) -> Value {
     let sql = "SELECT config FROM runs ORDER BY rowid DESC LIMIT 1";
-    let text: String = sandbox
-        .database()
-        .query_row(sql, [], |row| row.get(0))
-        .expect("a run is recorded");
+    let text: String = sandbox.database().query_row(sql, [], |row| row.get(0)).expect("a run is recorded");
     serde_json::from_str(&text).expect("its configuration is JSON")
 }
 
@@ -28,10 +25,7 @@ fn whether_a_run_is_strict_follows_from_where_it_begins() {
         (Some("0"), false),
         (Some(""), false),
     ] {
-        for args in [
-            &["run", "plan.md", "--jobs", "3"][..],
-            &["retry", "--last", "--all"],
-        ] {
+        for args in [&["run", "plan.md", "--jobs", "3"][..], &["retry", "--last", "--all"]] {
             let mut command = sandbox.command(args);
             if let Some(ci) = ci {
                 command.env("CI", ci);

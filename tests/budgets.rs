@@ -30,16 +30,16 @@ fn no_attempt_begins_beyond_the_limit_and_finally_still_runs() {
         finally:\n\
         \x20 - {id: tidy, run: echo tidy >> tidy.txt}";
     plan(&sandbox, "max_attempts: 5", steps);
-    let why = "the budget is spent: 4 of 5 attempts, and the rest is kept for `finally` steps";
-    let told = sandbox.wf(&["run", "p.md"]).exits(1).says(why);
+    let reason = "budget exhausted: 4 of 5 attempts; the rest is reserved for `finally` steps";
+    let told = sandbox.wf(&["run", "p.md"]).exits(1).says(reason);
     let told = told.says("budget").says("80 % used: 4 of 5 attempts");
     assert_eq!(told.all().matches("% used").count(), 2, "{}", told.all());
     assert_eq!(lines(&sandbox, "ran.txt"), 4);
     assert_eq!(lines(&sandbox, "tidy.txt"), 1);
     let shown = sandbox.wf(&["show", "--last"]).exits(0);
-    shown.says("used     attempts 5/5 · spent");
-    let why = sandbox.wf(&["why", "--last", "a"]).exits(0);
-    why.says("it was not repeated: the budget is spent: 4 of 5 attempts");
+    shown.says("used       attempts 5/5 · spent");
+    let reason = sandbox.wf(&["why", "--last", "a"]).exits(0);
+    reason.says("not retried: budget exhausted: 4 of 5 attempts");
     sandbox.wf(&["why", "--last", "b"]).exits(0).says("depends");
 }
 
@@ -53,12 +53,15 @@ fn what_failed_counts_and_a_wrong_amount_fails() {
         \x20 - id: b\n    run: echo usage.tokens=-1 >> \"$WF_OUTPUT\"\n    on_error: continue";
     plan(&sandbox, "max_tokens: 1000, max_cost_usd: 2", steps);
     let told = sandbox.wf(&["run", "p.md"]).exits(0);
-    told.says("line 1 of the output file: `usage.tokens` cannot be \"-1\": a number of tokens cannot be negative");
+    told.says(
+        "line 1 of the output file: `usage.tokens` cannot be \"-1\": the token count must \
+        not be negative",
+    );
     let used = ledger(&sandbox);
     assert_eq!(used["tokens"], 300, "{used}");
     assert_eq!(used["cost_micro_usd"], 300_000, "{used}");
     let shown = sandbox.wf(&["show", "--last"]).exits(0);
-    shown.says("used     attempts 4 · 300/1k tokens · $0.30/$2.00");
+    shown.says("used       attempts 4 · 300/1k tokens · $0.30/$2.00");
 }
 
 #[test]
@@ -69,14 +72,9 @@ fn tokens_that_are_used_up_let_nothing_begin() {
         \x20 - {id: b, depends_on: [a], run: echo never >> ran.txt}";
     plan(&sandbox, "max_tokens: 100", steps);
     let told = sandbox.wf(&["run", "p.md"]).exits(1);
-    told.says("verified")
-        .says("95 % used: 95 of 100 tokens")
-        .says("the budget is spent: 95 of 100 tokens");
+    told.says("verified").says("95 % used: 95 of 100 tokens").says("budget exhausted: 95 of 100 tokens");
     assert_eq!(lines(&sandbox, "ran.txt"), 0);
-    sandbox
-        .wf(&["why", "--last", "b"])
-        .exits(0)
-        .says("the rule: once a limit of the budget is reached");
+    sandbox.wf(&["why", "--last", "b"]).exits(0).says("rule: once a budget limit");
 }
 
 #[test]
@@ -90,13 +88,10 @@ fn a_kill_resets_nothing() {
     until("the second step runs", || lines(&sandbox, "ran.txt") == 1);
     kill_both(&mut child);
     let before = ledger(&sandbox);
-    assert_eq!(
-        (&before["attempts"], &before["tokens"]),
-        (&2.into(), &40.into())
-    );
+    assert_eq!((&before["attempts"], &before["tokens"]), (&2.into(), &40.into()));
     sandbox.file("go", "");
     let told = sandbox.wf(&["resume", "--last"]).exits(1);
-    told.says("the budget is spent: 4 of 4 attempts");
+    told.says("budget exhausted: 4 of 4 attempts");
     let after = ledger(&sandbox);
     assert_eq!(after["attempts"], 4, "{after}");
     // The attempt that nobody saw the end of left its file behind.
@@ -112,7 +107,7 @@ fn time_that_is_over_ends_what_runs() {
         finally:\n  - {id: tidy, run: echo tidy >> tidy.txt}";
     plan(&sandbox, "max_wall_time_seconds: 1", steps);
     let told = sandbox.wf(&["run", "p.md"]).exits(1);
-    told.says("the budget is spent: 1s").says("cancelled");
+    told.says("budget exhausted: 1s").says("cancelled");
     assert_eq!(lines(&sandbox, "tidy.txt"), 1);
 }
 
@@ -129,9 +124,9 @@ fn a_run_that_makes_progress_has_more_time() {
     plan(&sandbox, budget, steps.trim_end());
     let told = sandbox.wf(&["run", "p.md"]).exits(1);
     let told = told
-        .says("the run makes progress, so it may take 2s500ms in all")
-        .says("so it may take 4s in all")
-        .says("the budget is spent: ");
+        .says("the run makes progress; its time limit is now 2s500ms")
+        .says("its time limit is now 4s")
+        .says("budget exhausted: ");
     assert!(told.all().contains(" of 4s"), "{}", told.all());
 }
 
@@ -148,11 +143,8 @@ fn nested_runs_count_in_the_run_above() {
         \x20 - {id: c, depends_on: [b], run: echo never >> ran.txt}";
     plan(&sandbox, "max_attempts: 6", steps);
     let told = sandbox.wf(&["run", "p.md"]).exits(1);
-    told.says("the budget is spent: 6 of 6 attempts");
+    told.says("budget exhausted: 6 of 6 attempts");
     let used = ledger(&sandbox);
-    assert_eq!(
-        (&used["attempts"], &used["tokens"]),
-        (&6.into(), &10.into())
-    );
+    assert_eq!((&used["attempts"], &used["tokens"]), (&6.into(), &10.into()));
     assert_eq!(used["cost_micro_usd"], 1_000_000);
 }

@@ -19,35 +19,22 @@ const SCENE: [&str; 3] = ["keep", "wait_for_them", "restore"];
 pub fn none_is_believed(sandbox: &Sandbox, did: &Did) {
     for program in PROGRAMS {
         let folders = ["/usr/local/bin", "/usr/bin", "/bin"];
-        if !folders
-            .iter()
-            .any(|folder| Path::new(folder).join(program).exists())
-        {
+        if !folders.iter().any(|folder| Path::new(folder).join(program).exists()) {
             println!("NOT TESTED: cheaters that need `{program}`, which is not there");
-            assert!(
-                std::env::var_os("CI").is_none(),
-                "{program} must be there in CI"
-            );
+            assert!(std::env::var_os("CI").is_none(), "{program} must be there in CI");
         }
     }
     let shown = sandbox.wf(&["show", "--last", "--json"]).exits(0).out;
     let shown: Value = serde_json::from_str(&shown).expect("a run is shown as JSON");
     let steps = shown["steps"].as_array().expect("there are steps");
-    let cheaters: Vec<&Value> = steps
-        .iter()
-        .filter(|step| !SCENE.iter().any(|scene| step["step"] == *scene))
-        .collect();
+    let cheaters: Vec<&Value> =
+        steps.iter().filter(|step| !SCENE.iter().any(|scene| step["step"] == *scene)).collect();
     assert!(cheaters.len() > 25, "{}", did.all());
     let mut believed = Vec::new();
     for step in cheaters {
         let (name, standing) = (&step["step"], &step["standing"]);
-        let said = why(&shown, step);
-        println!(
-            "{:<24} {:<10} {:<10} {said}",
-            text(name),
-            text(&step["state"]),
-            text(standing)
-        );
+        let said = reason(&shown, step);
+        println!("{:<24} {:<10} {:<10} {said}", text(name), text(&step["state"]), text(standing));
         if standing == "verified" {
             believed.push(text(name).to_owned());
         }
@@ -56,18 +43,11 @@ pub fn none_is_believed(sandbox: &Sandbox, did: &Did) {
     assert_eq!(shown["run"]["standing"], "reported");
     let left = crate::crash::lines_of_ps(sandbox);
     assert!(left.is_empty(), "{left:?}");
-    sandbox.wf(&["doctor"]).says("none altered");
-    for entry in walkdir::WalkDir::new("examples/cheaters")
-        .into_iter()
-        .flatten()
-    {
+    sandbox.wf(&["doctor"]).says("hash chain OK");
+    for entry in walkdir::WalkDir::new("examples/cheaters").into_iter().flatten() {
         if entry.file_type().is_file() {
             let copy = sandbox.at(&entry.path().display().to_string());
-            assert_eq!(
-                std::fs::read(entry.path()).ok(),
-                std::fs::read(copy).ok(),
-                "{entry:?}"
-            );
+            assert_eq!(std::fs::read(entry.path()).ok(), std::fs::read(copy).ok(), "{entry:?}");
         }
     }
 }
@@ -77,14 +57,12 @@ fn text(value: &Value) -> &str {
 }
 
 /// What was held against a step: by its check, or by how it ended.
-fn why(shown: &Value, step: &Value) -> String {
+fn reason(shown: &Value, step: &Value) -> String {
     let checks = shown["checks"].as_array().expect("there are checks");
     let verdicts = checks.iter().filter(|check| check["step"] == step["step"]);
-    let failed = verdicts
-        .map(|check| &check["verdict"])
-        .find(|verdict| verdict["ruling"] != "pass");
+    let failed = verdicts.map(|check| &check["verdict"]).find(|verdict| verdict["ruling"] != "pass");
     failed.map_or_else(
-        || text(&step["why"]).to_owned(),
+        || text(&step["reason"]).to_owned(),
         |verdict| {
             format!(
                 "{}: expected {}, found {}",
@@ -117,8 +95,7 @@ fn none_is_believed_alone() {
     let file = "examples/cheaters/cheaters.md";
     let (head, steps, prose) = parts(&std::fs::read_to_string(file).unwrap());
     let is = |step: &String, id: &str| {
-        step.starts_with(&format!("  - {{id: {id},"))
-            || step.starts_with(&format!("  - id: {id}\n"))
+        step.starts_with(&format!("  - {{id: {id},")) || step.starts_with(&format!("  - id: {id}\n"))
     };
     let (scene, cheaters): (Vec<String>, Vec<String>) =
         (steps.into_iter()).partition(|step| is(step, "keep") || is(step, "honest"));
@@ -141,11 +118,7 @@ fn alone(head: &str, scene: &[String], cheater: &str, prose: &str) {
     crate::examples::copy(Path::new("examples/cheaters"), &sandbox);
     let plan = "examples/cheaters/cheaters.md";
     // The sections of the others are nobody's here.
-    let id = cheater
-        .trim_start_matches("  - id: ")
-        .lines()
-        .next()
-        .unwrap_or_default();
+    let id = cheater.trim_start_matches("  - id: ").lines().next().unwrap_or_default();
     let (text, sections) = prose.split_once("\n## ").unwrap_or((prose, ""));
     let own = sections.split("\n## ").filter(|section| {
         let name = section.lines().next().unwrap_or_default();

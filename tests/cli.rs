@@ -24,10 +24,7 @@ fn sessions_go_as_they_are_told() {
     let update = std::env::var_os("WF_UPDATE").is_some();
     let mut wrong = Vec::new();
     let mut count = 0;
-    for entry in fs::read_dir("tests/cli")
-        .expect("there are sessions")
-        .flatten()
-    {
+    for entry in fs::read_dir("tests/cli").expect("there are sessions").flatten() {
         let path = entry.path();
         let text = fs::read_to_string(&path).expect("sessions are text");
         let story = path.file_stem().expect("they have names").to_string_lossy();
@@ -36,19 +33,11 @@ fn sessions_go_as_they_are_told() {
         if told != text && update {
             fs::write(&path, &told).expect("sessions can be written");
         } else if told != text {
-            wrong.push(format!(
-                "{}:\n{}",
-                path.display(),
-                differences(&text, &told)
-            ));
+            wrong.push(format!("{}:\n{}", path.display(), differences(&text, &told)));
         }
     }
     assert!(count > 10, "there is a session for each command");
-    assert!(
-        wrong.is_empty(),
-        "{}\nWF_UPDATE=1 takes it over",
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{}\nWF_UPDATE=1 takes it over", wrong.join("\n"));
 }
 
 /// The session as it goes now.
@@ -69,11 +58,7 @@ fn retell(text: &str, story: &str) -> String {
             Part::Command(command, expected) => {
                 number += 1;
                 let printed = execute(&dir, &command, &format!("{story} {number}"));
-                let kept = if matches(&expected, &printed) {
-                    expected
-                } else {
-                    printed
-                };
+                let kept = if matches(&expected, &printed) { expected } else { printed };
                 let _ = write!(told, "$ {command}\n{kept}");
             }
         }
@@ -81,10 +66,7 @@ fn retell(text: &str, story: &str) -> String {
     told
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the program is tried as people use it"
-)]
+#[expect(clippy::disallowed_methods, reason = "the program is tried as people use it")]
 fn execute(dir: &Path, command: &str, seed: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_wf"));
     let folder = program.parent().expect("it is in a folder").display();
@@ -159,10 +141,7 @@ fn commands(body: &[&str]) -> Vec<Part> {
 /// Whether a text is what was expected; `[..]` stands for anything on a line.
 fn matches(expected: &str, found: &str) -> bool {
     let mut lines = found.lines();
-    expected
-        .lines()
-        .all(|line| lines.next().is_some_and(|found| fits(line, found)))
-        && lines.next().is_none()
+    expected.lines().all(|line| lines.next().is_some_and(|found| fits(line, found))) && lines.next().is_none()
 }
 
 fn fits(expected: &str, found: &str) -> bool {
@@ -172,19 +151,12 @@ fn fits(expected: &str, found: &str) -> bool {
     let Some(rest) = found.strip_prefix(before) else {
         return false;
     };
-    (0..=rest.len())
-        .filter_map(|at| rest.get(at..))
-        .any(|rest| fits(after, rest))
+    (0..=rest.len()).filter_map(|at| rest.get(at..)).any(|rest| fits(after, rest))
 }
 
 fn differences(expected: &str, found: &str) -> String {
-    let (expected, found): (Vec<&str>, Vec<&str>) =
-        (expected.lines().collect(), found.lines().collect());
-    let same = expected
-        .iter()
-        .zip(&found)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let (expected, found): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
+    let same = expected.iter().zip(&found).take_while(|(a, b)| a == b).count();
     let from = same.saturating_sub(3);
     let mut text = String::new();
     for (mark, lines) in [("- ", &expected), ("+ ", &found)] {

@@ -12,24 +12,18 @@ use crate::support::{Did, Office, Sandbox, until};
 /// Every event of a run, in order.
 fn events(place: &Sandbox, run: &str) -> Vec<Value> {
     let database = place.database();
-    let sql = "SELECT body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY n";
+    let sql = "SELECT body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY run_seq";
     let mut asked = database.prepare(sql).unwrap();
     let rows = asked.query_map([run], |row| row.get::<_, String>(0));
     let texts = rows.unwrap().map(Result::unwrap);
-    texts
-        .map(|text| serde_json::from_str(&text).unwrap())
-        .collect()
+    texts.map(|text| serde_json::from_str(&text).unwrap()).collect()
 }
 
 /// Where the events of a kind are, of one step if one is named.
 fn all(events: &[Value], kind: &str, step: Option<&str>) -> Vec<usize> {
-    let is =
-        |event: &Value| event["event"] == kind && step.is_none_or(|step| event["step"] == step);
+    let is = |event: &Value| event["event"] == kind && step.is_none_or(|step| event["step"] == step);
     let numbers = events.iter().enumerate();
-    numbers
-        .filter(|(_, event)| is(event))
-        .map(|(at, _)| at)
-        .collect()
+    numbers.filter(|(_, event)| is(event)).map(|(at, _)| at).collect()
 }
 
 fn ended(child: Child) -> Did {
@@ -42,11 +36,9 @@ fn ended(child: Child) -> Did {
 }
 
 /// Does several things at once, each as somebody.
-fn at_once(office: &Office, acts: &[(&str, &[&str])]) -> Vec<Did> {
-    let started: Vec<Child> = acts
-        .iter()
-        .map(|(who, args)| office.command(who, args).spawn().unwrap())
-        .collect();
+fn hard(office: &Office, acts: &[(&str, &[&str])]) -> Vec<Did> {
+    let started: Vec<Child> =
+        acts.iter().map(|(who, args)| office.command(who, args).spawn().unwrap()).collect();
     started.into_iter().map(ended).collect()
 }
 
@@ -67,13 +59,10 @@ fn silence_is_no_yes_however_long_it_lasts() {
         office.at(&now, "eve", &["resume", &run]).exits(5);
     }
     let now = "2026-11-28T09:00:01Z";
-    office
-        .at(now, "eve", &["resume", &run])
-        .exits(1)
-        .says("nobody answered within 7d");
+    office.at(now, "eve", &["resume", &run]).exits(1).says("no answer within 7d");
     assert_eq!(shipped(&office), 0);
     let events = events(&office.place, &run);
-    let answer = &events[all(&events, "approval_answered", None)[0]];
+    let answer = &events[all(&events, "approval_resolved", None)[0]];
     assert_eq!(answer["decision"], "expired");
 }
 
@@ -85,10 +74,10 @@ fn an_answer_after_its_time_is_refused() {
         office
             .at("2026-11-21T10:00:00Z", "bob", &[verdict, &run, "--yes"])
             .exits(4)
-            .says("the time to answer was over at 2026-11-21T10:00:00.000Z");
+            .says("the deadline to answer was 2026-11-21T10:00:00.000Z");
     }
     let resumed = office.at("2026-11-21T10:00:01Z", "eve", &["resume", &run]);
-    resumed.exits(1).says("nobody answered");
+    resumed.exits(1).says("no answer within");
     assert_eq!(shipped(&office), 0);
 }
 
@@ -99,8 +88,8 @@ fn the_decision_is_recorded_before_its_effect() {
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     goes_on(&office, &run).exits(0);
     let events = events(&office.place, &run);
-    let asked = all(&events, "approval_asked", None);
-    let answered = all(&events, "approval_answered", None);
+    let asked = all(&events, "approval_requested", None);
+    let answered = all(&events, "approval_resolved", None);
     let began = all(&events, "attempt_started", Some("ship"));
     assert_eq!([asked.len(), answered.len(), began.len()], [1, 1, 1]);
     assert!(asked[0] < answered[0] && answered[0] < began[0]);
@@ -117,14 +106,11 @@ fn many_who_resume_at_once_after_one_yes_have_one_effect() {
     let run = waiting(&office);
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     let resume: &[&str] = &["resume", &run];
-    let did = at_once(
-        &office,
-        &[("eve", resume), ("bob", resume), ("ada", resume)],
-    );
+    let did = hard(&office, &[("eve", resume), ("bob", resume), ("ada", resume)]);
     assert!(did.iter().any(|did| did.code == Some(0)), "{did:?}");
     assert_eq!(shipped(&office), 1, "{did:?}");
     let events = events(&office.place, &run);
-    assert_eq!(all(&events, "approval_answered", None).len(), 1);
+    assert_eq!(all(&events, "approval_resolved", None).len(), 1);
     assert_eq!(all(&events, "attempt_started", Some("ship")).len(), 1);
     goes_on(&office, &run);
     assert_eq!(shipped(&office), 1);
@@ -137,7 +123,7 @@ fn of_a_yes_and_a_no_at_once_one_stands() {
         let (run, before) = (waiting(&office), shipped(&office));
         let yes: &[&str] = &["approve", &run, "--yes"];
         let no: &[&str] = &["deny", &run, "--yes"];
-        let did = at_once(&office, &[("bob", yes), ("ada", no)]);
+        let did = hard(&office, &[("bob", yes), ("ada", no)]);
         let codes = [did[0].code, did[1].code];
         let is_yes = codes == [Some(0), Some(4)];
         assert!(is_yes || codes == [Some(4), Some(0)], "{did:?}");
@@ -156,7 +142,7 @@ fn one_run_joins_proposal_decision_and_effect() {
     let shown: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(shown["run"]["id"], run.as_str());
     assert_eq!(shown["approved"]["by"][0]["name"], "ada");
-    assert_eq!(shown["approved"]["plan"].as_str().unwrap().len(), 64);
+    assert_eq!(shown["approved"]["plan_digest"].as_str().unwrap().len(), 64);
     let question = &shown["questions"][0];
     assert_eq!(question["ask"]["message"], "Ship it?");
     assert_eq!(question["given"]["by"][0]["name"], "bob");
@@ -281,10 +267,7 @@ fn an_attempt_that_nobody_saw_end_counts_as_one() {
 
 #[test]
 fn a_restart_gives_no_time_back() {
-    for (now, code, times) in [
-        ("2026-11-21T09:59:00Z", 0, 2),
-        ("2026-11-21T10:00:01Z", 1, 1),
-    ] {
+    for (now, code, times) in [("2026-11-21T09:59:00Z", 0, 2), ("2026-11-21T10:00:01Z", 1, 1)] {
         let place = Sandbox::new();
         let work = "echo on >> on; [ -e go ] || sleep 50";
         let plan = format!(

@@ -82,9 +82,8 @@ pub fn nothing_leaked(place: &Sandbox) {
 fn secrets(place: &Sandbox) -> Vec<String> {
     let entries = std::fs::read_dir(place.at(".wf/secrets/box"));
     let entries = entries.into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -104,36 +103,18 @@ fn a_key_is_taken_kept_used_and_forgotten() {
     assert!(!secrets(&place).contains(&"renewed".to_owned()));
     let later = "2026-11-21T10:51:00Z";
     let did = at(&place, later, &["connection", "check", "--all", "--json"]).exits(0);
-    assert!(
-        did.out
-            .contains("\"token_expires_at\":\"2026-11-21T13:00:00.000Z\""),
-        "{}",
-        did.out
-    );
-    assert!(
-        did.out
-            .contains("\"refresh_at\":\"2026-11-21T12:50:00.000Z\""),
-        "{}",
-        did.out
-    );
+    assert!(did.out.contains("\"token_expires_at\":\"2026-11-21T13:00:00.000Z\""), "{}", did.out);
+    assert!(did.out.contains("\"refresh_at\":\"2026-11-21T12:50:00.000Z\""), "{}", did.out);
     assert_eq!(secrets(&place), ["renewed", "session", "token"]);
     nothing_leaked(&place);
     let did = at(&place, later, &["connection", "list"]).exits(0);
-    assert!(
-        did.out.contains("box") && did.out.contains("active"),
-        "{}",
-        did.out
-    );
+    assert!(did.out.contains("box") && did.out.contains("active"), "{}", did.out);
     at(&place, later, &["connection", "remove", "box", "--yes"]).exits(0);
     assert!(!place.at(".wf/secrets/box").exists());
     let did = at(&place, later, &["connection", "list", "--json"]).exits(0);
     assert_eq!(did.out, "[]\n");
     let audit = place.read(".wf/audit.jsonl") + &at(&place, later, &["audit", "tail"]).all();
-    for act in [
-        "connection_added",
-        "connection_refreshed",
-        "connection_removed",
-    ] {
+    for act in ["connection_added", "connection_refreshed", "connection_removed"] {
         assert!(audit.contains(act), "{act} is not in {audit}");
     }
 }
@@ -144,11 +125,7 @@ fn a_code_is_shown() {
     lock(&place);
     let args = ["connection", "add", "box", "--skill", "codes", "--yes"];
     let did = at(&place, NOW, &args).exits(0);
-    assert!(
-        did.err.contains("WDJB-MJHT") && did.err.contains("15 min"),
-        "{}",
-        did.err
-    );
+    assert!(did.err.contains("WDJB-MJHT") && did.err.contains("15 min"), "{}", did.err);
     assert_eq!(did.out, "connected: box · grace\n");
     assert_eq!(secrets(&place), ["access"]);
     assert!(!did.all().contains("a7f3c9e1b5d2"));
@@ -160,33 +137,15 @@ fn what_is_revoked_is_told_with_what_to_do() {
     add(&place).exits(0);
     // As if the service had taken it back.
     place.file(".wf/secrets/box/broken", "it-was-taken-back-0");
-    let did = at(
-        &place,
-        NOW,
-        &["connection", "check", "box", "--stamp", "stamp"],
-    )
-    .exits(1);
-    assert!(
-        did.all().contains("wf connection add box --skill keybox"),
-        "{}",
-        did.all()
-    );
+    let did = at(&place, NOW, &["connection", "check", "box", "--stamp", "stamp"]).exits(1);
+    assert!(did.all().contains("wf connection add box --skill keybox"), "{}", did.all());
     let did = at(&place, NOW, &["connection", "show", "box"]).exits(0);
     // Its token says that it expired: it was refreshed first, and that did not help.
     assert!(secrets(&place).contains(&"renewed".to_owned()));
-    assert!(
-        did.out.contains("revoked") && did.out.contains("the key was taken back"),
-        "{}",
-        did.out
-    );
+    assert!(did.out.contains("revoked") && did.out.contains("the key was taken back"), "{}", did.out);
     assert!(!place.at("stamp").exists());
     std::fs::remove_file(place.at(".wf/secrets/box/broken")).unwrap();
-    at(
-        &place,
-        NOW,
-        &["connection", "check", "box", "--stamp", "stamp"],
-    )
-    .exits(0);
+    at(&place, NOW, &["connection", "check", "box", "--stamp", "stamp"]).exits(0);
     assert!(place.at("stamp").exists());
     let did = at(&place, NOW, &["connection", "show", "box", "--json"]).exits(0);
     assert!(did.out.contains("\"state\":\"active\""), "{}", did.out);
@@ -203,7 +162,7 @@ fn more_is_granted_only_when_somebody_says_so() {
     };
     grant("root").exits(2).says("has no permission `root`");
     grant("read").exits(2).says("already");
-    assert_eq!(grant("write").exits(0).out, "box has read, write\n");
+    assert_eq!(grant("write").exits(0).out, "box now has read, write\n");
     nothing_leaked(&place);
 }
 
@@ -215,14 +174,10 @@ fn another_skill_than_the_one_that_was_set_up_gets_no_secrets() {
     let other = format!("# It does something else.\n{script}");
     place.file("skills/keybox/scripts/health_check.sh", other);
     let did = at(&place, NOW, &["connection", "check", "box"]).exits(4);
-    did.says("scripts/health_check.sh was changed");
+    did.says("scripts/health_check.sh changed");
     lock(&place);
     let did = at(&place, NOW, &["connection", "check", "box"]).exits(4);
-    assert!(
-        did.err.contains("is another than the one that set up"),
-        "{}",
-        did.err
-    );
+    assert!(did.err.contains("has changed since it set up"), "{}", did.err);
 }
 
 #[test]
@@ -238,10 +193,7 @@ fn a_script_sees_neither_the_workspace_nor_the_state() {
         std::fs::set_permissions(place.at(folder), private).unwrap();
     }
     let script = place.read("skills/keybox/scripts/probe.sh");
-    place.file(
-        "skills/keybox/scripts/probe.sh",
-        look + &script.replace("read -r request\n", ""),
-    );
+    place.file("skills/keybox/scripts/probe.sh", look + &script.replace("read -r request\n", ""));
     add(&place).exits(0);
 }
 
@@ -249,19 +201,9 @@ fn a_script_sees_neither_the_workspace_nor_the_state() {
 fn a_goal_looks_at_it_on_a_schedule() {
     let place = place();
     lock(&place);
-    let mut args = vec![
-        "connection",
-        "add",
-        "box",
-        "--skill",
-        "keybox",
-        "--yes",
-        "--goal",
-    ];
+    let mut args = vec!["connection", "add", "box", "--skill", "keybox", "--yes", "--goal"];
     args.extend(["--secret-file", "token=key"]);
-    at(&place, NOW, &args)
-        .exits(0)
-        .says("goals/connection-box.md");
+    at(&place, NOW, &args).exits(0).says("goals/connection-box.md");
     place.wf(&["check"]).exits(0);
     let mut run = place.command(&["goal", "run", "connection-box"]);
     let program = Path::new(env!("CARGO_BIN_EXE_wf")).parent().unwrap();
@@ -282,9 +224,7 @@ fn a_step_reads_a_secret_of_a_connection_and_nobody_sees_it() {
         )
     };
     place.file("p.md", plan("token"));
-    at(&place, NOW, &["run", "p.md"])
-        .exits(1)
-        .says("the connection `box` does not give it");
+    at(&place, NOW, &["run", "p.md"]).exits(1).says("cannot get it from connection `box`");
     add(&place).exits(0);
     at(&place, NOW, &["run", "p.md"]).exits(0);
     let said = at(&place, NOW, &["logs", "--last"]).exits(0);
@@ -293,9 +233,7 @@ fn a_step_reads_a_secret_of_a_connection_and_nobody_sees_it() {
     let shown = at(&place, NOW, &["connection", "show", "box"]).exits(0);
     shown.says("used           2026-11-21 10:00:00");
     place.file("p.md", plan("other"));
-    at(&place, NOW, &["run", "p.md"])
-        .exits(1)
-        .says("it has no secret `other`");
+    at(&place, NOW, &["run", "p.md"]).exits(1).says("secret `other` not found");
     place.file("p.md", plan("../key"));
     at(&place, NOW, &["check", "p.md"]).exits(3);
 }
@@ -303,19 +241,12 @@ fn a_step_reads_a_secret_of_a_connection_and_nobody_sees_it() {
 /// The workspace of an office with the skills of these tests, locked by eve and signed for by ada.
 fn reviewed() -> Office {
     let office = Office::new(1, &["ada", "eve"], &["ada"]);
-    copy(
-        Path::new("tests/connections/skills"),
-        &office.place.at("skills"),
-    );
+    copy(Path::new("tests/connections/skills"), &office.place.at("skills"));
     office.place.file("key", format!("{KEY}\n"));
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(office.place.at("key"), private).unwrap();
-    office
-        .at(NOW, "eve", &["skill", "lock", "keybox", "--yes"])
-        .exits(0);
-    office
-        .at(NOW, "ada", &["skill", "approve", "keybox", "--yes"])
-        .exits(0);
+    office.at(NOW, "eve", &["skill", "lock", "keybox", "--yes"]).exits(0);
+    office.at(NOW, "ada", &["skill", "approve", "keybox", "--yes"]).exits(0);
     office
 }
 
@@ -332,37 +263,23 @@ fn where_others_must_approve_a_connection_needs_their_signature() {
     let office = reviewed();
     let approve = ["connection", "approve", "box", "--skill", "keybox", "--yes"];
     let refused = add_by(&office, "eve");
-    refused
-        .exits(4)
-        .says("the connection `box` may not be set up");
+    refused.exits(4).says("the connection `box` is not approved");
     let refused = add_by(&office, "ada");
-    refused
-        .exits(4)
-        .says("wf connection approve box --skill keybox");
+    refused.exits(4).says("wf connection approve box --skill keybox");
     let list = office.at(NOW, "eve", &["connection", "list"]).exits(0);
     assert!(!list.all().contains("keybox"), "{}", list.all());
     // Whose key is not listed signs nothing, and who signed sets nothing up.
-    office
-        .at(NOW, "eve", &approve)
-        .exits(4)
-        .says("may not approve");
-    office
-        .at(NOW, "ada", &approve)
-        .exits(0)
-        .says("connections/box.approval.json");
+    office.at(NOW, "eve", &approve).exits(4).says("is not allowed to approve");
+    office.at(NOW, "ada", &approve).exits(0).says("connections/box.approval.json");
     add_by(&office, "ada").exits(4);
     add_by(&office, "eve").exits(0);
     // It was for once, and for what it names.
-    add_by(&office, "eve").exits(4).says("used already");
+    add_by(&office, "eve").exits(4).says("used up");
     office.at(NOW, "ada", &approve).exits(0);
     let mut more = vec!["connection", "grant", "box", "write", "--yes"];
     more.extend(["--secret-file", "token=key", "--timeout", "10s"]);
     office.at(NOW, "eve", &more).exits(4).says("`permissions`");
-    let both = [
-        &approve[..],
-        &["--permission", "read", "--permission", "write"],
-    ]
-    .concat();
+    let both = [&approve[..], &["--permission", "read", "--permission", "write"]].concat();
     office.at(NOW, "ada", &both).exits(0);
     office.at(NOW, "eve", &more).exits(0).says("write");
     // What is removed needs nobody's signature.

@@ -9,15 +9,8 @@ use crate::support::{Sandbox, until};
 fn chain(length: usize, more: &str) -> String {
     let mut text = String::from("---\nkind: plan\nid: chain\nsteps:\n");
     for at in 0..length {
-        let needs = if at == 0 {
-            String::new()
-        } else {
-            format!(", depends_on: [s{}]", at - 1)
-        };
-        let _ = writeln!(
-            text,
-            "  - {{id: s{at}, run: \"echo s{at} >> ran.txt; sleep 0.02\"{needs}{more}}}"
-        );
+        let needs = if at == 0 { String::new() } else { format!(", depends_on: [s{}]", at - 1) };
+        let _ = writeln!(text, "  - {{id: s{at}, run: \"echo s{at} >> ran.txt; sleep 0.02\"{needs}{more}}}");
     }
     text + "---\n"
 }
@@ -33,9 +26,7 @@ fn times(sandbox: &Sandbox) -> BTreeMap<String, usize> {
 
 fn kill_after(sandbox: &Sandbox, args: &[&str], lines: usize) {
     let mut child = sandbox.start(args);
-    until("enough steps ran", || {
-        sandbox.read("ran.txt").lines().count() >= lines
-    });
+    until("enough steps ran", || sandbox.read("ran.txt").lines().count() >= lines);
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -50,10 +41,7 @@ fn a_killed_run_goes_on_and_repeats_no_committed_step() {
         let times = times(&sandbox);
         assert_eq!(times.len(), 12, "{times:?}");
         let twice: Vec<_> = times.iter().filter(|(_, n)| **n > 1).collect();
-        assert!(
-            twice.len() <= 1 && times.values().all(|n| *n <= 2),
-            "{times:?}"
-        );
+        assert!(twice.len() <= 1 && times.values().all(|n| *n <= 2), "{times:?}");
     }
 }
 
@@ -67,7 +55,7 @@ fn a_mistake_in_any_thread_ends_the_program_and_the_run_can_go_on() {
         let output = command.output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(70), "{told}");
-        assert!(told.contains("your run's record is safe"), "{told}");
+        assert!(told.contains("the record of your run is intact"), "{told}");
         sandbox.wf(&["resume", "--last"]).exits(0).says("succeeded");
         assert_eq!(times(&sandbox).len(), 6);
     }
@@ -87,12 +75,7 @@ pub fn keeper_of(engine: u32) -> Option<i32> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let mut found = processes.filter_map(|process| {
         let stat = std::fs::read_to_string(process.path().join("stat")).ok()?;
-        let parent = stat
-            .rsplit_once(')')?
-            .1
-            .split_whitespace()
-            .nth(1)?
-            .to_owned();
+        let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.to_owned();
         let pid = process.file_name().to_str()?.parse().ok()?;
         (parent == engine.to_string()).then_some(pid)
     });
@@ -106,10 +89,7 @@ fn what_nobody_saw_end_is_said_to_be_interrupted() {
     let mut child = sandbox.start(&["run", "chain.md"]);
     until("the step runs", || sandbox.at("ran.txt").exists());
     kill_both(&mut child);
-    sandbox
-        .wf(&["resume", "--last"])
-        .exits(1)
-        .says("interrupted");
+    sandbox.wf(&["resume", "--last"]).exits(1).says("interrupted");
     assert_eq!(times(&sandbox).len(), 1, "nothing was run again");
     let left = lines_of_ps(&sandbox);
     assert!(left.is_empty(), "{left:?}");
@@ -121,8 +101,7 @@ pub fn lines_of_ps(sandbox: &Sandbox) -> Vec<String> {
     let here = processes.filter(|process| {
         std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == sandbox.path())
     });
-    here.map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
-        .collect()
+    here.map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default()).collect()
 }
 
 #[test]
@@ -147,20 +126,11 @@ fn a_long_step_survives_three_engines_and_runs_once() {
     }
     sandbox.file("go", "");
     let output = engine.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(sandbox.read("ran.txt"), "begun\ngot 7\n");
-    sandbox
-        .wf(&["logs", "--last", "a"])
-        .exits(0)
-        .says("last words");
+    sandbox.wf(&["logs", "--last", "a"]).exits(0).says("last words");
     sandbox.wf(&["show", "--last"]).exits(0).says("succeeded");
-    let kept = std::fs::read_dir(sandbox.at(".wf/keepers"))
-        .unwrap()
-        .count();
+    let kept = std::fs::read_dir(sandbox.at(".wf/keepers")).unwrap().count();
     assert_eq!(kept, 0, "nothing is left of the keepers");
     assert!(lines_of_ps(&sandbox).is_empty());
 }
@@ -175,10 +145,7 @@ fn a_lock_keeps_others_from_what_an_engine_left_running() {
     };
     sandbox.file(
         "first.md",
-        plan(
-            "first",
-            "echo in >> ran.txt; until [ -e go ]; do sleep 0.01; done; echo out >> ran.txt",
-        ),
+        plan("first", "echo in >> ran.txt; until [ -e go ]; do sleep 0.01; done; echo out >> ran.txt"),
     );
     sandbox.file("second.md", plan("second", "echo second >> ran.txt"));
     let mut first = sandbox.start(&["run", "first.md"]);
@@ -186,20 +153,13 @@ fn a_lock_keeps_others_from_what_an_engine_left_running() {
     first.kill().unwrap();
     first.wait().unwrap();
     let second = sandbox.start(&["run", "second.md"]);
-    until("the second waits for the lock", || {
-        sandbox.wf(&["runs", "--json"]).out.contains("second")
-    });
+    until("the second waits for the lock", || sandbox.wf(&["runs", "--json"]).out.contains("second"));
     assert_eq!(sandbox.read("ran.txt"), "in\n");
     sandbox.file("go", "");
     assert!(second.wait_with_output().unwrap().status.success());
     assert_eq!(sandbox.read("ran.txt"), "in\nout\nsecond\n");
     let runs = sandbox.wf(&["runs", "--plan", "first"]).out;
-    let id = runs
-        .lines()
-        .nth(1)
-        .and_then(|line| line.split(' ').next())
-        .unwrap()
-        .to_owned();
+    let id = runs.lines().nth(1).and_then(|line| line.split(' ').next()).unwrap().to_owned();
     sandbox.wf(&["resume", &id]).exits(0);
     assert_eq!(sandbox.read("ran.txt"), "in\nout\nsecond\n", "it ran once");
 }
@@ -212,11 +172,7 @@ fn the_scene_of_the_orphan_has_one_writer() {
     played.arg(scene).env("WF", env!("CARGO_BIN_EXE_wf"));
     let output = played.output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{told}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
     assert!(told.contains("  20 lines by process"), "{told}");
 }
 
@@ -224,10 +180,7 @@ fn the_scene_of_the_orphan_has_one_writer() {
 fn a_nested_run_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
     sandbox.file("chain.md", chain(10, ", idempotent: true"));
-    sandbox.file(
-        "outer.md",
-        "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: chain.md}\n---\n",
-    );
+    sandbox.file("outer.md", "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: chain.md}\n---\n");
     kill_after(&sandbox, &["run", "outer.md"], 4);
     sandbox.wf(&["resume", "--last"]).exits(0);
     let times = times(&sandbox);
@@ -238,10 +191,8 @@ fn a_nested_run_goes_on_where_it_was() {
 #[test]
 fn a_run_that_is_worked_on_is_not_worked_on_twice() {
     let sandbox = Sandbox::new();
-    sandbox.file(
-        "slow.md",
-        "---\nkind: plan\nid: slow\nsteps:\n  - {id: a, run: \"touch on; sleep 5\"}\n---\n",
-    );
+    sandbox
+        .file("slow.md", "---\nkind: plan\nid: slow\nsteps:\n  - {id: a, run: \"touch on; sleep 5\"}\n---\n");
     let mut child = sandbox.start(&["run", "slow.md"]);
     until("the step runs", || sandbox.at("on").exists());
     let did = sandbox.wf(&["resume", "--last"]);
@@ -263,16 +214,8 @@ fn an_interrupt_cancels_and_cleans_up() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(130),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(
-        sandbox.at("tidied").exists(),
-        "finally steps run after a cancellation"
-    );
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(sandbox.at("tidied").exists(), "finally steps run after a cancellation");
 }
 
 #[test]
@@ -312,9 +255,7 @@ fn a_state_that_cannot_be_written_ends_the_run_and_its_processes() {
     assert_eq!(output.status.code(), Some(6), "{told}");
     let pid: i32 = sandbox.read("pid").trim().parse().unwrap();
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    until("the other step is gone", || {
-        rustix::process::test_kill_process(pid).is_err()
-    });
+    until("the other step is gone", || rustix::process::test_kill_process(pid).is_err());
     sandbox.wf(&["show", "--last"]).exits(0).says("interrupted");
 }
 
@@ -355,19 +296,14 @@ fn a_retry_that_is_killed_anywhere_keeps_what_succeeded_inside() {
         }
         points = point;
         let began = sandbox.wf(&["runs"]).out.lines().count() > 2;
-        let ended = sandbox
-            .wf(&["show", "--last"])
-            .out
-            .contains("outer · succeeded");
+        let ended = sandbox.wf(&["show", "--last"]).out.contains("outer · succeeded");
         match (began, ended) {
             (true, true) => {}
             (true, false) => drop(sandbox.wf(&["resume", "--last"]).exits(0)),
             (false, _) => drop(sandbox.wf(&["retry", "--last"]).exits(0)),
         }
         let times = times(&sandbox);
-        let kept = ["first", "done"]
-            .iter()
-            .all(|step| !times.contains_key(*step));
+        let kept = ["first", "done"].iter().all(|step| !times.contains_key(*step));
         assert!(kept, "at {point}: {times:?}");
         // Each ran, and none of them twice but what was under way.
         let broken = times.get("broken").copied().unwrap_or_default();
@@ -390,7 +326,7 @@ fn a_choice_survives_the_death_of_its_engine() {
     sandbox.wf(&["resume", "--last"]).exits(0);
     let only = times(&sandbox);
     assert_eq!(only, BTreeMap::from([("broken".to_owned(), 1)]));
-    sandbox.wf(&["show", "--last"]).says("not chosen");
+    sandbox.wf(&["show", "--last"]).says("not selected");
     sandbox.wf(&["retry", "--last"]).exits(0);
     assert_eq!(times(&sandbox)["broken"], 2, "what was left out runs now");
 }

@@ -108,7 +108,7 @@ fn count(sandbox: &Sandbox, sql: &str) -> i64 {
 
 /// How many cycles have ended so.
 fn ended(sandbox: &Sandbox, health: &str) -> i64 {
-    let sql = format!("SELECT count(*) FROM cycles WHERE health = '{health}'");
+    let sql = format!("SELECT count(*) FROM reconciliations WHERE health = '{health}'");
     count(sandbox, &sql)
 }
 
@@ -123,8 +123,8 @@ fn words(sandbox: &Sandbox, sql: &str) -> Vec<String> {
 /// No two repairs of a goal went on side by side, none was done without its cycle.
 #[track_caller]
 fn one_by_one(sandbox: &Sandbox) {
-    let beside = "SELECT count(*) FROM cycles a JOIN cycles b ON a.run < b.run
-                  JOIN runs x ON x.id = a.repair JOIN runs y ON y.id = b.repair
+    let beside = "SELECT count(*) FROM reconciliations a JOIN reconciliations b ON a.run < b.run
+                  JOIN runs x ON x.id = a.repair_run JOIN runs y ON y.id = b.repair_run
                   WHERE x.created < coalesce(y.ended, 1e15) AND y.created < coalesce(x.ended, 1e15)";
     assert_eq!(count(sandbox, beside), 0);
 }

@@ -16,10 +16,10 @@ mod session;
 
 use std::collections::BTreeMap;
 
-use wf::config::Config;
+use wf::config::WorkspaceConfig;
 use wf::name::SkillName;
-use wf::source::Source;
-use wf::spec::{self, Memory};
+use wf::source::SourceText;
+use wf::spec::{self, InMemoryFiles};
 
 use crate::support::Sandbox;
 use fence::Fence;
@@ -27,17 +27,14 @@ use fence::Fence;
 /// Every document, by its path.
 fn documents() -> Vec<(String, String)> {
     let mut paths = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned()];
-    let entries = std::fs::read_dir("docs")
-        .expect("there are documents")
-        .flatten();
-    paths.extend(entries.map(|entry| entry.path().display().to_string()));
+    for folder in ["docs", "docs/language"] {
+        let entries = std::fs::read_dir(folder).expect("there are documents").flatten();
+        paths.extend(entries.map(|entry| entry.path().display().to_string()));
+    }
     paths.retain(|path| path.strip_suffix(".md").is_some());
     paths.sort();
     let text = |path: &String| std::fs::read_to_string(path).expect("documents are text");
-    paths
-        .iter()
-        .map(|path| (path.clone(), text(path)))
-        .collect()
+    paths.iter().map(|path| (path.clone(), text(path))).collect()
 }
 
 /// The plans of a document, and its named files.
@@ -57,12 +54,12 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
         let (plans, files) = plans(&text);
         for plan in plans {
             let place = format!("{path}:{}", plan.line);
-            let mut files = Memory(files.clone());
+            let mut files = InMemoryFiles(files.clone());
             let name = plan.name().unwrap_or("example.md");
             if let Some(folder) = name.strip_suffix("/SKILL.md") {
                 let skill = folder.rsplit('/').next().unwrap_or(folder);
                 let skill = SkillName::parse(skill).expect("a skill has a name");
-                let (_, found) = spec::read_skill(&Source::new(name, &*plan.text), &skill);
+                let (_, found) = spec::read_skill(&SourceText::new(name, &*plan.text), &skill);
                 assert!(found.is_empty(), "{place}: {found:#?}");
                 continue;
             }
@@ -76,17 +73,14 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
                 .collect();
             if let Some(code) = plan.refused() {
                 let is_it = |told: &String| told.starts_with(&format!("{code}:"));
-                assert!(
-                    found.len() == 1 && found.iter().all(is_it),
-                    "{place}: {found:#?}"
-                );
+                assert!(found.len() == 1 && found.iter().all(is_it), "{place}: {found:#?}");
             } else {
                 assert!(found.is_empty(), "{place}: {found:#?}");
                 let is_gate = loaded.gates.contains_key(&0);
                 let wrong = if is_gate {
                     spec::lower_gate(&loaded).err()
                 } else {
-                    spec::lower(&loaded, &Config::default().defaults).err()
+                    spec::lower(&loaded, &WorkspaceConfig::default().defaults).err()
                 };
                 assert!(wrong.is_none(), "{place}: {wrong:?}");
             }
@@ -115,7 +109,7 @@ fn configurations_in_documents_are_right() {
     for (path, text) in documents() {
         let named = |fence: &Fence| fence.language() == "yaml" && fence.has("wf.yaml");
         for fence in fence::all(&text).into_iter().filter(named) {
-            let (_, mistakes) = wf::config::load(&Source::new("wf.yaml", fence.text.as_str()));
+            let (_, mistakes) = wf::config::load(&SourceText::new("wf.yaml", fence.text.as_str()));
             assert!(mistakes.is_empty(), "{path}:{}: {mistakes:#?}", fence.line);
         }
     }
@@ -136,16 +130,10 @@ fn links_between_documents_lead_somewhere() {
                 "" => path.clone(),
                 file => format!("{folder}/{file}"),
             };
-            assert!(
-                std::path::Path::new(&target).exists(),
-                "{place} is not there"
-            );
+            assert!(std::path::Path::new(&target).exists(), "{place} is not there");
             if !anchor.is_empty() {
                 let text = std::fs::read_to_string(&target).expect("an anchor is in a text");
-                assert!(
-                    fence::anchors(&text).contains(&anchor.to_owned()),
-                    "{place} has no heading"
-                );
+                assert!(fence::anchors(&text).contains(&anchor.to_owned()), "{place} has no heading");
             }
         }
     }

@@ -27,13 +27,8 @@ use outcome::{Mode, got_through};
 use scene::{Scene, Who};
 
 fn all() -> Vec<Attempt> {
-    let lists = [
-        files::ATTEMPTS,
-        sockets::ATTEMPTS,
-        processes::ATTEMPTS,
-        kernel::ATTEMPTS,
-        programs::ATTEMPTS,
-    ];
+    let lists =
+        [files::ATTEMPTS, sockets::ATTEMPTS, processes::ATTEMPTS, kernel::ATTEMPTS, programs::ATTEMPTS];
     lists.concat()
 }
 
@@ -64,25 +59,17 @@ fn tried(who: Who, mode: Mode) -> Tried {
     scene.first_run();
     let through = got_through(&mut scene, mode, &attempts);
     let names = attempts.iter().map(|attempt| attempt.name).collect();
-    Tried {
-        title: format!("{mode:?} by {who:?}").to_lowercase(),
-        step: mode == Mode::Step,
-        names,
-        through,
-    }
+    Tried { title: format!("{mode:?} by {who:?}").to_lowercase(), step: mode == Mode::Step, names, through }
 }
 
 /// Whether something of these that is needed is missing, which is said aloud.
 fn missing(program: &str, what: &str) -> bool {
-    let path = ["/usr/local/bin", "/usr/bin", "/bin"]
-        .map(|folder| std::path::Path::new(folder).join(program));
+    let path =
+        ["/usr/local/bin", "/usr/bin", "/bin"].map(|folder| std::path::Path::new(folder).join(program));
     let found = path.iter().any(|path| path.exists());
     if !found {
         println!("NOT TESTED: {what}: there is no `{program}`");
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "{program} must be there in CI"
-        );
+        assert!(std::env::var_os("CI").is_none(), "{program} must be there in CI");
     }
     !found
 }
@@ -92,19 +79,12 @@ fn print(tables: &[Tried]) {
         "\n{:<30} {:<62} {}",
         "attempt",
         "tries to",
-        tables
-            .iter()
-            .map(|t| format!("{:<18}", t.title))
-            .collect::<String>()
+        tables.iter().map(|t| format!("{:<18}", t.title)).collect::<String>()
     );
     for attempt in all() {
         let cells = tables.iter().map(|table| {
             let was_tried = table.names.contains(&attempt.name);
-            match (
-                was_tried,
-                table.through.contains_key(attempt.name),
-                attempt.granted,
-            ) {
+            match (was_tried, table.through.contains_key(attempt.name), attempt.granted) {
                 (false, ..) => "",
                 (true, false, _) => "stopped",
                 (true, true, Some(_)) => "granted",
@@ -115,12 +95,7 @@ fn print(tables: &[Tried]) {
         println!("{:<30} {:<62} {cells}", attempt.name, attempt.tries);
     }
     for table in tables {
-        println!(
-            "{}: {} attempts, {} got through",
-            table.title,
-            table.names.len(),
-            table.through.len()
-        );
+        println!("{}: {} attempts, {} got through", table.title, table.names.len(), table.through.len());
     }
 }
 
@@ -140,28 +115,17 @@ fn nobody_gets_out() {
     }
     let mut tables = vec![tried(Who::Own, Mode::Step), tried(Who::Own, Mode::Check)];
     if may_be_nobody() {
-        tables.extend([
-            tried(Who::Nobody, Mode::Step),
-            tried(Who::Nobody, Mode::Check),
-        ]);
+        tables.extend([tried(Who::Nobody, Mode::Step), tried(Who::Nobody, Mode::Check)]);
     }
     print(&tables);
     let mut through = Vec::new();
     for table in &tables {
-        let granted = |name: &str| {
-            table.step
-                && all()
-                    .iter()
-                    .any(|one| one.name == name && one.granted.is_some())
-        };
+        let granted =
+            |name: &str| table.step && all().iter().any(|one| one.name == name && one.granted.is_some());
         let wrong = table.through.iter().filter(|(name, _)| !granted(name));
-        through.extend(wrong.map(|(name, why)| format!("{}: {name}: {why}", table.title)));
+        through.extend(wrong.map(|(name, reason)| format!("{}: {name}: {reason}", table.title)));
     }
-    assert!(
-        through.is_empty(),
-        "these got through:\n{}",
-        through.join("\n")
-    );
+    assert!(through.is_empty(), "these got through:\n{}", through.join("\n"));
 }
 
 #[test]
@@ -170,13 +134,6 @@ fn without_a_sandbox_everybody_gets_out() {
         return;
     }
     let tried = tried(Who::Own, Mode::Open);
-    let not: Vec<_> = tried
-        .names
-        .iter()
-        .filter(|name| !tried.through.contains_key(**name))
-        .collect();
-    assert!(
-        not.is_empty(),
-        "these show nothing, they fail anyway: {not:?}"
-    );
+    let not: Vec<_> = tried.names.iter().filter(|name| !tried.through.contains_key(**name)).collect();
+    assert!(not.is_empty(), "these show nothing, they fail anyway: {not:?}");
 }

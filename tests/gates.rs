@@ -42,21 +42,9 @@ fn repository() -> Sandbox {
     for args in [
         &["init", "-q"][..],
         &["add", "."],
-        &[
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b.example",
-            "commit",
-            "-qm",
-            "one",
-        ],
+        &["-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "one"],
     ] {
-        let done = sandbox
-            .program("git")
-            .args(args)
-            .output()
-            .expect("there is git");
+        let done = sandbox.program("git").args(args).output().expect("there is git");
         assert!(done.status.success(), "{args:?}: {done:?}");
     }
     sandbox
@@ -132,15 +120,13 @@ fn a_gate_of_the_workspace_is_recorded_with_every_run() {
         "---\nkind: plan\nid: it\nsteps:\n  - {id: one, run: 'true', gates: [own-gate]}\n---\n",
     );
     let wrong = sandbox.wf(&["check", "plan.md"]).exits(3);
-    wrong.says("gate `own-gate` is asked at `before_publish`");
+    wrong.says("gate `own-gate` is triggered by `before_publish`");
     let plan = "---\nkind: plan\nid: it\ngates: [own-gate]\nsteps:\n  - {id: one, run: 'true', verify: [{name: ok, run: 'true'}]}\n---\n";
     sandbox.file("plan.md", plan);
     sandbox.wf(&["run", "plan.md"]).exits(0);
     let paths: Vec<String> = {
         let database = sandbox.database();
-        let mut asked = database
-            .prepare("SELECT path FROM sources ORDER BY path")
-            .unwrap();
+        let mut asked = database.prepare("SELECT path FROM run_sources ORDER BY path").unwrap();
         let rows = asked.query_map([], |row| row.get(0)).unwrap();
         rows.map(Result::unwrap).collect()
     };
@@ -148,10 +134,7 @@ fn a_gate_of_the_workspace_is_recorded_with_every_run() {
     assert_eq!(gates, ["gates/own-gate.md", "gates/system-gate.md"]);
     // What was recorded is what is looked at again, whatever became of the files.
     fs::remove_dir_all(sandbox.at("gates")).unwrap();
-    sandbox
-        .wf(&["run", "plan.md"])
-        .exits(3)
-        .says("there is no gate `system-gate`");
+    sandbox.wf(&["run", "plan.md"]).exits(3).says("gate `system-gate` not found");
     sandbox.wf(&["verify", "--last"]).exits(0).says("pass");
 }
 
@@ -178,9 +161,6 @@ fn a_worker_that_edits_the_program_of_a_gate_is_stopped_by_it() {
     sandbox.file("plan.md", plan("'true'"));
     sandbox.wf(&["run", "plan.md"]).exits(1).says("never");
     sandbox.file("plan.md", plan("echo true > look.sh"));
-    sandbox
-        .wf(&["run", "plan.md"])
-        .exits(1)
-        .says("the gate does not count: changed, not declared: look.sh");
+    sandbox.wf(&["run", "plan.md"]).exits(1).says("the gate failed: changed, not declared: look.sh");
     assert!(!sandbox.at("harm").exists());
 }

@@ -51,11 +51,7 @@ fn a_block_at_each_trigger_stops_what_it_is_asked_about() {
     ] {
         let told = told(&format!("{{id: no, on: {on}, {BLOCK}}}"), "");
         assert_eq!(told.did.code, Some(1), "{on}: {}", told.did.all());
-        assert!(
-            told.did.all().contains("gate `no`"),
-            "{on}: {}",
-            told.did.all()
-        );
+        assert!(told.did.all().contains("gate `no`"), "{on}: {}", told.did.all());
         assert_eq!(told.ran(), ran, "{on}: {}", told.did.all());
         let is_last = matches!(on, "before_step" | "on_tool_call");
         let did_last = told.place.at("last.txt").exists();
@@ -68,9 +64,10 @@ fn a_block_at_each_trigger_stops_what_it_is_asked_about() {
 #[test]
 fn what_is_executed_is_asked_about_before_every_attempt() {
     let asked = |did: &Did| {
-        let events = did.out.lines().filter(|line| {
-            line.contains(r#""event":"gate_judged""#) && line.contains("on_tool_call")
-        });
+        let events = did
+            .out
+            .lines()
+            .filter(|line| line.contains(r#""event":"gate_evaluated""#) && line.contains("on_tool_call"));
         events.count()
     };
     let plan = |more: &str, step: &str, gate: &str| {
@@ -144,7 +141,7 @@ fn what_gates_may_not_do_reaches_the_audit_log() {
     place.wf(&["run", "plan.md"]).exits(0);
     let log = place.read(".wf/audit/log.jsonl");
     let of = |gate: &str| {
-        let mut lines = log.lines().filter(|line| line.contains("gate_judged"));
+        let mut lines = log.lines().filter(|line| line.contains("gate_evaluated"));
         let line = lines.find(|line| line.contains(gate)).unwrap();
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
         record["about"]["result"].clone()
@@ -163,18 +160,13 @@ fn advice_changes_nothing() {
     for on in ["before_run", "before_step", "after_step", "before_publish"] {
         let told = told(&format!("{{id: no, on: {on}, lane: quality, {BLOCK}}}"), "");
         assert_eq!(told.did.code, Some(0), "{on}: {}", told.did.all());
-        told.did.says("may not say block");
+        told.did.says("may not answer block");
     }
 }
 
 #[test]
 fn what_people_must_agree_to_waits_at_each_trigger() {
-    for (on, ran) in [
-        ("before_run", 0),
-        ("before_step", 0),
-        ("after_step", 1),
-        ("before_publish", 1),
-    ] {
+    for (on, ran) in [("before_run", 0), ("before_step", 0), ("after_step", 1), ("before_publish", 1)] {
         let gate = format!("{{id: ask, on: {on}, provider: predicate, check: approval_always}}");
         let told = told(&gate, "");
         assert_eq!(told.did.code, Some(5), "{on}: {}", told.did.all());
@@ -182,9 +174,7 @@ fn what_people_must_agree_to_waits_at_each_trigger() {
         let mut code = Some(5);
         for _ in 0..4 {
             let database = told.place.database();
-            let id: String = database
-                .query_row("SELECT id FROM runs", [], |row| row.get(0))
-                .unwrap();
+            let id: String = database.query_row("SELECT id FROM runs", [], |row| row.get(0)).unwrap();
             told.place.wf(&["approve", &id, "--yes"]).exits(0);
             code = told.place.wf(&["resume", "--last"]).code;
             if code != Some(5) {
@@ -227,9 +217,7 @@ fn a_block_that_a_person_lifts_goes_on() {
     let told = told(&gate, "escalation: {then: {action: escalate_human}}\n");
     for _ in 0..2 {
         let database = told.place.database();
-        let id: String = database
-            .query_row("SELECT id FROM runs", [], |row| row.get(0))
-            .unwrap();
+        let id: String = database.query_row("SELECT id FROM runs", [], |row| row.get(0)).unwrap();
         told.place.wf(&["approve", &id, "--yes"]).exits(0);
         told.place.wf(&["resume", "--last"]);
     }
@@ -251,17 +239,11 @@ fn what_a_person_lifts_is_one_block_and_not_what_other_gates_said() {
         told.place.wf(&["show", "--last"]).out
     };
     let shown = lifted(&format!("{{id: too, on: on_output, {BLOCK}}}"));
-    assert!(
-        shown.contains("failed") && shown.contains("gate too blocked"),
-        "{shown}"
-    );
+    assert!(shown.contains("failed") && shown.contains("gate too blocked"), "{shown}");
     let email = "provider: guardrail, config: {detect: [email], on_find: redact}";
     let shown = lifted(&format!("{{id: scrub, on: on_output, {email}}}"));
     assert!(shown.contains("succeeded"), "{shown}");
-    assert!(
-        shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"),
-        "{shown}"
-    );
+    assert!(shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"), "{shown}");
 }
 
 #[test]
@@ -270,33 +252,20 @@ fn what_a_gate_rewrites_is_what_goes_on() {
     let input = told(&format!("{{id: scrub, on: on_input, {email}}}"), "");
     assert_eq!(input.did.code, Some(0), "{}", input.did.all());
     let ran = input.place.read("ran.txt");
-    assert!(
-        ran.contains("[redacted: email]") && !ran.contains("ada@corp.com"),
-        "{ran}"
-    );
+    assert!(ran.contains("[redacted: email]") && !ran.contains("ada@corp.com"), "{ran}");
     let output = told(&format!("{{id: scrub, on: on_output, {email}}}"), "");
     assert_eq!(output.did.code, Some(0), "{}", output.did.all());
     let shown = output.place.wf(&["show", "--last"]).out;
-    assert!(
-        shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"),
-        "{shown}"
-    );
+    assert!(shown.contains("[redacted: email]") && !shown.contains("bob@corp.com"), "{shown}");
     let publish = told(&format!("{{id: scrub, on: before_publish, {email}}}"), "");
     let record = publish.place.wf(&["show", "--last", "--json"]).out;
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    let given = record["run"]["outputs"]["note"]
-        .as_str()
-        .unwrap_or_default();
-    assert!(
-        given.contains("[redacted: email]"),
-        "{given} {}",
-        publish.did.all()
-    );
+    let given = record["run"]["outputs"]["note"].as_str().unwrap_or_default();
+    assert!(given.contains("[redacted: email]"), "{given} {}", publish.did.all());
     let place = Sandbox::new();
     let gate = format!("{{id: scrub, on: on_tool_call, {email}}}");
-    let plan = |work: &str| {
-        format!("---\nkind: plan\nid: p\nsteps: [{{id: a, {work}, gates: [{gate}]}}]\n---\n")
-    };
+    let plan =
+        |work: &str| format!("---\nkind: plan\nid: p\nsteps: [{{id: a, {work}, gates: [{gate}]}}]\n---\n");
     place.file("plan.md", plan("exec: [echo, 'to ada@corp.com']"));
     let did = place.wf(&["run", "plan.md", "-v"]).exits(0);
     did.says("to [redacted: email]");
@@ -315,16 +284,11 @@ fn gates_of_the_workspace_come_first_and_all_are_asked() {
                  extract: $.plan\nconfig: {{allowed_values: [q]}}\n---\n"
         )
     };
-    place
-        .file("gates/house.md", gate("house"))
-        .file("gates/own.md", gate("own"));
-    place.file(
-        "plan.md",
-        "---\nkind: plan\nid: p\nsteps: [{id: a, run: touch ran, gates: [own]}]\n---\n",
-    );
+    place.file("gates/house.md", gate("house")).file("gates/own.md", gate("own"));
+    place.file("plan.md", "---\nkind: plan\nid: p\nsteps: [{id: a, run: touch ran, gates: [own]}]\n---\n");
     place.wf(&["run", "plan.md"]).exits(1).says("gate `house`");
-    let why = place.wf(&["why", "--last", "a"]).exits(0).out;
-    let at = |id: &str| why.find(&format!("gate `{id}`")).unwrap_or(usize::MAX);
-    assert!(at("house") < at("own") && at("own") < usize::MAX, "{why}");
+    let reason = place.wf(&["why", "--last", "a"]).exits(0).out;
+    let at = |id: &str| reason.find(&format!("gate `{id}`")).unwrap_or(usize::MAX);
+    assert!(at("house") < at("own") && at("own") < usize::MAX, "{reason}");
     assert!(!place.at("ran").exists());
 }

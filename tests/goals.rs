@@ -26,9 +26,8 @@ fn workspace(front: &str) -> Sandbox {
 }
 
 fn goal(sandbox: &Sandbox, id: &str, front: &str) {
-    let text = format!(
-        "---\nkind: goal\nid: {id}\n{front}\nverify:\n  - {{name: holds, run: \"true\"}}\n---\n"
-    );
+    let text =
+        format!("---\nkind: goal\nid: {id}\n{front}\nverify:\n  - {{name: holds, run: \"true\"}}\n---\n");
     sandbox.file(&format!("goals/{id}.md"), text);
 }
 
@@ -42,18 +41,14 @@ fn history(sandbox: &Sandbox, goal: &str) -> Vec<Value> {
     let did = sandbox.wf(&["goal", "history", goal, "--json", "-n", "1000000"]);
     let did = did.exits(0);
     let lines = did.out.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The slots of a history with what became of them.
 fn states(history: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let slots = history.iter();
-    slots
-        .map(|row| (text(&row["slot"]), text(&row["state"])))
-        .collect()
+    slots.map(|row| (text(&row["slot"]), text(&row["state"]))).collect()
 }
 
 /// Each slot that was begun has one cycle of its own, which has ended, and whose look has; nothing
@@ -76,7 +71,7 @@ fn settled(sandbox: &Sandbox, goal: &str) {
     let database = sandbox.database();
     let count = |sql: &str| -> i64 { database.query_row(sql, [], |row| row.get(0)).unwrap() };
     let begun = i64::try_from(looks.len()).unwrap();
-    assert_eq!(count("SELECT count(*) FROM cycles"), begun);
+    assert_eq!(count("SELECT count(*) FROM reconciliations"), begun);
     assert_eq!(count("SELECT count(*) FROM runs"), begun, "no other runs");
     assert_eq!(count("SELECT count(*) FROM runs WHERE outcome IS NULL"), 0);
 }
@@ -95,13 +90,10 @@ fn without_holes(sandbox: &Sandbox, goal: &str, apart: i64) {
         assert_eq!(last, slot + (count - 1) * apart * 1000, "{row}");
         next = last + apart * 1000;
     }
-    let sql = "SELECT decided FROM goals WHERE id = ?1";
+    let sql = "SELECT decided_until FROM goals WHERE id = ?1";
     let database = sandbox.database();
     let decided: i64 = database.query_row(sql, [goal], |row| row.get(0)).unwrap();
-    assert!(
-        next - apart * 1000 <= decided && decided < next,
-        "{decided}"
-    );
+    assert!(next - apart * 1000 <= decided && decided < next, "{decided}");
 }
 
 fn signal(child: &Child, signal: Signal) {

@@ -7,23 +7,23 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use wf::diag::Code;
-use wf::spec::{self, Loaded, Memory};
+use wf::spec::{self, InMemoryFiles, LoadedSpec};
 
 /// A plan with most of what the language has.
 const VALID: &str = include_str!("hostile/plan.md");
 
-fn load(bytes: &[u8]) -> Loaded {
-    let mut files = Memory::default();
+fn load(bytes: &[u8]) -> LoadedSpec {
+    let mut files = InMemoryFiles::default();
     files.0.insert("plan.md".into(), bytes.to_vec());
     files.0.insert("other.md".into(), VALID.as_bytes().to_vec());
     spec::load(&files, "plan.md")
 }
 
 /// Every place named is one that can be drawn.
-fn spans_are_drawable(loaded: &Loaded) {
+fn spans_are_drawable(loaded: &LoadedSpec) {
     for (file, mistake) in &loaded.diagnostics {
         let text = loaded.sources[*file].text();
-        let also = mistake.also.iter().map(|label| label.span);
+        let also = mistake.related.iter().map(|label| label.span);
         for span in also.chain([mistake.span]) {
             assert!(text.get(span.range()).is_some(), "{mistake:?}");
         }
@@ -56,11 +56,7 @@ fn bombs_do_not_go_off() {
         let _ = writeln!(aliases, "a{level}: &a{level} [{below}]");
     }
     let all = codes(&front(&aliases));
-    assert!(
-        all.iter()
-            .all(|code| matches!(code, Code::YamlFeature | Code::KeyMissing)),
-        "{all:?}"
-    );
+    assert!(all.iter().all(|code| matches!(code, Code::YamlFeature | Code::KeyMissing)), "{all:?}");
     for (yaml, code) in [
         ("[".repeat(200_000), Code::YamlTooLarge),
         ("[".repeat(10_000) + &"]".repeat(10_000), Code::YamlTooLarge),
@@ -73,27 +69,18 @@ fn bombs_do_not_go_off() {
     ] {
         let all = codes(&front(&yaml));
         let start: String = yaml.chars().take(20).collect();
-        assert!(
-            all.contains(&code) || all.contains(&Code::YamlSyntax),
-            "{start} {all:?}"
-        );
+        assert!(all.contains(&code) || all.contains(&Code::YamlSyntax), "{start} {all:?}");
         assert!(all.len() < 10, "{start}");
     }
 }
 
 #[test]
 fn files_that_are_no_text_have_one_mistake() {
-    assert_eq!(
-        codes(&[0x7f, b'E', b'L', b'F', 0, 1, 2]),
-        [Code::FileNotText]
-    );
+    assert_eq!(codes(&[0x7f, b'E', b'L', b'F', 0, 1, 2]), [Code::FileNotText]);
     assert_eq!(codes(b"---\nkind: \xff\n---\n"), [Code::FileNotText]);
     assert_eq!(codes(b""), [Code::FrontMatterMissing]);
-    assert_eq!(
-        codes(&[b' '; 64].repeat((1 << 20) + 1)),
-        [Code::FileTooLarge]
-    );
-    let loaded = spec::load(&Memory::default(), "nothing.md");
+    assert_eq!(codes(&[b' '; 64].repeat((1 << 20) + 1)), [Code::FileTooLarge]);
+    let loaded = spec::load(&InMemoryFiles::default(), "nothing.md");
     assert_eq!(loaded.diagnostics[0].1.code, Code::FileUnreadable);
     assert_eq!(loaded.sources[0].path(), "nothing.md");
 }
@@ -126,19 +113,15 @@ fn thousands_of_mistakes_stay_few() {
 
 #[test]
 fn deep_nests_of_plans_end() {
-    let mut files = Memory::default();
+    let mut files = InMemoryFiles::default();
     for at in 0..100 {
         let next = at + 1;
-        let text =
-            format!("---\nkind: plan\nid: p{at}\nsteps:\n  - {{id: a, uses: p{next}.md}}\n---\n");
+        let text = format!("---\nkind: plan\nid: p{at}\nsteps:\n  - {{id: a, uses: p{next}.md}}\n---\n");
         files.0.insert(format!("p{at}.md"), text.into_bytes());
     }
     let loaded = spec::load(&files, "p0.md");
     let (file, mistake) = &loaded.diagnostics[0];
-    assert_eq!(
-        (*file, mistake.code),
-        (spec::MAX_USES, Code::UsesUnreadable)
-    );
+    assert_eq!((*file, mistake.code), (spec::MAX_USES, Code::UsesUnreadable));
 }
 
 #[test]
@@ -146,15 +129,12 @@ fn a_hundred_thousand_steps_load_in_linear_time() {
     let mut plan = String::from("---\nkind: plan\nid: many\nsteps:\n  - {id: s0, run: \"true\"}\n");
     for at in 1..100_000 {
         let before = at - 1;
-        let _ = writeln!(
-            plan,
-            "  - {{id: s{at}, run: \"true\", depends_on: [s{before}]}}"
-        );
+        let _ = writeln!(plan, "  - {{id: s{at}, run: \"true\", depends_on: [s{before}]}}");
     }
     plan.push_str("---\n");
     let loaded = load(plan.as_bytes());
     assert!(loaded.diagnostics.is_empty());
-    let defaults = wf::config::Config::default().defaults;
+    let defaults = wf::config::WorkspaceConfig::default().defaults;
     let model = spec::lower(&loaded, &defaults).expect("it has no mistakes");
     assert_eq!(model.steps().len(), 100_000);
 }

@@ -20,8 +20,7 @@ const ENGINES: u32 = 4;
 /// Some are checked, some wait for their turn only so long: these are never staged.
 fn layered(dice: &mut Dice) -> (usize, String) {
     let room = 1 + dice.below(4);
-    let mut text =
-        format!("---\nkind: plan\nid: layered\npolicy: {{max_parallel: {room}}}\nsteps:\n");
+    let mut text = format!("---\nkind: plan\nid: layered\npolicy: {{max_parallel: {room}}}\nsteps:\n");
     let (mut before, mut count) = (Vec::new(), 0);
     for layer in 0..2 + dice.below(4) {
         let mut here = Vec::new();
@@ -74,13 +73,7 @@ fn kill(seed: u64, most: u32) -> u32 {
     }
     if killed == most {
         let end = sandbox.wf(&args);
-        assert_eq!(
-            end.code,
-            Some(0),
-            "seed {seed}:\n{}\n{}",
-            end.all(),
-            shown()
-        );
+        assert_eq!(end.code, Some(0), "seed {seed}:\n{}\n{}", end.all(), shown());
     }
     let mut times = BTreeMap::<String, usize>::new();
     for line in sandbox.read("ran.txt").lines() {
@@ -92,10 +85,7 @@ fn kill(seed: u64, most: u32) -> u32 {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how many kills there are is chosen by hand"
-)]
+#[expect(clippy::disallowed_methods, reason = "how many kills there are is chosen by hand")]
 fn no_run_fails_because_its_engines_were_killed_and_no_step_runs_twice() {
     let kills = std::env::var("WF_TEST_KILLS").ok();
     let kills: u32 = kills.map_or(KILLS, |kills| kills.parse().unwrap());
@@ -109,13 +99,8 @@ fn no_run_fails_because_its_engines_were_killed_and_no_step_runs_twice() {
 
 /// Whether a keeper still listens.
 fn is_kept(sandbox: &Sandbox) -> bool {
-    let entries = std::fs::read_dir(sandbox.at(".wf/keepers"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    entries
-        .map(|entry| entry.path())
-        .any(|path| path.extension().is_some_and(|end| end == "sock"))
+    let entries = std::fs::read_dir(sandbox.at(".wf/keepers")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|end| end == "sock"))
 }
 
 #[test]

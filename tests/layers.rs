@@ -17,15 +17,9 @@ const LAYERS: &[(&str, &str)] = &[
     ("expr", "source diag"),
     ("model", "name time schedule digest expr diag"),
     ("graph", "name model"),
-    (
-        "spec",
-        "source diag name time schedule digest model expr skill",
-    ),
+    ("spec", "source diag name time schedule digest model expr skill"),
     ("check", "source diag name time model expr graph spec skill"),
-    (
-        "config",
-        "source diag name time model spec seal approval skill",
-    ),
+    ("config", "source diag name time model spec seal approval skill"),
     ("gate", "name digest time model"),
     ("ggs", "model"),
     ("machine", "name digest time untrusted model expr gate ggs"),
@@ -34,14 +28,8 @@ const LAYERS: &[(&str, &str)] = &[
     ("memory", "digest time"),
     ("goal", "name time schedule model"),
     ("connection", "name time digest model"),
-    (
-        "store",
-        "name digest time crash schedule model gate goal machine memory",
-    ),
-    (
-        "exec",
-        "diag name digest time crash model expr gate machine mask store untrusted verify skill",
-    ),
+    ("store", "name digest time crash schedule model gate goal machine memory"),
+    ("exec", "diag name digest time crash model expr gate machine mask store untrusted verify skill"),
     ("repeat", "name model expr gate machine store"),
     ("service", "digest time untrusted mask model machine exec"),
     (
@@ -52,10 +40,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("approval", "digest time name model machine seal"),
     ("bus", "name digest time gate machine"),
     // It watches, and can reach nobody: no engine, no way to publish.
-    (
-        "audit",
-        "name digest time crash model gate machine seal store bus",
-    ),
+    ("audit", "name digest time crash model gate machine seal store bus"),
     (
         "report",
         "source diag name digest time schedule model expr graph gate ggs machine goal store repeat engine seal skill untrusted",
@@ -116,8 +101,7 @@ fn outside_crates_stay_in_their_places() {
         let module = entry.file_name().to_string_lossy().into_owned();
         for_lines(&module, |place, line| {
             for (name, homes) in CRATES {
-                let named =
-                    line.contains(&format!("{name}::")) && !line.contains(&format!("_{name}::"));
+                let named = line.contains(&format!("{name}::")) && !line.contains(&format!("_{name}::"));
                 if named && homes.split_whitespace().all(|home| home != module) {
                     wrong.push(format!("{place}: `{name}` belongs in {homes}"));
                 }
@@ -128,17 +112,13 @@ fn outside_crates_stay_in_their_places() {
 }
 
 fn word(text: &str) -> String {
-    text.chars()
-        .take_while(|c| c.is_alphanumeric() || *c == '_')
-        .collect()
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
 fn for_lines(module: &str, mut see: impl FnMut(&str, &str)) {
     let code = sources(&Path::new("src").join(module));
     for (path, text) in code.into_iter().filter(|(path, _)| !path.contains("tests")) {
-        let lines = text
-            .lines()
-            .take_while(|line| !line.contains("#[cfg(test)]"));
+        let lines = text.lines().take_while(|line| !line.contains("#[cfg(test)]"));
         for (at, line) in lines.enumerate() {
             if !line.trim_start().starts_with("//") {
                 see(&format!("{path}:{}", at + 1), line);

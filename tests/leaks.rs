@@ -42,17 +42,10 @@ fn nothing_leaks() {
     let mut count = 0;
     for entry in fs::read_dir("tests/leaks").unwrap().flatten() {
         let text = fs::read_to_string(entry.path()).unwrap();
-        assert!(
-            text.contains("\nSource: https://"),
-            "{entry:?} has no source"
-        );
+        assert!(text.contains("\nSource: https://"), "{entry:?} has no source");
         count += 1;
         let found = Case::of(&all(&text)).try_it();
-        wrong.extend(
-            found
-                .into_iter()
-                .map(|what| format!("{}: {what}", entry.path().display())),
-        );
+        wrong.extend(found.into_iter().map(|what| format!("{}: {what}", entry.path().display())));
     }
     assert!(count >= 10, "there are the cases");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -72,10 +65,7 @@ impl Case {
         let mut case = Self::default();
         for fence in fences {
             let lines = || fence.text.lines().map(str::to_owned);
-            let file = fence
-                .info
-                .iter()
-                .find_map(|word| word.strip_prefix("file="));
+            let file = fence.info.iter().find_map(|word| word.strip_prefix("file="));
             match (fence.language(), file) {
                 (_, Some(path)) => case.files.push((path.to_owned(), fence.text.clone())),
                 ("secret", _) => {
@@ -97,15 +87,7 @@ impl Case {
     fn try_it(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         for args in [
-            &[
-                "run",
-                "-v",
-                "plan.md",
-                "--report",
-                "out/r.json",
-                "--junit",
-                "out/j.xml",
-            ][..],
+            &["run", "-v", "plan.md", "--report", "out/r.json", "--junit", "out/j.xml"][..],
             &["run", "--json", "plan.md"],
             &["run", "-q", "plan.md"],
         ] {
@@ -118,10 +100,7 @@ impl Case {
                 wrong.push(what);
             }
             for args in LATER {
-                seen.push((
-                    format!("wf {}", args.join(" ")),
-                    sandbox.wf(args).all().into_bytes(),
-                ));
+                seen.push((format!("wf {}", args.join(" ")), sandbox.wf(args).all().into_bytes()));
             }
             for folder in [".wf", "out"] {
                 for (path, _) in files(&sandbox.at(folder)) {
@@ -129,10 +108,7 @@ impl Case {
                     seen.push((path.display().to_string(), bytes));
                 }
             }
-            wrong.extend(
-                seen.iter()
-                    .flat_map(|(place, bytes)| self.leaks(place, bytes)),
-            );
+            wrong.extend(seen.iter().flat_map(|(place, bytes)| self.leaks(place, bytes)));
         }
         wrong
     }
@@ -140,9 +116,7 @@ impl Case {
     /// Runs the plan; gives what it wrote, its exit code and the arguments of all processes.
     fn run(&self, sandbox: &Sandbox, args: &[&str]) -> Vec<(String, Vec<u8>)> {
         let mut command: Command = sandbox.command(args);
-        command
-            .env("GITHUB_ACTIONS", "true")
-            .env("GITHUB_STEP_SUMMARY", sandbox.at("out/summary.md"));
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", sandbox.at("out/summary.md"));
         for (name, value) in &self.secrets {
             command.env(name, value);
         }
@@ -178,10 +152,7 @@ impl Case {
             ));
         }
         let verbose = seen[0].0.contains("-v");
-        let missing = self
-            .shown
-            .iter()
-            .find(|line| verbose && !text.contains(line.as_str()))?;
+        let missing = self.shown.iter().find(|line| verbose && !text.contains(line.as_str()))?;
         Some(format!("{} does not show {missing:?}:\n{text}", seen[0].0))
     }
 
@@ -190,10 +161,7 @@ impl Case {
         for form in self.never.iter().filter(|form| !form.is_empty()) {
             if let Some(at) = memchr::memmem::find(bytes, form.as_bytes()) {
                 let around = &bytes[at.saturating_sub(20)..(at + form.len() + 20).min(bytes.len())];
-                leaks.push(format!(
-                    "{place} shows {form:?}: …{:?}…",
-                    String::from_utf8_lossy(around)
-                ));
+                leaks.push(format!("{place} shows {form:?}: …{:?}…", String::from_utf8_lossy(around)));
             }
         }
         leaks
@@ -203,7 +171,6 @@ impl Case {
 /// The arguments of all processes that there are.
 fn all_arguments() -> Vec<u8> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let arguments =
-        entries.filter_map(|entry| fs::read(Path::new(&entry.path()).join("cmdline")).ok());
+    let arguments = entries.filter_map(|entry| fs::read(Path::new(&entry.path()).join("cmdline")).ok());
     arguments.flatten().collect()
 }

@@ -39,15 +39,8 @@ fn memory_of_run(sandbox: &Sandbox) -> u64 {
             break status;
         }
         keeper = keeper.or_else(|| keeper_of(child.id()));
-        let pids = [
-            Some(child.id()),
-            keeper.and_then(|pid| u32::try_from(pid).ok()),
-        ];
-        most = pids
-            .into_iter()
-            .flatten()
-            .map(most_memory)
-            .fold(most, u64::max);
+        let pids = [Some(child.id()), keeper.and_then(|pid| u32::try_from(pid).ok())];
+        most = pids.into_iter().flatten().map(most_memory).fold(most, u64::max);
         std::thread::sleep(std::time::Duration::from_millis(2));
     };
     assert!(status.success());
@@ -59,27 +52,14 @@ fn memory_of_run(sandbox: &Sandbox) -> u64 {
 fn memory_does_not_depend_on_how_much_is_printed() {
     let megabytes = std::env::var_os("WF_LOG_MB").map_or("64".into(), |asked| asked);
     let megabytes: u64 = megabytes.to_str().unwrap().parse().unwrap();
-    let print =
-        |bytes: u64| format!("head -c {bytes} /dev/zero | tr '\\0' x; echo the end; sleep 0.2");
+    let print = |bytes: u64| format!("head -c {bytes} /dev/zero | tr '\\0' x; echo the end; sleep 0.2");
     let little = memory_of_run(&talk(1_000_000, "", &print(1000)));
     let sandbox = talk(1_000_000, "", &print(megabytes * 1024 * 1024));
     let much = memory_of_run(&sandbox);
-    assert!(
-        much < little + 16 * 1024,
-        "{much} KiB, with little output {little} KiB"
-    );
-    let shown = sandbox
-        .wf(&["logs", "--last", "talk", "--raw"])
-        .exits(0)
-        .out;
-    assert!(
-        shown.ends_with("xxxthe end\n") && shown.len() < 1_000_100,
-        "{}",
-        shown.len()
-    );
-    let note = shown
-        .lines()
-        .find(|line| line.ends_with(" bytes left out …"));
+    assert!(much < little + 16 * 1024, "{much} KiB, with little output {little} KiB");
+    let shown = sandbox.wf(&["logs", "--last", "talk", "--raw"]).exits(0).out;
+    assert!(shown.ends_with("xxxthe end\n") && shown.len() < 1_000_100, "{}", shown.len());
+    let note = shown.lines().find(|line| line.ends_with(" bytes omitted …"));
     let note = note.expect("what is cut is said to be cut");
     let left_out: u64 = note.split(' ').nth(1).unwrap().parse().unwrap();
     let kept = (shown.len() - note.len() - 2) as u64;
@@ -94,56 +74,27 @@ fn anything_can_be_printed() {
         "",
         "yes 50% | head -n 1000000 | tr '\\n' '\\r'; echo done\nprintf 'a\\377b\\0c \\033[31mred\\033[0m \\033]0;title\\007\\n'\nprintf '\\342\\200\\256gpj.exe \\033[' >&2\nexit 1",
     );
-    let did = sandbox
-        .wf(&["run", "-v", "plan.md"])
-        .exits(1)
-        .says("done\n")
-        .says("red");
-    assert!(
-        !did.all().contains(['\u{1b}', '\u{7}', '\u{202e}', '\0']),
-        "{}",
-        did.all()
-    );
+    let did = sandbox.wf(&["run", "-v", "plan.md"]).exits(1).says("done\n").says("red");
+    assert!(!did.all().contains(['\u{1b}', '\u{7}', '\u{202e}', '\0']), "{}", did.all());
     assert!(did.all().len() < 100_000, "{}", did.all().len());
-    let logs = sandbox
-        .command(&["logs", "--last", "talk", "--raw"])
-        .output()
-        .unwrap();
+    let logs = sandbox.command(&["logs", "--last", "talk", "--raw"]).output().unwrap();
     // What is kept is what was printed.
     assert!(logs.stdout.starts_with(b"50%\r50%\r") && logs.stdout.len() > 4_000_000);
-    let all = logs
-        .stdout
-        .windows(10)
-        .any(|bytes| bytes == b"a\xffb\0c \x1b[31");
+    let all = logs.stdout.windows(10).any(|bytes| bytes == b"a\xffb\0c \x1b[31");
     assert!(all, "bytes pass as they are");
 }
 
 #[test]
 fn streams_are_in_order_with_their_times() {
-    let sandbox = talk(
-        1000,
-        "",
-        "for n in 1 2 3; do echo out $n; sleep 0.1; echo err $n >&2; sleep 0.1; done",
-    );
+    let sandbox =
+        talk(1000, "", "for n in 1 2 3; do echo out $n; sleep 0.1; echo err $n >&2; sleep 0.1; done");
     sandbox.wf(&["run", "-q", "plan.md"]).exits(0);
-    let shown = sandbox
-        .wf(&["logs", "--last", "talk", "--timestamps"])
-        .exits(0)
-        .out;
-    let lines: Vec<(&str, &str)> = shown
-        .lines()
-        .map(|line| line.split_once(' ').unwrap())
-        .collect();
+    let shown = sandbox.wf(&["logs", "--last", "talk", "--timestamps"]).exits(0).out;
+    let lines: Vec<(&str, &str)> = shown.lines().map(|line| line.split_once(' ').unwrap()).collect();
     let texts: Vec<&str> = lines.iter().map(|(_, text)| *text).collect();
-    assert_eq!(
-        texts,
-        ["out 1", "err 1", "out 2", "err 2", "out 3", "err 3"]
-    );
+    assert_eq!(texts, ["out 1", "err 1", "out 2", "err 2", "out 3", "err 3"]);
     assert!(lines.is_sorted_by(|a, b| a.0 < b.0), "{shown}");
-    let errors = sandbox
-        .wf(&["logs", "--last", "talk", "--stderr"])
-        .exits(0)
-        .out;
+    let errors = sandbox.wf(&["logs", "--last", "talk", "--stderr"]).exits(0).out;
     assert_eq!(errors, "err 1\nerr 2\nerr 3\n");
 }
 
@@ -159,16 +110,11 @@ fn what_a_killed_attempt_printed_is_kept() {
         sandbox.file("junk", "");
         let text = sandbox.read("wf.yaml") + "policy: {grace: 100ms}\n";
         sandbox.file("wf.yaml", text);
-        sandbox
-            .wf(&["run", "-q", "plan.md", "--junit", "out.xml"])
-            .exits(1);
+        sandbox.wf(&["run", "-q", "plan.md", "--junit", "out.xml"]).exits(1);
         let shown = sandbox.wf(&["logs", "--last", "talk"]).exits(0).out;
         assert_eq!(shown, "one\ntwo\n", "{more}{end}");
         let junit = sandbox.read("out.xml");
-        assert!(
-            junit.contains("printed last:\none\ntwo</failure>"),
-            "{junit}"
-        );
+        assert!(junit.contains("last output:\none\ntwo</failure>"), "{junit}");
     }
 }
 
@@ -181,63 +127,32 @@ fn follow(sandbox: &Sandbox) -> Child {
 
 #[test]
 fn a_log_is_followed_while_it_is_written() {
-    let sandbox = talk(
-        1000,
-        "",
-        "echo one; until test -e go; do sleep 0.05; done; printf 'two\\nthree'",
-    );
+    let sandbox = talk(1000, "", "echo one; until test -e go; do sleep 0.05; done; printf 'two\\nthree'");
     let mut run = sandbox.start(&["run", "-q", "plan.md"]);
-    until("it talks", || {
-        sandbox.wf(&["logs", "--last", "talk"]).out == "one\n"
-    });
+    until("it talks", || sandbox.wf(&["logs", "--last", "talk"]).out == "one\n");
     let mut follower = follow(&sandbox);
     until("it is followed", || sandbox.read("followed") == "one\n");
     sandbox.file("go", "");
-    until("the follower ends", || {
-        follower.try_wait().unwrap().is_some()
-    });
+    until("the follower ends", || follower.try_wait().unwrap().is_some());
     assert_eq!(sandbox.read("followed"), "one\ntwo\nthree\n");
     assert!(run.wait().unwrap().success());
 }
 
 #[test]
 fn a_log_whose_writer_died_is_shown_as_far_as_it_goes() {
-    let sandbox = talk(
-        2000,
-        "",
-        "n=0; while :; do n=$((n + 1)); echo line $n; test $n -lt 2000 || sleep 0.1; done",
-    );
+    let sandbox =
+        talk(2000, "", "n=0; while :; do n=$((n + 1)); echo line $n; test $n -lt 2000 || sleep 0.1; done");
     let mut run = sandbox.start(&["run", "-q", "plan.md"]);
     let shown = || sandbox.wf(&["logs", "--last", "talk"]).out;
-    until("the middle is left out", || {
-        shown().contains("\nline 2001\n")
-    });
+    until("the middle is left out", || shown().contains("\nline 2001\n"));
     let mut follower = follow(&sandbox);
-    until("it is followed", || {
-        sandbox.read("followed").starts_with("line 1\n")
-    });
+    until("it is followed", || sandbox.read("followed").starts_with("line 1\n"));
     kill_both(&mut run);
     let text = shown();
-    assert!(
-        text.starts_with("line 1\nline 2\n") && text.len() < 2200,
-        "{text}"
-    );
-    let (head, tail) = text
-        .split_once("… the middle left out …")
-        .expect("it says so");
-    assert!(
-        head.contains("line 50\n") && tail.contains("\nline 2000\n"),
-        "{text}"
-    );
-    until("the follower ends", || {
-        follower.try_wait().unwrap().is_some()
-    });
-    sandbox
-        .wf(&["logs", "--last", "talk", "--tail", "1"])
-        .exits(0)
-        .says("line 2");
-    sandbox
-        .wf(&["logs", "--last", "--timestamps"])
-        .exits(0)
-        .says("line 1\n");
+    assert!(text.starts_with("line 1\nline 2\n") && text.len() < 2200, "{text}");
+    let (head, tail) = text.split_once("… the middle omitted …").expect("it says so");
+    assert!(head.contains("line 50\n") && tail.contains("\nline 2000\n"), "{text}");
+    until("the follower ends", || follower.try_wait().unwrap().is_some());
+    sandbox.wf(&["logs", "--last", "talk", "--tail", "1"]).exits(0).says("line 2");
+    sandbox.wf(&["logs", "--last", "--timestamps"]).exits(0).says("line 1\n");
 }

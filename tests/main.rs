@@ -1,8 +1,5 @@
 //! One binary for all integration tests.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that meets what it does not expect fails"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect fails")]
 
 mod approvals;
 mod attest;

@@ -61,19 +61,10 @@ fn shell(workspace: &Sandbox, script: &str) {
 fn approve(workspace: &Sandbox, steps: &[&str]) {
     let mut plan = String::from("---\nkind: plan\nid: p\nsteps:\n");
     for (at, step) in steps.iter().enumerate() {
-        let after = at
-            .checked_sub(1)
-            .map(|before| format!(" depends_on: [s{before}],"));
+        let after = at.checked_sub(1).map(|before| format!(" depends_on: [s{before}],"));
         let is_confined = step.starts_with("allow");
-        let made = if is_confined {
-            ""
-        } else {
-            "writes: [done.txt, 'temporary/**'], "
-        };
-        plan += &format!(
-            "  - {{id: s{at},{} {made}{step}}}\n",
-            after.unwrap_or_default()
-        );
+        let made = if is_confined { "" } else { "writes: [done.txt, 'temporary/**'], " };
+        plan += &format!("  - {{id: s{at},{} {made}{step}}}\n", after.unwrap_or_default());
     }
     workspace.file("p.md", plan + "---\n");
     with_key(workspace, &["approve", "p.md", "--yes"]).exits(0);
@@ -100,7 +91,7 @@ fn however_a_file_is_named_it_runs_as_it_was_approved_or_not_at_all() {
         // It is exchanged after it was approved.
         approve(&workspace, &[&step]);
         put(&workspace, "tool.sh", EVIL);
-        run(&workspace).exits(4).says("tool.sh was changed");
+        run(&workspace).exits(4).says("tool.sh changed");
 
         // A step of the same run exchanges it.
         put(&workspace, "tool.sh", TOOL);
@@ -116,19 +107,11 @@ const MODULE: &str = "open('done.txt', 'a').write('evil\\n')\n";
 /// What a command executes besides what it names, where that is planted, and what does harm there.
 const PLANTED: [(&str, &str, &str); 8] = [
     ("python3 -c 'import helper'", "helper.py", MODULE),
-    (
-        "PYTHONPATH=other python3 -m helper",
-        "other/helper.py",
-        MODULE,
-    ),
+    ("PYTHONPATH=other python3 -m helper", "other/helper.py", MODULE),
     ("python3 other/main.py", "other/json.py", MODULE),
     ("python3 other/main.py", "other/json/__init__.py", MODULE),
     ("PATH=\"$PWD/bin:$PATH\"; date", "bin/date", EVIL),
-    (
-        "make -sC build",
-        "build/GNUmakefile",
-        "all:\n\techo evil >> ../done.txt\n",
-    ),
+    ("make -sC build", "build/GNUmakefile", "all:\n\techo evil >> ../done.txt\n"),
     ("ENV=./.profile sh -i -c true", ".profile", EVIL),
     ("for f in hooks/*; do sh \"$f\"; done", "hooks/late", EVIL),
 ];
@@ -159,7 +142,7 @@ fn what_is_planted_keeps_a_step_from_beginning() {
 
         approve(&workspace, &[&step]);
         put(&workspace, planted, text);
-        run(&workspace).exits(4).says("was added");
+        run(&workspace).exits(4).says("added");
         fs::remove_file(workspace.at(planted)).unwrap();
 
         let plant = format!("mkdir -p $(dirname {planted}); cp temporary/x {planted}");
@@ -178,7 +161,7 @@ fn a_check_does_not_see_what_it_names_and_nobody_approved() {
     shell(&workspace, "git init -q . && git add p.md tool.sh other");
     approve(&workspace, &[step]);
     workspace.file("check.sh", "exit 0\n");
-    run(&workspace).exits(1).says("check holds does not hold");
+    run(&workspace).exits(1).says("check holds failed");
     // The control: the file is enough for who approves in that moment.
     with_key(&workspace, &["run", "p.md"]).exits(0);
 }
@@ -192,9 +175,7 @@ fn a_repository_binds_what_it_tracks_and_nothing_else_is_there() {
     approve(&workspace, &["run: sh tool.sh"]);
     // What others left beside it counts for nothing when it is approved, and keeps steps from beginning.
     workspace.file("junk", "");
-    run(&workspace)
-        .exits(1)
-        .says("not approved, not declared: junk");
+    run(&workspace).exits(1).says("not approved, not declared: junk");
     fs::remove_file(workspace.at("junk")).unwrap();
     approve(&workspace, &["run: sh tool.sh"]);
     run(&workspace).exits(0);
@@ -204,8 +185,7 @@ fn a_repository_binds_what_it_tracks_and_nothing_else_is_there() {
 #[test]
 fn a_confined_step_does_not_see_what_was_not_approved() {
     let workspace = self::workspace();
-    let looks =
-        "allow: {write: [done.txt]}, run: 'cat junk tool.sh >> done.txt; ls -A late >> done.txt'";
+    let looks = "allow: {write: [done.txt]}, run: 'cat junk tool.sh >> done.txt; ls -A late >> done.txt'";
     let plants = "run: mkdir late; cp other/evil.sh late/x; cp other/evil.sh junk";
     workspace.file("done.txt", "");
     approve(&workspace, &[plants, looks]);
@@ -225,7 +205,7 @@ fn a_link_leads_where_it_led() {
     run(&workspace).exits(0);
     approve(&workspace, &["run: sh link.sh"]);
     shell(&workspace, "ln -sf other/evil.sh link.sh");
-    run(&workspace).exits(4).says("link.sh was changed");
+    run(&workspace).exits(4).says("link.sh changed");
     assert_eq!(workspace.read("done.txt"), "approved\n");
 }
 
@@ -245,9 +225,7 @@ fn what_a_step_makes_is_approved_where_it_says_so() {
     let workspace = self::workspace();
     let make = "cp other/evil.sh made.sh";
     approve(&workspace, &[&as_run(make), "run: sh made.sh"]);
-    run(&workspace)
-        .exits(1)
-        .says("not approved, not declared: made.sh");
+    run(&workspace).exits(1).says("not approved, not declared: made.sh");
     fs::remove_file(workspace.at("made.sh")).unwrap();
     let makes = format!("artifacts: [made.sh], {}", as_run(make));
     approve(&workspace, &[&makes, "run: sh made.sh"]);
@@ -258,8 +236,7 @@ fn what_a_step_makes_is_approved_where_it_says_so() {
 #[test]
 fn a_nested_plan_runs_in_the_same_tree() {
     let workspace = self::workspace();
-    let inner =
-        "---\nkind: plan\nid: inner\nsteps: [{id: in, writes: [done.txt], run: sh tool.sh}]\n---\n";
+    let inner = "---\nkind: plan\nid: inner\nsteps: [{id: in, writes: [done.txt], run: sh tool.sh}]\n---\n";
     workspace.file("inner.md", inner);
     approve(&workspace, &["uses: inner.md"]);
     run(&workspace).exits(0);

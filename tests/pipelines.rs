@@ -63,11 +63,7 @@ fn what_inspect_and_test_find_sends_the_work_back_until_both_hold() {
     let (place, did) = ran(&plan(&keys));
     assert_eq!(did.code, Some(0), "{}", did.all());
     assert!(did.all().contains("1 verified"), "{}", did.all());
-    assert!(
-        did.all().contains("work · attempt 2 · inspect 1/3"),
-        "{}",
-        did.all()
-    );
+    assert!(did.all().contains("work · attempt 2 · inspect 1/3"), "{}", did.all());
     assert_eq!(
         asked(&place),
         [
@@ -87,16 +83,12 @@ fn what_inspect_and_test_find_sends_the_work_back_until_both_hold() {
     assert_eq!(told["loop"]["phase"], "test", "{told:#}");
     assert_eq!(told["failed"][0]["criterion"], "unit", "{told:#}");
     assert_eq!(told["failed"][0]["phase"], "test", "{told:#}");
-    place
-        .wf(&["show", "--last"])
-        .exits(0)
-        .says("inspect 1/3")
-        .says("test 1/3");
+    place.wf(&["show", "--last"]).exits(0).says("inspect 1/3").says("test 1/3");
     place
         .wf(&["why", "--last", "work"])
         .exits(0)
-        .says("`inspect` sent it back: loop 1 of 3")
-        .says("`test` sent it back: loop 1 of 3");
+        .says("`inspect` failed, rework 1 of 3")
+        .says("`test` failed, rework 1 of 3");
     // All phases are asked again, by whoever wants to know.
     let again = place.wf(&["verify", "--last"]).exits(0);
     for name in ["lint", "unit", "right"] {
@@ -116,10 +108,7 @@ fn a_phase_that_never_holds_fails_the_step_once_its_loops_are_used() {
         assert_eq!(did.code, Some(1), "{}", did.all());
         // The first attempt, and two loops; `retry` is not for what a phase finds.
         assert_eq!(place.read("made.txt"), "xxx", "{phase}: {}", did.all());
-        place
-            .wf(&["why", "--last", "work"])
-            .exits(0)
-            .says(&format!("no loop of `{phase}` was left"));
+        place.wf(&["why", "--last", "work"]).exits(0).says(&format!("all reworks of `{phase}` are used"));
         let record = shown(&place);
         assert_eq!(record["steps"][0]["standing"], "refuted", "{record:#}");
     }
@@ -186,10 +175,7 @@ fn people_may_let_a_phase_be_ignored_and_the_result_is_never_verified() {
     for phase in ["inspect", "test"] {
         let (office, run) = asks(phase);
         assert_eq!(office.place.read("made.txt"), "xx");
-        office
-            .by("bob", &["approve", &run, "--yes"])
-            .exits(0)
-            .says("is approved");
+        office.by("bob", &["approve", &run, "--yes"]).exits(0).says("is approved");
         let did = office.by("eve", &["resume", &run]).exits(0);
         assert!(!did.all().contains("1 verified"), "{}", did.all());
         assert_eq!(office.place.read("made.txt"), "xx", "{}", did.all());
@@ -222,10 +208,7 @@ fn a_yes_is_void_once_what_was_looked_at_has_changed() {
     let (office, run) = asks("inspect");
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     office.place.file("made.txt", "other");
-    office
-        .by("eve", &["resume", &run])
-        .exits(5)
-        .says("made.txt is not what it was");
+    office.by("eve", &["resume", &run]).exits(5).says("made.txt changed after it was checked");
     office.place.file("made.txt", "xx");
     office.by("bob", &["approve", &run, "--yes"]).exits(0);
     office.by("eve", &["resume", &run]).exits(0);
@@ -241,40 +224,23 @@ fn the_plans_own_checks_have_phases_and_no_loops() {
     assert_eq!(did.code, Some(1), "{}", did.all());
     did.says("check together");
     // `verify` is not asked once `test` does not hold, and nothing runs again.
-    assert_eq!(
-        asked(&place),
-        ["0 inspect whole pass", "0 test together fail"]
-    );
+    assert_eq!(asked(&place), ["0 inspect whole pass", "0 test together fail"]);
     assert_eq!(place.read("made.txt"), "x");
 }
 
 #[test]
 fn fewer_loops_weaker_checks_and_people_who_may_ignore_are_told_as_changes() {
     let place = Sandbox::new();
-    let checks =
-        "inspect: [{name: lint, run: 'true'}]\n    test: [{name: unit, run: 'true'}]\n    ";
+    let checks = "inspect: [{name: lint, run: 'true'}]\n    test: [{name: unit, run: 'true'}]\n    ";
     place.file("old.md", plan(&format!("{checks}loops: {{max: 2}}")));
     for (keys, says) in [
-        (
-            format!("{checks}loops: {{max: 2, on_exhausted: ask}}"),
-            "steps.work.loops.on_exhausted weaker",
-        ),
-        (
-            "inspect: [{name: lint, run: 'true'}]\n    loops: {max: 2}".into(),
-            "steps.work.test.unit weaker",
-        ),
+        (format!("{checks}loops: {{max: 2, on_exhausted: ask}}"), "steps.work.loops.on_exhausted weaker"),
+        ("inspect: [{name: lint, run: 'true'}]\n    loops: {max: 2}".into(), "steps.work.test.unit weaker"),
         ("idempotent: false".into(), "steps.work.inspect.lint weaker"),
     ] {
         place.file("new.md", plan(&keys));
         let did = place.wf(&["diff", "old.md", "new.md"]);
-        let weaker = did
-            .out
-            .split("\n\n")
-            .find(|part| part.starts_with("WEAKER"));
-        assert!(
-            weaker.is_some_and(|part| part.contains(says)),
-            "{says}: {}",
-            did.all()
-        );
+        let weaker = did.out.split("\n\n").find(|part| part.starts_with("WEAKER"));
+        assert!(weaker.is_some_and(|part| part.contains(says)), "{says}: {}", did.all());
     }
 }

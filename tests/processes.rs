@@ -4,15 +4,11 @@ use crate::crash::lines_of_ps;
 use crate::support::{Sandbox, until};
 
 /// A daemon in a session of its own, without parents and without an environment.
-const DAEMON: &str =
-    "env -i setsid sh -c 'env -i setsid sleep 1000 > /dev/null 2>&1 &' > /dev/null 2>&1";
+const DAEMON: &str = "env -i setsid sh -c 'env -i setsid sleep 1000 > /dev/null 2>&1 &' > /dev/null 2>&1";
 
 fn plan(steps: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.file(
-        "plan.md",
-        format!("---\nkind: plan\nid: plan\nsteps:\n{steps}---\n"),
-    );
+    sandbox.file("plan.md", format!("---\nkind: plan\nid: plan\nsteps:\n{steps}---\n"));
     sandbox
 }
 
@@ -27,10 +23,7 @@ fn is_claimed(sandbox: &Sandbox) -> bool {
     let mut paths = files.map(|file| file.unwrap().path());
     let journal = paths.find(|path| path.extension().is_some_and(|end| end == "journal"));
     let journal = std::fs::File::open(journal.unwrap()).unwrap();
-    matches!(
-        journal.try_lock_shared(),
-        Err(std::fs::TryLockError::WouldBlock)
-    )
+    matches!(journal.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
 }
 
 #[test]
@@ -66,11 +59,7 @@ fn a_service_outlives_a_dead_engine_until_the_run_ends() {
     engine.kill().unwrap();
     engine.wait().unwrap();
     assert!(!is_claimed(&sandbox));
-    let serving = || {
-        lines_of_ps(&sandbox)
-            .iter()
-            .any(|line| line.contains("1000"))
-    };
+    let serving = || lines_of_ps(&sandbox).iter().any(|line| line.contains("1000"));
     // It is the shell that starts it for a moment.
     until("the service runs", serving);
     sandbox.file("go", "");
@@ -82,10 +71,7 @@ fn a_service_outlives_a_dead_engine_until_the_run_ends() {
 #[test]
 fn a_keeper_takes_orders_from_its_owner_alone() {
     let sandbox = plan("  - {id: a, run: \"ls -ld .wf/keepers\"}\n");
-    sandbox
-        .wf(&["run", "-v", "plan.md"])
-        .exits(0)
-        .says("drwx------");
+    sandbox.wf(&["run", "-v", "plan.md"]).exits(0).says("drwx------");
 }
 
 #[test]
@@ -102,12 +88,7 @@ fn the_second_interrupt_kills_at_once() {
     until("the step is asked to end", || sandbox.at("asked").exists());
     interrupt();
     let output = engine.wait_with_output().unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(130),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     nothing_runs(&sandbox);
 }
 
@@ -135,12 +116,7 @@ const STAYS: &str = "first=$(cat out/it); for i in $(seq 50); do [ \"$first\" = 
 
 #[test]
 fn what_a_step_left_running_stands_still_while_a_check_looks() {
-    let check = |name: &str| {
-        format!(
-            "      - {{name: {name}, run: {}}}\n",
-            serde_json::json!(STAYS)
-        )
-    };
+    let check = |name: &str| format!("      - {{name: {name}, run: {}}}\n", serde_json::json!(STAYS));
     let checks = format!("    verify:\n{}{}", check("stays"), check("stays_again"));
     let sandbox = plan(&format!(
         "{RESTLESS}{checks}  - id: meanwhile\n    run: {}\n\
@@ -159,14 +135,10 @@ fn what_stood_still_for_a_check_goes_on_when_the_engine_dies() {
     let check = "    verify: [{name: waits, run: sleep 60}]\n";
     let sandbox = plan(&format!("{RESTLESS}{check}"));
     let mut engine = sandbox.start(&["run", "plan.md"]);
-    until("the worker's writer stands still", || {
-        writers(&sandbox) == ["T"]
-    });
+    until("the worker's writer stands still", || writers(&sandbox) == ["T"]);
     engine.kill().unwrap();
     engine.wait().unwrap();
-    until("it goes on", || {
-        writers(&sandbox).iter().any(|state| state != "T")
-    });
+    until("it goes on", || writers(&sandbox).iter().any(|state| state != "T"));
     sandbox.wf(&["cancel", "--last"]);
     until("it has ended", || writers(&sandbox).is_empty());
 }
@@ -181,9 +153,7 @@ fn writers(sandbox: &Sandbox) -> Vec<String> {
         words.starts_with("sh\0-c\0while :;")
             && std::fs::read_link(folder.join("cwd")).ok().as_deref() == Some(sandbox.path())
     };
-    let stats = folders
-        .filter(writes)
-        .filter_map(|folder| std::fs::read_to_string(folder.join("stat")).ok());
+    let stats = folders.filter(writes).filter_map(|folder| std::fs::read_to_string(folder.join("stat")).ok());
     let states = stats.filter_map(|stat| {
         let (_, rest) = stat.rsplit_once(") ")?;
         rest.get(..1).map(ToOwned::to_owned)
@@ -198,15 +168,12 @@ fn a_process_without_its_first_thread_is_found_and_ended() {
     let sandbox = plan(steps);
     sandbox.wf(&["run", "plan.md"]).exits(0);
     nothing_runs(&sandbox);
-    let alive = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .any(|process| {
-            let tasks = std::fs::read_dir(process.path().join("task"));
-            tasks.into_iter().flatten().flatten().any(|task| {
-                let cwd = std::fs::read_link(task.path().join("cwd"));
-                cwd.is_ok_and(|cwd| cwd == sandbox.path())
-            })
-        });
+    let alive = std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let tasks = std::fs::read_dir(process.path().join("task"));
+        tasks.into_iter().flatten().flatten().any(|task| {
+            let cwd = std::fs::read_link(task.path().join("cwd"));
+            cwd.is_ok_and(|cwd| cwd == sandbox.path())
+        })
+    });
     assert!(!alive);
 }

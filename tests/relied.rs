@@ -15,8 +15,7 @@ const READ: &str = "touch copy/begun; until grep -q wrong out/it; do sleep 0.01;
 fn standing(swap: &str, read: &str) -> (Sandbox, String, String) {
     let sandbox = Sandbox::new();
     let quoted = |text: &str| serde_json::json!(text).to_string();
-    let make =
-        format!("mkdir -p out; echo right > out/it; setsid sh -c '{swap}' > /dev/null 2>&1 &");
+    let make = format!("mkdir -p out; echo right > out/it; setsid sh -c '{swap}' > /dev/null 2>&1 &");
     sandbox.file(
         "plan.md",
         format!(
@@ -43,10 +42,7 @@ fn what_was_swapped_while_a_step_read_it_is_verified_no_more() {
     assert_eq!(sandbox.read("copy/it"), "wrong\n");
     assert_eq!(sandbox.read("out/it"), "right\n");
     assert_eq!(make, "reported", "{said}");
-    assert!(
-        said.contains("evidence of `make` is stale: out/it changed after it was checked"),
-        "{said}"
-    );
+    assert!(said.contains("evidence of `make` is stale: out/it changed after it was checked"), "{said}");
 }
 
 #[test]

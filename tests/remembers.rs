@@ -51,9 +51,9 @@ fn what_failed_is_not_tried_again_by_the_next_run() {
     assert_eq!(record["rounds"].as_array().unwrap().len(), 1);
     let attempts = record["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 1, "{attempts:?}");
-    let why = place.wf(&["why", "--last", "build"]).exits(0).out;
-    let reason = "memory avoids how it is written, so it began otherwise";
-    assert!(why.contains(reason), "{why}");
+    let told = place.wf(&["why", "--last", "build"]).exits(0).out;
+    let reason = "memory advises against the step as written";
+    assert!(told.contains(reason), "{told}");
 }
 
 #[test]
@@ -104,11 +104,8 @@ fn a_plan_without_rounds_neither_writes_nor_asks() {
 #[test]
 fn how_an_intent_ended_is_asked_before_a_plan_begins() {
     let place = Sandbox::new();
-    let planner =
-        "max_replans: 6, strict: true}\nplanner: {exec: [sh, planner.sh], timeout: 20s}\n";
-    let all_bad = PLAN
-        .replace("echo good", "echo worse")
-        .replace("strict: true}\n", planner);
+    let planner = "max_replans: 6, strict: true}\nplanner: {exec: [sh, planner.sh], timeout: 20s}\n";
+    let all_bad = PLAN.replace("echo good", "echo worse").replace("strict: true}\n", planner);
     // It knows a way only once it is told how the intent ended before.
     let way = r#"{"steps":{"build":{"id":"told","tool":"disk:cp","run":"echo good > out.txt"}}}"#;
     let told = r#"*'"slug":"build_the_thing"'*"#;
@@ -118,11 +115,7 @@ fn how_an_intent_ended_is_asked_before_a_plan_begins() {
     assert!(shown(&place)["memory"].is_null(), "nothing was known yet");
     assert!(query(&place, "intent:build_the_thing").contains("avoid"));
     let again = place.wf(&["run", "plan.md"]).exits(0);
-    assert!(
-        again.out.contains("avoid intent:build_the_thing"),
-        "{}",
-        again.out
-    );
+    assert!(again.out.contains("avoid intent:build_the_thing"), "{}", again.out);
     let said = &shown(&place)["memory"]["intent"];
     assert_eq!(said["slug"], "build_the_thing", "{said}");
     assert_eq!(said["advice"], "avoid", "{said}");
@@ -137,11 +130,7 @@ fn how_an_intent_ended_is_asked_before_a_plan_begins() {
     let (_, tail) = rest.split_once("    verify:").unwrap();
     place.file("other.md", format!("{head}    verify:{tail}"));
     let told = place.wf(&["run", "other.md"]).exits(0);
-    assert!(
-        told.out.contains("caution intent:build_the_thing"),
-        "{}",
-        told.out
-    );
+    assert!(told.out.contains("caution intent:build_the_thing"), "{}", told.out);
 }
 
 #[test]

@@ -25,10 +25,7 @@ fn without_namespaces(sandbox: &Sandbox, script: &str) -> Option<Did> {
         assert!(std::env::var_os("CI").is_none(), "{loudly}");
         return None;
     }
-    let output = run(&format!(
-        "exec 2>&1; wf={}\n{script}",
-        env!("CARGO_BIN_EXE_wf")
-    ))?;
+    let output = run(&format!("exec 2>&1; wf={}\n{script}", env!("CARGO_BIN_EXE_wf")))?;
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     let (code, err) = (output.status.code(), String::new());
     Some(Did { code, out, err })
@@ -42,11 +39,11 @@ fn without_namespaces_checks_fail_closed_and_say_what_to_do() {
     let Some(did) = without_namespaces(&sandbox, script) else {
         return;
     };
-    did.says(" bad sandbox       there is no sandbox: namespaces of users are switched off")
-        .says("or choose `sandbox: off` in wf.yaml")
+    did.says(" bad sandbox       sandbox not available: user namespaces are disabled")
+        .says("or set `sandbox: off` in wf.yaml")
         .says("doctor 6")
-        .says("check right does not hold")
-        .says("found    there is no sandbox")
+        .says("check right failed")
+        .says("found    sandbox not available")
         .says("failed · 1 failed")
         .says("run 1");
 }
@@ -54,17 +51,14 @@ fn without_namespaces_checks_fail_closed_and_say_what_to_do() {
 #[test]
 fn a_sandbox_that_is_off_is_recorded_with_every_verdict() {
     let sandbox = Sandbox::new();
-    sandbox
-        .file("plan.md", PLAN)
-        .file("wf.yaml", "sandbox: off\n");
-    let script =
-        "$wf doctor | grep sandbox; $wf run plan.md; echo \"run $?\"; $wf why --last build";
+    sandbox.file("plan.md", PLAN).file("wf.yaml", "sandbox: off\n");
+    let script = "$wf doctor | grep sandbox; $wf run plan.md; echo \"run $?\"; $wf why --last build";
     let Some(did) = without_namespaces(&sandbox, script) else {
         return;
     };
-    did.says("note sandbox       switched off in wf.yaml")
-        .says("it would not work here")
+    did.says("note sandbox       disabled in wf.yaml")
+        .says("it is not available on this system")
         .says("succeeded · 1 verified")
         .says("run 0")
-        .says("sandbox: off");
+        .says("its checks ran without a sandbox");
 }

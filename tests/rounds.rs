@@ -38,7 +38,7 @@ fn rounds(place: &Sandbox) -> Vec<String> {
             let (step, to) = (change["step"].as_str(), change["to"].as_str());
             text += &format!(" {}={}", step.unwrap(), to.unwrap_or("as written"));
         }
-        if round.get("stuck").is_some() {
+        if round.get("stop_reason").is_some() {
             text += " stuck";
         }
         text
@@ -77,9 +77,7 @@ fn counts(checks: usize, ways: usize) -> String {
     }
     text += "    alternatives:\n";
     for way in 1..=ways {
-        text += &format!(
-            "      - {{id: w{way}, run: \"echo {way} > n.txt; echo way {way} >> ran.txt\"}}\n"
-        );
+        text += &format!("      - {{id: w{way}, run: \"echo {way} > n.txt; echo way {way} >> ran.txt\"}}\n");
     }
     text
 }
@@ -92,7 +90,7 @@ fn a_dead_mirror_is_replaced_by_another_target_of_the_same_tool() {
     assert_eq!(trail(&place), ["fetch dead", "fetch near"]);
     let record = shown(&place);
     assert_eq!(record["rounds"][0]["blocked_targets"], json!(["dead"]));
-    assert_eq!(record["rounds"][0]["class"], "environmental");
+    assert_eq!(record["rounds"][0]["failure_class"], "environmental");
     assert!(record["rounds"][0].get("blocked_tools").is_none());
     assert_eq!(record["rounds"][0]["changes"][0]["tool"], "fetch");
     assert_eq!(record["run"]["standing"], "verified", "{record:#}");
@@ -100,9 +98,10 @@ fn a_dead_mirror_is_replaced_by_another_target_of_the_same_tool() {
     let out = did.out;
     let table = out.find("\nrounds\n").unwrap();
     assert!(table < out.find("succeeded · 1 verified").unwrap(), "{out}");
-    let why = place.wf(&["why", "--last", "fetch"]).exits(0);
-    why.says("it was done in its way `near`, since round 2 (change_path)")
-        .says("round 1 led to another way")
+    let reason = place.wf(&["why", "--last", "fetch"]).exits(0);
+    reason
+        .says("it ran with alternative `near`, since round 2 (change_path)")
+        .says("round 1 switched to an alternative")
         .says("the step has no `retry`");
     place
         .wf(&["show", "--last", "--rounds"])
@@ -113,31 +112,16 @@ fn a_dead_mirror_is_replaced_by_another_target_of_the_same_tool() {
 
 #[test]
 fn a_wrong_result_after_that_is_made_by_another_tool_and_what_holds_stays() {
-    let build = BUILD.replace(
-        "run: echo build",
-        "depends_on: [fetch]\n    run: echo build",
-    );
+    let build = BUILD.replace("run: echo build", "depends_on: [fetch]\n    run: echo build");
     let (place, did) = ran("", &format!("{FETCH}{build}"));
     assert_eq!(did.code, Some(0), "{}", did.all());
-    assert_eq!(
-        rounds(&place),
-        [
-            "change_path fetch=near",
-            "change_approach build=other",
-            "accept"
-        ]
-    );
+    assert_eq!(rounds(&place), ["change_path fetch=near", "change_approach build=other", "accept"]);
     // What was verified did not run again.
-    assert_eq!(
-        trail(&place),
-        ["fetch dead", "fetch near", "build", "other"]
-    );
+    assert_eq!(trail(&place), ["fetch dead", "fetch near", "build", "other"]);
     let record = shown(&place);
     assert_eq!(record["rounds"][1]["blocked_tools"], json!(["build"]));
     assert_eq!(record["rounds"][1]["reopened"], json!(["build"]));
-    place
-        .wf(&["why", "--last", "fetch"])
-        .says("since round 2 (change_path)");
+    place.wf(&["why", "--last", "fetch"]).says("since round 2 (change_path)");
 }
 
 #[test]
@@ -149,10 +133,7 @@ fn where_all_holds_at_once_there_is_no_way_to_tell() {
 
 #[test]
 fn each_round_has_all_retries_and_attempts_go_on_counting() {
-    let retry = FETCH.replace(
-        "    verify:",
-        "    retry: {max: 2, on: [environmental]}\n    verify:",
-    );
+    let retry = FETCH.replace("    verify:", "    retry: {max: 2, on: [environmental]}\n    verify:");
     let dead = retry.replace(
         "{id: near, target: near, env: {FROM: near}}",
         "{id: near, target: near, run: \"echo near $WF_ATTEMPT >> ran.txt; test $WF_ATTEMPT -ge 6\\n \
@@ -161,29 +142,11 @@ fn each_round_has_all_retries_and_attempts_go_on_counting() {
     let dead = dead.replace("-ge 6\\n", "-ge 6");
     let (place, did) = ran("", &dead);
     assert_eq!(did.code, Some(0), "{}", did.all());
-    assert_eq!(
-        trail(&place),
-        [
-            "fetch dead",
-            "fetch dead",
-            "fetch dead",
-            "near 4",
-            "near 5",
-            "near 6"
-        ]
-    );
-    let why = place.wf(&["why", "--last", "fetch"]).exits(0).out;
-    assert_eq!(
-        why.matches("so it was repeated: 1 of 2 retries").count(),
-        2,
-        "{why}"
-    );
-    assert_eq!(
-        why.matches("so it was repeated: 2 of 2 retries").count(),
-        2,
-        "{why}"
-    );
-    assert_eq!(why.matches("all 2 retries were used").count(), 1, "{why}");
+    assert_eq!(trail(&place), ["fetch dead", "fetch dead", "fetch dead", "near 4", "near 5", "near 6"]);
+    let reason = place.wf(&["why", "--last", "fetch"]).exits(0).out;
+    assert_eq!(reason.matches("retried (1 of 2 retries)").count(), 2, "{reason}");
+    assert_eq!(reason.matches("retried (2 of 2 retries)").count(), 2, "{reason}");
+    assert_eq!(reason.matches("all 2 retries were used").count(), 1, "{reason}");
 }
 
 #[test]
@@ -194,14 +157,11 @@ fn items_that_ended_well_stay() {
         \x20   max_parallel: 1\n\
         \x20   verify: [{name: right, exec: [grep, -qx, right, '{{ item }}.txt']}]\n\
         \x20   alternatives: [{id: second, tool: other, env: {WAY: second}}]\n";
-    let (place, did) = ran(
-        "strict: true",
-        &format!("{steps}policy: {{on_failure: continue}}"),
-    );
+    let (place, did) = ran("strict: true", &format!("{steps}policy: {{on_failure: continue}}"));
     assert_eq!(did.code, Some(0), "{}", did.all());
     assert_eq!(trail(&place), ["first a", "first b", "first c", "second b"]);
     let record = shown(&place);
-    assert_eq!(record["rounds"][0]["criteria"], json!({"met": 2, "of": 3}));
+    assert_eq!(record["rounds"][0]["checks"], json!({"passed": 2, "total": 3}));
 }
 
 #[test]
@@ -214,7 +174,7 @@ fn where_only_the_whole_is_wrong_the_last_step_is_done_otherwise() {
     assert_eq!(did.code, Some(0), "{}", did.all());
     assert_eq!(trail(&place), ["one", "two", "due"]);
     assert_eq!(rounds(&place).len(), 2);
-    assert_eq!(shown(&place)["rounds"][0]["failed"], "plan: italian");
+    assert_eq!(shown(&place)["rounds"][0]["failed_check"], "plan: italian");
     assert!(did.all().contains("refuted"), "{}", did.all());
 }
 
@@ -228,8 +188,8 @@ fn the_plans_own_criteria_are_not_asked_while_a_step_failed() {
     let own = own.filter(|check| check["step"].is_null()).count();
     assert_eq!(own, 1, "{record:#}");
     // Nor do they count before they were asked.
-    assert_eq!(record["rounds"][0]["criteria"], json!({"met": 0, "of": 1}));
-    assert_eq!(record["rounds"][1]["criteria"], json!({"met": 2, "of": 2}));
+    assert_eq!(record["rounds"][0]["checks"], json!({"passed": 0, "total": 1}));
+    assert_eq!(record["rounds"][1]["checks"], json!({"passed": 2, "total": 2}));
 }
 
 #[test]
@@ -251,23 +211,14 @@ fn four_steps_of_which_one_fails_come_to_the_same_with_any_room() {
 
 #[test]
 fn the_next_way_is_told_what_the_one_before_did_wrong() {
-    let told = BUILD.replace(
-        "echo other >> ran.txt;",
-        "cp $WF_CORRECTION_FILE told.json;",
-    );
+    let told = BUILD.replace("echo other >> ran.txt;", "cp $WF_CORRECTION_FILE told.json;");
     let (place, did) = ran("", &told);
     assert_eq!(did.code, Some(0), "{}", did.all());
     let told: Value = serde_json::from_str(&place.read("told.json")).unwrap();
     let failed = told["failed"].as_array().unwrap().iter();
-    let failed: Vec<&str> = failed
-        .map(|one| one["criterion"].as_str().unwrap())
-        .collect();
+    let failed: Vec<&str> = failed.map(|one| one["criterion"].as_str().unwrap()).collect();
     assert_eq!(failed, ["right", "long"], "{told:#}");
-    assert_eq!(
-        told["gaps"],
-        json!([{"attempt": 1, "failed": 2, "of": 2}]),
-        "{told:#}"
-    );
+    assert_eq!(told["gaps"], json!([{"attempt": 1, "failed": 2, "of": 2}]), "{told:#}");
 }
 
 #[test]
@@ -278,28 +229,16 @@ fn a_plan_that_is_used_heals_itself() {
         \x20 - {id: after, depends_on: [all], run: echo after >> ran.txt}\n---\n";
     place.file("outer.md", outer);
     let did = place.wf(&["run", "outer.md"]).exits(0);
-    assert_eq!(
-        trail(&place),
-        ["fetch dead", "fetch near", "after"],
-        "{}",
-        did.all()
-    );
+    assert_eq!(trail(&place), ["fetch dead", "fetch near", "after"], "{}", did.all());
     let record = shown(&place);
     let inner = &record["nested"][0]["record"];
-    assert_eq!(
-        inner["rounds"].as_array().map(Vec::len),
-        Some(2),
-        "{record:#}"
-    );
+    assert_eq!(inner["rounds"].as_array().map(Vec::len), Some(2), "{record:#}");
     assert!(record.get("rounds").is_none(), "{record:#}");
 }
 
 #[test]
 fn a_kill_between_rounds_changes_no_round() {
-    let build = BUILD.replace(
-        "run: echo build",
-        "depends_on: [fetch]\n    run: echo build",
-    );
+    let build = BUILD.replace("run: echo build", "depends_on: [fetch]\n    run: echo build");
     // Whatever dies with the engine is repeated, as nobody saw it end.
     let steps = format!("{FETCH}{build}").replace("    run:", "    idempotent: true\n    run:");
     let (whole, _) = ran("", &steps);
@@ -325,20 +264,13 @@ fn a_kill_between_rounds_changes_no_round() {
         }
         assert_eq!(rounds(&place), rounds(&whole), "at {point}");
         let (own, other) = (shown(&place), shown(&whole));
-        for (own, other) in own["rounds"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .zip(other["rounds"].as_array().unwrap())
+        for (own, other) in own["rounds"].as_array().unwrap().iter().zip(other["rounds"].as_array().unwrap())
         {
             assert_eq!(own["reopened"], other["reopened"], "at {point}");
-            assert_eq!(own["criteria"], other["criteria"], "at {point}");
+            assert_eq!(own["checks"], other["checks"], "at {point}");
         }
     }
-    assert!(
-        points > 5 && late > 1,
-        "{points} points, {late} of them late, are no whole run"
-    );
+    assert!(points > 5 && late > 1, "{points} points, {late} of them late, are no whole run");
 }
 
 #[test]
@@ -347,10 +279,9 @@ fn a_run_that_is_gone_on_with_in_its_second_round_tells_all_of_them() {
         "env: {FROM: near}}",
         "run: \"echo slow >> ran.txt; until [ -e go ]; do sleep 0.01; done; echo x > got.txt\", idempotent: true}",
     );
-    let slow = slow.replace(", idempotent: true", "").replace(
-        "    target: dead\n",
-        "    target: dead\n    idempotent: true\n",
-    );
+    let slow = slow
+        .replace(", idempotent: true", "")
+        .replace("    target: dead\n", "    target: dead\n    idempotent: true\n");
     let place = Sandbox::new();
     place.file("p.md", plan("", &slow));
     let mut child = place.start(&["run", "p.md"]);
@@ -364,10 +295,7 @@ fn a_run_that_is_gone_on_with_in_its_second_round_tells_all_of_them() {
 
 #[test]
 fn an_interrupt_in_a_later_round_ends_the_rounds_and_cleans_up() {
-    let slow = FETCH.replace(
-        "env: {FROM: near}}",
-        "run: \"echo slow >> ran.txt; sleep 50\"}",
-    );
+    let slow = FETCH.replace("env: {FROM: near}}", "run: \"echo slow >> ran.txt; sleep 50\"}");
     let place = Sandbox::new();
     let tidy = "finally:\n  - {id: tidy, run: echo tidy >> ran.txt}";
     place.file("p.md", plan("", &format!("{slow}{tidy}")));

@@ -4,8 +4,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 use wf::config::{ApproversFile, ConfigFile};
-use wf::model::Schema;
-use wf::report::attest::Statement;
+use wf::model::ValueSchema;
+use wf::report::attest::AttestationStatement;
 use wf::report::follow::EventLine;
 use wf::spec;
 
@@ -17,32 +17,17 @@ fn schemas_are_up_to_date_and_are_schemas() {
         ("goal", spec::goal_schema()),
         ("gate", spec::gate_schema()),
         ("skill", spec::skill_schema()),
-        (
-            "config",
-            spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),
-        ),
+        ("config", spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")),
         (
             "approvers",
-            spec::schema_of::<ApproversFile>(
-                "Who may approve what runs in a wf workspace",
-                "approvers",
-            ),
+            spec::schema_of::<ApproversFile>("Who may approve what runs in a wf workspace", "approvers"),
         ),
-        (
-            "event",
-            spec::schema_of::<EventLine>("An event of a wf run", "event"),
-        ),
-        (
-            "audit",
-            spec::schema_of::<wf::audit::Record>("A record of the audit log of wf", "audit"),
-        ),
-        (
-            "attestation",
-            spec::schema_of::<Statement>("What a wf run proved", "attestation"),
-        ),
+        ("event", spec::schema_of::<EventLine>("An event of a wf run", "event")),
+        ("audit", spec::schema_of::<wf::audit::AuditRecord>("A record of the audit log of wf", "audit")),
+        ("attestation", spec::schema_of::<AttestationStatement>("What a wf run proved", "attestation")),
         (
             "correction",
-            spec::schema_of::<wf::machine::Correction>(
+            spec::schema_of::<wf::machine::AttemptFeedback>(
                 "What an attempt is told about the one before",
                 "correction",
             ),
@@ -55,24 +40,21 @@ fn schemas_are_up_to_date_and_are_schemas() {
             fs::write(&path, &text).expect("a schema can be written");
         }
         let kept = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            kept == text,
-            "{path} is out of date; WF_UPDATE=1 writes it anew"
-        );
-        assert!(Schema::new(schema).is_ok(), "{path} is not a JSON Schema");
+        assert!(kept == text, "{path} is out of date; WF_UPDATE=1 writes it anew");
+        assert!(ValueSchema::new(schema).is_ok(), "{path} is not a JSON Schema");
     }
 }
 
 #[test]
 fn the_schema_of_plans_takes_plans_and_refuses_typos() {
-    let schema = Schema::new(spec::plan_schema()).expect("it is one");
+    let schema = ValueSchema::new(spec::plan_schema()).expect("it is one");
     let plan = |step: Value| serde_json::json!({ "kind": "plan", "id": "small", "steps": [step] });
     let good = plan(serde_json::json!({
         "id": "greet", "run": "echo", "retry": { "max": 1, "backoff": "2s" },
         "outputs": { "rows": { "type": "integer" } },
         "verify": [{ "name": "ok", "run": "true", "expect": { "exit_code": 0 } }],
     }));
-    assert_eq!(schema.mistake(&good), None);
+    assert_eq!(schema.first_mistake(&good), None);
     for bad in [
         serde_json::json!({ "id": "greet", "runn": "echo" }),
         serde_json::json!({ "id": "greet", "run": "echo", "timeout": 5 }),
@@ -80,14 +62,14 @@ fn the_schema_of_plans_takes_plans_and_refuses_typos() {
         serde_json::json!({ "id": "greet", "run": "x", "outputs": { "a": { "typ": "string" } } }),
         serde_json::json!({ "run": "echo" }),
     ] {
-        let mistake = schema.mistake(&plan(bad.clone()));
+        let mistake = schema.first_mistake(&plan(bad.clone()));
         assert!(mistake.is_some(), "{bad}");
     }
 }
 
 #[test]
 fn the_schema_of_goals_takes_goals_and_refuses_typos() {
-    let schema = Schema::new(spec::goal_schema()).expect("it is one");
+    let schema = ValueSchema::new(spec::goal_schema()).expect("it is one");
     let goal = |more: Value| {
         let mut goal = serde_json::json!({
             "kind": "goal", "id": "small", "schedule": "0 6 * * *",
@@ -110,7 +92,7 @@ fn the_schema_of_goals_takes_goals_and_refuses_typos() {
             "repair": { "steps": [{ "id": "a", "run": "x" }] } }),
         serde_json::json!({ "notify": [{ "on": ["failed"], "webhook": { "url": "https://a" } }] }),
     ] {
-        let mistake = schema.mistake(&goal(good.clone()));
+        let mistake = schema.first_mistake(&goal(good.clone()));
         assert_eq!(mistake, None, "{good}");
     }
     for bad in [
@@ -122,7 +104,7 @@ fn the_schema_of_goals_takes_goals_and_refuses_typos() {
         serde_json::json!({ "notify": [{ "on": ["ok"], "exec": ["true"] }] }),
         serde_json::json!({ "window": 5 }),
     ] {
-        let mistake = schema.mistake(&goal(bad.clone()));
+        let mistake = schema.first_mistake(&goal(bad.clone()));
         assert!(mistake.is_some(), "{bad}");
     }
 }

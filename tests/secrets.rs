@@ -38,20 +38,14 @@ steps:
 #[test]
 fn no_form_of_a_secret_is_kept_or_shown() {
     let sandbox = Sandbox::new();
-    sandbox
-        .file("leaky.md", PLAN)
-        .file("key.txt", "the-key-in-the-file\n");
+    sandbox.file("leaky.md", PLAN).file("key.txt", "the-key-in-the-file\n");
     sandbox.file("leaked.txt", SECRET);
     sandbox.file("wf.yaml", "policy: {on_failure: continue}\n");
     let mut command = sandbox.command(&["run", "-v", "leaky.md"]);
     let output = command.env("DEPLOY_TOKEN", SECRET).output().unwrap();
     let mut seen = output.stdout;
     seen.extend(output.stderr);
-    for args in [
-        &["show", "--last", "--json"][..],
-        &["logs", "--last"],
-        &["why", "--last", "use"],
-    ] {
+    for args in [&["show", "--last", "--json"][..], &["logs", "--last"], &["why", "--last", "use"]] {
         let did = sandbox.wf(args);
         seen.extend(did.all().into_bytes());
     }
@@ -63,35 +57,21 @@ fn no_form_of_a_secret_is_kept_or_shown() {
     assert!(told.contains(r#""evidence":"***"#), "{told}");
     seen.extend(told.into_bytes());
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
-    for form in [
-        SECRET,
-        "the-key-in-the-file",
-        "made-by-command",
-        &hex,
-        "czNjcjN0L3BhK3NzIHdvcmQ",
-        "MzY3IzdC9w",
-    ] {
+    for form in
+        [SECRET, "the-key-in-the-file", "made-by-command", &hex, "czNjcjN0L3BhK3NzIHdvcmQ", "MzY3IzdC9w"]
+    {
         let found = seen.windows(form.len()).any(|part| part == form.as_bytes());
         assert!(!found, "{form} is kept or shown");
     }
     let shown = String::from_utf8_lossy(&seen);
-    assert!(
-        shown.contains("token is *** and key is ***, ***"),
-        "{shown}"
-    );
+    assert!(shown.contains("token is *** and key is ***, ***"), "{shown}");
 }
 
 #[test]
 fn a_secret_that_is_not_there_is_named_and_nothing_else() {
     let sandbox = Sandbox::new();
-    sandbox
-        .file("leaky.md", PLAN)
-        .file("key.txt", "the-key-in-the-file\n");
-    sandbox
-        .wf(&["run", "leaky.md"])
-        .exits(1)
-        .says("TOKEN")
-        .says("DEPLOY_TOKEN");
+    sandbox.file("leaky.md", PLAN).file("key.txt", "the-key-in-the-file\n");
+    sandbox.wf(&["run", "leaky.md"]).exits(1).says("TOKEN").says("DEPLOY_TOKEN");
 }
 
 /// Leaves a secret in a file that later steps and checks print. The first time, its work is interrupted
@@ -127,25 +107,17 @@ fn with(sandbox: &Sandbox, args: &[&str], value: &str) -> Did {
 /// Whether the secret stands in what was said, or in anything that is kept.
 fn is_seen(sandbox: &Sandbox, did: &Did) -> bool {
     let kept = files(&sandbox.at(".wf"));
-    let kept = kept
-        .into_iter()
-        .map(|(path, _)| std::fs::read(path).unwrap());
+    let kept = kept.into_iter().map(|(path, _)| std::fs::read(path).unwrap());
     let mut all = kept.chain([did.all().into_bytes()]);
-    all.any(|bytes| {
-        bytes
-            .windows(SECRET.len())
-            .any(|part| part == SECRET.as_bytes())
-    })
+    all.any(|bytes| bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()))
 }
 
 /// Without the secret a command is refused; with it, it is hidden; and with another value in its place
 /// it is seen, as it is wherever it is not known: else this would show nothing.
 fn is_hidden_or_refused(prepare: impl Fn(&Sandbox), args: &[&str], code: i32) {
-    for (value, code, seen) in [
-        (None, 2, false),
-        (Some(SECRET), code, false),
-        (Some("some-other-value-1"), code, true),
-    ] {
+    for (value, code, seen) in
+        [(None, 2, false), (Some(SECRET), code, false), (Some("some-other-value-1"), code, true)]
+    {
         let sandbox = Sandbox::new();
         sandbox.file("leaves.md", LEAVES).file("around.md", USES);
         prepare(&sandbox);
@@ -231,10 +203,7 @@ fn no_refusal_of_an_approved_run_tells_a_secret() {
     let next = "  - {id: next, depends_on: [make], writes: [known.txt], run: \"true\"}\n";
     for (case, more) in [("a step", next), ("a check", ends)] {
         let sandbox = Sandbox::new();
-        sandbox.file(
-            "names.md",
-            names(&format!("    writes: [known.txt]\n{more}")),
-        );
+        sandbox.file("names.md", names(&format!("    writes: [known.txt]\n{more}")));
         let wf = |args: &[&str]| {
             let mut command = sandbox.command(args);
             Did::of(command.env("DEPLOY_TOKEN", NAME))
@@ -263,11 +232,7 @@ fn is_masked(sandbox: &Sandbox, case: &str, printed: String) {
     // The file has that name: it could have been told.
     assert!(sandbox.at(&format!("made-{NAME}.txt")).exists(), "{case}");
     let mut seen = printed.into_bytes();
-    for args in [
-        &["show", "--last", "--json"][..],
-        &["show", "--last"],
-        &["why", "--last", "make"],
-    ] {
+    for args in [&["show", "--last", "--json"][..], &["show", "--last"], &["why", "--last", "make"]] {
         seen.extend(sandbox.wf(args).all().into_bytes());
     }
     let shown = String::from_utf8_lossy(&seen).into_owned();

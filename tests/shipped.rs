@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use wf::skill::{self, disk};
-use wf::source::Source;
-use wf::spec::{self, Memory};
+use wf::source::SourceText;
+use wf::spec::{self, InMemoryFiles};
 
 use crate::docs::fence;
 
@@ -138,13 +138,9 @@ fn plans_in_them_are_right() {
         for plan in &plans {
             let name = plan.name().unwrap_or("example.md");
             files.insert(name.into(), plan.text.clone().into_bytes());
-            let mut loaded = spec::load(&Memory(files.clone()), name);
+            let mut loaded = spec::load(&InMemoryFiles(files.clone()), name);
             wf::check::check(&mut loaded);
-            let told: Vec<&str> = loaded
-                .diagnostics
-                .iter()
-                .map(|(_, told)| told.message.as_str())
-                .collect();
+            let told: Vec<&str> = loaded.diagnostics.iter().map(|(_, told)| told.message.as_str()).collect();
             assert!(told.is_empty(), "{path}:{}: {told:#?}", plan.line);
             found += 1;
         }
@@ -161,10 +157,7 @@ fn keys_in_the_cheat_sheets_are_known() {
     let mut found = 0;
     for row in rows {
         let keys = row.split(" | ").next().unwrap_or_default();
-        for key in keys
-            .split(['`', ',', '/', ' '])
-            .filter(|key| !key.is_empty())
-        {
+        for key in keys.split(['`', ',', '/', ' ']).filter(|key| !key.is_empty()) {
             assert!(schema.contains(&format!("\"{key}\": {{")), "no key `{key}`");
             found += 1;
         }
@@ -175,7 +168,7 @@ fn keys_in_the_cheat_sheets_are_known() {
 /// A SKILL.md, as `wf` reads it.
 fn loads(text: &str, name: &str) -> Vec<String> {
     let name = wf::name::SkillName::parse(name).expect("a name of a skill");
-    let (skill, wrong) = spec::read_skill(&Source::new("SKILL.md", text), &name);
+    let (skill, wrong) = spec::read_skill(&SourceText::new("SKILL.md", text), &name);
     let mut told: Vec<String> = wrong.iter().map(|it| it.message.clone()).collect();
     if skill.is_none() {
         told.push("it does not load".into());

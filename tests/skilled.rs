@@ -54,21 +54,14 @@ fn by(house: &Sandbox, args: &[&str]) -> Did {
 
 fn plan(house: &Sandbox, steps: &str) {
     let read = steps.contains("params.it");
-    let params = if read {
-        "params: {it: {default: 1}}\n"
-    } else {
-        ""
-    };
+    let params = if read { "params: {it: {default: 1}}\n" } else { "" };
     let plan = format!("---\nkind: plan\nid: p\n{params}steps:\n{steps}---\n");
     house.file("p.md", plan);
 }
 
 fn run(house: &Sandbox, steps: &str, args: &[&str]) -> Did {
     plan(house, steps);
-    let all: Vec<&str> = ["run", "p.md"]
-        .into_iter()
-        .chain(args.iter().copied())
-        .collect();
+    let all: Vec<&str> = ["run", "p.md"].into_iter().chain(args.iter().copied()).collect();
     by(house, &all)
 }
 
@@ -79,34 +72,19 @@ fn a_script_is_given_what_it_declares_and_gives_what_it_declares() {
         \x20 - {id: next, depends_on: [tell], exec: [test, \"{{ steps.tell.outputs.words }}\", \"=\", \"5\"]}\n";
     run(&house, steps, &["-p", "it=3"]).exits(0);
     let words = house.read("out/words");
-    assert_eq!(
-        words,
-        "--path=--loud\n--count=3\n--loud\n--names=a b\n--names=*\n"
-    );
-    assert!(
-        !house.at("outside").exists(),
-        "it may write below `out` alone"
-    );
+    assert_eq!(words, "--path=--loud\n--count=3\n--loud\n--names=a b\n--names=*\n");
+    assert!(!house.at("outside").exists(), "it may write below `out` alone");
 }
 
 #[test]
 fn what_only_a_run_knows_is_checked_before_the_script_is_started() {
     let house = house();
-    let steps =
-        "  - {id: tell, skill: {name: tools, script: tell, args: {count: \"{{ params.it }}\"}}}\n";
-    for (it, why) in [
-        (
-            "0",
-            "argument `count` of `skills/tools/scripts/tell.sh`: 0 is less than the minimum of 1",
-        ),
-        (
-            "many",
-            "argument `count` of `skills/tools/scripts/tell.sh`: \"many\" is not of type \"integer\"",
-        ),
+    let steps = "  - {id: tell, skill: {name: tools, script: tell, args: {count: \"{{ params.it }}\"}}}\n";
+    for (it, reason) in [
+        ("0", "argument `count` of `skills/tools/scripts/tell.sh`: 0 is less than the minimum of 1"),
+        ("many", "argument `count` of `skills/tools/scripts/tell.sh`: \"many\" is not of type \"integer\""),
     ] {
-        run(&house, steps, &["-p", &format!("it={it}")])
-            .exits(1)
-            .says(why);
+        run(&house, steps, &["-p", &format!("it={it}")]).exits(1).says(reason);
         assert!(!house.at("out/words").exists());
     }
 }
@@ -120,32 +98,17 @@ fn a_skill_that_changes_while_a_plan_runs_is_not_executed() {
         )
     };
     let evil = "echo 'def run(): print(666)' > skills/tools/scripts";
-    for (first, why) in [
-        (
-            format!("{evil}/helper.py"),
-            "skills/tools/scripts/helper.py",
-        ),
-        (
-            "echo >> skills/tools/scripts/read.py".into(),
-            "skills/tools/scripts/read.py",
-        ),
-        (
-            "echo >> skills/tools/SKILL.md".into(),
-            "skills/tools/SKILL.md",
-        ),
+    for (first, reason) in [
+        (format!("{evil}/helper.py"), "skills/tools/scripts/helper.py"),
+        ("echo >> skills/tools/scripts/read.py".into(), "skills/tools/scripts/read.py"),
+        ("echo >> skills/tools/SKILL.md".into(), "skills/tools/SKILL.md"),
         // What is beside a script comes before what Python has itself.
-        (
-            format!("{evil}/os.py"),
-            "file was not approved: skills/tools/scripts/os.py",
-        ),
-        (
-            "mv skills/tools away && ln -s ../away skills/tools".into(),
-            "skills/tools",
-        ),
+        (format!("{evil}/os.py"), "file is not approved: skills/tools/scripts/os.py"),
+        ("mv skills/tools away && ln -s ../away skills/tools".into(), "skills/tools"),
     ] {
         let house = house();
         let ran = run(&house, &steps(&first), &[]);
-        let ran = ran.exits(1).says(why);
+        let ran = ran.exits(1).says(reason);
         assert!(!ran.all().contains("666"), "{first}: {}", ran.all());
     }
     run(&house(), &steps("true"), &[]).exits(0);
@@ -153,25 +116,18 @@ fn a_skill_that_changes_while_a_plan_runs_is_not_executed() {
 
 #[test]
 fn what_lies_in_a_folder_that_is_no_part_of_a_skill_is_not_executed() {
-    for (folder, script) in [
-        ("__pycache__", "a.sh"),
-        (".git", "a.py"),
-        ("scripts/.git", "a"),
-    ] {
+    for (folder, script) in [("__pycache__", "a.sh"), (".git", "a.py"), ("scripts/.git", "a")] {
         let house = house();
         let path = format!("skills/tools/{folder}/{script}");
         let program = if script == "a.py" { "python3" } else { "sh" };
-        house.file(
-            &format!("{path}.new"),
-            "#!/bin/sh\nprint(666) || echo 666\n",
-        );
+        house.file(&format!("{path}.new"), "#!/bin/sh\nprint(666) || echo 666\n");
         let steps = format!(
             "  - {{id: first, run: \"mv {path}.new {path} && chmod 755 {path}\", artifacts: [\"skills/**\"]}}\n\
              \x20 - {{id: good, skill: {{name: tools, script: read}}}}\n\
              \x20 - {{id: evil, depends_on: [first, good], exec: [{program}, {path}]}}\n"
         );
         let ran = run(&house, &steps, &[]);
-        let ran = ran.exits(1).says(&format!("file was not approved: {path}"));
+        let ran = ran.exits(1).says(&format!("file is not approved: {path}"));
         assert!(ran.says("wf skill lock").all().contains("evil"));
         let step = format!("  - {{id: evil, skill: {{name: tools, script: {folder}/{script}}}}}\n");
         run(&house, &step, &[]).exits(3).says("has no script");
@@ -183,9 +139,7 @@ fn without_a_sandbox_no_script_of_a_skill_runs() {
     let house = house();
     house.file("wf.yaml", "sandbox: off\n");
     let steps = "  - {id: tell, skill: {name: tools, script: tell}}\n";
-    run(&house, steps, &[])
-        .exits(1)
-        .says("runs only in the sandbox");
+    run(&house, steps, &[]).exits(1).says("run only in the sandbox");
     assert!(!house.at("out/words").exists());
 }
 

@@ -19,14 +19,14 @@ use std::{env, fs};
 
 use wf::check;
 use wf::diag::{Diagnostic, Severity};
-use wf::source::Source;
-use wf::spec::{self, Loaded, Memory};
+use wf::source::SourceText;
+use wf::spec::{self, InMemoryFiles, LoadedSpec};
 
 /// The path of a block without a title.
 const ROOT: &str = "plan.md";
 
 /// Finds all mistakes of a file and of those it uses.
-fn diagnose(files: &Memory, path: &str) -> Loaded {
+fn diagnose(files: &InMemoryFiles, path: &str) -> LoadedSpec {
     let mut loaded = spec::load(files, path);
     check::check(&mut loaded);
     loaded
@@ -48,10 +48,7 @@ fn examples_have_the_mistakes_drawn_in_them() {
             fs::write(&path, drawn).expect("examples can be written");
         }
     }
-    assert!(
-        update || wrong.is_empty(),
-        "{wrong}\nWF_UPDATE=1 draws anew"
-    );
+    assert!(update || wrong.is_empty(), "{wrong}\nWF_UPDATE=1 draws anew");
 }
 
 /// A file of examples.
@@ -91,16 +88,10 @@ impl<'t> Page<'t> {
         let mut lines = text.split_inclusive('\n');
         while let Some(line) = lines.next() {
             let is_heading = line.starts_with('#');
-            parts.push(Part::Prose {
-                text: line,
-                is_heading,
-            });
+            parts.push(Part::Prose { text: line, is_heading });
             let ticks = line.len() - line.trim_start_matches('`').len();
             let fence = line.get(..ticks).unwrap_or("");
-            let Some(title) = line[ticks..]
-                .strip_prefix("markdown")
-                .filter(|_| ticks >= 3)
-            else {
+            let Some(title) = line[ticks..].strip_prefix("markdown").filter(|_| ticks >= 3) else {
                 continue;
             };
             let mut body = Vec::new();
@@ -113,10 +104,7 @@ impl<'t> Page<'t> {
             });
             parts.push(Part::Example(Example::read(title, &body)));
             let text = closing.expect("every fence is closed");
-            parts.push(Part::Prose {
-                text,
-                is_heading: false,
-            });
+            parts.push(Part::Prose { text, is_heading: false });
         }
         Self { parts }
     }
@@ -125,7 +113,7 @@ impl<'t> Page<'t> {
     fn judge(&self, path: &str, wrong: &mut String) -> String {
         let mut page = String::new();
         for group in groups(&self.parts) {
-            let mut files = Memory::default();
+            let mut files = InMemoryFiles::default();
             for example in group.iter().filter_map(Part::titled) {
                 let title = example.title.clone().unwrap_or_default();
                 files.0.insert(title, example.text.clone().into_bytes());
@@ -162,15 +150,7 @@ fn groups<'p, 't>(parts: &'p [Part<'t>]) -> Vec<&'p [Part<'t>]> {
     let mut groups = Vec::new();
     let mut rest = parts;
     while !rest.is_empty() {
-        let is_heading = |part: &Part<'_>| {
-            matches!(
-                part,
-                Part::Prose {
-                    is_heading: true,
-                    ..
-                }
-            )
-        };
+        let is_heading = |part: &Part<'_>| matches!(part, Part::Prose { is_heading: true, .. });
         let next = rest.iter().skip(1).position(is_heading);
         let (group, after) = rest.split_at(next.map_or(rest.len(), |at| at + 1));
         groups.push(group);
@@ -199,15 +179,8 @@ impl Part<'_> {
 
 impl Example {
     fn read(info: &str, lines: &[&str]) -> Self {
-        let title = info
-            .trim()
-            .strip_prefix("file:")
-            .map(|title| title.trim().to_owned());
-        let mut example = Self {
-            title,
-            text: String::new(),
-            drawn: Vec::new(),
-        };
+        let title = info.trim().strip_prefix("file:").map(|title| title.trim().to_owned());
+        let mut example = Self { title, text: String::new(), drawn: Vec::new() };
         let mut count = 0;
         for line in lines {
             let content = line.trim_start_matches('#').trim_start();
@@ -227,13 +200,9 @@ impl Example {
 
     /// The mistakes of the file as marks. Those of a titled file are found from the root that
     /// uses it, or alone if there is none.
-    fn marks(&self, files: &Memory, root: Option<&Self>) -> Vec<Mark> {
+    fn marks(&self, files: &InMemoryFiles, root: Option<&Self>) -> Vec<Mark> {
         let path = self.title.as_deref().unwrap_or(ROOT);
-        let root = if self.title.is_none() {
-            Some(self)
-        } else {
-            root
-        };
+        let root = if self.title.is_none() { Some(self) } else { root };
         let mut files = files.clone();
         if let Some(root) = root {
             files.0.insert(ROOT.into(), root.text.clone().into_bytes());
@@ -270,8 +239,8 @@ impl Mark {
         })
     }
 
-    fn of(source: &Source, mistake: &Diagnostic) -> Self {
-        let place = source.place(mistake.span.start);
+    fn of(source: &SourceText, mistake: &Diagnostic) -> Self {
+        let place = source.line_column(mistake.span.start);
         let first = source.slice(mistake.span).lines().next().unwrap_or("");
         let severity = match mistake.severity() {
             Severity::Error => "error",
@@ -289,8 +258,7 @@ impl Mark {
 
     /// Whether this drawing fits a mistake that was found.
     fn fits(&self, found: &Self) -> bool {
-        let same_place =
-            (self.line, self.column, self.width) == (found.line, found.column, found.width);
+        let same_place = (self.line, self.column, self.width) == (found.line, found.column, found.width);
         same_place
             && self.code == found.code
             && found.message.starts_with(&self.message)
@@ -306,18 +274,11 @@ fn draw(text: &str, marks: &[Mark]) -> String {
     for number in 1..=count {
         drawn.push_str(lines.next().unwrap_or(""));
         let last = number == count;
-        for mark in marks
-            .iter()
-            .filter(|mark| mark.line == number || last && mark.line > count)
-        {
+        for mark in marks.iter().filter(|mark| mark.line == number || last && mark.line > count) {
             let hash = if mark.column > 1 { "#" } else { "" };
             let indent = " ".repeat(mark.column - 1 - hash.len());
             let carets = "^".repeat(mark.width);
-            let _ = writeln!(
-                drawn,
-                "{hash}{indent}{carets} {}: {}",
-                mark.code, mark.message
-            );
+            let _ = writeln!(drawn, "{hash}{indent}{carets} {}: {}", mark.code, mark.message);
             if let Some(help) = &mark.help {
                 let _ = writeln!(drawn, "{hash}{indent}= help: {help}");
             }

@@ -38,9 +38,7 @@ fn seen(sandbox: &Sandbox) -> (usize, BTreeMap<String, usize>) {
 fn events(sandbox: &Sandbox, kind: &str) -> usize {
     let database = sandbox.database();
     let count = "SELECT count(*) FROM events WHERE kind = ?1";
-    database
-        .busy_timeout(std::time::Duration::from_secs(9))
-        .unwrap();
+    database.busy_timeout(std::time::Duration::from_secs(9)).unwrap();
     let count = database.query_row(count, [kind], |row| row.get::<_, u32>(0));
     count.unwrap() as usize
 }
@@ -78,8 +76,7 @@ fn nothing_begins_after_a_failure_though_others_end_well() {
                  - {id: good, run: \"sleep 0.2\"}\n  \
                  - {id: s2, run: touch began}\n  \
                  - {id: s3, run: touch began}\n";
-    let plan =
-        format!("---\nkind: plan\nid: fan\npolicy: {{max_parallel: 2}}\nsteps:\n{steps}---\n");
+    let plan = format!("---\nkind: plan\nid: fan\npolicy: {{max_parallel: 2}}\nsteps:\n{steps}---\n");
     sandbox.file("fan.md", plan);
     sandbox.wf(&["run", "fan.md"]).exits(1);
     assert!(!sandbox.at("began").exists());
@@ -95,11 +92,7 @@ fn where_a_run_goes_on_after_failures_each_step_runs_once() {
     let mut text = String::new();
     for (at, line) in plan.lines().enumerate() {
         let fails = line.contains("id: s") && at % 5 == 0;
-        let _ = writeln!(
-            text,
-            "{}",
-            line.replace("\"}", if fails { "; exit 3\"}" } else { "\"}" })
-        );
+        let _ = writeln!(text, "{}", line.replace("\"}", if fails { "; exit 3\"}" } else { "\"}" }));
     }
     sandbox.file("fan.md", text);
     sandbox.wf(&["run", "fan.md"]).exits(1);
@@ -117,40 +110,28 @@ fn what_waits_does_not_begin_once_the_engine_is_dead_and_each_runs_once_all_the_
         command.env("WF_CRASH", format!("engine:{point}"));
         let ended = command.output().unwrap().status.success();
         let resumed = sandbox.wf(&["resume", "--last"]);
-        if ended || resumed.all().contains("has ended already") {
+        if ended || resumed.all().contains("has already finished") {
             assert!(point > 40, "it ended before it was killed at {point}");
             break;
         }
         resumed.exits(0).says("succeeded");
         let (most, times) = seen(&sandbox);
         assert_eq!((most, times.len()), (2, 12), "point {point}");
-        assert!(
-            times.values().all(|times| *times == 1),
-            "{point}: {times:?}"
-        );
+        assert!(times.values().all(|times| *times == 1), "{point}: {times:?}");
     }
 }
 
 #[test]
 fn what_never_began_is_not_in_doubt_when_all_were_killed() {
     let sandbox = Sandbox::new();
-    sandbox.file(
-        "fan.md",
-        fan(6, ", on_failure: continue").replace("0.01", "30"),
-    );
+    sandbox.file("fan.md", fan(6, ", on_failure: continue").replace("0.01", "30"));
     let mut child = sandbox.start(&["run", "fan.md"]);
-    until("two steps run", || {
-        sandbox.read("ran.txt").lines().count() == 2
-    });
-    until("others are staged", || {
-        events(&sandbox, "attempt_staged") == 4
-    });
+    until("two steps run", || sandbox.read("ran.txt").lines().count() == 2);
+    until("others are staged", || events(&sandbox, "attempt_staged") == 4);
     assert!(keeper_of(child.id()).is_some());
     kill_both(&mut child);
     let mut resumed = sandbox.start(&["resume", "--last"]);
-    until("two others run", || {
-        sandbox.read("ran.txt").lines().count() == 4
-    });
+    until("two others run", || sandbox.read("ran.txt").lines().count() == 4);
     assert_eq!(events(&sandbox, "attempt_unstaged"), 4);
     let (_, times) = seen(&sandbox);
     assert!(times.values().all(|times| *times == 1), "{times:?}");
@@ -162,9 +143,7 @@ fn whoever_is_told_to_end_begins_nothing_that_waits() {
     let sandbox = Sandbox::new();
     sandbox.file("fan.md", fan(6, "").replace("0.01", "30"));
     let mut child = sandbox.start(&["run", "fan.md"]);
-    until("two steps run", || {
-        sandbox.read("ran.txt").lines().count() == 2
-    });
+    until("two steps run", || sandbox.read("ran.txt").lines().count() == 2);
     let engine = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(engine, rustix::process::Signal::INT).unwrap();
     child.wait().unwrap();
@@ -174,9 +153,8 @@ fn whoever_is_told_to_end_begins_nothing_that_waits() {
 
 #[test]
 fn what_cannot_even_begin_holds_nobody_up() {
-    let mut text = String::from(
-        "---\nkind: plan\nid: fan\npolicy: {max_parallel: 2, on_failure: continue}\nsteps:\n",
-    );
+    let mut text =
+        String::from("---\nkind: plan\nid: fan\npolicy: {max_parallel: 2, on_failure: continue}\nsteps:\n");
     for at in 0..16 {
         let work = match at % 4 {
             1 => "exec: [no-such-program]".into(),
@@ -212,10 +190,7 @@ fn what_was_let_begin_and_could_not_holds_no_room() {
 #[test]
 fn what_began_while_its_engine_stood_still_is_seen_to_run_by_who_goes_on() {
     let sandbox = Sandbox::new();
-    let plan =
-        fan(4, "")
-            .replace("0.01", "0.5")
-            .replacen("sleep 0.5; echo -s2", "sleep 30; echo -s2", 1);
+    let plan = fan(4, "").replace("0.01", "0.5").replacen("sleep 0.5; echo -s2", "sleep 30; echo -s2", 1);
     sandbox.file("fan.md", plan);
     let mut child = sandbox.start(&["run", "fan.md"]);
     until("others are staged", || {
@@ -223,16 +198,12 @@ fn what_began_while_its_engine_stood_still_is_seen_to_run_by_who_goes_on() {
     });
     let engine = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(engine, rustix::process::Signal::STOP).unwrap();
-    until("s2 begins without it", || {
-        sandbox.read("ran.txt").contains("+s2")
-    });
+    until("s2 begins without it", || sandbox.read("ran.txt").contains("+s2"));
     assert_eq!(events(&sandbox, "attempt_started"), 2);
     child.kill().unwrap();
     child.wait().unwrap();
     let mut resumed = sandbox.start(&["resume", "--last"]);
-    until("all that began is recorded", || {
-        events(&sandbox, "attempt_started") == 4
-    });
+    until("all that began is recorded", || events(&sandbox, "attempt_started") == 4);
     assert!(!sandbox.read("ran.txt").contains("-s2"));
     kill_both(&mut resumed);
 }

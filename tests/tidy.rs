@@ -30,13 +30,8 @@ fn module_roots_hold_only_documentation_and_re_exports() {
         }
         for (at, line) in text.lines().enumerate() {
             let item = ["fn ", "struct ", "enum ", "impl ", "trait "];
-            let bare = line
-                .trim_start()
-                .trim_start_matches("pub ")
-                .trim_start_matches("pub(crate) ");
-            if !line.trim_start().starts_with("//")
-                && item.iter().any(|word| bare.starts_with(word))
-            {
+            let bare = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+            if !line.trim_start().starts_with("//") && item.iter().any(|word| bare.starts_with(word)) {
                 wrong.push(format!("{path}:{}: {line}", at + 1));
             }
         }
@@ -48,14 +43,8 @@ fn module_roots_hold_only_documentation_and_re_exports() {
 fn every_module_says_what_it_is() {
     for (path, text) in sources(Path::new("src")) {
         if path.ends_with("mod.rs") && !path.contains("tests") {
-            let lines = text
-                .lines()
-                .take_while(|line| line.starts_with("//!"))
-                .count();
-            assert!(
-                lines >= 2,
-                "{path} does not say what it is and what it keeps"
-            );
+            let lines = text.lines().take_while(|line| line.starts_with("//!")).count();
+            assert!(lines >= 2, "{path} does not say what it is and what it keeps");
         }
     }
 }
@@ -89,28 +78,17 @@ const WRITERS: &[&str] = &[
 #[test]
 fn few_write_to_the_standard_streams() {
     let is_writer = |text: &str| {
-        [
-            "io::stdout()",
-            "io::stderr()",
-            "anstream::print",
-            "anstream::eprint",
-        ]
-        .iter()
-        .any(|word| text.contains(word))
+        ["io::stdout()", "io::stderr()", "anstream::print", "anstream::eprint"]
+            .iter()
+            .any(|word| text.contains(word))
     };
     let found: Vec<String> = sources(Path::new("src"))
         .into_iter()
         .filter(|(path, text)| !path.contains("/tests") && is_writer(text))
         .map(|(path, _)| path)
         .collect();
-    let more: Vec<&String> = found
-        .iter()
-        .filter(|path| !WRITERS.contains(&path.as_str()))
-        .collect();
+    let more: Vec<&String> = found.iter().filter(|path| !WRITERS.contains(&path.as_str())).collect();
     assert!(more.is_empty(), "not through `Ui`: {more:?}");
-    let fewer: Vec<&&str> = WRITERS
-        .iter()
-        .filter(|own| !found.iter().any(|path| path == *own))
-        .collect();
+    let fewer: Vec<&&str> = WRITERS.iter().filter(|own| !found.iter().any(|path| path == *own)).collect();
     assert!(fewer.is_empty(), "these need not be named: {fewer:?}");
 }

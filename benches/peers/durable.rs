@@ -53,12 +53,7 @@ fn opened(database: &Path) -> Connection {
 }
 
 /// Commits rows, as many at once as there are.
-fn write(
-    mut store: Connection,
-    rows: &Receiver<Vec<Row>>,
-    durable: &Sender<usize>,
-    bell: &OwnedFd,
-) {
+fn write(mut store: Connection, rows: &Receiver<Vec<Row>>, durable: &Sender<usize>, bell: &OwnedFd) {
     while let Ok(first) = rows.recv() {
         let turns = std::iter::once(first).chain(rows.try_iter());
         let rows: Vec<Row> = turns.flatten().collect();
@@ -139,15 +134,10 @@ fn started(graph: &Graph, step: usize) -> Child {
 /// Waits until a child has ended or rows are durable.
 fn wait(running: &[Child], bell: &OwnedFd) {
     let watch = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-    let mut watched: Vec<PollFd<'_>> = running
-        .iter()
-        .map(|child| watch(child.fd.as_fd()))
-        .collect();
+    let mut watched: Vec<PollFd<'_>> = running.iter().map(|child| watch(child.fd.as_fd())).collect();
     watched.push(watch(bell.as_fd()));
     poll(&mut watched, None).expect("children can be waited for");
-    let rung = watched
-        .last()
-        .is_some_and(|bell| !bell.revents().is_empty());
+    let rung = watched.last().is_some_and(|bell| !bell.revents().is_empty());
     if rung {
         let mut count = [0; 8];
         rustix::io::read(bell, &mut count).expect("the event can be read");

@@ -50,18 +50,11 @@ impl Graph {
 
     /// All of it is left.
     pub fn left(&self) -> Left<'_> {
-        Left {
-            graph: self,
-            waits: self.waits.clone(),
-            done: 0,
-        }
+        Left { graph: self, waits: self.waits.clone(), done: 0 }
     }
 
     /// Starts a step and says which process that is.
-    #[expect(
-        clippy::zombie_processes,
-        reason = "whoever asks for it waits for any child"
-    )]
+    #[expect(clippy::zombie_processes, reason = "whoever asks for it waits for any child")]
     pub fn start(&self, step: usize) -> i32 {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(&self.commands[step]);

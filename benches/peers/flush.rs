@@ -10,14 +10,7 @@ use super::program::{Program, said};
 use super::report::Flushes;
 use super::rounds::Place;
 
-const CALLS: &[&str] = &[
-    "fsync",
-    "fdatasync",
-    "sync_file_range",
-    "msync",
-    "sync",
-    "syncfs",
-];
+const CALLS: &[&str] = &["fsync", "fdatasync", "sync_file_range", "msync", "sync", "syncfs"];
 
 /// Who counts.
 #[derive(Clone, Copy)]
@@ -50,8 +43,7 @@ impl Counter {
         match self {
             Self::Perf => {
                 let events = CALLS.iter();
-                let events =
-                    events.flat_map(|call| ["-e".into(), format!("syscalls:sys_enter_{call}")]);
+                let events = events.flat_map(|call| ["-e".into(), format!("syscalls:sys_enter_{call}")]);
                 argv.extend(events);
             }
             Self::Strace => argv.extend(["-e".into(), format!("trace={}", CALLS.join(","))]),
@@ -84,10 +76,7 @@ pub fn counted(programs: &[Program], dir: &Path) -> Vec<Flushes> {
     let Some(counter) = Counter::found(dir) else {
         return Vec::new();
     };
-    programs
-        .iter()
-        .filter_map(|program| of(program, counter, dir))
-        .collect()
+    programs.iter().filter_map(|program| of(program, counter, dir)).collect()
 }
 
 /// The flushes of one program: those of many steps beyond those of a single one, per step.

@@ -60,9 +60,7 @@ impl Load {
 
     /// The names of the steps that a step needs, with a word before and between them.
     pub fn names(&self, step: usize, before: &str, between: &str) -> String {
-        let names = self.needs[step]
-            .iter()
-            .map(|need| format!("{before}{need}"));
+        let names = self.needs[step].iter().map(|need| format!("{before}{need}"));
         names.collect::<Vec<String>>().join(between)
     }
 
@@ -150,21 +148,13 @@ fn load(name: &'static str, needs: Vec<Vec<usize>>, jobs: usize, kind: Kind) -> 
         Kind::Resume => Work::Half,
         _ => Work::Same("true"),
     };
-    Load {
-        name,
-        needs,
-        work,
-        jobs,
-        kind,
-    }
+    Load { name, needs, work, jobs, kind }
 }
 
 /// All workloads, in the order in which they are measured.
 pub fn all() -> Vec<Load> {
-    let program = Load {
-        work: Work::Same("/bin/true"),
-        ..load("layered-program", layers(1000, 40), 2, Kind::New)
-    };
+    let program =
+        Load { work: Work::Same("/bin/true"), ..load("layered-program", layers(1000, 40), 2, Kind::New) };
     vec![
         load("single-new", fan(1), 2, Kind::New),
         load("single", fan(1), 2, Kind::Again),
@@ -188,15 +178,8 @@ pub fn all() -> Vec<Load> {
 
 /// Small graphs, by which is seen that a program runs each step once and in order.
 pub fn marks() -> Vec<Load> {
-    let mark = |name, needs| Load {
-        work: Work::Mark,
-        ..load(name, needs, 2, Kind::New)
-    };
-    vec![
-        mark("chain10", chain(10)),
-        mark("fan10", fan(10)),
-        mark("layers30", layers(30, 6)),
-    ]
+    let mark = |name, needs| Load { work: Work::Mark, ..load(name, needs, 2, Kind::New) };
+    vec![mark("chain10", chain(10)), mark("fan10", fan(10)), mark("layers30", layers(30, 6))]
 }
 
 /// What flushes are counted on: for each, a name and the number of steps beyond a single one.

@@ -51,19 +51,14 @@ pub fn measured(argv: &[String], dir: &Path) -> Figures {
         let bytes = fs::read(&told).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let first = text.lines().find(|line| !line.trim().is_empty());
-        let code = figures
-            .code
-            .map_or("a signal".into(), |code| format!("exit code {code}"));
+        let code = figures.code.map_or("a signal".into(), |code| format!("exit code {code}"));
         figures.error = Some(first.map_or(code, |line| line.trim().chars().take(160).collect()));
     }
     figures
 }
 
 /// What the process of a measurement does: starts the program and prints what it found.
-#[expect(
-    clippy::zombie_processes,
-    reason = "it waits for any child until there is none"
-)]
+#[expect(clippy::zombie_processes, reason = "it waits for any child until there is none")]
 pub fn measure(argv: &[String]) -> Figures {
     set_child_subreaper(Some(rustix::process::getpid())).expect("it can adopt processes");
     let mut command = Command::new(&argv[0]);
@@ -88,9 +83,7 @@ pub fn measure(argv: &[String]) -> Figures {
     let late = dog.join().expect("the watch ends");
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system counts");
     let seconds = |time: nix::sys::time::TimeVal| {
-        Duration::from_micros(
-            u64::try_from(time.tv_sec() * 1_000_000 + time.tv_usec()).unwrap_or(0),
-        )
+        Duration::from_micros(u64::try_from(time.tv_sec() * 1_000_000 + time.tv_usec()).unwrap_or(0))
     };
     let cpu = seconds(usage.user_time()) + seconds(usage.system_time());
     let kib = u32::try_from(usage.max_rss()).unwrap_or(u32::MAX);
@@ -121,16 +114,10 @@ fn watch(ended: &Receiver<()>) -> bool {
 
 /// The children of this process, also of its other threads.
 fn children() -> Vec<Pid> {
-    let threads = fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let lists =
-        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let pids = lists.flat_map(|list| {
-        let pids = list
-            .split_ascii_whitespace()
-            .filter_map(|pid| pid.parse().ok());
+        let pids = list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
         pids.filter_map(Pid::from_raw).collect::<Vec<Pid>>()
     });
     pids.collect()
@@ -140,10 +127,7 @@ fn children() -> Vec<Pid> {
 pub fn many(count: usize, argv: &[String]) -> bool {
     let start = |_| {
         let mut command = Command::new(&argv[0]);
-        command
-            .args(&argv[1..])
-            .spawn()
-            .expect("the program starts")
+        command.args(&argv[1..]).spawn().expect("the program starts")
     };
     let children: Vec<_> = (0..count).map(start).collect();
     let mut failed = 0;

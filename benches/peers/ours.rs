@@ -27,15 +27,11 @@ pub fn megabyte() -> String {
 
 fn plan(load: &Load, dir: &Path, more: &str) {
     let jobs = load.jobs;
-    let mut text =
-        format!("---\nkind: plan\nid: bench\npolicy: {{max_parallel: {jobs}}}\nsteps:\n");
+    let mut text = format!("---\nkind: plan\nid: bench\npolicy: {{max_parallel: {jobs}}}\nsteps:\n");
     for step in 0..load.needs.len() {
         let needs = load.names(step, "s", ", ");
         let run = load.command(step);
-        let _ = writeln!(
-            text,
-            "  - {{id: s{step}, run: {run:?}, depends_on: [{needs}]{more}}}"
-        );
+        let _ = writeln!(text, "  - {{id: s{step}, run: {run:?}, depends_on: [{needs}]{more}}}");
     }
     write(dir, "plan.md", text + "---\n");
     write(dir, "wf.yaml", "# nothing\n");
@@ -70,10 +66,7 @@ pub fn wf_cached(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str
     }
     let job = wf(load, dir, own)?;
     plan(load, dir, ", cache: {inputs: []}");
-    Ok(Job {
-        again: job.argv.clone(),
-        ..job
-    })
+    Ok(Job { again: job.argv.clone(), ..job })
 }
 
 /// `wf run` with what survives the death of the engine, and not a loss of power.
@@ -95,11 +88,7 @@ pub fn floor(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str> {
     let jobs = load.jobs.to_string();
     let run = |list| words(&[own, "floor", &jobs, list]);
     let check = words(&[own, "floor-check", "list"]);
-    let mut job = Job {
-        argv: run("list"),
-        again: run("list"),
-        sound: None,
-    };
+    let mut job = Job { argv: run("list"), again: run("list"), sound: None };
     write(dir, "list", load.list(0));
     match load.kind {
         Kind::Check => job.argv = check,
@@ -129,11 +118,7 @@ pub fn floor_wal(load: &Load, dir: &Path, own: &str) -> Result<Job, &'static str
     write(dir, "list", load.list(0));
     if matches!(load.kind, Kind::New) {
         let argv = words(&[own, "floor-wal", &jobs, "list", "rows.db"]);
-        return Ok(Job {
-            again: argv.clone(),
-            argv,
-            sound: None,
-        });
+        return Ok(Job { again: argv.clone(), argv, sound: None });
     }
     Err("it only runs what is new")
 }

@@ -83,8 +83,8 @@ pub fn drawn(report: &Report) -> String {
             x + 18.0
         );
     }
-    for (program, class, points) in &lines {
-        line(&mut svg, (program, class), points, top);
+    for (program, failure_class, points) in &lines {
+        line(&mut svg, (program, failure_class), points, top);
     }
     svg.push_str("</svg>\n");
     svg
@@ -110,21 +110,14 @@ fn grid(svg: &mut String, top: f64, unit: f64) {
         );
         cost += unit;
     }
-    for (steps, name) in [
-        (100.0, "100"),
-        (1000.0, "1,000"),
-        (10_000.0, "10,000 steps"),
-    ] {
+    for (steps, name) in [(100.0, "100"), (1000.0, "1,000"), (10_000.0, "10,000 steps")] {
         let (x, y) = place((steps, 0.0), top);
-        let _ = writeln!(
-            svg,
-            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
-            y + 20.0
-        );
+        let _ =
+            writeln!(svg, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>", y + 20.0);
     }
 }
 
-fn line(svg: &mut String, (program, class): (&str, &str), points: &[Point], top: f64) {
+fn line(svg: &mut String, (program, failure_class): (&str, &str), points: &[Point], top: f64) {
     let mut path = String::new();
     for point in points {
         let (x, y) = place(*point, top);
@@ -139,6 +132,6 @@ fn line(svg: &mut String, (program, class): (&str, &str), points: &[Point], top:
     }
     if points.len() > 1 {
         let path = path.trim_end();
-        let _ = writeln!(svg, "<path class=\"{class} {program}\" d=\"{path}\"/>");
+        let _ = writeln!(svg, "<path class=\"{failure_class} {program}\" d=\"{path}\"/>");
     }
 }

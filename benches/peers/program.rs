@@ -44,12 +44,7 @@ pub struct Program {
 /// All that is known, in the order of tables.
 const KNOWN: [Known; 14] = {
     const fn known(name: &'static str, file: &'static str, prepare: Prepare) -> Known {
-        Known {
-            name,
-            file,
-            prepare,
-            word: "",
-        }
+        Known { name, file, prepare, word: "" }
     }
     [
         known("wf", "", ours::wf),
@@ -57,16 +52,10 @@ const KNOWN: [Known; 14] = {
         known("wf-cached", "", ours::wf_cached),
         known("floor", "", ours::floor),
         known("floor-wal", "", ours::floor_wal),
-        Known {
-            word: "GNU Make",
-            ..known("make", "make", small::make)
-        },
+        Known { word: "GNU Make", ..known("make", "make", small::make) },
         known("ninja", "ninja", small::ninja),
         known("xargs", "xargs", small::xargs),
-        Known {
-            word: "GNU parallel",
-            ..known("parallel", "parallel", small::parallel)
-        },
+        Known { word: "GNU parallel", ..known("parallel", "parallel", small::parallel) },
         known("just", "just", small::just),
         known("task", "task", small::task),
         known("doit", "python", python::doit),
@@ -76,12 +65,7 @@ const KNOWN: [Known; 14] = {
 };
 
 /// The one that is a package, too, and comes last.
-const DBOS: Known = Known {
-    name: "dbos",
-    file: "python",
-    prepare: python::dbos,
-    word: "",
-};
+const DBOS: Known = Known { name: "dbos", file: "python", prepare: python::dbos, word: "" };
 
 /// The names of all programs.
 pub fn names() -> Vec<&'static str> {
@@ -103,7 +87,7 @@ pub fn found(names: &[String]) -> (Vec<Program>, Vec<(String, String)>) {
         }
         match known.find() {
             Ok(program) => there.push(program),
-            Err(why) => missing.push((known.name.to_owned(), why)),
+            Err(reason) => missing.push((known.name.to_owned(), reason)),
         }
     }
     (there, missing)
@@ -111,12 +95,8 @@ pub fn found(names: &[String]) -> (Vec<Program>, Vec<(String, String)>) {
 
 impl Known {
     fn find(&self) -> Result<Program, String> {
-        let program = |file: String, version| Program {
-            name: self.name,
-            version,
-            file,
-            prepare: self.prepare,
-        };
+        let program =
+            |file: String, version| Program { name: self.name, version, file, prepare: self.prepare };
         if self.file.is_empty() {
             let own = std::env::current_exe().expect("the benchmark knows its file");
             let own = own.to_string_lossy().into_owned();
@@ -126,13 +106,13 @@ impl Known {
             };
             return Ok(program(own, version));
         }
-        let why = || not_installed(self.name);
-        let file = located(self.file).ok_or_else(why)?;
+        let reason = || not_installed(self.name);
+        let file = located(self.file).ok_or_else(reason)?;
         let version = match self.file {
             "python" => said(&[&file, "-c", ASK, self.name]),
             _ => said(&[&file, "--version"]),
         };
-        let version = version.ok_or_else(why)?;
+        let version = version.ok_or_else(reason)?;
         if !version.contains(self.word) {
             return Err(format!("{file} is another program: {version}"));
         }
@@ -173,9 +153,7 @@ fn located(file: &str) -> Option<String> {
 /// Why a program is not there: what the script that installs noted, if it ran.
 fn not_installed(name: &str) -> String {
     let notes = fs::read_to_string(installed().join("missing")).unwrap_or_default();
-    let note = notes
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
+    let note = notes.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
     note.unwrap_or("not installed").to_owned()
 }
 
@@ -186,8 +164,7 @@ pub fn said(argv: &[&str]) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find(|line| !line.trim().is_empty());
-    line.filter(|_| output.status.success())
-        .map(|line| line.trim().to_owned())
+    line.filter(|_| output.status.success()).map(|line| line.trim().to_owned())
 }
 
 /// Words of a command line.

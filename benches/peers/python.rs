@@ -21,20 +21,14 @@ fn prepared(load: &Load, dir: &Path, name: &str, script: &str) -> Result<(), &'s
 }
 
 fn job(argv: &[&str]) -> Job {
-    Job {
-        argv: words(argv),
-        again: words(argv),
-        sound: None,
-    }
+    Job { argv: words(argv), again: words(argv), sound: None }
 }
 
 /// doit, with its record in SQLite, which it writes when it ends.
 pub fn doit(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str> {
     prepared(load, dir, "dodo.py", include_str!("python/dodo.py"))?;
     let jobs = load.jobs.to_string();
-    Ok(job(&[
-        python, "-m", "doit", "run", "-n", &jobs, "-P", "thread",
-    ]))
+    Ok(job(&[python, "-m", "doit", "run", "-n", &jobs, "-P", "thread"]))
 }
 
 /// luigi, with its own scheduler and an empty file for each task that is done.
@@ -48,15 +42,7 @@ pub fn luigi(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str>
 pub fn snakemake(load: &Load, dir: &Path, python: &str) -> Result<Job, &'static str> {
     prepared(load, dir, "Snakefile", include_str!("python/Snakefile"))?;
     let jobs = load.jobs.to_string();
-    Ok(job(&[
-        python,
-        "-m",
-        "snakemake",
-        "-c",
-        &jobs,
-        "--quiet",
-        "all",
-    ]))
+    Ok(job(&[python, "-m", "snakemake", "-c", &jobs, "--quiet", "all"]))
 }
 
 /// dbos, with its record in SQLite; its process ends when a step fails, and the next one goes on.

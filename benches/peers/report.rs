@@ -92,11 +92,7 @@ impl Spread {
             return Spread::default();
         };
         let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        Spread {
-            least: *least,
-            median: f64::midpoint(low, high),
-            most: *most,
-        }
+        Spread { least: *least, median: f64::midpoint(low, high), most: *most }
     }
 }
 
@@ -119,9 +115,7 @@ impl Outcome {
         let pairs = self.rows.iter().flat_map(|row| &row.pairs);
         Row {
             program: self.base.clone(),
-            pairs: pairs
-                .map(|(base, _)| (base.clone(), base.clone()))
-                .collect(),
+            pairs: pairs.map(|(base, _)| (base.clone(), base.clone())).collect(),
             error: None,
         }
     }
@@ -179,10 +173,7 @@ impl Machine {
         let dir = dir.to_string_lossy();
         let disk = said(&["findmnt", "-n", "-o", "FSTYPE", "-T", &dir]);
         Machine {
-            processors: (
-                std::thread::available_parallelism().map_or(1, Into::into),
-                processor,
-            ),
+            processors: (std::thread::available_parallelism().map_or(1, Into::into), processor),
             kernel: said(&["uname", "-sr"]).unwrap_or_else(|| "unknown".into()),
             memory: memory.unwrap_or(0),
             disk: disk.unwrap_or_else(|| "unknown".into()),

@@ -33,14 +33,7 @@ impl Place {
             let many = [&own.to_string_lossy(), "many", &times.to_string()].map(str::to_owned);
             job.argv = many.into_iter().chain(job.argv).collect();
         }
-        Ok(Place {
-            spec: entries(&dir),
-            dir,
-            job,
-            kind: load.kind,
-            fresh: true,
-            used: 0.0,
-        })
+        Ok(Place { spec: entries(&dir), dir, job, kind: load.kind, fresh: true, used: 0.0 })
     }
 
     /// Measures once, or says what was wrong with what comes before that.
@@ -86,11 +79,7 @@ impl Place {
     fn cleared(&self) {
         for name in entries(&self.dir).difference(&self.spec) {
             let path = self.dir.join(name);
-            let removed = if path.is_dir() {
-                fs::remove_dir_all(&path)
-            } else {
-                fs::remove_file(&path)
-            };
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.expect("what a program left can be removed");
         }
     }
@@ -126,7 +115,7 @@ pub fn outcome(load: &Load, programs: &[Program], dir: &Path, rounds: usize) -> 
     for program in programs {
         match Place::new(program, load, dir) {
             Ok(place) => places.push((program.name, place)),
-            Err(why) => without.push((program.name.to_owned(), why.to_owned())),
+            Err(reason) => without.push((program.name.to_owned(), reason.to_owned())),
         }
     }
     // Where logs are kept, the least is a shell that writes them into files.
@@ -134,11 +123,7 @@ pub fn outcome(load: &Load, programs: &[Program], dir: &Path, rounds: usize) -> 
     let base = if redirect { "xargs" } else { "floor" };
     let at = places.iter().position(|(name, _)| *name == base);
     let (_, mut least) = places.remove(at.expect("the floor runs everything"));
-    let row = |name: &str| Row {
-        program: name.to_owned(),
-        pairs: Vec::new(),
-        error: None,
-    };
+    let row = |name: &str| Row { program: name.to_owned(), pairs: Vec::new(), error: None };
     let mut rows: Vec<Row> = places.iter().map(|(name, _)| row(name)).collect();
     for _ in 0..rounds {
         for (row, (_, place)) in rows.iter_mut().zip(&mut places) {
@@ -183,7 +168,7 @@ pub fn checked(program: &Program, dir: &Path) -> Result<Vec<&'static str>, Strin
         }
         let order = fs::read_to_string(place.dir.join("order")).unwrap_or_default();
         let order: Vec<usize> = order.lines().filter_map(|line| line.parse().ok()).collect();
-        legal(&load, &order).map_err(|why| format!("{}: {why}", load.name))?;
+        legal(&load, &order).map_err(|reason| format!("{}: {reason}", load.name))?;
     }
     let _ = fs::remove_dir_all(dir);
     Ok(seen)

@@ -14,21 +14,13 @@ const NO_CHECK: &str = "it checks nothing apart from a run";
 const SHARES: &str = "its runs cannot share a folder";
 
 fn job(argv: Vec<String>) -> Job {
-    Job {
-        again: argv.clone(),
-        argv,
-        sound: None,
-    }
+    Job { again: argv.clone(), argv, sound: None }
 }
 
 /// What a step does, and for programs that look at files, that it is done.
 fn stamped(load: &Load, step: usize) -> String {
     let command = load.command(step);
-    if load.stamps() {
-        format!("{command} && touch s{step}")
-    } else {
-        command
-    }
+    if load.stamps() { format!("{command} && touch s{step}") } else { command }
 }
 
 /// make. Where nothing is stamped, no target ever exists, so that all of them are made.
@@ -99,35 +91,19 @@ pub fn xargs(load: &Load, dir: &Path, file: &str) -> Result<Job, &'static str> {
         write(dir, "steps", redirected(load, ""));
     }
     let each = ["-a", "steps", "-d", "\\n", "-n1", &jobs, "/bin/sh", "-c"];
-    Ok(job([&[file][..], &each]
-        .concat()
-        .into_iter()
-        .map(str::to_owned)
-        .collect()))
+    Ok(job([&[file][..], &each].concat().into_iter().map(str::to_owned).collect()))
 }
 
 /// GNU parallel with a list of what is done, which it writes as it goes.
 pub fn parallel(load: &Load, dir: &Path, file: &str) -> Result<Job, &'static str> {
     let jobs = lines(load, dir)?;
-    let mut argv = vec![
-        file,
-        "--will-cite",
-        &jobs,
-        "--halt",
-        "now,fail=1",
-        "--joblog",
-        "done",
-    ];
+    let mut argv = vec![file, "--will-cite", &jobs, "--halt", "now,fail=1", "--joblog", "done"];
     if load.kind == Kind::Logs {
         argv.extend(["--results", "logs"]);
     }
     let go_on = [&argv[..], &["--resume-failed", "-a", "steps"]].concat();
     argv.extend(["-a", "steps"]);
-    Ok(Job {
-        argv: words(&argv),
-        again: words(&go_on),
-        sound: None,
-    })
+    Ok(Job { argv: words(&argv), again: words(&go_on), sound: None })
 }
 
 /// just. It has no limit of what runs at once.
@@ -164,15 +140,8 @@ pub fn task(load: &Load, dir: &Path, file: &str) -> Result<Job, &'static str> {
     let mut text = format!("version: '3'\nsilent: true\ntasks:\n  all: {{deps: [{all}]}}\n");
     for at in 0..load.needs.len() {
         let (needs, command) = (load.names(at, "s", ", "), stamped(load, at));
-        let status = if load.stamps() {
-            format!(", status: [test -f s{at}]")
-        } else {
-            String::new()
-        };
-        let _ = writeln!(
-            text,
-            "  s{at}: {{run: once, deps: [{needs}], cmds: [{command:?}]{status}}}"
-        );
+        let status = if load.stamps() { format!(", status: [test -f s{at}]") } else { String::new() };
+        let _ = writeln!(text, "  s{at}: {{run: once, deps: [{needs}], cmds: [{command:?}]{status}}}");
     }
     write(dir, "Taskfile.yml", text);
     let jobs = load.jobs.to_string();

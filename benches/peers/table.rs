@@ -25,19 +25,13 @@ pub fn time(seconds: f64) -> String {
 fn finding(finding: &Finding) -> String {
     let Finding { what, most, found } = finding;
     let met = if finding.met() { "met" } else { "missed" };
-    format!(
-        "{} {what}, at most {}: {met}",
-        number(*found),
-        number(*most)
-    )
+    format!("{} {what}, at most {}: {met}", number(*found), number(*most))
 }
 
 /// A workload as a table of a terminal.
 pub fn told(outcome: &Outcome) -> String {
     let mut text = format!("{}: {}\n", outcome.load, outcome.told);
-    let heads = [
-        "median", "least", "most", "us/step", "CPU us", "MiB", "x base", "x CPU", "runs",
-    ];
+    let heads = ["median", "least", "most", "us/step", "CPU us", "MiB", "x base", "x CPU", "runs"];
     let heads: String = heads.iter().map(|head| format!("{head:>10}")).collect();
     let _ = writeln!(text, "  {:<11}{heads}", "program");
     let base = outcome.base();
@@ -49,9 +43,7 @@ pub fn told(outcome: &Outcome) -> String {
         };
     }
     let without = outcome.without.iter();
-    let without: Vec<String> = without
-        .map(|(name, why)| format!("{name} ({why})"))
-        .collect();
+    let without: Vec<String> = without.map(|(name, reason)| format!("{name} ({reason})")).collect();
     if !without.is_empty() {
         let _ = writeln!(text, "  left out: {}", without.join(", "));
     }
@@ -121,8 +113,7 @@ pub fn markdown(report: &Report) -> String {
     for found in flushes(report) {
         let (what, count, most) = (&found.what, number(found.found), number(found.most));
         let met = reached(std::slice::from_ref(&found));
-        let row =
-            format!("| flushes/step, {what} | – | {count} | – | – | – | {most} | {met} | – |\n");
+        let row = format!("| flushes/step, {what} | – | {count} | – | – | – | {most} | {met} | – |\n");
         text.push_str(&row);
     }
     text.push('\n');
@@ -138,31 +129,18 @@ fn best(outcome: &Outcome, wall: f64) -> String {
         return "–".into();
     };
     let other = best.own(|figures| figures.wall).median;
-    format!(
-        "{} {} (× {})",
-        best.program,
-        time(other),
-        number(wall / other)
-    )
+    format!("{} {} (× {})", best.program, time(other), number(wall / other))
 }
 
 fn asked(found: &[Finding]) -> String {
-    let all = found
-        .iter()
-        .map(|one| format!("{} {}", number(one.most), one.what));
+    let all = found.iter().map(|one| format!("{} {}", number(one.most), one.what));
     let all: Vec<String> = all.collect();
-    if all.is_empty() {
-        "–".into()
-    } else {
-        all.join(", ")
-    }
+    if all.is_empty() { "–".into() } else { all.join(", ") }
 }
 
 fn reached(found: &[Finding]) -> String {
     let missed = found.iter().filter(|one| !one.met());
-    let missed: Vec<String> = missed
-        .map(|one| format!("{} {}", number(one.found), one.what))
-        .collect();
+    let missed: Vec<String> = missed.map(|one| format!("{} {}", number(one.found), one.what)).collect();
     match (found.is_empty(), missed.is_empty()) {
         (true, _) => "–".into(),
         (false, true) => "met".into(),
@@ -187,10 +165,7 @@ fn whole(outcome: &Outcome) -> String {
             let _ = writeln!(text, "| {program} | failed: {error} | | | | | | |");
             continue;
         }
-        let (wall, cpu) = (
-            row.own(|figures| figures.wall),
-            row.own(|figures| figures.cpu),
-        );
+        let (wall, cpu) = (row.own(|figures| figures.wall), row.own(|figures| figures.cpu));
         let _ = writeln!(
             text,
             "| {program} | {} | {}–{} | {} | {} | {} | {} | {} |",
@@ -212,15 +187,9 @@ fn whole(outcome: &Outcome) -> String {
 fn ground(report: &Report) -> String {
     let machine = &report.machine;
     let (count, processor) = &machine.processors;
-    let versions = report
-        .versions
-        .iter()
-        .map(|(name, version)| format!("{name}: {version}"));
+    let versions = report.versions.iter().map(|(name, version)| format!("{name}: {version}"));
     let versions: Vec<String> = versions.collect();
-    let missing = report
-        .missing
-        .iter()
-        .map(|(name, why)| format!("{name} ({why})"));
+    let missing = report.missing.iter().map(|(name, reason)| format!("{name} ({reason})"));
     let missing: Vec<String> = missing.collect();
     let mut text = format!(
         "{count} processors ({processor}), {} MiB, {}, {}. {}.\n",

@@ -57,10 +57,10 @@ pub fn drawn(rows: &[Row]) -> String {
 
 fn legend(svg: &mut String) {
     let attempts = format!("mean attempts of a run, of {ATTEMPTS}");
-    for (x, class, text) in [(4.0, "v", "runs verified, of all"), (240.0, "a", &attempts)] {
+    for (x, failure_class, text) in [(4.0, "v", "runs verified, of all"), (240.0, "a", &attempts)] {
         let _ = writeln!(
             svg,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"8\" width=\"12\" height=\"12\"/>\
+            "<rect class=\"{failure_class}\" x=\"{x}\" y=\"8\" width=\"12\" height=\"12\"/>\
              <text x=\"{}\" y=\"18\">{text}</text>",
             x + 18.0
         );
@@ -71,16 +71,13 @@ fn legend(svg: &mut String) {
 fn cell(svg: &mut String, (x, y): (f64, f64), score: &Score) {
     let share = score.share();
     let used = score.mean_attempts();
-    let bars = [
-        ("v", y + 4.0, 14.0, share),
-        ("a", y + 20.0, 5.0, used / f64::from(ATTEMPTS)),
-    ];
-    for (class, y, high, part) in bars {
+    let bars = [("v", y + 4.0, 14.0, share), ("a", y + 20.0, 5.0, used / f64::from(ATTEMPTS))];
+    for (failure_class, y, high, part) in bars {
         let wide = BAR * part;
         let _ = writeln!(
             svg,
             "<rect class=\"b\" x=\"{x}\" y=\"{y}\" width=\"{BAR}\" height=\"{high}\"/>\
-             <rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{wide:.1}\" height=\"{high}\"/>"
+             <rect class=\"{failure_class}\" x=\"{x}\" y=\"{y}\" width=\"{wide:.1}\" height=\"{high}\"/>"
         );
     }
     let (x, at, below) = (x + BAR + 5.0, y + 15.0, y + 27.0);

@@ -16,29 +16,24 @@ pub fn all(rows: &[Row]) -> Vec<Table> {
             let name = std::iter::once(row.plant.name().to_owned());
             name.chain(row.scores.iter().map(cell)).collect()
         };
-        Table {
-            title,
-            lines: rows.iter().map(line).collect(),
-        }
+        Table { title, lines: rows.iter().map(line).collect() }
     };
     vec![
-        of("verified, percent of the runs", &|score| {
-            format!("{:.1}", score.share() * 100.0)
+        of("verified, percent of the runs", &|score| format!("{:.1}", score.share() * 100.0)),
+        of("attempts to verified: median, 90th percentile", &|score| match (
+            score.attempts(0.5),
+            score.attempts(0.9),
+        ) {
+            (Some(half), Some(most)) => format!("{half}, {most}"),
+            _ => "–".into(),
         }),
-        of(
-            "attempts to verified: median, 90th percentile",
-            &|score| match (score.attempts(0.5), score.attempts(0.9)) {
-                (Some(half), Some(most)) => format!("{half}, {most}"),
-                _ => "–".into(),
-            },
-        ),
-        of(
-            "seconds to verified: median, 90th percentile",
-            &|score| match (score.seconds(0.5), score.seconds(0.9)) {
-                (Some(half), Some(most)) => format!("{half:.0}, {most:.0}"),
-                _ => "–".into(),
-            },
-        ),
+        of("seconds to verified: median, 90th percentile", &|score| match (
+            score.seconds(0.5),
+            score.seconds(0.9),
+        ) {
+            (Some(half), Some(most)) => format!("{half:.0}, {most:.0}"),
+            _ => "–".into(),
+        }),
         of(
             "in vain: mean attempts and seconds of a run that was not verified",
             &|score| match score.vain() {

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::config::Config;
+use wf::config::WorkspaceConfig;
 use wf::expr::Template;
-use wf::model::{OnFailure, Parts, Plan, Policy, Step, StepIx, Work};
+use wf::model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx, StepWork};
 use wf::name::{Name, PlanId};
-use wf::spec::{Loaded, Memory, load, lower};
+use wf::spec::{InMemoryFiles, LoadedSpec, load, lower};
 
 /// How many steps of a layered plan stand side by side.
 const WIDTH: usize = 100;
@@ -43,10 +43,7 @@ pub fn needs(layout: Layout, steps: usize) -> Vec<Vec<usize>> {
             let layer = step / WIDTH;
             let before = layer.checked_sub(1).map(|before| before * WIDTH);
             let places = [0, 7, 31].map(|far| (step + far) % WIDTH);
-            before
-                .into_iter()
-                .flat_map(|before| places.map(|place| before + place))
-                .collect()
+            before.into_iter().flat_map(|before| places.map(|place| before + place)).collect()
         }
     };
     (0..steps).map(of).collect()
@@ -59,14 +56,10 @@ pub fn text(style: Style, steps: usize) -> String {
         let needs: Vec<String> = needs.iter().map(|needed| format!("s{needed}")).collect();
         let needs = needs.join(", ");
         let written = match style {
-            Style::Flow => writeln!(
-                text,
-                "  - {{id: s{step}, run: 'true', depends_on: [{needs}]}}"
-            ),
-            Style::Block => writeln!(
-                text,
-                "  - id: s{step}\n    run: make part-{step}\n    depends_on: [{needs}]"
-            ),
+            Style::Flow => writeln!(text, "  - {{id: s{step}, run: 'true', depends_on: [{needs}]}}"),
+            Style::Block => {
+                writeln!(text, "  - id: s{step}\n    run: make part-{step}\n    depends_on: [{needs}]")
+            }
         };
         written.expect("text can be written to");
     }
@@ -74,21 +67,18 @@ pub fn text(style: Style, steps: usize) -> String {
 }
 
 /// A workspace of one file.
-pub fn files(text: &str) -> Memory {
-    Memory(BTreeMap::from([(
-        "plan.md".to_owned(),
-        text.as_bytes().to_vec(),
-    )]))
+pub fn files(text: &str) -> InMemoryFiles {
+    InMemoryFiles(BTreeMap::from([("plan.md".to_owned(), text.as_bytes().to_vec())]))
 }
 
 /// That file, read and not checked.
-pub fn loaded(files: &Memory) -> Loaded {
+pub fn loaded(files: &InMemoryFiles) -> LoadedSpec {
     load(files, "plan.md")
 }
 
 /// What may run.
-pub fn lowered(loaded: &Loaded) -> Arc<Plan> {
-    lower(loaded, &Config::default().defaults).expect("a plan without mistakes")
+pub fn lowered(loaded: &LoadedSpec) -> Arc<Plan> {
+    lower(loaded, &WorkspaceConfig::default().defaults).expect("a plan without mistakes")
 }
 
 /// A plan that two attempts at a time carry out.
@@ -101,15 +91,11 @@ pub fn plan(layout: Layout, steps: usize) -> Arc<Plan> {
             let id = Name::parse(&format!("s{step}")).expect("a name");
             Step {
                 depends_on: needs.into_iter().map(index).collect(),
-                ..Step::new(id, Work::Exec(vec![Template::literal("true")]))
+                ..Step::new(id, StepWork::Exec(vec![Template::literal("true")]))
             }
         })
         .collect();
-    let policy = Policy {
-        max_parallel: 2,
-        on_failure: OnFailure::Stop,
-        grace: Duration::ZERO,
-    };
+    let policy = PlanPolicy { max_parallel: 2, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
     let id = PlanId::parse("bench").expect("an id");
-    Plan::new(Parts::new(id, all, steps, policy)).expect("a sound plan")
+    Plan::new(PlanParts::new(id, all, steps, policy)).expect("a sound plan")
 }

@@ -4,17 +4,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use wf::machine::{
-    Attempt, Effect, Ended, Event, Exit, Happening, Input, Machine, Outcome, Turn, Usage,
+    Attempt, AttemptEnd, AttemptUsage, Effect, Event, InputKind, Machine, MachineInput, MachineTurn,
+    RunOutcome, WorkExit,
 };
-use wf::model::{Object, Plan};
+use wf::model::{JsonObject, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
 
 /// Carries a plan out and shows every event.
 pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
-    let mut machine = Machine::new(Arc::clone(plan), RunId::from_bytes([7; 16]), Object::new());
+    let mut machine = Machine::new(Arc::clone(plan), RunId::from_bytes([7; 16]), JsonObject::new());
     let mut open: VecDeque<Attempt> = VecDeque::new();
-    let mut next = Some(Happening::Begin {
+    let mut next = Some(InputKind::Begin {
         kept: Vec::new(),
         left: Vec::new(),
         baseline: None,
@@ -26,10 +27,8 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
     let mut at = 0;
     while let Some(what) = next {
         at += 1;
-        let Turn { events, effects } = machine.turn(Input {
-            at: Moment::from_millis(at),
-            what,
-        });
+        let MachineTurn { events, effects } =
+            machine.turn(MachineInput { at: Moment::from_millis(at), what });
         events.iter().for_each(&mut see);
         open.extend(effects.into_iter().filter_map(|effect| match effect {
             Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => Some(attempt),
@@ -37,28 +36,28 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
         }));
         next = open.pop_front().map(ended);
     }
-    assert_eq!(machine.outcome(), Some(Outcome::Succeeded));
+    assert_eq!(machine.outcome(), Some(RunOutcome::Succeeded));
 }
 
 /// What the recorded events of a run lead to.
 pub fn replayed(plan: &Arc<Plan>, events: &[Event]) -> Machine {
-    let mut machine = Machine::new(Arc::clone(plan), RunId::from_bytes([7; 16]), Object::new());
+    let mut machine = Machine::new(Arc::clone(plan), RunId::from_bytes([7; 16]), JsonObject::new());
     for event in events {
         machine.replay(event).expect("the same rules");
     }
     machine
 }
 
-fn ended(attempt: Attempt) -> Happening {
-    Happening::Ended(Ended {
+fn ended(attempt: Attempt) -> InputKind {
+    InputKind::Ended(AttemptEnd {
         attempt,
-        exit: Exit::Code { code: 0 },
-        outputs: Object::new(),
+        exit: WorkExit::Code { code: 0 },
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
         standing: None,
-        class: None,
+        failure_class: None,
         seen: Vec::new(),
-        usage: Usage::default(),
+        usage: AttemptUsage::default(),
         service: false,
     })
 }

@@ -28,7 +28,7 @@ else:
     correction = json.loads(pathlib.Path(told).read_text())
     print(correction["what_to_do"])
     lines = page.read_text().splitlines()
-    if correction.get("class") == "logical":
+    if correction.get("failure_class") == "logical":
         # The approach has to change. After an environmental failure it need not.
         lines += [REMEDIES[unmet["criterion"]] for unmet in correction["failed"][:2]]
 lines.sort(key=lambda line: ORDER.index(line) if line in ORDER else len(ORDER))

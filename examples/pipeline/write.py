@@ -34,7 +34,7 @@ else:
     correction = json.loads(pathlib.Path(told).read_text())
     loop = correction.get("loop")
     if loop:
-        print(f"{loop['phase']} {loop['number']}/{loop['of']}: {correction['what_to_do']}")
+        print(f"{loop['phase']} {loop['number']}/{loop['limit']}: {correction['what_to_do']}")
     text = target.read_text()
     for unmet in correction["failed"]:
         for wrong, right in REMEDIES.get(unmet["criterion"], []):

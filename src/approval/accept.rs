@@ -1,67 +1,64 @@
 use super::check::signers;
-use super::{Approvers, Policy, Refusal, Scope, Token, Verdict, differences};
-use crate::machine::Pin;
+use super::{
+    ApprovalDecision, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy, differences,
+};
+use crate::machine::PinnedFile;
 use crate::name::PlanId;
 
-/// A goal as it is: what a person sees who accepts it.
+/// The content of a goal, as the user sees it when accepting it.
 #[derive(Clone, Copy, Debug)]
 pub struct GoalContent<'a> {
-    /// The goal.
+    /// The id of the goal.
     pub goal: &'a PlanId,
-    /// Its file, relative to the workspace.
+    /// The goal's file, relative to the workspace.
     pub path: &'a str,
-    /// The texts that it is made of and the programs that it names, sorted by path.
-    pub files: &'a [Pin],
-    /// The path of the configuration of the workspace, also where there is none.
+    /// The texts that the goal is made of and the programs that it names, sorted by path.
+    pub files: &'a [PinnedFile],
+    /// The path of the workspace configuration, even if the file does not exist.
     pub config: &'a str,
 }
 
-/// Checks that whoever signed a token saw a goal as it is. How long and how often it may repair says
-/// nothing about that, so a standing approval counts which has expired, is used up or was
-/// withdrawn.
+/// Checks that the signer of a token saw a goal in its present form. Its validity and number of repairs do
+/// not matter here, so a standing approval counts even if it is expired, used up or withdrawn.
 pub fn accepts(
-    token: &Token,
+    token: &ApprovalToken,
     content: &GoalContent<'_>,
     approvers: &Approvers,
-) -> Result<(), Refusal> {
+) -> Result<(), ApprovalRefusal> {
     let found = u32::try_from(signers(token, approvers)?.len()).unwrap_or(u32::MAX);
     let required = match approvers.policy {
-        // Who sees a goal is who owns it.
-        Policy::Owner => 1,
-        Policy::Reviewed => approvers.required.max(1),
+        // The owner of a goal is the one who sees it.
+        ReviewPolicy::Owner => 1,
+        ReviewPolicy::Reviewed => approvers.required.max(1),
     };
     if found < required {
-        return Err(Refusal::TooFew { required, found });
+        return Err(ApprovalRefusal::TooFew { required, found });
     }
     let statement = token.statement();
-    if statement.verdict == Verdict::Denied {
-        return Err(Refusal::Denied(statement.reason.clone()));
+    if statement.verdict == ApprovalDecision::Denied {
+        return Err(ApprovalRefusal::Denied(statement.reason.clone()));
     }
     let files = match (statement.scope, approvers.policy) {
-        (Scope::GoalAccept, Policy::Owner) => statement.files.clone(),
+        (ApprovalScope::GoalAccept, ReviewPolicy::Owner) => statement.files.clone(),
         // It is bound to the whole workspace.
-        (Scope::Standing, _) => {
-            let named = |pin: &&Pin| {
+        (ApprovalScope::Standing, _) => {
+            let named = |pin: &&PinnedFile| {
                 pin.path == content.config || content.files.iter().any(|one| one.path == pin.path)
             };
             statement.files.iter().filter(named).cloned().collect()
         }
         (approved, _) => {
-            let asked = Scope::GoalAccept;
-            return Err(Refusal::OtherScope { approved, asked });
+            let asked = ApprovalScope::GoalAccept;
+            return Err(ApprovalRefusal::OtherScope { approved, asked });
         }
     };
     let plan = &statement.plan;
     if plan.path != content.path || plan.id != *content.goal {
-        return Err(Refusal::OtherPlan {
+        return Err(ApprovalRefusal::OtherPlan {
             approved: format!("`{}` in {}", plan.id, plan.path),
             asked: format!("`{}` in {}", content.goal, content.path),
         });
     }
     let changed = differences(&files, content.files);
-    if changed.is_empty() {
-        Ok(())
-    } else {
-        Err(Refusal::Changed(changed))
-    }
+    if changed.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(changed)) }
 }

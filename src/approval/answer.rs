@@ -2,45 +2,48 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::check::{in_time, same_place, same_work, signers};
-use super::{Approvers, Policy, Refusal, Subject, Token, Verdict};
-use crate::digest::Digest;
-use crate::machine::{Artifact, Ask, By};
+use super::check::{check_subject, check_validity_period, same_place, signers};
+use super::{ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalToken, Approvers, ReviewPolicy};
+use crate::digest::Sha256Digest;
+use crate::machine::{ApprovalRequest, ApprovalSigner, Artifact};
 use crate::name::RunId;
 use crate::seal::canonical;
 use crate::time::Moment;
 
-/// What people are asked for, so that an answer is to this and to nothing else: the question
-/// with all that is shown, the run, the plan, and the files that what it relies on was checked
-/// with. SHA-256 of canonical JSON.
-pub fn proposal(ask: &Ask, run: &RunId, plan: Digest, evidence: &[Artifact]) -> Digest {
-    let mut files: Vec<(&str, Digest)> = evidence
-        .iter()
-        .map(|file| (file.path.as_str(), file.digest))
-        .collect();
+/// Returns the digest of a proposal, so that an answer applies to it alone: the question with
+/// everything shown, the run, the plan, and the files that its evidence was checked with. SHA-256
+/// of canonical JSON.
+pub fn proposal(
+    ask: &ApprovalRequest,
+    run: &RunId,
+    plan: Sha256Digest,
+    evidence: &[Artifact],
+) -> Sha256Digest {
+    let mut files: Vec<(&str, Sha256Digest)> =
+        evidence.iter().map(|file| (file.path.as_str(), file.digest)).collect();
     files.sort_unstable();
     let whole = json!({ "ask": ask, "run": run, "plan": plan, "evidence": files });
-    Digest::of(canonical(&whole).as_bytes())
+    Sha256Digest::of_bytes(canonical(&whole).as_bytes())
 }
 
-/// Whose answers count, and how many are needed.
+/// The rules that decide which answers count, and how many are needed.
 #[derive(Clone, Debug)]
 pub struct Quorum<'a> {
     /// The policy of the workspace.
     pub approvers: &'a Approvers,
-    /// How many must agree, if more than the policy demands.
+    /// The number of approvals required, if more than the policy demands.
     pub required: Option<u32>,
-    /// Until when an answer counts.
+    /// The instant before which an answer must be issued to count.
     pub until: Moment,
-    /// The names of those who may answer; empty: everybody who is listed.
+    /// The names of the approvers who may answer; empty: every listed approver.
     pub names: &'a [String],
 }
 
 impl Quorum<'_> {
-    /// How many must agree, and whose yes counts: of everybody who may answer and whose key holds,
-    /// but for who began the run where others must approve.
-    pub fn counting(&self, initiator: Option<Digest>) -> (u32, Vec<Digest>) {
-        let others_must = self.approvers.policy == Policy::Reviewed;
+    /// Returns the number of approvals required and the keys whose approval counts: those of all
+    /// approvers who may answer and are not revoked, except the initiator under `reviewed`.
+    pub fn counting(&self, initiator: Option<Sha256Digest>) -> (u32, Vec<Sha256Digest>) {
+        let others_must = self.approvers.policy == ReviewPolicy::Reviewed;
         let keys = self.approvers.keys.iter().filter(|one| {
             let asked = self.names.is_empty() || self.names.contains(&one.name);
             let own = others_must && Some(one.public.id()) == initiator;
@@ -50,45 +53,45 @@ impl Quorum<'_> {
     }
 }
 
-/// What people have decided so far.
+/// The decision of the approvers so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decided {
-    /// Not enough have answered.
+pub enum QuorumState {
+    /// Too few approvers have answered.
     Open {
-        /// Who has agreed.
-        by: Vec<By>,
-        /// How many must.
+        /// The approvers who have approved.
+        by: Vec<ApprovalSigner>,
+        /// The number of approvals required.
         required: u32,
     },
-    /// Enough have agreed.
+    /// Enough approvers have approved.
     Approved {
-        /// Who, by key.
-        by: Vec<By>,
-        /// What each of them signed.
-        tokens: Vec<Digest>,
+        /// The approvers, by key.
+        by: Vec<ApprovalSigner>,
+        /// The digests of the tokens that they signed.
+        tokens: Vec<Sha256Digest>,
     },
-    /// Somebody who may answer refused.
+    /// An approver denied it.
     Denied {
-        /// Who.
-        by: By,
-        /// What they signed.
-        token: Digest,
-        /// Why, in their words.
+        /// The approver.
+        by: ApprovalSigner,
+        /// The digest of the token.
+        token: Sha256Digest,
+        /// The reason that the approver gave.
         reason: Option<String>,
     },
 }
 
-/// What signed answers come to, and why some of them do not count. Each key counts once; where
-/// others must approve, the key of who runs it does not count. One no is enough.
+/// Decides by the signed answers, and returns the refusals of those that do not count. Each key
+/// counts once; under `reviewed` the initiator's key does not count. One denial is enough.
 pub fn decide(
-    tokens: &[Token],
-    subject: &Subject<'_>,
+    tokens: &[ApprovalToken],
+    subject: &ApprovalContext<'_>,
     quorum: &Quorum<'_>,
-) -> (Decided, Vec<Refusal>) {
-    let mut yes: BTreeMap<Digest, (By, Digest)> = BTreeMap::new();
+) -> (QuorumState, Vec<ApprovalRefusal>) {
+    let mut yes: BTreeMap<Sha256Digest, (ApprovalSigner, Sha256Digest)> = BTreeMap::new();
     let mut refused = Vec::new();
     for token in tokens {
-        let by = match counted(token, subject, quorum) {
+        let by = match counted_signers(token, subject, quorum) {
             Ok(by) => by,
             Err(refusal) => {
                 refused.push(refusal);
@@ -97,58 +100,59 @@ pub fn decide(
         };
         let statement = token.statement();
         for by in by {
-            if statement.verdict == Verdict::Denied {
+            if statement.verdict == ApprovalDecision::Denied {
                 let (token, reason) = (token.digest(), statement.reason.clone());
-                return (Decided::Denied { by, token, reason }, refused);
+                return (QuorumState::Denied { by, token, reason }, refused);
             }
-            yes.insert(by.key, (by, token.digest()));
+            yes.insert(by.key_id, (by, token.digest()));
         }
     }
     let required = required(quorum);
     let found = u32::try_from(yes.len()).unwrap_or(u32::MAX);
-    let (by, tokens): (Vec<By>, Vec<Digest>) = yes.into_values().unzip();
+    let (by, tokens): (Vec<ApprovalSigner>, Vec<Sha256Digest>) = yes.into_values().unzip();
     let decided = if found >= required {
-        Decided::Approved { by, tokens }
+        QuorumState::Approved { by, tokens }
     } else {
-        Decided::Open { by, required }
+        QuorumState::Open { by, required }
     };
     (decided, refused)
 }
 
-/// How many must agree.
+/// Returns the number of approvals required.
 fn required(quorum: &Quorum<'_>) -> u32 {
     let rule = match quorum.approvers.policy {
-        Policy::Owner => 1,
-        Policy::Reviewed => quorum.approvers.required,
+        ReviewPolicy::Owner => 1,
+        ReviewPolicy::Reviewed => quorum.approvers.required,
     };
     // A plan may ask for more than the policy of the workspace, never for less.
     quorum.required.map_or(rule, |more| more.max(rule)).max(1)
 }
 
-/// Who signed an answer and counts.
-fn counted(token: &Token, subject: &Subject<'_>, quorum: &Quorum<'_>) -> Result<Vec<By>, Refusal> {
+/// Returns the signers of an answer that count.
+fn counted_signers(
+    token: &ApprovalToken,
+    subject: &ApprovalContext<'_>,
+    quorum: &Quorum<'_>,
+) -> Result<Vec<ApprovalSigner>, ApprovalRefusal> {
     let signers = signers(token, quorum.approvers)?;
     let statement = token.statement();
-    in_time(statement, subject.now, quorum.approvers)?;
+    check_validity_period(statement, subject.now, quorum.approvers)?;
     if statement.issued >= quorum.until {
-        return Err(Refusal::Late(quorum.until));
+        return Err(ApprovalRefusal::Late(quorum.until));
     }
-    same_work(statement, subject)?;
+    check_subject(statement, subject)?;
     same_place(statement, subject)?;
-    let others_must = quorum.approvers.policy == Policy::Reviewed;
+    let others_must = quorum.approvers.policy == ReviewPolicy::Reviewed;
     for signer in &signers {
         if !quorum.names.is_empty() && !quorum.names.contains(&signer.name) {
-            return Err(Refusal::NotAsked(signer.name.clone()));
+            return Err(ApprovalRefusal::NotAsked(signer.name.clone()));
         }
         let own = others_must && Some(signer.public.id()) == subject.initiator;
-        if own && statement.verdict == Verdict::Approved {
-            return Err(Refusal::SelfApproval(signer.name.clone()));
+        if own && statement.verdict == ApprovalDecision::Approved {
+            return Err(ApprovalRefusal::SelfApproval(signer.name.clone()));
         }
     }
-    let by = signers.iter().map(|one| By {
-        key: one.public.id(),
-        name: one.name.clone(),
-    });
+    let by = signers.iter().map(|one| ApprovalSigner { key_id: one.public.id(), name: one.name.clone() });
     Ok(by.collect())
 }
 
@@ -156,15 +160,15 @@ fn counted(token: &Token, subject: &Subject<'_>, quorum: &Quorum<'_>) -> Result<
 mod tests {
     use serde_json::json;
 
-    use super::{Decided, Quorum, decide, proposal};
+    use super::{Quorum, QuorumState, decide, proposal};
     use crate::approval::fixture::{NOW, approvers, key, statement};
     use crate::approval::{
-        Approvers, Ask as Asked, Nonce, Refusal, Scope, Statement, Subject, Token, Verdict,
-        plan_digest,
+        ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef as Asked,
+        ApprovalScope, ApprovalStatement, ApprovalToken, Approvers, plan_digest,
     };
-    use crate::digest::Digest;
-    use crate::machine::{Artifact, Ask};
-    use crate::model::Object;
+    use crate::digest::Sha256Digest;
+    use crate::machine::{ApprovalRequest, Artifact};
+    use crate::model::JsonObject;
     use crate::name::RunId;
 
     fn run() -> RunId {
@@ -172,45 +176,36 @@ mod tests {
     }
 
     fn asked() -> Asked {
-        Asked {
-            place: Some("ok".into()),
-            number: 1,
-            proposal: Digest::of(b"this"),
-        }
+        Asked { place: Some("ok".into()), number: 1, proposal: Sha256Digest::of_bytes(b"this") }
     }
 
-    /// An answer of somebody.
-    fn answer(of: u8, verdict: Verdict) -> Statement {
-        Statement {
-            scope: Scope::Step,
+    /// Returns an answer to the question.
+    fn answer(of: u8, verdict: ApprovalDecision) -> ApprovalStatement {
+        ApprovalStatement {
+            scope: ApprovalScope::Step,
             verdict,
             files: Vec::new(),
             params: [].into(),
-            plan: crate::approval::PlanRef {
-                digest: plan_digest(&[]),
-                ..statement().plan
-            },
+            plan: crate::approval::PlanRef { digest: plan_digest(&[]), ..statement().plan },
             run: Some(run()),
             ask: Some(asked()),
-            nonce: Nonce::from_bytes([of; 16]),
+            nonce: ApprovalNonce::from_bytes([of; 16]),
             issued: NOW,
             ..statement()
         }
     }
 
     fn judged(
-        answers: &[(u8, Statement)],
+        answers: &[(u8, ApprovalStatement)],
         approvers: &Approvers,
         (required, names): (Option<u32>, &[String]),
-    ) -> (Decided, Vec<Refusal>) {
-        let tokens = answers
-            .iter()
-            .map(|(of, statement)| Token::sign(statement.clone(), &key(*of)));
-        let tokens: Vec<Token> = tokens.collect();
+    ) -> (QuorumState, Vec<ApprovalRefusal>) {
+        let tokens = answers.iter().map(|(of, statement)| ApprovalToken::sign(statement.clone(), &key(*of)));
+        let tokens: Vec<ApprovalToken> = tokens.collect();
         let plan = statement().plan;
-        let (run, ask, params) = (run(), asked(), Object::new());
-        let subject = Subject {
-            scope: Scope::Step,
+        let (run, ask, params) = (run(), asked(), JsonObject::new());
+        let subject = ApprovalContext {
+            scope: ApprovalScope::Step,
             plan: &plan.id,
             path: &plan.path,
             files: &[],
@@ -221,26 +216,22 @@ mod tests {
             spawned: None,
             now: NOW,
         };
-        let quorum = Quorum {
-            approvers,
-            required,
-            until: NOW.after(std::time::Duration::from_mins(1)),
-            names,
-        };
+        let quorum =
+            Quorum { approvers, required, until: NOW.after(std::time::Duration::from_mins(1)), names };
         decide(&tokens, &subject, &quorum)
     }
 
-    fn count(decided: &Decided) -> Option<usize> {
+    fn count(decided: &QuorumState) -> Option<usize> {
         match decided {
-            Decided::Approved { by, .. } => Some(by.len()),
+            QuorumState::Approved { by, .. } => Some(by.len()),
             _ => None,
         }
     }
 
     #[test]
     fn enough_different_keys_are_a_yes() {
-        let yes = |of| (of, answer(of, Verdict::Approved));
-        let told = |all: &[(u8, Statement)], required| judged(all, &approvers(), (required, &[])).0;
+        let yes = |of| (of, answer(of, ApprovalDecision::Approved));
+        let told = |all: &[(u8, ApprovalStatement)], required| judged(all, &approvers(), (required, &[])).0;
         assert_eq!(count(&told(&[yes(1)], None)), Some(1));
         assert_eq!(count(&told(&[yes(1), yes(1)], Some(2))), None);
         assert_eq!(count(&told(&[yes(1), yes(2)], Some(2))), Some(2));
@@ -249,85 +240,55 @@ mod tests {
 
     #[test]
     fn a_plan_cannot_ask_for_fewer_than_the_policy() {
-        let two = Approvers {
-            required: 2,
-            ..approvers()
-        };
-        let yes = [(1, answer(1, Verdict::Approved))];
+        let two = Approvers { required: 2, ..approvers() };
+        let yes = [(1, answer(1, ApprovalDecision::Approved))];
         let (decided, _) = judged(&yes, &two, (Some(1), &[]));
         assert_eq!(count(&decided), None);
     }
 
     #[test]
     fn one_no_outweighs_every_yes() {
-        let all = [
-            (1, answer(1, Verdict::Approved)),
-            (2, answer(2, Verdict::Denied)),
-        ];
+        let all = [(1, answer(1, ApprovalDecision::Approved)), (2, answer(2, ApprovalDecision::Denied))];
         let (decided, _) = judged(&all, &approvers(), (None, &[]));
-        assert!(matches!(decided, Decided::Denied { by, .. } if by.name == "bob"));
+        assert!(matches!(decided, QuorumState::Denied { by, .. } if by.name == "bob"));
     }
 
     #[test]
     fn what_does_not_count_says_why() {
         let names = ["bob".to_owned()];
-        let refused = |of: u8, statement: Statement, names: &[String]| {
+        let refused = |of: u8, statement: ApprovalStatement, names: &[String]| {
             let (decided, refused) = judged(&[(of, statement)], &approvers(), (None, names));
-            assert!(matches!(decided, Decided::Open { .. }), "{decided:?}");
+            assert!(matches!(decided, QuorumState::Open { .. }), "{decided:?}");
             refused.into_iter().next().unwrap()
         };
-        let yes = || answer(1, Verdict::Approved);
-        assert!(matches!(refused(3, yes(), &[]), Refusal::SelfApproval(_)));
-        assert!(matches!(refused(1, yes(), &names), Refusal::NotAsked(_)));
-        assert!(matches!(refused(9, yes(), &[]), Refusal::Unlisted(_)));
-        let other = Statement {
-            ask: Some(Asked {
-                number: 2,
-                ..asked()
-            }),
-            ..yes()
-        };
-        assert_eq!(refused(1, other, &[]), Refusal::OtherAsk);
-        let elsewhere = Statement {
-            run: Some(RunId::from_bytes([8; 16])),
-            ..yes()
-        };
-        assert!(matches!(refused(1, elsewhere, &[]), Refusal::OtherRun(_)));
-        let scope = Statement {
-            scope: Scope::Gate,
-            ..yes()
-        };
-        assert!(matches!(refused(1, scope, &[]), Refusal::OtherScope { .. }));
+        let yes = || answer(1, ApprovalDecision::Approved);
+        assert!(matches!(refused(3, yes(), &[]), ApprovalRefusal::SelfApproval(_)));
+        assert!(matches!(refused(1, yes(), &names), ApprovalRefusal::NotAsked(_)));
+        assert!(matches!(refused(9, yes(), &[]), ApprovalRefusal::Unlisted(_)));
+        let other = ApprovalStatement { ask: Some(Asked { number: 2, ..asked() }), ..yes() };
+        assert_eq!(refused(1, other, &[]), ApprovalRefusal::OtherAsk);
+        let elsewhere = ApprovalStatement { run: Some(RunId::from_bytes([8; 16])), ..yes() };
+        assert!(matches!(refused(1, elsewhere, &[]), ApprovalRefusal::OtherRun(_)));
+        let scope = ApprovalStatement { scope: ApprovalScope::Gate, ..yes() };
+        assert!(matches!(refused(1, scope, &[]), ApprovalRefusal::OtherScope { .. }));
     }
 
     #[test]
     fn a_proposal_is_of_everything_that_is_shown() {
-        let ask: Ask = serde_json::from_value(json!({
-            "number": 1, "since": NOW, "message": "go?", "show": { "n": 1 }, "expires": NOW,
+        let ask: ApprovalRequest = serde_json::from_value(json!({
+            "request": 1, "since": NOW, "message": "go?", "show": { "n": 1 }, "expires": NOW,
         }))
         .unwrap();
-        let file = Artifact {
-            path: "out.txt".into(),
-            digest: Digest::of(b"made"),
-            size: 4,
-        };
-        let plan = Digest::of(b"plan");
+        let file = Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"made"), size: 4 };
+        let plan = Sha256Digest::of_bytes(b"plan");
         let first = proposal(&ask, &run(), plan, std::slice::from_ref(&file));
         let mut shown = ask.clone();
         shown.show.insert("n".into(), json!(2));
-        let changed = Artifact {
-            digest: Digest::of(b"other"),
-            ..file.clone()
-        };
+        let changed = Artifact { digest: Sha256Digest::of_bytes(b"other"), ..file.clone() };
         for other in [
             proposal(&shown, &run(), plan, std::slice::from_ref(&file)),
-            proposal(
-                &ask,
-                &RunId::from_bytes([8; 16]),
-                plan,
-                std::slice::from_ref(&file),
-            ),
-            proposal(&ask, &run(), Digest::of(b"p"), std::slice::from_ref(&file)),
+            proposal(&ask, &RunId::from_bytes([8; 16]), plan, std::slice::from_ref(&file)),
+            proposal(&ask, &run(), Sha256Digest::of_bytes(b"p"), std::slice::from_ref(&file)),
             proposal(&ask, &run(), plan, &[changed]),
             proposal(&ask, &run(), plan, &[]),
         ] {

@@ -1,34 +1,34 @@
 use crate::machine::ApprovalPolicy;
 use std::time::Duration;
 
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::seal::PublicKey;
 use crate::time::Moment;
 
-/// How long an approval holds at most, where the policy does not say.
+/// The longest validity of an approval, if the policy does not set one.
 pub const VALIDITY: Duration = Duration::from_hours(7 * 24);
 
-/// Who must have approved what runs.
+/// The policy on who must have approved a plan before it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// Whoever runs it.
+pub enum ReviewPolicy {
+    /// The user who runs it.
     #[default]
     Owner,
-    /// Others, in advance: so many listed approvers, none of them who runs it.
+    /// The required number of listed approvers, in advance; the initiator does not count.
     Reviewed,
 }
 
-impl From<Policy> for ApprovalPolicy {
-    fn from(policy: Policy) -> Self {
+impl From<ReviewPolicy> for ApprovalPolicy {
+    fn from(policy: ReviewPolicy) -> Self {
         match policy {
-            Policy::Owner => Self::Owner,
-            Policy::Reviewed => Self::Reviewed,
+            ReviewPolicy::Owner => Self::Owner,
+            ReviewPolicy::Reviewed => Self::Reviewed,
         }
     }
 }
 
-impl Policy {
-    /// The word for it.
+impl ReviewPolicy {
+    /// Returns the policy's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -37,43 +37,38 @@ impl Policy {
     }
 }
 
-/// Somebody who may approve.
+/// An approver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approver {
-    /// The name, for people.
+    /// The name, for display.
     pub name: String,
-    /// The key, which is who it is.
+    /// The public key, which identifies the approver.
     pub public: PublicKey,
-    /// Since when the key is not to be trusted.
+    /// The instant from which the key is no longer trusted.
     pub revoked: Option<Moment>,
 }
 
-/// Who may approve, and what it takes.
+/// The approvers of a workspace and its policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approvers {
     /// The policy.
-    pub policy: Policy,
-    /// How many must have signed, at least one.
+    pub policy: ReviewPolicy,
+    /// The number of signatures required, at least one.
     pub required: u32,
-    /// Who may sign. A key stands here once.
+    /// The approvers; each key is listed once.
     pub keys: Vec<Approver>,
-    /// How long an approval may hold.
+    /// The longest validity of an approval.
     pub validity: Duration,
 }
 
 impl Approvers {
-    /// The policy of a workspace that has none: whoever runs a plan approves it.
+    /// Returns the policy of a workspace that has none: the user who runs a plan approves it.
     pub fn owner(keys: Vec<Approver>) -> Self {
-        Self {
-            policy: Policy::Owner,
-            required: 1,
-            keys,
-            validity: VALIDITY,
-        }
+        Self { policy: ReviewPolicy::Owner, required: 1, keys, validity: VALIDITY }
     }
 
-    /// The approver with a key of this id.
-    pub fn find(&self, key: Digest) -> Option<&Approver> {
+    /// Returns the approver with this key id.
+    pub fn find(&self, key: Sha256Digest) -> Option<&Approver> {
         self.keys.iter().find(|one| one.public.id() == key)
     }
 }

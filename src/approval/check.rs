@@ -4,100 +4,101 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    Approver, Approvers, Ask, Nonce, Policy, Refusal, Scope, Statement, Token, Verdict, differences,
+    ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
+    ApprovalToken, Approver, Approvers, ReviewPolicy, differences,
 };
-use crate::digest::Digest;
-use crate::machine::{By, Pin};
-use crate::model::Object;
+use crate::digest::Sha256Digest;
+use crate::machine::{ApprovalSigner, PinnedFile};
+use crate::model::JsonObject;
 use crate::name::{PlanId, RunId};
 use crate::seal::canonical;
 use crate::time::Moment;
 
-/// How far the clock of an approver may be ahead of ours.
+/// The most that an approver's clock may be ahead of this one.
 pub const SKEW: Duration = Duration::from_mins(1);
 
-/// What is about to be done.
+/// The action for which an approval is needed.
 #[derive(Clone, Debug)]
-pub struct Subject<'a> {
-    /// What an approval must be for.
-    pub scope: Scope,
+pub struct ApprovalContext<'a> {
+    /// The scope that an approval must have.
+    pub scope: ApprovalScope,
     /// The id of the plan.
     pub plan: &'a PlanId,
-    /// Its path, relative to the workspace.
+    /// The path of the plan, relative to the workspace.
     pub path: &'a str,
-    /// What it is made of and what it executes, as it is now.
-    pub files: &'a [Pin],
+    /// The texts that the plan is made of and the files that it executes, as they are now.
+    pub files: &'a [PinnedFile],
     /// The parameters of the run.
-    pub params: &'a Object,
+    pub params: &'a JsonObject,
     /// The run.
     pub run: Option<&'a RunId>,
     /// The request that is answered.
-    pub ask: Option<&'a Ask>,
-    /// The key of who runs it.
-    pub initiator: Option<Digest>,
-    /// What a goal is about to start.
-    pub spawned: Option<&'a Spawned>,
-    /// The instant it is now.
+    pub ask: Option<&'a ApprovalRequestRef>,
+    /// The key of the initiator.
+    pub initiator: Option<Sha256Digest>,
+    /// The plan that a goal is about to start.
+    pub spawned: Option<&'a SpawnedPlan>,
+    /// The current time.
     pub now: Moment,
 }
 
-/// What a goal is about to start under a standing approval. The subject is the goal.
+/// A plan that a goal is about to start under a standing approval. The subject is the goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spawned {
-    /// The form that it has: [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
-    pub policy: Digest,
-    /// The digest of its own plan.
-    pub plan: Digest,
+pub struct SpawnedPlan {
+    /// The digest of its form: [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
+    pub policy: Sha256Digest,
+    /// The digest of the plan itself.
+    pub plan: Sha256Digest,
 }
 
-/// An approval holds.
+/// A valid approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Valid {
-    /// Who approved, each once.
-    pub by: Vec<By>,
+pub struct ValidApproval {
+    /// The approvers, each once.
+    pub by: Vec<ApprovalSigner>,
 }
 
-/// One use of an approval. It must be recorded together with what it allows, and of the same
-/// nonce and execution there must never be two.
+/// One use of an approval. It must be recorded together with what it allows, and a pair of nonce
+/// and execution must never be recorded twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Consumption {
-    /// Which approval.
-    pub nonce: Nonce,
-    /// Which use of it, from 1.
+pub struct ApprovalConsumption {
+    /// The nonce of the approval.
+    pub nonce: ApprovalNonce,
+    /// The number of the use, from 1.
     pub execution: u32,
-    /// What it was used for: a digest over the approval, the plan, the run and this use.
-    pub binding: Digest,
+    /// A digest over the approval, the plan, the run and this use.
+    pub binding: Sha256Digest,
 }
 
-/// Whether an approval that was used to begin something still allows it to go on. `used` says
-/// how many uses are recorded. It consumes nothing. Silas 5.11, `check`.
+/// Checks that an approval used to start something still allows it to resume. `used` is the number
+/// of recorded uses. Consumes nothing. Silas 5.11, `check`.
 pub fn check(
-    token: &Token,
-    subject: &Subject<'_>,
+    token: &ApprovalToken,
+    subject: &ApprovalContext<'_>,
     approvers: &Approvers,
     used: u32,
-) -> Result<Valid, Refusal> {
-    let valid = holds(token, subject, approvers)?;
+) -> Result<ValidApproval, ApprovalRefusal> {
+    let valid = verify_statement(token, subject, approvers)?;
     let executions = token.statement().executions;
     match used {
-        0 => Err(Refusal::Unused),
-        _ if used > executions => Err(Refusal::Spent { used, executions }),
+        0 => Err(ApprovalRefusal::Unused),
+        _ if used > executions => Err(ApprovalRefusal::Spent { used, executions }),
         _ => Ok(valid),
     }
 }
 
-/// Whether an approval allows something to begin, and what is to be recorded if so. `used` says
-/// how many uses are recorded already. Silas 5.11, `verify`.
+/// Checks that an approval allows something to start, and returns the use to record. `used` is the
+/// number of uses recorded already. Silas 5.11, `verify`.
 pub fn verify(
-    token: &Token,
-    subject: &Subject<'_>,
+    token: &ApprovalToken,
+    subject: &ApprovalContext<'_>,
     approvers: &Approvers,
     used: u32,
-) -> Result<(Valid, Consumption), Refusal> {
-    let valid = holds(token, subject, approvers)?;
+) -> Result<(ValidApproval, ApprovalConsumption), ApprovalRefusal> {
+    let valid = verify_statement(token, subject, approvers)?;
     let executions = token.statement().executions;
     if used >= executions {
-        return Err(Refusal::Spent { used, executions });
+        return Err(ApprovalRefusal::Spent { used, executions });
     }
     let execution = used + 1;
     let statement = token.statement();
@@ -108,170 +109,172 @@ pub fn verify(
         "nonce": statement.nonce,
         "execution": execution,
     });
-    let consumption = Consumption {
+    let consumption = ApprovalConsumption {
         nonce: statement.nonce.clone(),
         execution,
-        binding: Digest::of(canonical(&binding).as_bytes()),
+        binding: Sha256Digest::of_bytes(canonical(&binding).as_bytes()),
     };
     Ok((valid, consumption))
 }
 
-/// Whether an approval lets something be done that uses none of it up: the looks at a goal under
-/// the standing approval of its repairs.
-pub fn allows(
-    token: &Token,
-    subject: &Subject<'_>,
+/// Checks that an approval allows something that does not consume it: checking a goal under the
+/// standing approval of its repairs.
+pub fn check_unconsumed(
+    token: &ApprovalToken,
+    subject: &ApprovalContext<'_>,
     approvers: &Approvers,
-) -> Result<Valid, Refusal> {
-    holds(token, subject, approvers)
+) -> Result<ValidApproval, ApprovalRefusal> {
+    verify_statement(token, subject, approvers)
 }
 
-/// Everything but how often it was used. What the signatures do not cover is not looked at
-/// before they hold.
-fn holds(token: &Token, subject: &Subject<'_>, approvers: &Approvers) -> Result<Valid, Refusal> {
+/// Checks everything except the number of uses. Content that the signatures do not cover is not
+/// looked at before they are verified.
+fn verify_statement(
+    token: &ApprovalToken,
+    subject: &ApprovalContext<'_>,
+    approvers: &Approvers,
+) -> Result<ValidApproval, ApprovalRefusal> {
     let signers = signers(token, approvers)?;
     let statement = token.statement();
-    if statement.verdict == Verdict::Denied {
-        return Err(Refusal::Denied(statement.reason.clone()));
+    if statement.verdict == ApprovalDecision::Denied {
+        return Err(ApprovalRefusal::Denied(statement.reason.clone()));
     }
-    in_time(statement, subject.now, approvers)?;
-    same_work(statement, subject)?;
-    within(statement, subject.params)?;
+    check_validity_period(statement, subject.now, approvers)?;
+    check_subject(statement, subject)?;
+    check_params(statement, subject.params)?;
     same_place(statement, subject)?;
-    enough(&signers, subject.initiator, approvers)
+    check_quorum(&signers, subject.initiator, approvers)
 }
 
-/// Who signed, each once. Every signature must be by somebody who may sign, and must fit.
+/// Returns the signers, each once. Every signature must be valid and by a listed approver.
 pub(super) fn signers<'a>(
-    token: &Token,
+    token: &ApprovalToken,
     approvers: &'a Approvers,
-) -> Result<Vec<&'a Approver>, Refusal> {
+) -> Result<Vec<&'a Approver>, ApprovalRefusal> {
     let envelope = token.envelope();
-    let signed = envelope
-        .signed()
-        .map_err(|bad| Refusal::NoToken(bad.to_string()))?;
-    let mut found: BTreeMap<Digest, &Approver> = BTreeMap::new();
+    let signed = envelope.signed().map_err(|bad| ApprovalRefusal::NoToken(bad.to_string()))?;
+    let mut found: BTreeMap<Sha256Digest, &Approver> = BTreeMap::new();
     for signature in &envelope.signatures {
         let by = approvers
             .keys
             .iter()
             .find(|one| one.public.id().to_string() == signature.keyid)
-            .ok_or_else(|| Refusal::Unlisted(signature.keyid.clone()))?;
+            .ok_or_else(|| ApprovalRefusal::Unlisted(signature.keyid.clone()))?;
         if !signature.is_by(&by.public, &signed) {
-            return Err(Refusal::BadSignature(by.name.clone()));
+            return Err(ApprovalRefusal::BadSignature(by.name.clone()));
         }
-        // When a statement was signed is the word of whoever had the key. So a key that is
-        // revoked before the statement ends signs nothing, whatever the date on it.
-        if let Some(since) = by
-            .revoked
-            .filter(|since| *since <= token.statement().expires)
-        {
+        // The signing time is claimed by the holder of the key. So a key that is revoked before the
+        // statement expires signs nothing, whatever the date on it.
+        if let Some(since) = by.revoked.filter(|since| *since <= token.statement().expires) {
             let name = by.name.clone();
-            return Err(Refusal::Revoked { name, since });
+            return Err(ApprovalRefusal::Revoked { name, since });
         }
         found.insert(by.public.id(), by);
     }
     Ok(found.into_values().collect())
 }
 
-pub(super) fn in_time(
-    statement: &Statement,
+pub(super) fn check_validity_period(
+    statement: &ApprovalStatement,
     now: Moment,
     approvers: &Approvers,
-) -> Result<(), Refusal> {
+) -> Result<(), ApprovalRefusal> {
     if now.after(SKEW) < statement.issued {
-        return Err(Refusal::NotYet(statement.issued));
+        return Err(ApprovalRefusal::NotYet(statement.issued));
     }
     if now >= statement.expires {
-        return Err(Refusal::Expired(statement.expires));
+        return Err(ApprovalRefusal::Expired(statement.expires));
     }
     let asks = statement.expires.since(statement.issued);
     if asks > approvers.validity {
         let allowed = approvers.validity;
-        return Err(Refusal::TooLong { asks, allowed });
+        return Err(ApprovalRefusal::TooLong { asks, allowed });
     }
     Ok(())
 }
 
-pub(super) fn same_work(statement: &Statement, subject: &Subject<'_>) -> Result<(), Refusal> {
+pub(super) fn check_subject(
+    statement: &ApprovalStatement,
+    subject: &ApprovalContext<'_>,
+) -> Result<(), ApprovalRefusal> {
     let (approved, asked) = (statement.scope, subject.scope);
     if approved != asked {
-        return Err(Refusal::OtherScope { approved, asked });
+        return Err(ApprovalRefusal::OtherScope { approved, asked });
     }
     let plan = &statement.plan;
     if plan.path != subject.path || plan.id != *subject.plan {
-        return Err(Refusal::OtherPlan {
+        return Err(ApprovalRefusal::OtherPlan {
             approved: format!("`{}` in {}", plan.id, plan.path),
             asked: format!("`{}` in {}", subject.plan, subject.path),
         });
     }
     let changed = differences(&statement.files, subject.files);
     if !changed.is_empty() {
-        return Err(Refusal::Changed(changed));
+        return Err(ApprovalRefusal::Changed(changed));
     }
     match (statement.spawn_policy, subject.spawned) {
-        (Some(_), None) => Err(Refusal::NothingSpawned),
-        (approved, Some(spawned)) if approved != Some(spawned.policy) => Err(Refusal::OtherSpawn),
+        (Some(_), None) => Err(ApprovalRefusal::NothingSpawned),
+        (approved, Some(spawned)) if approved != Some(spawned.policy) => Err(ApprovalRefusal::OtherSpawn),
         _ => Ok(()),
     }
 }
 
-/// The parameters are those that were approved: none is missing and none was added.
-pub(super) fn within(statement: &Statement, params: &Object) -> Result<(), Refusal> {
+/// Checks that the parameters are those approved: none is missing and none was added.
+pub(super) fn check_params(
+    statement: &ApprovalStatement,
+    params: &JsonObject,
+) -> Result<(), ApprovalRefusal> {
     for (name, value) in params {
         let Some(bound) = statement.params.get(name) else {
-            return Err(Refusal::Param(format!("`{name}` was not approved")));
+            return Err(ApprovalRefusal::Param(format!("parameter `{name}` is not approved")));
         };
-        if let Some(why) = bound.mistake(value) {
+        if let Some(reason) = bound.bound_violation(value) {
             let value = canonical(value);
-            return Err(Refusal::Param(format!("`{name}` is {value}: {why}")));
+            return Err(ApprovalRefusal::Param(format!("parameter `{name}` is {value}: {reason}")));
         }
     }
-    let missing = statement
-        .params
-        .keys()
-        .find(|name| !params.contains_key(*name));
+    let missing = statement.params.keys().find(|name| !params.contains_key(*name));
     missing.map_or(Ok(()), |name| {
-        let why = format!("`{name}` was approved, and the plan has no such parameter");
-        Err(Refusal::Param(why))
+        let reason = format!("parameter `{name}` is approved, but the plan does not have it");
+        Err(ApprovalRefusal::Param(reason))
     })
 }
 
-pub(super) fn same_place(statement: &Statement, subject: &Subject<'_>) -> Result<(), Refusal> {
+pub(super) fn same_place(
+    statement: &ApprovalStatement,
+    subject: &ApprovalContext<'_>,
+) -> Result<(), ApprovalRefusal> {
     if let Some(run) = &statement.run
         && Some(run) != subject.run
     {
-        return Err(Refusal::OtherRun(run.clone()));
+        return Err(ApprovalRefusal::OtherRun(run.clone()));
     }
     if statement.ask.as_ref() != subject.ask {
-        return Err(Refusal::OtherAsk);
+        return Err(ApprovalRefusal::OtherAsk);
     }
     Ok(())
 }
 
-/// As many as must have signed; who runs it does not count where others must approve.
-fn enough(
+/// Checks that enough approvers have signed; under `reviewed` the initiator does not count.
+fn check_quorum(
     signers: &[&Approver],
-    initiator: Option<Digest>,
+    initiator: Option<Sha256Digest>,
     approvers: &Approvers,
-) -> Result<Valid, Refusal> {
-    let others_must = approvers.policy == Policy::Reviewed;
+) -> Result<ValidApproval, ApprovalRefusal> {
+    let others_must = approvers.policy == ReviewPolicy::Reviewed;
     let is_self = |one: &&Approver| others_must && Some(one.public.id()) == initiator;
-    let counted: Vec<By> = signers
+    let counted: Vec<ApprovalSigner> = signers
         .iter()
         .filter(|one| !is_self(one))
-        .map(|one| By {
-            key: one.public.id(),
-            name: one.name.clone(),
-        })
+        .map(|one| ApprovalSigner { key_id: one.public.id(), name: one.name.clone() })
         .collect();
     let required = approvers.required.max(1);
     let found = u32::try_from(counted.len()).unwrap_or(u32::MAX);
     if found >= required {
-        return Ok(Valid { by: counted });
+        return Ok(ValidApproval { by: counted });
     }
     Err(match signers.iter().find(|one| is_self(one)) {
-        Some(own) => Refusal::SelfApproval(own.name.clone()),
-        None => Refusal::TooFew { required, found },
+        Some(own) => ApprovalRefusal::SelfApproval(own.name.clone()),
+        None => ApprovalRefusal::TooFew { required, found },
     })
 }

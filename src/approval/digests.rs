@@ -3,49 +3,49 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
-use crate::machine::Pin;
+use crate::digest::Sha256Digest;
+use crate::machine::PinnedFile;
 use crate::seal::canonical;
 
-/// The digest of a plan: of every text that it is made of and every file that it executes, in
-/// the order of their paths. The order in which they are given does not matter.
-pub fn plan_digest(files: &[Pin]) -> Digest {
-    let mut files: Vec<&Pin> = files.iter().collect();
+/// Returns the digest of a plan: of every text that it is made of and every file that it executes, sorted by
+/// path, whatever the order of the argument.
+pub fn plan_digest(files: &[PinnedFile]) -> Sha256Digest {
+    let mut files: Vec<&PinnedFile> = files.iter().collect();
     files.sort();
     files.dedup();
-    Digest::of(canonical(&json!(files)).as_bytes())
+    Sha256Digest::of_bytes(canonical(&json!(files)).as_bytes())
 }
 
-/// How a file is not the one that was approved.
+/// A difference between an approved file and the file found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Its path.
+pub struct ApprovedFileDifference {
+    /// The path.
     pub path: String,
-    /// What was approved; `None`: there was no such file.
-    pub approved: Option<Digest>,
-    /// What there is; `None`: it is not there, or not executed any more.
-    pub found: Option<Digest>,
+    /// The approved digest; `None`: there was no such file.
+    pub approved: Option<Sha256Digest>,
+    /// The digest found; `None`: the file is missing or no longer executed.
+    pub found: Option<Sha256Digest>,
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for ApprovedFileDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match (self.approved, self.found) {
-            (None, _) => "was added",
-            (_, None) => "is gone",
-            _ => "was changed",
+            (None, _) => "added",
+            (_, None) => "missing",
+            _ => "changed",
         };
         write!(f, "{} {how}", self.path)
     }
 }
 
-/// What is different between the files that were approved and those that there are, by path.
-pub fn differences(approved: &[Pin], found: &[Pin]) -> Vec<Difference> {
+/// Returns the differences between the approved files and those found, by path.
+pub fn differences(approved: &[PinnedFile], found: &[PinnedFile]) -> Vec<ApprovedFileDifference> {
     let (approved, found) = (by_path(approved), by_path(found));
     let paths: BTreeSet<&str> = approved.keys().chain(found.keys()).copied().collect();
     let differs = paths.into_iter().filter_map(|path| {
         let (was, is) = (approved.get(path), found.get(path));
-        let digest = |contents: Option<&Contents>| contents?.first().map(|(_, digest)| *digest);
-        (was != is).then(|| Difference {
+        let digest = |contents: Option<&PathContents>| contents?.first().map(|(_, digest)| *digest);
+        (was != is).then(|| ApprovedFileDifference {
             path: path.to_owned(),
             approved: digest(was),
             found: digest(is),
@@ -54,12 +54,12 @@ pub fn differences(approved: &[Pin], found: &[Pin]) -> Vec<Difference> {
     differs.collect()
 }
 
-/// What lies at a path: whether that is a link, and the digest of the content. Of a link to a text that a
-/// plan is made of there are two: the text comes first.
-type Contents = BTreeSet<(bool, Digest)>;
+/// The contents at a path: whether it is a link, and the digest. A link to a text that a plan is made of has
+/// two entries, the text first.
+type PathContents = BTreeSet<(bool, Sha256Digest)>;
 
-fn by_path(pins: &[Pin]) -> BTreeMap<&str, Contents> {
-    let mut paths: BTreeMap<&str, Contents> = BTreeMap::new();
+fn by_path(pins: &[PinnedFile]) -> BTreeMap<&str, PathContents> {
+    let mut paths: BTreeMap<&str, PathContents> = BTreeMap::new();
     for pin in pins {
         let contents = paths.entry(&pin.path).or_default();
         contents.insert((pin.link, pin.digest));
@@ -67,28 +67,27 @@ fn by_path(pins: &[Pin]) -> BTreeMap<&str, Contents> {
     paths
 }
 
-/// What a standing approval lets be started: every plan of this form and no other. Silas 3.6,
-/// 5.11.
+/// The form of the plans that a standing approval allows to start: plans of this form and no others. Silas
+/// 3.6, 5.11.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpawnPolicy {
-    /// The text from which the tasks for a failure are made.
+    /// The template of the steps for a failure.
     pub failure_template: String,
-    /// The skills that they may use.
+    /// The skills that the steps may use.
     pub skills: BTreeSet<String>,
-    /// The gates that hold in them.
+    /// The gates that apply to the steps.
     pub gates: Vec<Value>,
-    /// The checks that decide whether they succeeded.
+    /// The checks that decide whether the steps succeeded.
     pub verify: Vec<Value>,
-    /// What a block of theirs leads to, by name.
+    /// The escalations of blocks of the steps, by name.
     pub escalations: BTreeMap<String, Value>,
 }
 
 impl SpawnPolicy {
-    /// What a standing approval is bound to. The order of gates and checks does not matter.
-    pub fn digest(&self) -> Digest {
+    /// Returns the digest that a standing approval is bound to, whatever the order of its lists.
+    pub fn digest(&self) -> Sha256Digest {
         let sorted = |values: &[Value]| -> Vec<Value> {
-            let texts: BTreeMap<String, &Value> =
-                values.iter().map(|v| (canonical(v), v)).collect();
+            let texts: BTreeMap<String, &Value> = values.iter().map(|v| (canonical(v), v)).collect();
             texts.into_values().cloned().collect()
         };
         let whole = json!({
@@ -98,19 +97,19 @@ impl SpawnPolicy {
             "verify": sorted(&self.verify),
             "escalations": self.escalations,
         });
-        Digest::of(canonical(&whole).as_bytes())
+        Sha256Digest::of_bytes(canonical(&whole).as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Pin, SpawnPolicy, differences, plan_digest};
-    use crate::digest::Digest;
+    use super::{PinnedFile, SpawnPolicy, differences, plan_digest};
+    use crate::digest::Sha256Digest;
     use serde_json::json;
     use std::slice;
 
-    fn pin(path: &str, text: &str) -> Pin {
-        Pin::file(path, Digest::of(text.as_bytes()))
+    fn pin(path: &str, text: &str) -> PinnedFile {
+        PinnedFile::file(path, Sha256Digest::of_bytes(text.as_bytes()))
     }
 
     #[test]
@@ -118,33 +117,24 @@ mod tests {
         let (a, b) = (pin("a", "1"), pin("b", "2"));
         let both = plan_digest(&[a.clone(), b.clone()]);
         assert_eq!(both, plan_digest(&[b.clone(), a.clone(), b.clone()]));
-        for other in [
-            vec![a.clone()],
-            vec![pin("a", "2"), pin("b", "1")],
-            vec![a.clone(), pin("c", "2")],
-            vec![],
-        ] {
+        for other in
+            [vec![a.clone()], vec![pin("a", "2"), pin("b", "1")], vec![a.clone(), pin("c", "2")], vec![]]
+        {
             assert_ne!(both, plan_digest(&other), "{other:?}");
         }
-        let link = Pin {
-            link: true,
-            ..a.clone()
-        };
+        let link = PinnedFile { link: true, ..a.clone() };
         assert_ne!(plan_digest(&[link]), plan_digest(slice::from_ref(&a)));
-        // What anybody can compute with `sha256sum`.
+        // The same as `sha256sum` computes.
         let text = format!("[{{\"digest\":\"{}\",\"path\":\"a\"}}]", a.digest);
-        assert_eq!(plan_digest(&[a]), Digest::of(text.as_bytes()));
+        assert_eq!(plan_digest(&[a]), Sha256Digest::of_bytes(text.as_bytes()));
     }
 
     #[test]
     fn what_differs_is_named() {
         let approved = [pin("a", "1"), pin("b", "2"), pin("c", "3")];
         let found = [pin("a", "1"), pin("b", "x"), pin("d", "4")];
-        let told: Vec<String> = differences(&approved, &found)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(told, ["b was changed", "c is gone", "d was added"]);
+        let told: Vec<String> = differences(&approved, &found).iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["b changed", "c missing", "d added"]);
         assert!(differences(&approved, &approved).is_empty());
     }
 

@@ -1,12 +1,12 @@
-//! An approval that holds, for tests to spoil.
+//! A valid approval, for tests to spoil.
 
 use super::{
-    Approver, Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token,
-    Verdict, plan_digest, verify,
+    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+    ApprovalToken, Approver, Approvers, ParamBound, PlanRef, ReviewPolicy, plan_digest, verify,
 };
-use crate::digest::Digest;
-use crate::machine::Pin;
-use crate::model::Object;
+use crate::digest::Sha256Digest;
+use crate::machine::PinnedFile;
+use crate::model::JsonObject;
 use crate::name::{PlanId, RunId};
 use crate::seal::Signer;
 use crate::time::Moment;
@@ -20,32 +20,28 @@ pub(super) fn key(of: u8) -> Signer {
 }
 
 pub(super) fn approver(name: &str, of: u8) -> Approver {
-    Approver {
-        name: name.into(),
-        public: key(of).public(),
-        revoked: None,
-    }
+    Approver { name: name.into(), public: key(of).public(), revoked: None }
 }
 
 pub(super) fn approvers() -> Approvers {
     Approvers {
-        policy: Policy::Reviewed,
+        policy: ReviewPolicy::Reviewed,
         required: 1,
         keys: vec![approver("ada", 1), approver("bob", 2), approver("eve", 3)],
         validity: Duration::from_hours(48),
     }
 }
 
-pub(super) fn files() -> Vec<Pin> {
-    let pin = |path: &str, text: &[u8]| Pin::file(path, Digest::of(text));
+pub(super) fn files() -> Vec<PinnedFile> {
+    let pin = |path: &str, text: &[u8]| PinnedFile::file(path, Sha256Digest::of_bytes(text));
     vec![pin("deploy.sh", b"echo"), pin("plan.md", b"---")]
 }
 
-pub(super) fn statement() -> Statement {
-    Statement {
+pub(super) fn statement() -> ApprovalStatement {
+    ApprovalStatement {
         v: 1,
-        scope: Scope::FullPlan,
-        verdict: Verdict::Approved,
+        scope: ApprovalScope::FullPlan,
+        verdict: ApprovalDecision::Approved,
         reason: None,
         plan: PlanRef {
             id: PlanId::parse("nightly").unwrap(),
@@ -54,16 +50,13 @@ pub(super) fn statement() -> Statement {
         },
         files: files(),
         params: [
-            ("day".to_owned(), Bound::Is(json!("2027-01-15"))),
-            (
-                "copies".to_owned(),
-                Bound::Within(json!({"type": "integer", "maximum": 3})),
-            ),
+            ("day".to_owned(), ParamBound::Is(json!("2027-01-15"))),
+            ("copies".to_owned(), ParamBound::Within(json!({"type": "integer", "maximum": 3}))),
         ]
         .into(),
         run: None,
         ask: None,
-        nonce: Nonce::from_bytes([7; 16]),
+        nonce: ApprovalNonce::from_bytes([7; 16]),
         issued: NOW,
         expires: NOW.after(Duration::from_hours(24)),
         executions: 1,
@@ -71,20 +64,20 @@ pub(super) fn statement() -> Statement {
     }
 }
 
-pub(super) fn token() -> Token {
-    Token::sign(statement(), &key(1))
+pub(super) fn token() -> ApprovalToken {
+    ApprovalToken::sign(statement(), &key(1))
 }
 
-/// What is about to be done, as it owns it.
-pub(super) struct Deed {
+/// An owned [`Subject`].
+pub(super) struct OwnedApprovalContext {
     pub(super) plan: PlanId,
     pub(super) path: String,
-    pub(super) files: Vec<Pin>,
-    pub(super) params: Object,
+    pub(super) files: Vec<PinnedFile>,
+    pub(super) params: JsonObject,
     pub(super) run: RunId,
 }
 
-impl Default for Deed {
+impl Default for OwnedApprovalContext {
     fn default() -> Self {
         let params = json!({"day": "2027-01-15", "copies": 2});
         Self {
@@ -97,10 +90,10 @@ impl Default for Deed {
     }
 }
 
-impl Deed {
-    pub(super) fn subject(&self) -> Subject<'_> {
-        Subject {
-            scope: Scope::FullPlan,
+impl OwnedApprovalContext {
+    pub(super) fn subject(&self) -> ApprovalContext<'_> {
+        ApprovalContext {
+            scope: ApprovalScope::FullPlan,
             plan: &self.plan,
             path: &self.path,
             files: &self.files,
@@ -114,14 +107,14 @@ impl Deed {
     }
 }
 
-/// What is said to a token.
-pub(super) fn refused(token: &Token, approvers: &Approvers) -> String {
-    let deed = Deed::default();
+/// Returns the refusal of a token.
+pub(super) fn refused(token: &ApprovalToken, approvers: &Approvers) -> String {
+    let deed = OwnedApprovalContext::default();
     refusal(verify(token, &deed.subject(), approvers, 0))
 }
 
-/// What is said, which has a remedy.
-pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
+/// Returns the text of a refusal, which must have a remedy.
+pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T, ApprovalRefusal>) -> String {
     let refusal = result.unwrap_err();
     assert!(!refusal.remedy().is_empty());
     refusal.to_string()

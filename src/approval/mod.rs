@@ -1,14 +1,13 @@
-//! Approvals: who allowed what to run, said in a way that others can check and nobody can bend.
+//! Approvals: signed statements of what may run, which anyone can verify and no one can alter.
 //!
-//! A [`Statement`] names the plan and every file that it executes by digest, the parameters, how
-//! long and how often it holds. It is signed by one approver or more as a [`Token`]: a DSSE
-//! envelope around canonical JSON. [`check`](check()) tells whether a token allows a [`Subject`], which is
-//! what is about to be done; [`verify`] does so, too, and says what is to be recorded, so that the
-//! same approval is not used twice. Either answers with a [`Refusal`] that says why not. Silas
-//! 5.8, 5.11, INV-01, INV-02.
+//! A [`ApprovalStatement`] names the plan and every file that it executes by digest, the parameters, its validity and
+//! its number of uses. It is signed by one approver or more as a [`ApprovalToken`]: a DSSE envelope around canonical
+//! JSON. [`check`](check()) decides whether a token allows a [`ApprovalContext`], the action about to be taken;
+//! [`verify`] does so, too, and returns the use to record, so that an approval is not used twice. Both return
+//! a [`ApprovalRefusal`] with the reason. Silas 5.8, 5.11, INV-01, INV-02.
 //!
-//! Pure: no clock, no files, no random bytes. **Invariant:** a token that was changed in any byte
-//! allows nothing. **Invariant:** what is not signed decides nothing.
+//! Pure: no clock, no files, no random bytes. **Invariant:** a token that was changed in any byte allows
+//! nothing. **Invariant:** unsigned content decides nothing.
 
 mod accept;
 mod answer;
@@ -28,11 +27,16 @@ mod fixture;
 mod forged;
 
 pub use accept::{GoalContent, accepts};
-pub use answer::{Decided, Quorum, decide, proposal};
-pub use approvers::{Approver, Approvers, Policy, VALIDITY};
-pub use check::{Consumption, SKEW, Spawned, Subject, Valid, allows, check, verify};
-pub use digests::{Difference, SpawnPolicy, differences, plan_digest};
-pub use install::{INSTALLER, SKILL_VALIDITY, install_params, installs};
-pub use refusal::Refusal;
-pub use statement::{Ask, Bound, Nonce, PlanRef, Scope, Statement, VERSION, Verdict};
-pub use token::{PAYLOAD, Token};
+pub use answer::{Quorum, QuorumState, decide, proposal};
+pub use approvers::{Approver, Approvers, ReviewPolicy, VALIDITY};
+pub use check::{
+    ApprovalConsumption, ApprovalContext, SKEW, SpawnedPlan, ValidApproval, check, check_unconsumed, verify,
+};
+pub use digests::{ApprovedFileDifference, SpawnPolicy, differences, plan_digest};
+pub use install::{INSTALLER, SKILL_VALIDITY, check_installation, install_params};
+pub use refusal::ApprovalRefusal;
+pub use statement::{
+    ApprovalDecision, ApprovalNonce, ApprovalRequestRef, ApprovalScope, ApprovalStatement, ParamBound,
+    PlanRef, VERSION,
+};
+pub use token::{ApprovalToken, PAYLOAD};

@@ -1,128 +1,131 @@
 use std::time::Duration;
 
-use super::{Difference, Scope};
+use super::{ApprovalScope, ApprovedFileDifference};
 use crate::name::RunId;
 use crate::time::{Moment, format_duration};
 
-/// Why an approval allows nothing: one variant for every way in which it can fail.
+/// The reason why an approval allows nothing: one variant for each way to fail.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is none.
-    #[error("there is no approval {0}")]
+pub enum ApprovalRefusal {
+    /// There is no approval.
+    #[error("{0} not found")]
     Missing(String),
-    /// It is no token.
-    #[error("this is no approval: {0}")]
+    /// The text is not a token.
+    #[error("not an approval: {0}")]
     NoToken(String),
-    /// It is a signed text of another kind.
-    #[error("this is a signed text of another kind: {0}")]
+    /// The payload is of another type.
+    #[error("not an approval, but a signed document of type {0}")]
     OtherPayload(String),
-    /// It is of another version of the format.
-    #[error("the approval is of version {0} of the format; this wf knows version 1")]
+    /// The version of the format is unknown.
+    #[error("unsupported approval format version {0}; this wf supports version 1")]
     Version(u64),
-    /// It says the same in other bytes.
-    #[error("the approval is not written in the one form that there is of it (canonical JSON)")]
+    /// The text is not in canonical form.
+    #[error("the approval is not canonical JSON")]
     NotCanonical,
-    /// Nobody signed it.
-    #[error("nobody signed the approval")]
+    /// There is no signature.
+    #[error("the approval is not signed")]
     Unsigned,
-    /// What it says cannot be.
-    #[error("the approval contradicts itself: {0}")]
+    /// The statement contradicts itself.
+    #[error("invalid approval: {0}")]
     Contradiction(&'static str),
-    /// It is signed by somebody who may not approve.
-    #[error("the approval is signed by a key that is not listed as an approver: {0}")]
+    /// The signer is not a listed approver.
+    #[error("signed with the key {0}, which is not listed in approvers.yaml")]
     Unlisted(String),
-    /// A signature does not fit.
-    #[error("the signature of {0} does not fit what the approval says")]
+    /// A signature is invalid.
+    #[error("invalid signature by {0}: it does not match the approval")]
     BadSignature(String),
-    /// It is signed with a key that is not to be trusted any more.
-    #[error("the approval is signed with the key of {name}, which was revoked on {since}")]
+    /// The key that signed is revoked.
+    #[error("the approval is signed with {name}'s key, which was revoked on {since}")]
     Revoked {
-        /// Whose key it was.
+        /// The name of the key's owner.
         name: String,
-        /// Since when.
+        /// The instant of revocation.
         since: Moment,
     },
-    /// The decision was no.
-    #[error("what was signed is a denial{}", reason(.0.as_deref()))]
+    /// The decision was a denial.
+    #[error("the signed decision is a denial{}", reason(.0.as_deref()))]
     Denied(Option<String>),
-    /// It holds later.
-    #[error("the approval holds only from {0}")]
+    /// The approval is not valid yet.
+    #[error("the approval is not valid before {0}")]
     NotYet(Moment),
-    /// It holds no more.
+    /// The approval has expired.
     #[error("the approval expired on {0}")]
     Expired(Moment),
-    /// It holds longer than anybody may allow.
-    #[error("the approval holds for {}, and at most {} is allowed", format_duration(*.asks), format_duration(*.allowed))]
+    /// The validity is longer than the policy allows.
+    #[error("the approval is valid for {}, but at most {} is allowed", format_duration(*.asks), format_duration(*.allowed))]
     TooLong {
-        /// How long it holds.
+        /// The validity of the approval.
         asks: Duration,
-        /// How long it may.
+        /// The longest validity allowed.
         allowed: Duration,
     },
-    /// It is for something else.
+    /// The approval has another scope.
     #[error("the approval is for scope `{}`, not `{}`", .approved.as_str(), .asked.as_str())]
     OtherScope {
-        /// What it is for.
-        approved: Scope,
-        /// What is about to be done.
-        asked: Scope,
+        /// The scope of the approval.
+        approved: ApprovalScope,
+        /// The scope needed.
+        asked: ApprovalScope,
     },
-    /// It is for another plan.
-    #[error("the approval is for the plan {approved}, not {asked}")]
+    /// The approval is for another plan.
+    #[error("the approval is for plan {approved}, not {asked}")]
     OtherPlan {
-        /// Which plan it is for.
+        /// The approved plan.
         approved: String,
-        /// Which plan is about to run.
+        /// The plan about to run.
         asked: String,
     },
-    /// The plan is not as it was.
-    #[error("what was approved is not what would run: {}", listed(.0))]
-    Changed(Vec<Difference>),
-    /// A parameter is not within what was approved.
-    #[error("parameter {0}")]
+    /// The plan has changed since it was approved.
+    #[error("files differ from the approved version: {}", list_differences(.0))]
+    Changed(Vec<ApprovedFileDifference>),
+    /// A parameter is outside the approved bounds.
+    #[error("{0}")]
     Param(String),
-    /// It is for another run.
+    /// The approval is for another run.
     #[error("the approval is for run {}", .0.short())]
     OtherRun(RunId),
-    /// It answers another request.
-    #[error("the approval answers another request than the one that waits")]
+    /// The approval answers another request.
+    #[error("the approval answers another request than the pending one")]
     OtherAsk,
-    /// It is asked to let something be started, and what that is was not said.
-    #[error("a standing approval allows only what a goal starts, and nothing was started")]
+    /// The approval is for starting something, and the subject does not say what.
+    #[error("a standing approval covers only runs started by a goal, but none was started")]
     NothingSpawned,
-    /// What would be started is not within what was approved.
-    #[error("what would be started is not of the form that the standing approval allows")]
+    /// The plan to be started does not have the approved form.
+    #[error("the run to start does not match the standing approval")]
     OtherSpawn,
-    /// Only who runs it signed.
-    #[error("{0} approved what {0} runs; somebody else must")]
+    /// Only the initiator signed.
+    #[error(
+        "self-approval is not allowed: the run was started by {0}'s key; another approver \
+        must sign"
+    )]
     SelfApproval(String),
-    /// Somebody answered who was not asked.
-    #[error("{0} may approve, and is not among those who are asked this")]
+    /// The approver was not asked.
+    #[error("{0} is an approver, but not one requested here")]
     NotAsked(String),
-    /// It answers a question whose time was over.
-    #[error("the time to answer was over at {0}")]
+    /// The answer came after the deadline of the question.
+    #[error("the deadline to answer was {0}")]
     Late(Moment),
-    /// More must sign.
+    /// Too few approvers have signed.
     #[error("{found} of {required} approvers signed")]
     TooFew {
-        /// How many must.
+        /// The number of signatures required.
         required: u32,
-        /// How many did, and count.
+        /// The number of signatures that count.
         found: u32,
     },
-    /// It was used as often as it may be.
-    #[error("the approval was used already, {used} of {executions} times")]
+    /// The approval is used up.
+    #[error("the approval is used up: {used} of {executions} uses")]
     Spent {
-        /// How often it was used.
+        /// The number of uses.
         used: u32,
-        /// How often it may be.
+        /// The number of uses allowed.
         executions: u32,
     },
-    /// Somebody took it back.
-    #[error("the approval was withdrawn on {0}")]
+    /// The approval was withdrawn.
+    #[error("the approval was revoked on {0}")]
     Withdrawn(Moment),
-    /// It was never used to start this.
-    #[error("no use of the approval is recorded, so it started nothing that could go on")]
+    /// The approval was never used to start this.
+    #[error("no use of the approval is recorded, so there is no run to continue")]
     Unused,
 }
 
@@ -133,7 +136,7 @@ fn reason(reason: Option<&str>) -> String {
 /// The most files that a refusal names.
 const NAMED: usize = 5;
 
-fn listed(files: &[Difference]) -> String {
+fn list_differences(files: &[ApprovedFileDifference]) -> String {
     let first = files.iter().take(NAMED).map(ToString::to_string);
     let named = first.collect::<Vec<_>>().join(", ");
     match files.len().saturating_sub(NAMED) {
@@ -142,47 +145,49 @@ fn listed(files: &[Difference]) -> String {
     }
 }
 
-impl Refusal {
-    /// What to do about it.
+impl ApprovalRefusal {
+    /// Returns the remedy.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Missing(_) | Self::Unsigned | Self::Denied(_) => {
-                "let an approver look at it: wf approve PLAN"
+                "have an approver review it: wf approve PLAN"
             }
             Self::NoToken(_) | Self::OtherPayload(_) | Self::NotCanonical => {
-                "take the file from where it was approved, byte by byte, or approve again: wf approve PLAN"
+                "copy the file unchanged from where it was approved, or approve again: wf \
+                 approve PLAN"
             }
             Self::Version(_) => "approve again with this wf: wf approve PLAN",
             Self::Contradiction(_) | Self::BadSignature(_) => {
-                "somebody changed it; do not run the plan before you know why"
+                "the file was modified; find out why before you run the plan"
             }
-            Self::Unlisted(_) => {
-                "approvers.yaml lists who may approve; a listed approver must: wf approve PLAN"
-            }
-            Self::Revoked { .. } => "approve again with a key that holds: wf approve PLAN",
-            Self::NotYet(_) => "wait, or set the clock of this machine right",
+            Self::Unlisted(_) => "an approver listed in approvers.yaml must sign: wf approve PLAN",
+            Self::Revoked { .. } => "approve again with a valid key: wf approve PLAN",
+            Self::NotYet(_) => "wait, or correct the clock of this machine",
             Self::Withdrawn(_) => {
-                "sign a new one, for less: wf approve GOAL --executions N --expires TIME"
+                "sign a new one with lower limits: wf approve GOAL --executions N --expires TIME"
             }
             Self::Expired(_) | Self::Spent { .. } => "approve again: wf approve PLAN",
-            Self::TooLong { .. } => "approve again for less: wf approve PLAN --expires TIME",
+            Self::TooLong { .. } => {
+                "approve again with a shorter validity: wf approve PLAN \
+                --expires TIME"
+            }
             Self::OtherScope { .. } | Self::OtherPlan { .. } | Self::OtherRun(_) => {
-                "use the approval of this plan, or make one: wf approve PLAN"
+                "use the approval of this plan, or create one: wf approve PLAN"
             }
-            Self::Changed(_) => {
-                "look at the changes and approve them: wf approve PLAN; or take them back"
-            }
+            Self::Changed(_) => "review and approve the changes: wf approve PLAN; or undo them",
             Self::Param(_) => {
-                "run with what was approved, or approve it: wf approve PLAN -p NAME=VALUE, --any NAME"
+                "use the approved parameters, or approve these: wf approve PLAN -p NAME=VALUE, \
+                 --any NAME"
             }
-            Self::OtherAsk => "`wf show RUN` tells what waits; answer that: wf approve RUN",
-            Self::NothingSpawned | Self::OtherSpawn => {
-                "approve the goal again with what it may start"
+            Self::OtherAsk => {
+                "see the pending requests with `wf show RUN`, and answer: wf \
+                approve RUN"
             }
-            Self::Late(_) => "resume the run: it says what follows, and who is asked next",
-            Self::NotAsked(_) => "let one of those answer who are asked: wf show RUN",
+            Self::NothingSpawned | Self::OtherSpawn => "approve the goal again, with the runs it may start",
+            Self::Late(_) => "resume the run: it shows the next request and its approvers",
+            Self::NotAsked(_) => "one of the requested approvers must answer: wf show RUN",
             Self::SelfApproval(_) | Self::TooFew { .. } => {
-                "let another approver sign it, too: wf approve PLAN"
+                "another approver must sign it, too: wf approve PLAN"
             }
             Self::Unused => "start a new run",
         }

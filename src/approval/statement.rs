@@ -4,9 +4,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::digest::Digest;
-use crate::machine::Pin;
-use crate::model::Schema;
+use crate::digest::Sha256Digest;
+use crate::machine::PinnedFile;
+use crate::model::ValueSchema;
 use crate::name::{PlanId, RunId};
 use crate::seal::canonical;
 use crate::time::Moment;
@@ -14,27 +14,27 @@ use crate::time::Moment;
 /// The version of the format of statements.
 pub const VERSION: u32 = 1;
 
-/// What an approval is for.
+/// The scope of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum ApprovalScope {
     /// A run of a whole plan.
     FullPlan,
-    /// What one step of a run asks.
+    /// A question of one step of a run.
     Step,
-    /// What a gate asks in a run.
+    /// A question of a gate in a run.
     Gate,
-    /// What a goal may start by itself.
+    /// The repairs that a goal may start by itself.
     Standing,
-    /// That a skill may be installed.
+    /// The installation of a skill.
     SkillInstall,
-    /// That a connection may be set up, or have more permissions.
+    /// The setup of a connection, or an extension of its permissions.
     ConnectionManage,
-    /// That a goal may be kept true as it is.
+    /// The acceptance of a goal in its present form.
     GoalAccept,
 }
 
-impl Scope {
+impl ApprovalScope {
     /// Every scope.
     pub const ALL: [Self; 7] = [
         Self::FullPlan,
@@ -46,7 +46,7 @@ impl Scope {
         Self::GoalAccept,
     ];
 
-    /// The word that stands for it in a token.
+    /// Returns the scope's word in a token.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FullPlan => "full_plan",
@@ -60,13 +60,13 @@ impl Scope {
     }
 }
 
-/// What an approver decided.
+/// The decision of an approver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It may be done.
+pub enum ApprovalDecision {
+    /// The action is allowed.
     Approved,
-    /// It must not.
+    /// The action is forbidden.
     Denied,
 }
 
@@ -74,34 +74,34 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRef {
-    /// Its id.
+    /// The id.
     pub id: PlanId,
-    /// Its path, relative to the workspace.
+    /// The path, relative to the workspace.
     pub path: String,
     /// The [digest](super::plan_digest) of its files.
-    pub digest: Digest,
+    pub digest: Sha256Digest,
 }
 
-/// What a parameter may be.
+/// The bound of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Bound {
-    /// This value alone.
+pub enum ParamBound {
+    /// Exactly this value.
     Is(Value),
-    /// Every value that a JSON Schema lets pass.
+    /// Any value that a JSON Schema accepts.
     Within(Value),
 }
 
-impl Bound {
-    /// Why a value is not within the bound; `None`: it is.
-    pub fn mistake(&self, value: &Value) -> Option<String> {
+impl ParamBound {
+    /// Returns the reason why a value is out of bounds; `None`: it is not.
+    pub fn bound_violation(&self, value: &Value) -> Option<String> {
         match self {
-            // Numbers are the same if they are written the same.
+            // Numbers are equal if they are written the same.
             Self::Is(bound) if canonical(bound) == canonical(value) => None,
             Self::Is(bound) => Some(format!("{} was approved", canonical(bound))),
-            Self::Within(schema) => match Schema::new(schema.clone()) {
-                Ok(schema) => schema.mistake(value),
-                Err(bad) => Some(format!("what was approved is no JSON Schema: {bad}")),
+            Self::Within(schema) => match ValueSchema::new(schema.clone()) {
+                Ok(schema) => schema.first_mistake(value),
+                Err(bad) => Some(format!("the approved value is not a JSON Schema: {bad}")),
             },
         }
     }
@@ -110,116 +110,109 @@ impl Bound {
 /// A request for a decision, as the engine recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ask {
-    /// The place that asks; `None`: the run as a whole.
+pub struct ApprovalRequestRef {
+    /// The task that asks; `None`: the run as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// Which of the requests of the run it is.
+    /// The number of the request within the run.
     pub number: u32,
-    /// The digest of what is proposed.
-    pub proposal: Digest,
+    /// The digest of the proposal.
+    pub proposal: Sha256Digest,
 }
 
-/// What tells one approval from every other: 32 hexadecimal digits, drawn at random.
+/// The unique id of an approval: 32 random hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Nonce(String);
+pub struct ApprovalNonce(String);
 
-impl Nonce {
+impl ApprovalNonce {
     /// Makes a nonce of random bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(format!("{:032x}", u128::from_be_bytes(bytes)))
     }
 
-    /// The digits.
+    /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_well_formed(&self) -> bool {
         let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         self.0.len() == 32 && self.0.bytes().all(digit)
     }
 }
 
-impl fmt::Display for Nonce {
+impl fmt::Display for ApprovalNonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
 }
 
-/// What an approver signs.
+/// The statement that an approver signs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Statement {
+pub struct ApprovalStatement {
     /// The version of this format: [`VERSION`].
     pub v: u32,
-    /// What it is for.
-    pub scope: Scope,
-    /// What was decided.
-    pub verdict: Verdict,
-    /// Why, in the words of who decided.
+    /// The scope.
+    pub scope: ApprovalScope,
+    /// The decision.
+    pub verdict: ApprovalDecision,
+    /// The reason, in the approver's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The plan.
     pub plan: PlanRef,
     /// Every text that the plan is made of and every file that it executes, sorted by path.
-    pub files: Vec<Pin>,
-    /// What each parameter may be.
-    pub params: BTreeMap<String, Bound>,
-    /// The run that it holds for; `None`: any run of the plan.
+    pub files: Vec<PinnedFile>,
+    /// The bound of each parameter.
+    pub params: BTreeMap<String, ParamBound>,
+    /// The run that the approval is for; `None`: any run of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The request that it answers.
+    /// The request that is answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ask: Option<Ask>,
-    /// What tells it from others.
-    pub nonce: Nonce,
-    /// From when it holds, as the approver says.
+    pub ask: Option<ApprovalRequestRef>,
+    /// The unique id.
+    pub nonce: ApprovalNonce,
+    /// The start of the validity, as claimed by the approver.
     pub issued: Moment,
-    /// When it ends.
+    /// The end of the validity.
     pub expires: Moment,
-    /// How often it may be used.
+    /// The number of uses allowed.
     pub executions: u32,
-    /// What may be started under it, if it is standing: [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
+    /// The form of plans that may be started, if it is standing:
+    /// [`SpawnPolicy::digest`](super::SpawnPolicy::digest).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spawn_policy: Option<Digest>,
+    pub spawn_policy: Option<Sha256Digest>,
 }
 
-impl Statement {
-    /// Its canonical JSON: the bytes that are signed.
+impl ApprovalStatement {
+    /// Returns its canonical JSON: the bytes that are signed.
     pub fn text(&self) -> String {
         canonical(&serde_json::to_value(self).unwrap_or_default())
     }
 
-    /// What in it contradicts itself, if anything; one sentence.
-    pub fn contradiction(&self) -> Option<&'static str> {
-        let sorted = self
-            .files
-            .is_sorted_by(|one, other| (&one.path, one.link) < (&other.path, other.link));
+    /// Returns the contradiction in the statement, if any, as one sentence.
+    pub fn find_contradiction(&self) -> Option<&'static str> {
+        let sorted = self.files.is_sorted_by(|one, other| (&one.path, one.link) < (&other.path, other.link));
         let wrong = [
-            (!sorted, "its files are not in order, or one is named twice"),
+            (!sorted, "its files are not sorted, or one is listed twice"),
+            (self.plan.digest != super::plan_digest(&self.files), "its digest does not match its files"),
+            (self.expires <= self.issued, "it expires before it is issued"),
+            (self.executions == 0, "it allows no uses"),
+            (!self.nonce.is_well_formed(), "its nonce is not 32 hexadecimal digits"),
             (
-                self.plan.digest != super::plan_digest(&self.files),
-                "its digest is not that of its files",
-            ),
-            (self.expires <= self.issued, "it ends before it begins"),
-            (self.executions == 0, "it may be used no time at all"),
-            (
-                !self.nonce.is_sound(),
-                "its nonce is not 32 hexadecimal digits",
+                (self.scope == ApprovalScope::Standing) != self.spawn_policy.is_some(),
+                "a spawn policy is required for standing approvals, and invalid for others",
             ),
             (
-                (self.scope == Scope::Standing) != self.spawn_policy.is_some(),
-                "a standing approval, and no other, says what may be started under it",
-            ),
-            (
-                matches!(self.scope, Scope::Step | Scope::Gate)
+                matches!(self.scope, ApprovalScope::Step | ApprovalScope::Gate)
                     != (self.ask.is_some() && self.run.is_some()),
-                "an answer, and nothing else, names the request and the run",
+                "request and run are required for answers, and invalid for others",
             ),
         ];
         let found = wrong.into_iter().find(|(wrong, _)| *wrong);
-        found.map(|(_, why)| why)
+        found.map(|(_, reason)| reason)
     }
 }

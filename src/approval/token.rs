@@ -1,101 +1,95 @@
 use serde_json::Value;
 
-use super::{Refusal, Statement, VERSION};
-use crate::digest::Digest;
-use crate::seal::{Envelope, Signer, canonical};
+use super::{ApprovalRefusal, ApprovalStatement, VERSION};
+use crate::digest::Sha256Digest;
+use crate::seal::{DsseEnvelope, Signer, canonical};
 
-/// What the payload of a token is.
+/// The payload type of a token.
 pub const PAYLOAD: &str = "application/vnd.wf.approval+json";
 
-/// A signed statement. Whether it may be believed is for [`check`](super::check()) to say.
+/// A signed statement, not verified: [`check`](super::check()) does that.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Token {
-    envelope: Envelope,
-    statement: Statement,
+pub struct ApprovalToken {
+    envelope: DsseEnvelope,
+    statement: ApprovalStatement,
 }
 
-impl Token {
+impl ApprovalToken {
     /// Signs a statement.
-    pub fn sign(statement: Statement, signer: &Signer) -> Self {
-        Self {
-            envelope: Envelope::seal(PAYLOAD, statement.text().as_bytes(), signer),
-            statement,
-        }
+    pub fn sign(statement: ApprovalStatement, signer: &Signer) -> Self {
+        Self { envelope: DsseEnvelope::seal(PAYLOAD, statement.text().as_bytes(), signer), statement }
     }
 
-    /// Adds the signature of another approver to the same bytes. Who has signed already is not
-    /// added again.
-    pub fn sign_too(&mut self, signer: &Signer) {
+    /// Adds the signature of another approver over the same bytes. A key that has signed already is
+    /// not added again.
+    pub fn add_signature(&mut self, signer: &Signer) {
         let id = signer.public().id();
         if !self.signers().any(|by| by == Some(id)) {
             // The payload was made or read by this module.
-            let _ = self.envelope.seal_too(signer);
+            let _ = self.envelope.add_signature(signer);
         }
     }
 
-    /// Reads a token as [`Token::text`] writes it. Only the one form that there is of it is read:
-    /// canonical JSON inside and outside, no unknown fields, the version of this format.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
-        let no_token = |why: &str| Refusal::NoToken(why.to_owned());
-        let envelope = Envelope::parse(text).map_err(|bad| no_token(&bad.to_string()))?;
+    /// Reads a token as [`ApprovalToken::text`] writes it, and no other form: canonical JSON inside and
+    /// outside, no unknown fields, the version of this format.
+    pub fn parse(text: &str) -> Result<Self, ApprovalRefusal> {
+        let no_token = |reason: &str| ApprovalRefusal::NoToken(reason.to_owned());
+        let envelope = DsseEnvelope::parse(text).map_err(|bad| no_token(&bad.to_string()))?;
         if envelope.payload_type != PAYLOAD {
-            return Err(Refusal::OtherPayload(envelope.payload_type));
+            return Err(ApprovalRefusal::OtherPayload(envelope.payload_type));
         }
         let payload = envelope.unverified();
-        let payload = payload.map_err(|_| no_token("its payload is not in base64"))?;
+        let payload = payload.map_err(|_| no_token("its payload is not valid base64"))?;
         let value: Value =
-            serde_json::from_slice(&payload).map_err(|_| no_token("its payload is not JSON"))?;
+            serde_json::from_slice(&payload).map_err(|_| no_token("its payload is not valid JSON"))?;
         match value.get("v").and_then(Value::as_u64) {
             Some(v) if v == u64::from(VERSION) => {}
-            Some(v) => return Err(Refusal::Version(v)),
-            None => return Err(no_token("it does not say its version")),
+            Some(v) => return Err(ApprovalRefusal::Version(v)),
+            None => return Err(no_token("its version is missing")),
         }
-        let statement: Statement =
+        let statement: ApprovalStatement =
             serde_json::from_slice(&payload).map_err(|error| no_token(&error.to_string()))?;
-        let token = Self {
-            envelope,
-            statement,
-        };
+        let token = Self { envelope, statement };
         if !token.envelope.is_standard()
             || token.text() != text
             || token.statement.text().as_bytes() != payload
         {
-            return Err(Refusal::NotCanonical);
+            return Err(ApprovalRefusal::NotCanonical);
         }
         if token.envelope.signatures.is_empty() {
-            return Err(Refusal::Unsigned);
+            return Err(ApprovalRefusal::Unsigned);
         }
-        match token.statement.contradiction() {
-            Some(why) => Err(Refusal::Contradiction(why)),
+        match token.statement.find_contradiction() {
+            Some(reason) => Err(ApprovalRefusal::Contradiction(reason)),
             None => Ok(token),
         }
     }
 
-    /// The one form that there is of it: canonical JSON in one line.
+    /// Returns its only form: canonical JSON in one line.
     pub fn text(&self) -> String {
         canonical(&serde_json::to_value(&self.envelope).unwrap_or_default()) + "\n"
     }
 
-    /// The digest of what was signed: the same however many have signed.
-    pub fn digest(&self) -> Digest {
-        Digest::of(self.statement.text().as_bytes())
+    /// Returns the digest of the signed bytes, which does not depend on the signatures.
+    pub fn digest(&self) -> Sha256Digest {
+        Sha256Digest::of_bytes(self.statement.text().as_bytes())
     }
 
-    /// What it says.
-    pub fn statement(&self) -> &Statement {
+    /// Returns the statement.
+    pub fn statement(&self) -> &ApprovalStatement {
         &self.statement
     }
 
-    /// The envelope.
-    pub fn envelope(&self) -> &Envelope {
+    /// Returns the envelope.
+    pub fn envelope(&self) -> &DsseEnvelope {
         &self.envelope
     }
 
-    /// The ids of the keys that it says were used; `None` for what is no id.
-    pub fn signers(&self) -> impl Iterator<Item = Option<Digest>> {
+    /// Returns the ids of the keys that it claims were used; `None` for each that is not an id.
+    pub fn signers(&self) -> impl Iterator<Item = Option<Sha256Digest>> {
         let signatures = self.envelope.signatures.iter();
         signatures.map(|signature| {
-            let id: Option<Digest> = signature.keyid.parse().ok();
+            let id: Option<Sha256Digest> = signature.keyid.parse().ok();
             id.filter(|id| id.to_string() == signature.keyid)
         })
     }

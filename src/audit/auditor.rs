@@ -3,83 +3,76 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::desk::Desk;
-use super::log::Log;
-use crate::bus::{Leave, Tap};
+use super::desk::AuditWriter;
+use super::log::AuditLog;
+use crate::bus::{BusSubscription, BusUnsubscriber};
 use crate::crash;
 use crate::store::StoreError;
 use crate::time::Clock;
 
-/// How long messages wait for more, so that they are written together.
+/// The time that messages wait for more, so that they are written together.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What an auditor needs besides a tap.
-pub struct Start {
+/// The configuration of an auditor.
+pub struct AuditorConfig {
     /// The state folder.
     pub state: PathBuf,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// After how much activity a report is written.
+    /// The length of activity after which a report is written.
     pub window: Duration,
 }
 
-/// Watches a bus from a thread of its own, and writes down what it hears.
+/// Watches a bus from a thread of its own, and records its messages.
 ///
-/// What it has of the engine is a [`Tap`], which receives and does nothing else: it can instruct
-/// nobody. What it writes, it writes into its own file.
+/// Its only handle on the engine is a [`BusSubscription`], which receives and does nothing else: it can give no
+/// orders. It writes only to its own file.
 #[derive(Debug)]
 pub struct Auditor {
-    leave: Leave,
-    thread: Option<JoinHandle<Ended>>,
+    leave: BusUnsubscriber,
+    thread: Option<JoinHandle<AuditorOutcome>>,
 }
 
-/// How the work of an auditor went.
+/// The result of an auditor's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
-    /// How many messages it was too slow for. They are in the log all the same, read in the
+pub struct AuditorOutcome {
+    /// The number of messages it was too slow for. They are in the log all the same, read from the
     /// database, unless they were acts.
     pub lost: u64,
-    /// Why something could not be written, if so. The next auditor reads it in the database.
+    /// The reason why a write failed, if one did. The next auditor reads it from the database.
     pub trouble: Option<String>,
 }
 
 impl Auditor {
-    /// Begins to watch. That it does stands in the log before this returns, so that what follows
-    /// is known to have been watched.
-    pub fn start(start: &Start, tap: Tap) -> Result<Self, StoreError> {
+    /// Starts watching. The log records the start before this returns, so that everything that
+    /// follows is known to have been watched.
+    pub fn start(start: &AuditorConfig, tap: BusSubscription) -> Result<Self, StoreError> {
         let failed = |error| StoreError::io("write the audit log in", &start.state, &error);
         crash::point("audit.before");
-        let mut log = Log::open(&start.state).map_err(failed)?;
-        let desk = Desk::open(start, &mut log).map_err(failed)?;
+        let mut log = AuditLog::open(&start.state).map_err(failed)?;
+        let desk = AuditWriter::open(start, &mut log).map_err(failed)?;
         crash::point("audit.after");
-        let leave = tap.leave();
-        let worker = Worker { log, desk };
-        let thread = Builder::new()
-            .name("wf-audit".into())
-            .spawn(move || worker.run(&tap))
-            .map_err(failed)?;
-        Ok(Self {
-            leave,
-            thread: Some(thread),
-        })
+        let leave = tap.unsubscriber();
+        let worker = AuditorThread { log, desk };
+        let thread =
+            Builder::new().name("wf-audit".into()).spawn(move || worker.run(&tap)).map_err(failed)?;
+        Ok(Self { leave, thread: Some(thread) })
     }
 
-    /// Lets it end by itself: what was published before is written, while others go on.
-    pub fn leave(&self) {
+    /// Lets it finish by itself: messages published so far are written in the background.
+    pub fn finish_in_background(&self) {
         self.leave.end();
     }
 
-    /// Writes all that was published before, and ends.
-    pub fn close(mut self) -> Ended {
+    /// Writes all messages published so far, and stops.
+    pub fn close(mut self) -> AuditorOutcome {
         self.end()
     }
 
-    fn end(&mut self) -> Ended {
+    fn end(&mut self) -> AuditorOutcome {
         self.leave.end();
         let thread = self.thread.take();
-        thread
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default()
+        thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
 }
 
@@ -90,22 +83,19 @@ impl Drop for Auditor {
 }
 
 /// The auditor, on its thread.
-struct Worker {
-    log: Log,
-    desk: Desk,
+struct AuditorThread {
+    log: AuditLog,
+    desk: AuditWriter,
 }
 
-impl Worker {
-    fn run(mut self, tap: &Tap) -> Ended {
-        tap.stirred();
-        // While the first step is on its way, and not when the run has ended and is waited for.
-        self.desk.get_ready();
-        while let Some(heard) = if self.desk.holds() {
-            tap.poll(PAUSE)
-        } else {
-            tap.wait(PAUSE)
-        } {
-            self.desk.hear(heard);
+impl AuditorThread {
+    fn run(mut self, tap: &BusSubscription) -> AuditorOutcome {
+        tap.wait_for_message();
+        // Done while the first step is starting, not when the run has ended and the user waits.
+        self.desk.prepare_reader();
+        while let Some(heard) = if self.desk.is_waiting_for_gap() { tap.poll(PAUSE) } else { tap.wait(PAUSE) }
+        {
+            self.desk.receive(heard);
             self.desk.write(&mut self.log);
         }
         self.desk.close(&mut self.log)

@@ -1,68 +1,68 @@
 use std::collections::BTreeSet;
 
-use super::record::{BEGINNING, LineFault, Record};
-use crate::digest::Digest;
+use super::record::{AuditRecord, BEGINNING, LineFault};
+use crate::digest::Sha256Digest;
 
-/// How many faults are told; what follows is seldom more than their consequence.
+/// The maximum number of faults reported; any more are mostly consequences.
 const TOLD: usize = 20;
 
-/// Follows the records of a log, line by line, and finds what was done to them.
+/// Follows the records of a log, line by line, and finds manipulations.
 ///
-/// Any one line that is changed, dropped, inserted or moved is found; lines that are missing from
-/// the very end are not, because nothing follows them: the mark, the database and checkpoints
-/// tell of those.
+/// Any single line that is changed, dropped, inserted or moved is found. Lines missing from the
+/// very end are not, because nothing follows them: the mark, the database and checkpoints reveal
+/// those.
 #[derive(Debug)]
-pub struct Chain {
+pub struct AuditChainVerifier {
     line: u64,
     expected: u64,
-    /// The hash that the next record is bound to; `None` behind a line that cannot be read.
-    prev: Option<Digest>,
-    /// Numbers that were passed over.
+    /// The hash that the next record is bound to; `None` after an unreadable line.
+    prev: Option<Sha256Digest>,
+    /// The numbers that were skipped.
     missing: BTreeSet<u64>,
     faults: Vec<LogFault>,
 }
 
-/// What was done to the audit log.
+/// A fault of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogFault {
-    /// A line does not say what was written.
+    /// A line differs from what was written.
     #[error("line {line} of the audit log {fault}")]
     Line {
-        /// Which.
+        /// The line number.
         line: u64,
-        /// What is wrong with it.
+        /// The fault.
         fault: LineFault,
     },
     /// Records are gone.
-    #[error("{} gone: dropped", records(*from, *to))]
+    #[error("{} missing: dropped", records(*from, *to))]
     Dropped {
         /// The first.
         from: u64,
         /// The last.
         to: u64,
     },
-    /// A record stands elsewhere than it did.
-    #[error("record {n} of the audit log stands in line {line}, behind later ones: reordered")]
+    /// A record was moved.
+    #[error("record {n} of the audit log is in line {line}, after later ones: reordered")]
     Moved {
-        /// Which.
+        /// The number of the record.
         n: u64,
-        /// Where.
+        /// The line number.
         line: u64,
     },
-    /// There is a record too many.
-    #[error("record {n} of the audit log is there twice, again in line {line}: inserted")]
+    /// A record is there twice.
+    #[error("record {n} of the audit log is duplicated in line {line}: inserted")]
     Inserted {
         /// Its number.
         n: u64,
-        /// Where.
+        /// The line number.
         line: u64,
     },
-    /// A record is bound to another than the one before it.
-    #[error("record {n} of the audit log (line {line}) does not follow the one before it")]
+    /// A record does not follow the one before it.
+    #[error("record {n} of the audit log (line {line}) does not follow the previous one")]
     Unlinked {
-        /// Which.
+        /// The number of the record.
         n: u64,
-        /// Where.
+        /// The line number.
         line: u64,
     },
 }
@@ -75,7 +75,7 @@ fn records(from: u64, to: u64) -> String {
     }
 }
 
-impl Default for Chain {
+impl Default for AuditChainVerifier {
     fn default() -> Self {
         Self {
             line: 0,
@@ -87,12 +87,12 @@ impl Default for Chain {
     }
 }
 
-impl Chain {
-    /// Takes the next line; gives its record, if it is one.
-    pub fn line(&mut self, text: &str) -> Option<Record> {
+impl AuditChainVerifier {
+    /// Takes the next line; returns its record, if it is one.
+    pub fn line(&mut self, text: &str) -> Option<AuditRecord> {
         self.line += 1;
         let line = self.line;
-        match Record::parse(text) {
+        match AuditRecord::parse(text) {
             Ok(record) => {
                 self.record(&record);
                 Some(record)
@@ -106,7 +106,7 @@ impl Chain {
         }
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &AuditRecord) {
         let (n, line) = (record.n, self.line);
         if n < self.expected {
             let fault = if self.missing.remove(&n) {
@@ -117,7 +117,7 @@ impl Chain {
             return self.fault(fault);
         }
         if n > self.expected {
-            // A number out of all proportion is no gap that could be listed.
+            // A number that is far too large does not mean a gap that could be listed.
             let first = self.expected.max(n.saturating_sub(1 << 20));
             self.missing.extend(first..n);
         } else if self.prev.is_some_and(|prev| prev != record.prev) {
@@ -133,7 +133,7 @@ impl Chain {
         }
     }
 
-    /// What was found, once there are no more lines.
+    /// Returns the faults, after the last line.
     pub fn end(mut self) -> Vec<LogFault> {
         let missing: Vec<u64> = self.missing.iter().copied().collect();
         for range in missing.chunk_by(|one, next| one + 1 == *next) {
@@ -148,8 +148,8 @@ impl Chain {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{BEGINNING, Entry, Record};
-    use super::{Chain, LogFault};
+    use super::super::record::{AuditEntry, AuditRecord, BEGINNING};
+    use super::{AuditChainVerifier, LogFault};
     use crate::time::Moment;
     use proptest::prelude::*;
 
@@ -159,9 +159,8 @@ mod tests {
             .map(|n| {
                 let about = serde_json::json!({ "attempt": n });
                 let at = Moment::from_millis(i64::try_from(n).unwrap());
-                let record: Record = Entry::new(at, "attempt_started")
-                    .about(&about)
-                    .bind(n, prev);
+                let record: AuditRecord =
+                    AuditEntry::new(at, "attempt_started").with_summary(&about).bind(n, prev);
                 prev = record.hash;
                 record.line()
             })
@@ -169,7 +168,7 @@ mod tests {
     }
 
     fn check<'a>(lines: impl IntoIterator<Item = &'a String>) -> Vec<LogFault> {
-        let mut chain = Chain::default();
+        let mut chain = AuditChainVerifier::default();
         for line in lines {
             chain.line(line);
         }
@@ -189,9 +188,9 @@ mod tests {
         lines = whole.clone();
         lines.insert(4, whole[1].clone());
         assert_eq!(check(&lines), [LogFault::Inserted { n: 2, line: 5 }]);
-        // Made anew, with a hash of its own that is right.
-        let third = Record::parse(&whole[2]).unwrap();
-        let made = Entry::new(Moment::default(), "run_ended").bind(3, third.prev);
+        // Forged with a correct hash of its own.
+        let third = AuditRecord::parse(&whole[2]).unwrap();
+        let made = AuditEntry::new(Moment::default(), "run_ended").bind(3, third.prev);
         lines = whole.clone();
         lines[2] = made.line();
         assert_eq!(check(&lines), [LogFault::Unlinked { n: 4, line: 4 }]);
@@ -227,9 +226,9 @@ mod tests {
         #[test]
         fn any_record_made_anew_is_found_by_the_next(at in 0usize..5, attempt in 10u64..20) {
             let mut lines = log(6);
-            let record = Record::parse(&lines[at]).unwrap();
+            let record = AuditRecord::parse(&lines[at]).unwrap();
             let about = serde_json::json!({ "attempt": attempt });
-            let made = Entry::new(record.entry.at, "attempt_started").about(&about);
+            let made = AuditEntry::new(record.entry.at, "attempt_started").with_summary(&about);
             lines[at] = made.bind(record.n, record.prev).line();
             prop_assert_ne!(check(&lines), []);
         }

@@ -3,239 +3,255 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::auditor::{Ended, Start};
-use super::fill::Past;
-use super::log::{Log, Turn};
-use super::record::Entry;
-use super::stats::{Trigger, Window};
+use super::auditor::{AuditorConfig, AuditorOutcome};
+use super::fill::AuditBackfill;
+use super::log::{AuditLog, LockedAuditLog};
+use super::record::AuditEntry;
+use super::stats::{ReportTrigger, ReportWindow};
 use super::summary;
 use super::words::{
-    BEGUN, Begun, CLOSED, CONFIRMED, Confirmed, FOUND_DEAD, LOST, Lost, OPENED, REPORT, REWOUND,
-    Rewound, Session, Shift,
+    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
+    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
+    LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,
 };
-use crate::bus::{Bound, Heard, Message};
+use crate::bus::{BusDelivery, BusMessage, LogAnchor};
 use crate::crash;
-use crate::store::{Process, Reader, Seen};
+use crate::store::{ProcessIdentity, ProcessLiveness, StoreReader};
 use crate::time::Clock;
 
-/// How much of the log is read before anything is written, in bytes, so that what is written need not
-/// be read for a report. More is left until one is due.
+/// The part of the log that is read before anything is written, in bytes, so that a report need not
+/// read it. Beyond that, reading waits until a report is due.
 const NEAR: u64 = 16 * 1024;
 
-/// What an auditor has heard and not yet written, and what it needs to write it.
-pub(super) struct Desk {
+/// The messages that an auditor has heard and not yet written, and the state it needs to write them.
+pub(super) struct AuditWriter {
     clock: Arc<dyn Clock>,
     length: Duration,
-    /// Itself: the number of the record by which it opened, and its process.
-    me: Session,
-    past: Past,
-    events: Vec<Message>,
-    acts: Vec<Message>,
+    /// The session of this auditor: the number of the record by which it opened, and its process.
+    session: AuditorSession,
+    backfill: AuditBackfill,
+    events: Vec<BusMessage>,
+    acts: Vec<BusMessage>,
     lost: u64,
-    ended: Ended,
-    /// Whether the dead were looked for.
-    settled: bool,
-    /// Whether the events at hand have waited once for what is missing before them.
-    held: bool,
+    outcome: AuditorOutcome,
+    /// True if dead auditors were looked for.
+    has_settled: bool,
+    /// True if the pending events have waited once for the events missing before them.
+    has_waited: bool,
 }
 
-impl Desk {
-    /// Writes down that somebody watches.
-    pub(super) fn open(start: &Start, log: &mut Log) -> io::Result<Self> {
-        let process = Process::current();
-        let mut me = Session { n: 0, process };
+impl AuditWriter {
+    /// Records the start of watching.
+    pub(super) fn open(start: &AuditorConfig, log: &mut AuditLog) -> io::Result<Self> {
+        let process = ProcessIdentity::current();
+        let mut me = AuditorSession { n: 0, process };
         let now = start.clock.now();
-        let begun = (log.ledger().n == 0).then(|| begun(&start.state));
+        let begun = (log.ledger().n == 0).then(|| initial_body(&start.state));
         log.add(|turn| {
-            if turn.unread() <= NEAR {
-                // If that fails, so will what is due.
+            if turn.unread_bytes() <= NEAR {
+                // If that fails, the report will fail too.
                 let _ = turn.window();
             }
             if turn.ledger().n == 0 {
-                turn.add(Entry::new(now, BEGUN).about(&begun.unwrap_or(Begun { end: None })));
+                turn.add(
+                    AuditEntry::new(now, LOG_CREATED)
+                        .with_summary(&begun.unwrap_or(LogCreatedBody { end: None })),
+                );
             }
             me.n = turn.ledger().n + 1;
             let mut open = turn.ledger().open.clone();
             open.push(me.clone());
-            turn.add(Entry::new(now, OPENED).about(&shift(turn, &me, me.n, open)));
+            turn.add(
+                AuditEntry::new(now, AUDITOR_STARTED).with_summary(&lifecycle_body(turn, &me, me.n, open)),
+            );
         })?;
         Ok(Self {
             clock: Arc::clone(&start.clock),
             length: start.window,
-            past: Past::new(start.state.clone(), me.n),
-            me,
+            backfill: AuditBackfill::new(start.state.clone(), me.n),
+            session: me,
             events: Vec::new(),
             acts: Vec::new(),
             lost: 0,
-            ended: Ended::default(),
-            settled: false,
-            held: false,
+            outcome: AuditorOutcome::default(),
+            has_settled: false,
+            has_waited: false,
         })
     }
 
-    /// Takes what was heard.
-    pub(super) fn hear(&mut self, heard: Vec<Heard>) {
+    /// Takes messages.
+    pub(super) fn receive(&mut self, heard: Vec<BusDelivery>) {
         for one in heard {
             match one {
-                Heard::Message(message) if message.bound().is_some() => self.events.push(message),
-                Heard::Message(message) => self.acts.push(message),
-                Heard::Lost(count) => self.lost += count,
+                BusDelivery::Message(message) if message.anchor().is_some() => self.events.push(message),
+                BusDelivery::Message(message) => self.acts.push(message),
+                BusDelivery::Lost(count) => self.lost += count,
             }
         }
-        self.events.sort_by_key(Message::bound);
+        self.events.sort_by_key(BusMessage::anchor);
     }
 
-    /// Opens what will be read when all has ended: as long as the store is open, that is cheap,
-    /// and nobody waits for it.
-    pub(super) fn get_ready(&mut self) {
-        self.past.get_ready();
+    /// Opens the reader that is needed at the end: while the store is open, that is cheap, and no
+    /// caller waits for it.
+    pub(super) fn prepare_reader(&mut self) {
+        self.backfill.open_reader();
     }
 
-    /// Whether events wait for what is missing before them.
-    pub(super) fn holds(&self) -> bool {
-        self.held
+    /// True if events wait for others missing before them.
+    pub(super) fn is_waiting_for_gap(&self) -> bool {
+        self.has_waited
     }
 
-    /// Writes what was heard. What follows a gap waits once: another process may fill it.
-    pub(super) fn write(&mut self, log: &mut Log) {
-        let force = std::mem::take(&mut self.held);
-        let written = self.attempt(log, |desk, turn| desk.put(turn, force));
-        self.note(written);
-        if log.spans(self.length) {
+    /// Writes the messages. Events behind a gap wait once: another process may fill it.
+    pub(super) fn write(&mut self, log: &mut AuditLog) {
+        let force = std::mem::take(&mut self.has_waited);
+        let written = self.try_write(log, |desk, turn| desk.add_messages(turn, force));
+        self.record_write_error(written);
+        if log.may_span(self.length) {
             let length = self.length;
             let written = log.add(|turn| {
-                self.report(turn, Trigger::Periodic, |window| window.is_over(length));
+                self.report(turn, ReportTrigger::Periodic, |window| window.is_over(length));
             });
-            self.note(written);
+            self.record_write_error(written);
         }
     }
 
-    /// Writes something. What was heard and could not be written, on a full disk say, is lost: it is
-    /// read in the database, and the log says why once it can be written again.
-    fn attempt(
+    /// Tries to write. If that fails, on a full disk for example, the messages are lost: they are
+    /// read from the database, and the log records the reason once it can be written again.
+    fn try_write(
         &mut self,
-        log: &mut Log,
-        write: impl FnOnce(&mut Self, &mut Turn<'_>),
+        log: &mut AuditLog,
+        write: impl FnOnce(&mut Self, &mut LockedAuditLog<'_>),
     ) -> io::Result<()> {
         let heard = |desk: &Self| (desk.events.len() + desk.acts.len()) as u64;
-        let (had, lost, told) = (heard(self), self.lost, self.ended.lost);
+        let (had, lost, told) = (heard(self), self.lost, self.outcome.lost);
         let written = log.add(|turn| write(self, turn));
         if written.is_err() {
             self.lost = lost + had.saturating_sub(heard(self));
-            self.ended.lost = told;
+            self.outcome.lost = told;
         }
         written
     }
 
-    /// Writes what is left, a report on it, and that this was all. Who could not write all that it
-    /// heard does not say so: whoever comes next finds it dead, and reads what is missing.
-    pub(super) fn close(mut self, log: &mut Log) -> Ended {
-        let written = self.attempt(log, |desk, turn| {
-            desk.put(turn, true);
-            desk.settle(turn, None);
+    /// Writes the rest, a report on it, and the end. If not all messages could be written, the end is
+    /// not recorded: the next auditor finds this one dead, and reads the missing events.
+    pub(super) fn close(mut self, log: &mut AuditLog) -> AuditorOutcome {
+        let written = self.try_write(log, |desk, turn| {
+            desk.add_messages(turn, true);
+            desk.settle_dead_auditors(turn, None);
         });
         let failed = written.is_err();
-        self.note(written);
+        self.record_write_error(written);
         if failed {
-            return self.ended;
+            return self.outcome;
         }
         crash::point("audit.before");
         let now = self.clock.now();
         let written = log.add(|turn| {
-            self.report(turn, Trigger::End, Window::is_worth_telling);
+            self.report(turn, ReportTrigger::End, ReportWindow::is_reportable);
             let mut open = turn.ledger().open.clone();
-            open.retain(|session| session.n != self.me.n);
-            let mut shift = shift(turn, &self.me, self.me.n, open);
-            shift.lost = self.ended.lost;
-            turn.add(Entry::new(now, CLOSED).about(&shift));
+            open.retain(|session| session.n != self.session.n);
+            let mut shift = lifecycle_body(turn, &self.session, self.session.n, open);
+            shift.lost = self.outcome.lost;
+            turn.add(AuditEntry::new(now, AUDITOR_STOPPED).with_summary(&shift));
         });
         crash::point("audit.after");
-        self.note(written);
-        self.ended
+        self.record_write_error(written);
+        self.outcome
     }
 
-    /// Adds a report, if the window is one to report on.
-    fn report(&mut self, turn: &mut Turn<'_>, trigger: Trigger, due: impl Fn(&Window) -> bool) {
+    /// Adds a report, if the window is due for one.
+    fn report(
+        &mut self,
+        turn: &mut LockedAuditLog<'_>,
+        trigger: ReportTrigger,
+        due: impl Fn(&ReportWindow) -> bool,
+    ) {
         match turn.window() {
             Ok(window) if due(window) => {
-                let report = window.report(trigger, Some(self.me.n));
-                turn.add(Entry::new(self.clock.now(), REPORT).about(&report));
+                let report = window.report(trigger, Some(self.session.n));
+                turn.add(AuditEntry::new(self.clock.now(), REPORT).with_summary(&report));
             }
             Ok(_) => {}
-            Err(error) => self.note(Err(error)),
+            Err(error) => self.record_write_error(Err(error)),
         }
     }
 
-    fn note(&mut self, written: io::Result<()>) {
+    fn record_write_error(&mut self, written: io::Result<()>) {
         if let Err(error) = written {
-            self.ended.trouble = Some(error.to_string());
+            self.outcome.trouble = Some(error.to_string());
         }
     }
 
-    fn put(&mut self, turn: &mut Turn<'_>, force: bool) {
-        if !self.settled {
-            let first = self.events.first().and_then(Message::bound);
+    fn add_messages(&mut self, turn: &mut LockedAuditLog<'_>, force: bool) {
+        if !self.has_settled {
+            let first = self.events.first().and_then(BusMessage::anchor);
             if let Some(first) = first {
-                self.settle(turn, Some(first.seq));
+                self.settle_dead_auditors(turn, Some(first.seq));
             }
         }
         let mut confirmed = Vec::new();
         let mut events = std::mem::take(&mut self.events).into_iter();
         while let Some(message) = events.next() {
-            let Some(at) = message.bound() else { continue };
+            let Some(at) = message.anchor() else { continue };
             let reached = turn.ledger().seq;
             if at.seq <= reached && turn.ledger().unconfirmed.get(&at.seq) == Some(&at.hash) {
                 confirmed.push(at.seq);
                 continue;
             }
             if at.seq > reached + 1 && !force {
-                self.held = true;
+                self.has_waited = true;
                 self.events = std::iter::once(message).chain(events).collect();
                 break;
             }
-            self.reach(turn, at);
+            self.extend_to(turn, at);
             turn.add(summary::of_message(&message));
         }
-        self.tell(turn, confirmed);
+        self.add_other_records(turn, confirmed);
     }
 
-    /// Makes the log reach to just before an event: adds what is missing, or says that the
-    /// database went back.
-    fn reach(&mut self, turn: &mut Turn<'_>, to: Bound) {
+    /// Extends the log to just before an event: adds missing events, or records that the database
+    /// went back.
+    fn extend_to(&mut self, turn: &mut LockedAuditLog<'_>, to: LogAnchor) {
         let from = turn.ledger().seq;
         if to.seq > from {
-            self.past.fill(turn, Some(to.seq), false);
+            self.backfill.add_missing_events(turn, Some(to.seq), false);
         } else {
             let to = to.seq.saturating_sub(1);
             let at = self.clock.now();
-            turn.add(Entry::new(at, REWOUND).about(&Rewound { from, to }));
+            turn.add(
+                AuditEntry::new(at, DATABASE_ROLLED_BACK).with_summary(&DatabaseRolledBackBody { from, to }),
+            );
         }
     }
 
-    /// Adds what happened besides events.
-    fn tell(&mut self, turn: &mut Turn<'_>, seqs: Vec<u64>) {
+    /// Adds everything besides events.
+    fn add_other_records(&mut self, turn: &mut LockedAuditLog<'_>, seqs: Vec<u64>) {
         let now = self.clock.now();
         if !seqs.is_empty() {
-            turn.add(Entry::new(now, CONFIRMED).about(&Confirmed { seqs }));
+            turn.add(AuditEntry::new(now, EVENTS_CONFIRMED).with_summary(&EventsConfirmedBody { seqs }));
         }
         for act in self.acts.drain(..) {
             turn.add(summary::of_message(&act));
         }
         let messages = std::mem::take(&mut self.lost);
         if messages > 0 {
-            self.ended.lost += messages;
-            let auditor = self.me.n;
-            turn.add(Entry::new(now, LOST).about(&Lost { auditor, messages }));
+            self.outcome.lost += messages;
+            let auditor = self.session.n;
+            turn.add(
+                AuditEntry::new(now, MESSAGES_DROPPED)
+                    .with_summary(&MessagesDroppedBody { auditor, messages }),
+            );
         }
     }
 
-    /// Adds what others left unwritten when they died, up to an event that this one heard of, and
-    /// says that they died. Whoever lives writes its own; at the end it is enough that one does:
-    /// who ends last looks at all.
-    fn settle(&mut self, turn: &mut Turn<'_>, before: Option<u64>) {
+    /// Adds the events that dead auditors left unwritten, up to an event that this one heard of, and
+    /// records their deaths. Live auditors write their own; at the end it is enough that one is
+    /// alive: the last to end checks everything.
+    fn settle_dead_auditors(&mut self, turn: &mut LockedAuditLog<'_>, before: Option<u64>) {
         let others = turn.ledger().open.clone().into_iter();
         let (mut dead, mut lives) = (Vec::new(), false);
-        for session in others.filter(|session| session.n != self.me.n) {
+        for session in others.filter(|session| session.n != self.session.n) {
             if is_dead(&session) {
                 dead.push(session);
                 continue;
@@ -246,44 +262,36 @@ impl Desk {
             }
         }
         if before.is_some() || !lives {
-            self.past.fill(turn, before, !self.settled);
+            self.backfill.add_missing_events(turn, before, !self.has_settled);
         }
-        self.settled = true;
+        self.has_settled = true;
         for session in dead {
             let mut open = turn.ledger().open.clone();
             open.retain(|other| other.n != session.n);
-            let shift = shift(turn, &self.me, session.n, open);
-            turn.add(Entry::new(self.clock.now(), FOUND_DEAD).about(&shift));
+            let shift = lifecycle_body(turn, &self.session, session.n, open);
+            turn.add(AuditEntry::new(self.clock.now(), AUDITOR_DIED).with_summary(&shift));
         }
-        if let Some(trouble) = self.past.trouble() {
-            self.ended.trouble = Some(trouble);
+        if let Some(trouble) = self.backfill.trouble() {
+            self.outcome.trouble = Some(trouble);
         }
     }
 }
 
-fn is_dead(session: &Session) -> bool {
-    matches!(session.process.seen(), Seen::Gone | Seen::OtherBoot)
+fn is_dead(session: &AuditorSession) -> bool {
+    matches!(session.process.liveness(), ProcessLiveness::Exited | ProcessLiveness::OtherBoot)
 }
 
-fn shift(turn: &Turn<'_>, me: &Session, auditor: u64, open: Vec<Session>) -> Shift {
-    Shift {
-        auditor,
-        open,
-        seq: turn.ledger().seq,
-        boot: me.process.boot.clone(),
-        lost: 0,
-    }
+fn lifecycle_body(
+    turn: &LockedAuditLog<'_>,
+    me: &AuditorSession,
+    auditor: u64,
+    open: Vec<AuditorSession>,
+) -> AuditorLifecycleBody {
+    AuditorLifecycleBody { auditor, open, seq: turn.ledger().seq, boot: me.process.boot.clone(), lost: 0 }
 }
 
-/// What is in the database when a log begins.
-pub(super) fn begun(state: &Path) -> Begun {
-    let end = Reader::open(state)
-        .ok()
-        .and_then(|reader| reader.end().ok());
-    Begun {
-        end: end.flatten().map(|end| Bound {
-            seq: end.seq,
-            hash: end.hash,
-        }),
-    }
+/// Returns the state of the database when a log begins.
+pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
+    let end = StoreReader::open(state).ok().and_then(|reader| reader.log_end().ok());
+    LogCreatedBody { end: end.flatten().map(|end| LogAnchor { seq: end.seq, hash: end.hash }) }
 }

@@ -1,52 +1,51 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::log::Turn;
+use super::log::LockedAuditLog;
 use super::summary;
-use super::words::Read;
+use super::words::DatabaseReadBody;
 use crate::name::RunId;
-use crate::store::{LogRow, Reader, StoreError};
+use crate::store::{LogRow, StoreError, StoreReader};
 
-/// How many rows are read at once.
+/// The number of rows read at once.
 const ROWS: usize = 1000;
 
-/// The database, for what nobody heard of on the bus.
-pub(super) struct Past {
+/// A reader of the database, for events that no auditor heard of on the bus.
+pub(super) struct AuditBackfill {
     state: PathBuf,
-    reader: Option<Reader>,
-    by: u64,
+    reader: Option<StoreReader>,
+    auditor: u64,
     paths: BTreeMap<RunId, Vec<String>>,
-    trouble: Option<StoreError>,
+    open_error: Option<StoreError>,
 }
 
-impl Past {
-    /// `by` is who reads: the number of the record by which it opened.
+impl AuditBackfill {
+    /// `by` is the reading auditor: the number of the record by which it opened.
     pub(super) fn new(state: PathBuf, by: u64) -> Self {
-        Self {
-            state,
-            reader: None,
-            by,
-            paths: BTreeMap::new(),
-            trouble: None,
-        }
+        Self { state, reader: None, auditor: by, paths: BTreeMap::new(), open_error: None }
     }
 
-    /// Why the database could not be read, if so; told once.
+    /// Returns the reason why the database could not be read, if so; reported once.
     pub(super) fn trouble(&mut self) -> Option<String> {
-        self.trouble.take().map(|error| error.to_string())
+        self.open_error.take().map(|error| error.to_string())
     }
 
-    /// Adds the events that the log does not have, up to one, or to the end.
-    pub(super) fn fill(&mut self, turn: &mut Turn<'_>, before: Option<u64>, late: bool) {
+    /// Adds the events missing from the log, up to one, or to the end.
+    pub(super) fn add_missing_events(
+        &mut self,
+        turn: &mut LockedAuditLog<'_>,
+        before: Option<u64>,
+        late: bool,
+    ) {
         let wanted = before.is_none_or(|before| turn.ledger().seq + 1 < before);
         if wanted && let Err(error) = self.read(turn, before, late) {
-            self.trouble = Some(error);
+            self.open_error = Some(error);
         }
     }
 
     fn read(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut LockedAuditLog<'_>,
         before: Option<u64>,
         late: bool,
     ) -> Result<(), StoreError> {
@@ -65,7 +64,7 @@ impl Past {
             for row in rows {
                 let path = self.path(&row)?;
                 let mut entry = summary::of_row(&row, turn.ledger().at, path);
-                let by = serde_json::to_value(Read { by: self.by, late });
+                let by = serde_json::to_value(DatabaseReadBody { by: self.auditor, late });
                 if let Ok(serde_json::Value::Object(by)) = by {
                     entry.about.extend(by);
                 }
@@ -77,15 +76,15 @@ impl Past {
         }
     }
 
-    /// Opens the reader, if that can be. Why not is asked when it is needed.
-    pub(super) fn get_ready(&mut self) {
+    /// Opens the reader, if possible. A failure is reported when it is needed.
+    pub(super) fn open_reader(&mut self) {
         let _ = self.open();
     }
 
-    /// The reader; `None` where there is no state.
-    fn open(&mut self) -> Result<Option<&Reader>, StoreError> {
+    /// Returns the reader; `None` if there is no state.
+    fn open(&mut self) -> Result<Option<&StoreReader>, StoreError> {
         if self.reader.is_none() {
-            match Reader::open(&self.state) {
+            match StoreReader::open(&self.state) {
                 Ok(reader) => self.reader = Some(reader),
                 Err(StoreError::NoState(_)) => return Ok(None),
                 Err(error) => return Err(error),
@@ -94,7 +93,7 @@ impl Past {
         Ok(self.reader.as_ref())
     }
 
-    /// The places above the run of a row.
+    /// Returns the tasks above the run of a row.
     fn path(&mut self, row: &LogRow) -> Result<Vec<String>, StoreError> {
         let (Some(run), Some(parent)) = (&row.run, &row.parent) else {
             return Ok(Vec::new());

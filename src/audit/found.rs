@@ -3,64 +3,65 @@ use super::checkpoint::Checkpoint;
 use crate::store::{BrokenChain, StateFault};
 use crate::time::Moment;
 
-/// What was found.
+/// The findings of a verification.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// How many events the database has.
+pub struct AuditFindings {
+    /// The number of events in the database.
     pub events: u64,
-    /// How many records the audit log has.
+    /// The number of records in the audit log.
     pub records: u64,
-    /// What was tampered with.
-    pub faults: Vec<Fault>,
-    /// What is not as usual, and explained.
-    pub notes: Vec<Note>,
+    /// The signs of tampering.
+    pub faults: Vec<TamperEvidence>,
+    /// The irregularities with an explanation.
+    pub notes: Vec<AuditNote>,
     /// The heads of both logs.
     pub heads: Checkpoint,
 }
 
-/// What was tampered with.
+/// A sign of tampering.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum TamperEvidence {
     /// The chain of the database's log is broken.
     #[error("{0} in the database")]
     Database(BrokenChain),
-    /// What lies beside the database's log is not what the log says.
+    /// The state beside the database's log does not match it.
     #[error("{0}")]
     State(StateFault),
     /// The database has lost events from its end.
-    #[error("the database has lost events: it holds {kept}, and {known} were recorded")]
+    #[error("the database lost events: {kept} of {known} recorded events are present")]
     Lost {
-        /// How many there are.
+        /// The number of events there.
         kept: u64,
-        /// How many there were.
+        /// The number of events recorded.
         known: u64,
     },
     /// The chain of the audit log is broken.
     #[error("{0}")]
     Log(LogFault),
     /// There is no audit log.
-    #[error("there is no audit log, and the database has {0} events")]
+    #[error("no audit log, but the database has {0} events")]
     NoLog(u64),
-    /// The audit log began when there were events already.
-    #[error("the audit log begins with event {} of the database: nobody watched before", .0 + 1)]
+    /// The audit log began after the first events.
+    #[error("the audit log starts with event {} of the database: no auditor ran before", .0 + 1)]
     BeganLate(u64),
     /// The end of the audit log is gone.
-    #[error("the end of the audit log was cut off: it holds {has} records, and {had} were written")]
+    #[error("the audit log is truncated: it has {has} of {had} records written")]
     LogCut {
-        /// How many there were.
+        /// The number of records written.
         had: u64,
-        /// How many there are.
+        /// The number of records there.
         has: u64,
     },
-    /// The audit log is another than the one that was written.
-    #[error("record {0} of the audit log is not the one that was written: the log was replaced")]
+    /// The audit log was replaced by another.
+    #[error("record {0} of the audit log differs from the one written: the log was replaced")]
     LogReplaced(u64),
     /// An event is not in the audit log.
-    #[error("event {0} of the database was left out of the audit log")]
+    #[error("event {0} of the database is missing in the audit log")]
     LeftOut(u64),
-    /// The database goes on where the audit log ends.
+    /// The database continues beyond the end of the audit log.
     #[error(
-        "the audit log ends at event {has}, and nobody died; the database goes on to {events}: an older copy of the audit log was put in its place, or its end was cut off"
+        "the audit log ends at event {has} without a crash, but the database continues to \
+         {events}: the audit log was replaced by an older copy, or truncated"
     )]
     LogOlder {
         /// The last event of the audit log.
@@ -70,98 +71,107 @@ pub enum Fault {
     },
     /// The database ends before the audit log does.
     #[error(
-        "the database ends at event {has}, and the auditor saw {saw}: an older copy was put in its place"
+        "the database ends at event {has}, but the auditor saw {saw}: it was replaced by an \
+         older copy"
     )]
     RolledBack {
         /// The last event of the database.
         has: u64,
-        /// The last one that the auditor saw.
+        /// The last event that the auditor saw.
         saw: u64,
     },
-    /// The database went back, and went on from there.
+    /// The database went back, and continued from there.
     #[error(
-        "the database went back from event {} to {} (record {n} of the audit log): an older copy was put in its place",
+        "the database went back from event {} to {} (record {n} of the audit log): it was \
+         replaced by an older copy",
         .what.0, .what.1
     )]
     Rewound {
-        /// The record that tells of it.
+        /// The record of it.
         n: u64,
-        /// From which event to which.
+        /// The event it went back from, and the event it went back to.
         what: (u64, u64),
     },
-    /// An event is another than the auditor saw.
+    /// An event differs from the one that the auditor saw.
     #[error(
-        "event {0} of the database is not the one that the auditor saw: the history was rewritten from there"
+        "event {0} of the database differs from the one the auditor saw: the history was \
+         rewritten from there"
     )]
     Rewritten(u64),
     /// Events came into the database without an engine.
-    #[error("{} came into the database behind the auditor's back", listed(.0))]
+    #[error("{} entered the database unseen by the auditor", list_events(.0))]
     Behind(Vec<u64>),
-    /// A backup is of another history.
-    #[error("the backup that was restored (record {0} of the audit log) is of another history")]
+    /// The restored backup has another history.
+    #[error("the restored backup (record {0} of the audit log) belongs to another history")]
     OtherBackup(u64),
-    /// The audit log is not the one of the checkpoint.
+    /// The audit log does not match the checkpoint.
     #[error(
-        "the audit log is not the one of the checkpoint, which has record {0}: it was replaced, or put back to before that"
+        "the audit log does not contain record {0} of the checkpoint: it was replaced, or reset \
+         to an earlier state"
     )]
     LogNotOfCheckpoint(u64),
-    /// The database is not the one of the checkpoint.
+    /// The database does not match the checkpoint.
     #[error(
-        "the database is not the one of the checkpoint, which has event {0}: it was replaced, or put back to before that"
+        "the database does not contain event {0} of the checkpoint: it was replaced, or reset to \
+         an earlier state"
     )]
     DatabaseNotOfCheckpoint(u64),
 }
 
-/// What is not as usual, and explained.
+/// An irregularity with an explanation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Note {
+pub enum AuditNote {
     /// A backup was restored.
     #[error("restored at {at} from a backup: the database went back to event {to} of {from}")]
     Restored {
-        /// When.
+        /// The time.
         at: Moment,
-        /// The last event before.
+        /// The last event before the restore.
         from: u64,
         /// The last event of the backup.
         to: u64,
     },
-    /// Half a line was taken away.
+    /// An incomplete line was removed.
     #[error(
-        "record {0} of the audit log tells of half a line that was taken away: a process died while it wrote"
+        "record {0} of the audit log reports a removed partial line: a process died while \
+         writing it"
     )]
     Torn(u64),
-    /// The last line is half a line.
+    /// The last line is incomplete.
     #[error(
-        "the last line of the audit log is half a line: a process died while it wrote; the next command takes it away"
+        "the last line of the audit log is incomplete: a process died while writing it; the next \
+         command removes it"
     )]
     HalfLine,
-    /// The machine went down before the end of the audit log was on the disk.
+    /// The machine was rebooted before the end of the audit log was on the disk.
     #[error(
-        "the machine was started anew before the end of the audit log was on the disk; what was missing was read in the database (record {0})"
+        "the machine rebooted before the end of the audit log was on disk; the missing part was \
+         read from the database (record {0})"
     )]
     PowerLost(u64),
     /// Some events are not in the audit log yet.
     #[error(
-        "{0} events of the database are not in the audit log yet: a process works, or died; the next command adds them"
+        "{0} events of the database are not in the audit log yet: a process is running, or died; \
+         the next command adds them"
     )]
     Pending(u64),
-    /// Some events were read in the database, and somebody may still say that it heard of them.
-    #[error("{0} events were read in the database before those who work there told of them")]
+    /// Some events were read from the database, and an auditor may still confirm them.
+    #[error("{0} events were read from the database before their processes reported them")]
     Unconfirmed(usize),
-    /// A checkpoint vouches for what nobody watched.
-    #[error("nobody watched before event {}; the checkpoint vouches for it", .0 + 1)]
+    /// A checkpoint vouches for events that were not watched.
+    #[error("no auditor ran before event {}; the checkpoint covers it", .0 + 1)]
     VouchedFor(u64),
 }
 
-impl Fault {
-    /// Whether a checkpoint that is made now speaks of everything that is left of it: nobody
-    /// watched the beginning, and from now on it cannot be changed.
+impl TamperEvidence {
+    /// True if a checkpoint made now covers all that the fault leaves open: the beginning was not
+    /// watched, and cannot be changed from then on.
     pub fn is_pinned_by_a_checkpoint(&self) -> bool {
         matches!(self, Self::BeganLate(_))
     }
 }
 
-fn listed(events: &[u64]) -> String {
+fn list_events(events: &[u64]) -> String {
     match events {
         [] => "no event".into(),
         [one] => format!("event {one}"),

@@ -1,36 +1,37 @@
 use std::collections::BTreeMap;
 
-use super::record::{BEGINNING, Record, Source};
+use super::record::{AuditRecord, AuditSource, BEGINNING};
 use super::words::{
-    BEGUN, Begun, CLOSED, CONFIRMED, Confirmed, FOUND_DEAD, OPENED, RESTORED, REWOUND, Rewound,
-    Session, Shift,
+    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
+    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
+    LogCreatedBody, STATE_RESTORED,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::bus::Bound;
-use crate::digest::Digest;
+use crate::bus::LogAnchor;
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
-/// What whoever writes the log must know of it: a fold of its records, or of the last of them.
+/// The state needed to write the log: a fold of its records, or of the last of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ledger {
+pub(super) struct AuditLogState {
     /// The number of the last record.
     pub n: u64,
     /// Its hash.
-    pub hash: Digest,
-    /// When what it tells happened.
+    pub hash: Sha256Digest,
+    /// The time of the last record.
     pub at: Moment,
-    /// The last event of the database that is recorded.
+    /// The last recorded event of the database.
     pub seq: u64,
-    /// Who watches.
-    pub open: Vec<Session>,
-    /// The boot of the machine under which somebody began or ended to watch last.
+    /// The auditors watching.
+    pub open: Vec<AuditorSession>,
+    /// The boot of the machine when an auditor last began or ended watching.
     pub boot: Option<String>,
-    /// Events that were read in the database, and that nobody said to have heard of.
-    pub unconfirmed: BTreeMap<u64, Digest>,
+    /// The events read from the database that no auditor has confirmed.
+    pub unconfirmed: BTreeMap<u64, Sha256Digest>,
 }
 
-impl Default for Ledger {
+impl Default for AuditLogState {
     fn default() -> Self {
         Self {
             n: 0,
@@ -44,9 +45,9 @@ impl Default for Ledger {
     }
 }
 
-impl Ledger {
-    /// Takes a record into account.
-    pub(super) fn add(&mut self, record: &Record) {
+impl AuditLogState {
+    /// Adds a record.
+    pub(super) fn add(&mut self, record: &AuditRecord) {
         self.n = record.n;
         self.hash = record.hash;
         self.at = record.entry.at;
@@ -55,35 +56,35 @@ impl Ledger {
         }
         let entry = &record.entry;
         match entry.kind.as_str() {
-            BEGUN => {
-                let begun: Option<Begun> = entry.read();
+            LOG_CREATED => {
+                let begun: Option<LogCreatedBody> = entry.read();
                 self.seq = begun.and_then(|begun| begun.end).map_or(0, |end| end.seq);
             }
-            OPENED | CLOSED | FOUND_DEAD => {
-                if let Some(shift) = entry.read::<Shift>() {
+            AUDITOR_STARTED | AUDITOR_STOPPED | AUDITOR_DIED => {
+                if let Some(shift) = entry.read::<AuditorLifecycleBody>() {
                     self.open = shift.open;
                     self.seq = shift.seq;
                     self.boot = Some(shift.boot);
                     if self.open.is_empty() {
-                        // Whoever could have said so has ended.
+                        // The auditors that could have confirmed them have ended.
                         self.unconfirmed.clear();
                     }
                 }
             }
-            RESTORED => {
+            STATE_RESTORED => {
                 if let Some(end) = restored(entry) {
                     self.seq = end.seq;
                     self.unconfirmed.clear();
                 }
             }
-            REWOUND => {
-                if let Some(rewound) = entry.read::<Rewound>() {
+            DATABASE_ROLLED_BACK => {
+                if let Some(rewound) = entry.read::<DatabaseRolledBackBody>() {
                     self.seq = rewound.to;
                     self.unconfirmed.clear();
                 }
             }
-            CONFIRMED => {
-                let confirmed: Option<Confirmed> = entry.read();
+            EVENTS_CONFIRMED => {
+                let confirmed: Option<EventsConfirmedBody> = entry.read();
                 for seq in confirmed.iter().flat_map(|confirmed| &confirmed.seqs) {
                     self.unconfirmed.remove(seq);
                 }
@@ -92,15 +93,15 @@ impl Ledger {
         }
     }
 
-    fn event(&mut self, db: Bound, source: Source) {
+    fn event(&mut self, db: LogAnchor, source: AuditSource) {
         self.seq = db.seq;
-        if source == Source::Database {
+        if source == AuditSource::Database {
             self.unconfirmed.insert(db.seq, db.hash);
         }
     }
 }
 
-/// Where the log of a restored state ends.
-pub(super) fn restored(entry: &super::record::Entry) -> Option<Bound> {
+/// Returns the end of a restored state's log.
+pub(super) fn restored(entry: &super::record::AuditEntry) -> Option<LogAnchor> {
     serde_json::from_value(entry.about.get("end")?.clone()).ok()
 }

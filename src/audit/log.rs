@@ -4,99 +4,94 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::known::Known;
-use super::ledger::Ledger;
+use super::known::AuditCursor;
+use super::ledger::AuditLogState;
 use super::mark;
-use super::record::{Entry, Record};
-use super::since::Since;
-use super::stats::{Unseen, Window};
+use super::record::{AuditEntry, AuditRecord};
+use super::since::UnreportedRange;
+use super::stats::{ReportWindow, UnconfirmedEvents};
 use super::tail;
-use super::view::View;
-use super::words::{CUT, REPORT, TORN};
+use super::view::LazyReportWindow;
+use super::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
 use crate::store::own_file;
 
-/// The folder of the auditor in the state folder.
+/// The auditor's folder in the state folder.
 pub const FOLDER: &str = "audit";
 
-/// The name of its log.
+/// The name of the auditor's log.
 pub const LOG: &str = "log.jsonl";
 
-/// The log, open for adding to it. Several processes may have it open.
+/// The log, open for appending. Several processes may have it open.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct AuditLog {
     dir: PathBuf,
     file: File,
-    known: Known,
-    view: View,
+    known: AuditCursor,
+    view: LazyReportWindow,
 }
 
-/// The log while nobody else can add to it.
-pub(super) struct Turn<'a> {
-    log: &'a mut Log,
+/// The log, locked against other processes.
+pub(super) struct LockedAuditLog<'a> {
+    log: &'a mut AuditLog,
     lines: String,
-    ledger: Ledger,
-    /// What is new, and how long the lines are up to its end.
-    new: Vec<(Record, usize)>,
+    ledger: AuditLogState,
+    /// The new records, and the length of the lines up to the end of each.
+    new_records: Vec<(AuditRecord, usize)>,
 }
 
-impl Log {
-    /// Opens the log of a state folder, making it where there is none.
+impl AuditLog {
+    /// Opens the log of a state folder, creating it if there is none.
     pub(super) fn open(state: &Path) -> io::Result<Self> {
         let dir = state.join(FOLDER);
         fs::create_dir_all(&dir)?;
-        mark::own(&dir)?;
+        mark::check_regular_file(&dir)?;
         let file = open(&dir.join(LOG))?;
-        let mut log = Self {
-            dir,
-            file,
-            known: Known::default(),
-            view: View::default(),
-        };
+        let mut log = Self { dir, file, known: AuditCursor::default(), view: LazyReportWindow::default() };
         log.add(|turn| {
             let mark = mark::read(&turn.log.dir);
-            if let Some(cut) = mark.and_then(|mark| mark.cut(turn.ledger.n)) {
+            if let Some(cut) = mark.and_then(|mark| mark.detect_truncation(turn.ledger.n)) {
                 let at = turn.ledger.at;
-                turn.add(Entry::new(at, CUT).about(&cut));
+                turn.add(AuditEntry::new(at, LOG_TRUNCATED).with_summary(&cut));
             }
         })?;
         Ok(log)
     }
 
-    /// What the next record depends on, as of when it was last looked at.
-    pub(super) fn ledger(&self) -> &Ledger {
+    /// Returns the state that the next record depends on, as of the last turn.
+    pub(super) fn ledger(&self) -> &AuditLogState {
         &self.known.ledger
     }
 
-    /// Whether what came since the last report may span so much activity.
-    pub(super) fn spans(&self, length: Duration) -> bool {
-        self.known.since.spans(length)
+    /// True if the records since the last report may span the given activity.
+    pub(super) fn may_span(&self, length: Duration) -> bool {
+        self.known.since.may_span(length)
     }
 
-    /// Waits until nobody else adds to the log, learns what others added, and lets something be
-    /// added, all of it in one write.
-    pub(super) fn add(&mut self, write: impl FnOnce(&mut Turn<'_>)) -> io::Result<()> {
+    /// Waits for the lock, reads the records of other processes, and calls `write` to append, all
+    /// in one write.
+    pub(super) fn add(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
         self.lock()?;
         let done = self.add_locked(write);
         self.file.unlock()?;
         done
     }
 
-    fn add_locked(&mut self, write: impl FnOnce(&mut Turn<'_>)) -> io::Result<()> {
-        let torn = self.others()?;
-        let mut turn = Turn {
+    fn add_locked(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
+        let torn = self.read_other_records()?;
+        let mut turn = LockedAuditLog {
             ledger: self.known.ledger.clone(),
             log: self,
             lines: String::new(),
-            new: Vec::new(),
+            new_records: Vec::new(),
         };
         if let Some(torn) = torn {
-            turn.mend(torn)?;
+            turn.repair_last_line(torn)?;
         }
         write(&mut turn);
         turn.write()
     }
 
-    /// Gets the lock of the file that has the log's name: a restore puts another one there.
+    /// Locks the file that has the log's name: a restore replaces it.
     fn lock(&mut self) -> io::Result<()> {
         loop {
             self.file.lock()?;
@@ -108,30 +103,30 @@ impl Log {
             self.file.unlock()?;
             fs::create_dir_all(&self.dir)?;
             self.file = open(&path)?;
-            self.known = Known::default();
-            self.view = View::default();
+            self.known = AuditCursor::default();
+            self.view = LazyReportWindow::default();
         }
     }
 
-    /// Learns what others added since it was last looked at: whoever wrote last left what there is
-    /// to know. If that died before, or wrote without, the lines are read.
-    fn others(&mut self) -> io::Result<Option<tail::Torn>> {
+    /// Reads the records that other processes added: the last writer left a fold of them. If it
+    /// died before, or wrote none, the lines are read.
+    fn read_other_records(&mut self) -> io::Result<Option<tail::UnterminatedLine>> {
         let length = self.file.metadata()?.len();
         if length == self.known.length {
             return Ok(None);
         }
         if length < self.known.length {
-            // It is not what it was; what is there counts.
-            self.known = Known::default();
-            self.view = View::default();
+            // The log was replaced; the present one counts.
+            self.known = AuditCursor::default();
+            self.view = LazyReportWindow::default();
         }
-        let left = mark::known(&self.dir, &self.file);
+        let left = mark::read_cursor(&self.dir, &self.file);
         if let Some(left) = left.filter(|left| left.length > self.known.length) {
             self.known = left;
         }
         let tail = if self.known.length == 0 {
             let tail = tail::read(&self.file)?;
-            self.known.since = Since::new(tail.from, Unseen::default());
+            self.known.since = UnreportedRange::new(tail.from, UnconfirmedEvents::default());
             tail
         } else {
             tail::lines(&self.file, self.known.length, length)?
@@ -144,61 +139,56 @@ impl Log {
     }
 }
 
-impl Turn<'_> {
-    /// What the next record depends on, with what was added in this turn.
-    pub(super) fn ledger(&self) -> &Ledger {
+impl LockedAuditLog<'_> {
+    /// Returns the state that the next record depends on, with the additions of this turn.
+    pub(super) fn ledger(&self) -> &AuditLogState {
         &self.ledger
     }
 
-    /// What came since the last report, without what was added in this turn.
-    pub(super) fn window(&mut self) -> io::Result<&Window> {
+    /// Returns the records since the last report, without the additions of this turn.
+    pub(super) fn window(&mut self) -> io::Result<&ReportWindow> {
         let log = &mut *self.log;
         log.view.fill(&log.file, log.known.length, &log.known.since)
     }
 
-    /// How much has to be read for that, in bytes.
-    pub(super) fn unread(&self) -> u64 {
+    /// Returns the number of bytes that have to be read for that.
+    pub(super) fn unread_bytes(&self) -> u64 {
         let known = &self.log.known;
-        self.log.view.lacks(known.length, &known.since)
+        self.log.view.unread_bytes(known.length, &known.since)
     }
 
     /// Adds a record.
-    pub(super) fn add(&mut self, entry: Entry) {
+    pub(super) fn add(&mut self, entry: AuditEntry) {
         let (record, line) = entry.bind_line(self.ledger.n + 1, self.ledger.hash);
         self.lines += &line;
         self.lines.push('\n');
         self.ledger.add(&record);
-        self.new.push((record, self.lines.len()));
+        self.new_records.push((record, self.lines.len()));
     }
 
-    /// Ends a last line that is whole, or takes away half a one, and says so.
-    fn mend(&mut self, torn: tail::Torn) -> io::Result<()> {
+    /// Completes a whole last line, or removes an incomplete one, and records it.
+    fn repair_last_line(&mut self, torn: tail::UnterminatedLine) -> io::Result<()> {
         match torn {
-            tail::Torn::Whole { record, bytes } => {
+            tail::UnterminatedLine::Whole { record, bytes } => {
                 let known = &mut self.log.known;
                 self.log.file.write_all_at(b"\n", known.length + bytes)?;
                 known.length += bytes + 1;
                 known.add(&record);
                 self.ledger.add(&record);
             }
-            tail::Torn::Half { bytes, digest } => {
+            tail::UnterminatedLine::Half { bytes, digest } => {
                 self.log.file.set_len(self.log.known.length)?;
                 let about = serde_json::json!({ "bytes": bytes, "sha256": digest });
                 let at = self.ledger.at;
-                self.add(Entry::new(at, TORN).about(&about));
+                self.add(AuditEntry::new(at, PARTIAL_RECORD).with_summary(&about));
             }
         }
         Ok(())
     }
 
-    /// Writes what was added. What cannot be written whole is taken back.
+    /// Writes the new records. A partial write is undone.
     fn write(self) -> io::Result<()> {
-        let Self {
-            log,
-            lines,
-            ledger,
-            new,
-        } = self;
+        let Self { log, lines, ledger, new_records: new } = self;
         if new.is_empty() {
             return Ok(());
         }
@@ -212,7 +202,7 @@ impl Turn<'_> {
             let (from, to) = (known.length, start + end as u64);
             log.view.written(from, to, &record);
             known.length = to;
-            known.since.widen(record.entry.at);
+            known.since.extend_span(record.entry.at);
             if record.entry.kind == REPORT
                 && let Some(since) = log.view.since(from, to)
             {

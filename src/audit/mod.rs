@@ -1,16 +1,16 @@
 //! The auditor: an observer apart from everything that works, with a log of its own.
 //!
-//! It listens to the bus and writes one line for each message into `.wf/audit/log.jsonl`, outside
-//! of the database, each bound to the line before by its hash and to the database's event by that
-//! event's number and hash. So either log tells of what was done to the other. [`verify()`] compares
-//! them, a [`Checkpoint`] pins both, and [`stats`] says what patterns there are.
+//! It listens to the bus and writes one line for each message into `.wf/audit/log.jsonl`, outside of
+//! the database, each bound to the line before by its hash and to the database's event by that
+//! event's number and hash. So either log reveals manipulations of the other. [`verify()`] compares
+//! them, a [`Checkpoint`] pins both, and [`stats`] finds patterns.
 //!
-//! **Invariant:** it can instruct nobody (artoo, principle 5 and R6). Its only handle on an engine
-//! is a [`Tap`](crate::bus::Tap), which can receive and nothing else; `tests/layers.rs` keeps
+//! **Invariant:** it can give no orders (artoo, principle 5 and R6). Its only handle on an engine
+//! is a [`Tap`](crate::bus::BusSubscription), which can receive and nothing else; `tests/layers.rs` keeps
 //! engines, machines and publishers out of this module.
-//! **Invariant:** nobody waits for it while a run goes on.
-//! **Invariant:** the log has every event of the database once, in the database's order; what no
-//! auditor heard is read in the database, and said to be.
+//! **Invariant:** a run never waits for it.
+//! **Invariant:** the log has every event of the database once, in the database's order; an event
+//! that no auditor heard is read from the database, and marked as such.
 
 mod act;
 mod auditor;
@@ -38,12 +38,12 @@ mod words;
 mod tests;
 
 pub use act::record as record_act;
-pub use auditor::{Auditor, Ended, Start};
-pub use chain::{Chain, LogFault};
+pub use auditor::{Auditor, AuditorConfig, AuditorOutcome};
+pub use chain::{AuditChainVerifier, LogFault};
 pub use checkpoint::{Checkpoint, PAYLOAD, TYPE};
-pub use found::{Fault, Found, Note};
+pub use found::{AuditFindings, AuditNote, TamperEvidence};
 pub use log::{FOLDER, LOG};
-pub use read::{Lines, path};
-pub use record::{Entry, LineFault, Record, Source, VERSION};
+pub use read::{AuditLogLines, path};
+pub use record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
 pub use restore::restore;
 pub use verify::verify;

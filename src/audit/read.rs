@@ -5,23 +5,23 @@ use std::path::{Path, PathBuf};
 use super::log::{FOLDER, LOG};
 use crate::store::own_file;
 
-/// Where the log of a state folder is.
+/// Returns the path of the log of a state folder.
 pub fn path(state: &Path) -> PathBuf {
     state.join(FOLDER).join(LOG)
 }
 
 /// The lines of a log as of one instant, while others may add to it.
 #[derive(Debug)]
-pub struct Lines {
+pub struct AuditLogLines {
     text: BufReader<Take<File>>,
-    /// Whether the last line has no end: a process died, or the disk was full, while it was
-    /// written. It is not given.
+    /// True if the last line is incomplete: a process died, or the disk was full, while it was
+    /// written. It is not returned.
     pub torn: bool,
 }
 
-impl Lines {
-    /// Opens a log; `None` where there is none. `from` is where to begin, at the beginning of a
-    /// line, in bytes.
+impl AuditLogLines {
+    /// Opens a log; `None` if there is none. `from` is the offset of the first line to read, in
+    /// bytes.
     pub fn open(path: &Path, from: u64) -> io::Result<Option<Self>> {
         use std::io::Seek;
         own_file(path)?;
@@ -29,18 +29,15 @@ impl Lines {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
-        // Whoever writes has the lock: what is there once it is ours is whole.
+        // Writers hold the lock: the log is complete once it is ours.
         file.lock_shared()?;
         let length = file.metadata()?.len();
         file.unlock()?;
         file.seek(io::SeekFrom::Start(from))?;
-        Ok(Some(Self {
-            text: BufReader::new(file.take(length.saturating_sub(from))),
-            torn: false,
-        }))
+        Ok(Some(Self { text: BufReader::new(file.take(length.saturating_sub(from))), torn: false }))
     }
 
-    /// The next line, without its end. Bytes that are no text are replaced.
+    /// Returns the next line, without its end. Bytes that are not UTF-8 are replaced.
     pub fn next_line(&mut self) -> io::Result<Option<String>> {
         let mut line = Vec::new();
         if self.text.read_until(b'\n', &mut line)? == 0 {

@@ -2,36 +2,35 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::stats::Unseen;
+use super::stats::UnconfirmedEvents;
 use crate::time::Moment;
 
-/// What came since the last report, and where it stands.
+/// The part of the log since the last report, and its position.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Since {
-    /// Where the line of that report begins, in bytes, or one before it.
+pub(super) struct UnreportedRange {
+    /// The offset of that report's line, in bytes, or that of an earlier line.
     pub from: u64,
-    /// What the records before that line leave to be judged.
-    pub unseen: Unseen,
-    /// When the first and the last of what came since happened; it may be too wide.
+    /// The state that the records before that line leave to be judged.
+    pub unseen: UnconfirmedEvents,
+    /// The times of the first and the last record since; it may be too wide.
     span: Option<(Moment, Moment)>,
 }
 
-impl Since {
-    /// As of a report, or of the beginning of what can be read.
-    pub(super) fn new(from: u64, unseen: Unseen) -> Self {
+impl UnreportedRange {
+    /// Starts at a report, or at the beginning of the readable part.
+    pub(super) fn new(from: u64, unseen: UnconfirmedEvents) -> Self {
         let span = None;
         Self { from, unseen, span }
     }
 
-    /// Takes into account that something happened.
-    pub(super) fn widen(&mut self, at: Moment) {
+    /// Widens the span by the time of a record.
+    pub(super) fn extend_span(&mut self, at: Moment) {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    /// Whether it may span so much activity.
-    pub(super) fn spans(&self, length: Duration) -> bool {
-        self.span
-            .is_some_and(|(first, last)| last.since(first) >= length)
+    /// True if it may span the given activity.
+    pub(super) fn may_span(&self, length: Duration) -> bool {
+        self.span.is_some_and(|(first, last)| last.since(first) >= length)
     }
 }

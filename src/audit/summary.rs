@@ -1,80 +1,92 @@
 use serde_json::{Map, Value};
 
-use super::record::{Entry, Source};
-use crate::bus::{Bound, Message, What};
-use crate::machine::{Event, Fact};
+use super::record::{AuditEntry, AuditSource};
+use crate::bus::{BusMessage, BusMessageKind, LogAnchor};
+use crate::machine::{Event, EventKind};
 use crate::store::{LogRow, StateFact};
 
-/// The keys of an event that are kept: words and numbers that a plan or the rules give. Nothing
-/// that a step printed, gave or was given is among them.
+/// The keys of an event that are kept: words and numbers that a plan or the rules define. None of a
+/// step's inputs, outputs or printed text is among them.
 const KEPT: [&str; 38] = [
     "action",
+    "allowed_to_fail",
     "attempt",
     "by",
-    "cached",
-    "class",
-    "criteria",
+    "cache_key",
+    "checks",
+    "counts",
     "d_millionths",
     "decision",
     "directive",
     "execution",
     "executions",
     "exit",
+    "failure_class",
     "force",
-    "from",
     "gate",
     "gates",
     "initiator",
-    "key",
+    "item_key",
     "lock",
-    "logic",
-    "mode",
+    "logic_version",
     "name",
-    "number",
     "outcome",
     "phase",
     "point",
     "policy",
     "reopened",
+    "request",
     "required",
     "result",
+    "reused_from",
+    "round",
     "standing",
     "state",
-    "tally",
     "token",
     "tokens",
-    "tolerated",
     "trigger",
     "verdict",
 ];
 
-/// What is kept of something nested.
+/// The keys kept of a nested object.
 const INSIDE: [&str; 14] = [
-    "action", "class", "code", "gate", "how", "ignored", "key", "lane", "millis", "mode", "name",
-    "ruling", "signal", "trigger",
+    "action",
+    "certainty",
+    "code",
+    "duration_ms",
+    "failure_class",
+    "gate",
+    "ignored",
+    "key_id",
+    "kind",
+    "lane",
+    "name",
+    "ruling",
+    "signal",
+    "trigger",
 ];
 
-/// Lists of names that are kept of something nested: what a gate rewrote, and what it may not (Silas
-/// 5.4).
+/// Lists of names that are kept of a nested object: the keys that a gate rewrote, and those it may not
+/// (Silas 5.4).
 const KEYS: [&str; 2] = ["changed", "rejected"];
 
-/// How many names of such a list are kept.
+/// The maximum number of names kept of such a list.
 const MOST_KEYS: usize = 20;
 
-/// How much of such a name is kept, in characters.
+/// The maximum length of such a name, in characters.
 const MOST_OF_A_KEY: usize = 64;
 
-/// The entry of a message.
-pub(super) fn of_message(message: &Message) -> Entry {
+/// Makes the entry of a message.
+pub(super) fn of_message(message: &BusMessage) -> AuditEntry {
     let mut entry = match &message.what {
-        What::Recorded { .. } => Entry::new(message.at, "run_recorded"),
-        What::Event { fact, .. } => of_fact(message.at, fact),
-        What::Act(act) => {
-            let mut entry = Entry::new(message.at, "act").about(act);
+        BusMessageKind::Recorded { .. } => AuditEntry::new(message.at, "run_recorded"),
+        BusMessageKind::Event { fact, .. } => of_fact(message.at, fact),
+        BusMessageKind::Act(act) => {
+            let mut entry = AuditEntry::new(message.at, "act").with_summary(act);
             if let Some(Value::String(word)) = entry.about.remove("act") {
                 entry.kind = word;
             }
-            // It stands in a key of its own.
+            // It has a key of its own.
             entry.about.remove("db");
             entry
         }
@@ -82,46 +94,43 @@ pub(super) fn of_message(message: &Message) -> Entry {
     entry.run.clone_from(&message.run);
     entry.plan.clone_from(&message.plan);
     entry.path.clone_from(&message.path);
-    entry.db = message.bound();
+    entry.db = message.anchor();
     entry
 }
 
-/// The entry of a row that nobody heard of on the bus; `last` is when the one before happened.
-pub(super) fn of_row(row: &LogRow, last: crate::time::Moment, path: Vec<String>) -> Entry {
+/// Makes the entry of a row that no auditor heard of on the bus; `last` is the time of the row before.
+pub(super) fn of_row(row: &LogRow, last: crate::time::Moment, path: Vec<String>) -> AuditEntry {
     let mut entry = match &row.event {
         Some(Event { at, fact }) => of_fact(*at, fact),
         None if row.state.is_some() => of_state(row, last),
-        None if row.n == 0 => Entry::new(last, "run_recorded"),
-        None => Entry::new(last, "forgotten"),
+        None if row.n == 0 => AuditEntry::new(last, "run_recorded"),
+        None => AuditEntry::new(last, "forgotten"),
     };
     entry.run.clone_from(&row.run);
     entry.plan.clone_from(&row.plan);
     entry.path = path;
-    entry.db = Some(Bound {
-        seq: row.place.seq,
-        hash: row.place.hash,
-    });
-    entry.source = Source::Database;
+    entry.db = Some(LogAnchor { seq: row.place.seq, hash: row.place.hash });
+    entry.source = AuditSource::Database;
     entry
 }
 
-/// The entry of an event that belongs to no run, as whoever did it would have told.
-fn of_state(row: &LogRow, last: crate::time::Moment) -> Entry {
+/// Makes the entry of an event that belongs to no run, as its author would have published it.
+fn of_state(row: &LogRow, last: crate::time::Moment) -> AuditEntry {
     let at = row.state.as_ref().map_or(last, |event| event.at);
     match row.state.as_ref().map(|event| &event.fact) {
         Some(StateFact::RunsPruned { runs, .. }) => {
-            Entry::new(at, "pruned").about(&serde_json::json!({ "runs": runs.len() }))
+            AuditEntry::new(at, "pruned").with_summary(&serde_json::json!({ "runs": runs.len() }))
         }
         Some(StateFact::UsesCarried { uses, .. }) => {
-            Entry::new(at, "uses_carried").about(&serde_json::json!({ "uses": uses.len() }))
+            AuditEntry::new(at, "uses_carried").with_summary(&serde_json::json!({ "uses": uses.len() }))
         }
-        Some(StateFact::ApprovalWithdrawn(one)) => Entry::new(at, "approval_withdrawn")
-            .about(&serde_json::json!({ "goal": one.goal, "nonce": one.nonce })),
-        None => Entry::new(at, "forgotten"),
+        Some(StateFact::ApprovalWithdrawn(one)) => AuditEntry::new(at, "approval_withdrawn")
+            .with_summary(&serde_json::json!({ "goal": one.goal, "nonce": one.nonce })),
+        None => AuditEntry::new(at, "forgotten"),
     }
 }
 
-fn of_fact(at: crate::time::Moment, fact: &Fact) -> Entry {
+fn of_fact(at: crate::time::Moment, fact: &EventKind) -> AuditEntry {
     let mut fields = match serde_json::to_value(fact) {
         Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
@@ -130,28 +139,17 @@ fn of_fact(at: crate::time::Moment, fact: &Fact) -> Entry {
         Some(Value::String(kind)) => kind,
         _ => "unknown".into(),
     };
-    let mut entry = Entry::new(at, &kind);
-    let step = fields.remove("step");
-    let attempt = fields.remove("attempt");
-    let nested = attempt.as_ref().and_then(Value::as_object);
-    let of = fields.remove("place").or_else(|| attempt.clone());
-    let of = of.as_ref().and_then(Value::as_object);
-    entry.place = place(step.as_ref(), fields.get("item"))
-        .or_else(|| of.and_then(|of| place(of.get("step"), of.get("item"))));
-    fields.remove("item");
-    let number = match nested {
-        Some(of) => of.get("attempt").cloned(),
-        None => attempt.clone(),
-    };
-    fields.extend(number.map(|number| ("attempt".to_owned(), number)));
-    if let Fact::RoundClosed(round) = fact {
+    let mut entry = AuditEntry::new(at, &kind);
+    let (step, item) = (fields.remove("step"), fields.remove("item"));
+    entry.place = place(step.as_ref(), item.as_ref());
+    if let EventKind::RoundCompleted(round) = fact {
         let d = millionths(round.solved.loss.d);
         fields.insert("d_millionths".to_owned(), Value::from(d));
     }
     entry.about = fields
         .into_iter()
         .filter(|(key, _)| KEPT.contains(&key.as_str()))
-        .filter_map(|(key, value)| Some((key, small(value)?)))
+        .filter_map(|(key, value)| Some((key, summary_value(value)?)))
         .collect();
     entry
 }
@@ -164,18 +162,14 @@ fn place(step: Option<&Value>, item: Option<&Value>) -> Option<String> {
     })
 }
 
-/// A distance as a whole number, so that whoever writes the record anew, with jq say, writes the same.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "D is from 0 to 1"
-)]
+/// Converts a distance to a whole number, so that other tools, like jq, write it the same way.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "D ranges from 0 to 1")]
 fn millionths(d: f64) -> u64 {
     (d.clamp(0.0, 1.0) * 1e6).round() as u64
 }
 
-/// The names in a list, each cut short: a gate may make them up.
-fn keys(value: Value) -> Option<Value> {
+/// Returns the names in a list, each cut short: a gate may make them up.
+fn list_names(value: Value) -> Option<Value> {
     let Value::Array(names) = value else {
         return None;
     };
@@ -184,13 +178,13 @@ fn keys(value: Value) -> Option<Value> {
     Some(short.collect())
 }
 
-/// What is kept of a value: a word, a whole number, or the words in something nested.
-fn small(value: Value) -> Option<Value> {
+/// Returns the kept part of a value: a word, a whole number, or the words in a nested object.
+fn summary_value(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
             let kept = fields.into_iter().filter_map(|(key, value)| {
                 if KEYS.contains(&key.as_str()) {
-                    return Some((key, keys(value)?));
+                    return Some((key, list_names(value)?));
                 }
                 let plain = value.is_string() || value.is_i64() || value.is_u64();
                 let known = INSIDE.contains(&key.as_str()) || value.is_u64();
@@ -199,7 +193,7 @@ fn small(value: Value) -> Option<Value> {
             Some(Value::Object(kept.collect()))
         }
         Value::Number(number) if number.is_f64() => None,
-        Value::Array(items) => Some(items.into_iter().filter_map(small).collect()),
+        Value::Array(items) => Some(items.into_iter().filter_map(summary_value).collect()),
         Value::Null => None,
         other => Some(other),
     }

@@ -4,71 +4,66 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::record::Record;
-use super::words::{CLOSED, FOUND_DEAD, OPENED, REPORT};
-use crate::digest::Digest;
+use super::record::AuditRecord;
+use super::words::{AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, REPORT};
+use crate::digest::Sha256Digest;
 
-/// How much is read first, in bytes.
+/// The number of bytes read first.
 const FIRST: u64 = 16 * 1024;
 
 /// The last records of a log.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Tail {
-    /// The records, in order: at least those since the last report, and since somebody last began
-    /// or ended to watch. Lines that are no records are left out.
-    pub records: Vec<Record>,
-    /// Where the first of them may begin, in bytes.
+pub(super) struct AuditLogTail {
+    /// The records, in order: at least those since the last report, and since an auditor last began
+    /// or ended watching. Invalid lines are left out.
+    pub records: Vec<AuditRecord>,
+    /// The offset at which the first of them may begin, in bytes.
     pub from: u64,
-    /// How long the log is up to the end of its last whole line, in bytes.
+    /// The length of the log up to the end of its last complete line, in bytes.
     pub length: u64,
-    /// What stands behind the last end of a line.
-    pub torn: Option<Torn>,
+    /// The text behind the last line end.
+    pub torn: Option<UnterminatedLine>,
 }
 
 /// A last line without an end.
 #[derive(Debug, PartialEq)]
-pub(super) enum Torn {
-    /// It is a whole record all the same.
+pub(super) enum UnterminatedLine {
+    /// A whole record without a line end.
     Whole {
-        /// Which.
-        record: Box<Record>,
-        /// How long it is.
+        /// The record.
+        record: Box<AuditRecord>,
+        /// The length in bytes.
         bytes: u64,
     },
-    /// It is half a one.
+    /// An incomplete record.
     Half {
-        /// How long it is.
+        /// The length in bytes.
         bytes: u64,
-        /// Its digest.
-        digest: Digest,
+        /// The digest.
+        digest: Sha256Digest,
     },
 }
 
 /// Reads the end of a log.
-pub(super) fn read(file: &File) -> io::Result<Tail> {
+pub(super) fn read(file: &File) -> io::Result<AuditLogTail> {
     let length = file.metadata()?.len();
     let mut size = FIRST;
     loop {
         let from = length.saturating_sub(size);
         let text = bytes(file, from, length)?;
         // The first line may be cut off at its beginning.
-        let start = if from == 0 {
-            0
-        } else {
-            text.iter()
-                .position(|b| *b == b'\n')
-                .map_or(text.len(), |at| at + 1)
-        };
+        let start =
+            if from == 0 { 0 } else { text.iter().position(|b| *b == b'\n').map_or(text.len(), |at| at + 1) };
         let tail = split(text.get(start..).unwrap_or_default(), from + start as u64);
-        if from == 0 || is_enough(&tail.records) {
+        if from == 0 || is_sufficient(&tail.records) {
             return Ok(tail);
         }
         size = size.saturating_mul(4);
     }
 }
 
-/// What stands from one place, where a line begins, to another.
-pub(super) fn lines(file: &File, from: u64, to: u64) -> io::Result<Tail> {
+/// Reads the lines between two offsets; the first one is the start of a line.
+pub(super) fn lines(file: &File, from: u64, to: u64) -> io::Result<AuditLogTail> {
     Ok(split(&bytes(file, from, to)?, from))
 }
 
@@ -79,29 +74,17 @@ fn bytes(file: &File, from: u64, to: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn split(text: &[u8], from: u64) -> Tail {
-    let end = text
-        .iter()
-        .rposition(|b| *b == b'\n')
-        .map_or(0, |at| at + 1);
+fn split(text: &[u8], from: u64) -> AuditLogTail {
+    let end = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (whole, rest) = text.split_at(end);
     let whole = String::from_utf8_lossy(whole);
-    let records = whole.lines().filter_map(|line| Record::parse(line).ok());
+    let records = whole.lines().filter_map(|line| AuditRecord::parse(line).ok());
     let bytes = rest.len() as u64;
-    let torn = || match str::from_utf8(rest)
-        .ok()
-        .and_then(|line| Record::parse(line).ok())
-    {
-        Some(record) => Torn::Whole {
-            record: Box::new(record),
-            bytes,
-        },
-        None => Torn::Half {
-            bytes,
-            digest: Digest::of(rest),
-        },
+    let torn = || match str::from_utf8(rest).ok().and_then(|line| AuditRecord::parse(line).ok()) {
+        Some(record) => UnterminatedLine::Whole { record: Box::new(record), bytes },
+        None => UnterminatedLine::Half { bytes, digest: Sha256Digest::of_bytes(rest) },
     };
-    Tail {
+    AuditLogTail {
         records: records.collect(),
         from,
         length: from + end as u64,
@@ -109,12 +92,8 @@ fn split(text: &[u8], from: u64) -> Tail {
     }
 }
 
-/// Whether a report and the word of somebody who began or ended to watch are among them.
-fn is_enough(records: &[Record]) -> bool {
-    let has = |kinds: &[&str]| {
-        records
-            .iter()
-            .any(|record| kinds.contains(&record.entry.kind.as_str()))
-    };
-    has(&[REPORT]) && has(&[OPENED, CLOSED, FOUND_DEAD])
+/// True if they include a report and the start or end of an auditor.
+fn is_sufficient(records: &[AuditRecord]) -> bool {
+    let has = |kinds: &[&str]| records.iter().any(|record| kinds.contains(&record.entry.kind.as_str()));
+    has(&[REPORT]) && has(&[AUDITOR_STARTED, AUDITOR_STOPPED, AUDITOR_DIED])
 }

@@ -1,45 +1,49 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use super::record::Record;
-use super::since::Since;
-use super::stats::Window;
+use super::record::AuditRecord;
+use super::since::UnreportedRange;
+use super::stats::ReportWindow;
 
-/// The window of a log, filled only as far as it has to be: what others write is read when a report
-/// is due. There are many who write at once, and few reports.
+/// The window of a log, filled on demand: records of other processes are read when a report is due.
+/// Many processes write at once, and reports are few.
 #[derive(Debug, Default)]
-pub(super) struct View {
-    window: Window,
-    /// How far it is filled, in bytes of the log.
+pub(super) struct LazyReportWindow {
+    window: ReportWindow,
+    /// The offset up to which it is filled, in bytes of the log.
     filled: u64,
 }
 
-impl View {
-    /// Takes a record into account that was written from one place to another, if it has all that
-    /// is before it.
-    pub(super) fn written(&mut self, from: u64, to: u64, record: &Record) {
+impl LazyReportWindow {
+    /// Adds a record written between two offsets, if it has everything before it.
+    pub(super) fn written(&mut self, from: u64, to: u64, record: &AuditRecord) {
         if self.filled == from {
             self.window.add(record);
             self.filled = to;
         }
     }
 
-    /// What is known before the next record, if it has all that is before a place.
-    pub(super) fn since(&self, from: u64, to: u64) -> Option<Since> {
+    /// Returns the state before the next record, if it has everything before an offset.
+    pub(super) fn since(&self, from: u64, to: u64) -> Option<UnreportedRange> {
         let has = self.filled == to;
-        has.then(|| Since::new(from, self.window.unseen().clone()))
+        has.then(|| UnreportedRange::new(from, self.window.unseen().clone()))
     }
 
-    /// How much of the log it would have to read, in bytes.
-    pub(super) fn lacks(&self, length: u64, since: &Since) -> u64 {
+    /// Returns the number of bytes of the log it would have to read.
+    pub(super) fn unread_bytes(&self, length: u64, since: &UnreportedRange) -> u64 {
         length.saturating_sub(self.start(length, since).unwrap_or(self.filled))
     }
 
-    /// The window, filled up to the end of the log. What a line says is believed here; whether it
-    /// is what was written is for [`verify`](super::verify()) to say.
-    pub(super) fn fill(&mut self, log: &File, length: u64, since: &Since) -> io::Result<&Window> {
+    /// Fills the window up to the end of the log, and returns it. Lines are trusted here;
+    /// [`verify`](super::verify()) checks them.
+    pub(super) fn fill(
+        &mut self,
+        log: &File,
+        length: u64,
+        since: &UnreportedRange,
+    ) -> io::Result<&ReportWindow> {
         if let Some(start) = self.start(length, since) {
-            self.window = Window::behind(since.unseen.clone());
+            self.window = ReportWindow::after_report(since.unseen.clone());
             self.filled = start;
         }
         if self.filled < length {
@@ -48,7 +52,7 @@ impl View {
             let mut lines = BufReader::with_capacity(1 << 16, log.take(length - self.filled));
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line)? > 0 {
-                if let Some(record) = Record::believe(&line) {
+                if let Some(record) = AuditRecord::parse_unverified(&line) {
                     self.window.add(&record);
                 }
                 line.clear();
@@ -58,8 +62,8 @@ impl View {
         Ok(&self.window)
     }
 
-    /// Where it has to begin anew: there was a report since, or the log is not what it was.
-    fn start(&self, length: u64, since: &Since) -> Option<u64> {
+    /// Returns the offset to start anew from: there was a report since, or the log was replaced.
+    fn start(&self, length: u64, since: &UnreportedRange) -> Option<u64> {
         (self.filled < since.from || self.filled > length).then_some(since.from)
     }
 }

@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::machine::Fact;
+use crate::digest::Sha256Digest;
+use crate::machine::EventKind;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
-/// Something that happened, as everybody may know it.
+/// An event or act, in its public form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Message {
-    /// When.
+pub struct BusMessage {
+    /// The time.
     pub at: Moment,
     /// The run that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -16,314 +16,310 @@ pub struct Message {
     /// Its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanId>,
-    /// The places above the run, outermost first, where it is nested.
+    /// The tasks above the run, outermost first, if it is nested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
-    /// What.
+    /// The content.
     #[serde(flatten)]
-    pub what: What,
+    pub what: BusMessageKind,
 }
 
-/// Where an event stands in the database's log: its number there, and its hash.
+/// The position of an event in the database's log: its number there, and its hash.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
-pub struct Bound {
+pub struct LogAnchor {
     /// Its number, from one.
     pub seq: u64,
-    /// Its hash, which binds it to all events before it.
-    pub hash: Digest,
+    /// The hash, which covers all events before it.
+    pub hash: Sha256Digest,
 }
 
-/// What a message says. More will be added.
+/// The content of a message. More kinds will be added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum What {
+pub enum BusMessageKind {
     /// A run was recorded; its events follow.
     Recorded {
-        /// Where.
-        at: Bound,
+        /// The position in the log.
+        at: LogAnchor,
     },
     /// An event of a run became durable.
     Event {
-        /// Where it stands.
-        at: Bound,
+        /// The position in the log.
+        at: LogAnchor,
         /// Its number in the run, from one.
         n: u64,
         /// The event.
-        fact: Box<Fact>,
+        fact: Box<EventKind>,
     },
-    /// Something was done outside of any run.
-    Act(Act),
+    /// An act outside of any run.
+    Act(WorkspaceAction),
 }
 
-/// Something that was done outside of any run, or to the state as a whole. More will be added; a
-/// word that is not known is read as [`Act::Unknown`].
+/// An act outside of any run, or on the state as a whole. More will be added; an unknown word is
+/// read as [`WorkspaceAction::Unknown`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Act {
-    /// A run was not begun.
+pub enum WorkspaceAction {
+    /// A run was refused.
     RunRefused {
         /// The path of its spec.
         path: String,
-        /// Why, in a few words that hold no values.
+        /// The reason, in a few words without values.
         reason: String,
     },
     /// A plan, or something in a run, was approved.
     Approved {
-        /// What: the scope of the approval.
+        /// The scope of the approval.
         scope: String,
         /// The key that signed, by its id.
-        key: Digest,
+        key: Sha256Digest,
     },
     /// An approval was denied.
     Denied {
-        /// What: the scope of what was asked.
+        /// The scope of the pending approval.
         scope: String,
         /// The key that signed, by its id.
-        key: Digest,
+        key: Sha256Digest,
     },
-    /// A key was made.
+    /// A key was created.
     KeyMade {
         /// Its id.
-        key: Digest,
+        key: Sha256Digest,
         /// Its name.
         name: String,
     },
     /// A key was revoked.
     KeyRevoked {
         /// Its id.
-        key: Digest,
+        key: Sha256Digest,
         /// Its name.
         name: String,
     },
-    /// A gate was tried outside of a run.
+    /// A gate was tested outside of a run.
     GateTested {
         /// Its id.
         gate: String,
-        /// What it answered, in one word.
+        /// The action it answered with, in one word.
         action: String,
     },
     /// The state was copied.
     BackedUp {
-        /// Where the copy's log ends.
-        end: Bound,
+        /// The end of the copy's log.
+        end: LogAnchor,
     },
-    /// A backup was put in the place of the state.
+    /// The state was replaced with a backup.
     Restored {
-        /// When the backup was made.
+        /// The time of the backup.
         made: Moment,
-        /// Where its log ends.
-        end: Bound,
+        /// The end of its log.
+        end: LogAnchor,
     },
-    /// Runs were forgotten: the bodies of their events went, the hashes stay.
+    /// Runs were pruned: the bodies of their events were removed, the hashes stay.
     Pruned {
-        /// How many.
+        /// The number of runs.
         runs: u64,
-        /// Where the database's log says so.
+        /// The position of the record in the database's log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        db: Option<Bound>,
+        db: Option<LogAnchor>,
     },
-    /// Uses of approvals were taken over from the state that a backup replaced.
+    /// Uses of approvals were carried over from the state that a backup replaced.
     UsesCarried {
-        /// How many.
+        /// The number of uses.
         uses: u64,
-        /// Where the database's log says so.
-        db: Bound,
+        /// The position of the record in the database's log.
+        db: LogAnchor,
     },
-    /// The heads of both logs were written down.
+    /// A checkpoint of both logs was made.
     Checkpointed {
-        /// The key that signed them, by its id; absent: nobody did.
+        /// The key that signed it, by its id; absent: it is not signed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
     /// Megrams were read from a file.
     MemoryImported {
-        /// How many were new.
+        /// The number of new megrams.
         megrams: u64,
     },
-    /// Megrams were forgotten because somebody asked for it.
+    /// Megrams were forgotten at the user's request.
     MemoryForgotten {
-        /// How many.
+        /// The number of megrams.
         megrams: u64,
     },
-    /// The Dreamer changed what is remembered.
+    /// The Dreamer changed the memory.
     MemoryDreamt {
-        /// How many megrams went.
+        /// The number of forgotten megrams.
         forgotten: u64,
-        /// How many rules are rules no more.
+        /// The number of demoted rules.
         demoted: u64,
-        /// How many rules were made.
+        /// The number of new rules.
         promoted: u64,
     },
-    /// Somebody contradicted a rule of memory.
+    /// The user contradicted a rule of memory.
     MemoryFeedback {
         /// The rule, by its id.
-        rule: Digest,
-        /// What was added, by its id.
-        megram: Digest,
+        rule: Sha256Digest,
+        /// The added megram, by its id.
+        megram: Sha256Digest,
     },
-    /// Somebody said what they think of a repair of a goal.
+    /// The user gave feedback on a repair of a goal.
     GoalFeedback {
         /// The goal.
         goal: PlanId,
-        /// The run that repaired.
+        /// The run of the repair.
         repair: RunId,
-        /// What they think, in one word.
+        /// The opinion, in one word.
         opinion: String,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
-    /// Somebody withdrew a standing approval of a goal.
+    /// A standing approval of a goal was withdrawn.
     ApprovalWithdrawn {
         /// The goal.
         goal: PlanId,
         /// The approval, by its nonce.
         nonce: String,
-        /// Their key, by its id; absent: they have none.
+        /// The approver's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
-        /// Where the database's log says so.
+        key: Option<Sha256Digest>,
+        /// The position of the record in the database's log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        db: Option<Bound>,
+        db: Option<LogAnchor>,
     },
-    /// Somebody paused a goal.
+    /// A goal was paused.
     GoalPaused {
         /// The goal.
         goal: PlanId,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
-    /// Somebody ended the pause of a goal.
+    /// A goal was resumed.
     GoalResumed {
         /// The goal.
         goal: PlanId,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
-    /// Somebody asked for slots of the past to begin.
+    /// Past scheduled times were made due.
     GoalBackfilled {
         /// The goal.
         goal: PlanId,
-        /// The first of the slots.
+        /// The first scheduled time.
         from: Moment,
-        /// The last of them.
+        /// The last scheduled time.
         to: Moment,
-        /// How many are to begin.
+        /// The number of scheduled times made due.
         slots: u64,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
     /// A connection was set up.
     ConnectionAdded {
         /// Its name.
         connection: PlanId,
-        /// The skill that looks after it.
+        /// The skill that manages it.
         skill: String,
         /// The digest of the skill's files.
-        digest: Digest,
-        /// What the service granted.
+        digest: Sha256Digest,
+        /// The permissions granted by the service.
         permissions: Vec<String>,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
-    /// The token of a connection was replaced.
+    /// The token of a connection was refreshed.
     ConnectionRefreshed {
         /// Its name.
         connection: PlanId,
-        /// Why, in a word: `token_ends`, `dormant` or `unhealthy`.
-        why: String,
+        /// The reason, in a word: `token_ends`, `dormant` or `unhealthy`.
+        reason: String,
     },
-    /// A connection does not work, and could not be made to.
+    /// A connection does not work, and could not be repaired.
     ConnectionFailed {
         /// Its name.
         connection: PlanId,
-        /// Why, in a word.
+        /// The failure, in a word.
         failure: String,
     },
-    /// A person let a connection do more.
+    /// The user granted a connection more permissions.
     ConnectionGranted {
         /// Its name.
         connection: PlanId,
-        /// What it may do now.
+        /// The present permissions.
         permissions: Vec<String>,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
     /// A connection was removed, and its secrets with it.
     ConnectionRemoved {
         /// Its name.
         connection: PlanId,
-        /// Their key, by its id; absent: they have none.
+        /// The user's key, by its id; absent: they have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<Digest>,
+        key: Option<Sha256Digest>,
     },
-    /// A daemon took the lead: it decides about slots.
+    /// A daemon took the lead: it decides about scheduled times.
     DaemonLed {
-        /// What it writes under: one higher than that of any daemon before.
+        /// The token it writes under: one higher than that of any daemon before.
         token: u64,
         /// Its process.
         pid: u32,
     },
-    /// Something that a later version does.
+    /// An act of a later version.
     #[serde(other)]
     Unknown,
 }
 
-impl Message {
-    /// A message about something that was done outside of any run.
-    pub fn act(at: Moment, act: Act) -> Self {
-        Self {
-            at,
-            run: None,
-            plan: None,
-            path: Vec::new(),
-            what: What::Act(act),
-        }
+impl BusMessage {
+    /// Makes a message about an act outside of any run.
+    pub fn act(at: Moment, act: WorkspaceAction) -> Self {
+        Self { at, run: None, plan: None, path: Vec::new(), what: BusMessageKind::Act(act) }
     }
 
-    /// Whether it should be kept at once: it is the end of an outermost run, or an act.
+    /// True if it should be written at once: it is the end of an outermost run, or an act.
     pub fn is_urgent(&self) -> bool {
         match &self.what {
-            What::Act(_) => true,
-            What::Event { fact, .. } => {
-                self.path.is_empty() && matches!(**fact, Fact::RunEnded { .. })
+            BusMessageKind::Act(_) => true,
+            BusMessageKind::Event { fact, .. } => {
+                self.path.is_empty() && matches!(**fact, EventKind::RunEnded { .. })
             }
-            What::Recorded { .. } => false,
+            BusMessageKind::Recorded { .. } => false,
         }
     }
 
-    /// Where its event stands in the database, if it is about one.
-    pub fn bound(&self) -> Option<Bound> {
+    /// Returns the position of its event in the database, if it is about one.
+    pub fn anchor(&self) -> Option<LogAnchor> {
         match &self.what {
-            What::Recorded { at } | What::Event { at, .. } => Some(*at),
-            What::Act(Act::UsesCarried { db, .. }) => Some(*db),
-            What::Act(Act::Pruned { db, .. } | Act::ApprovalWithdrawn { db, .. }) => *db,
-            What::Act(_) => None,
+            BusMessageKind::Recorded { at } | BusMessageKind::Event { at, .. } => Some(*at),
+            BusMessageKind::Act(WorkspaceAction::UsesCarried { db, .. }) => Some(*db),
+            BusMessageKind::Act(
+                WorkspaceAction::Pruned { db, .. } | WorkspaceAction::ApprovalWithdrawn { db, .. },
+            ) => *db,
+            BusMessageKind::Act(_) => None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Act, Message, What};
+    use super::{BusMessage, BusMessageKind, WorkspaceAction};
     use crate::time::Moment;
 
     #[test]
     fn an_act_of_a_later_version_is_read() {
-        let act: Act = serde_json::from_str("{\"act\":\"danced\",\"how\":\"well\"}").unwrap();
-        assert_eq!(act, Act::Unknown);
-        let pruned = Message::act(Moment::default(), Act::Pruned { runs: 2, db: None });
+        let act: WorkspaceAction = serde_json::from_str("{\"act\":\"danced\",\"how\":\"well\"}").unwrap();
+        assert_eq!(act, WorkspaceAction::Unknown);
+        let pruned = BusMessage::act(Moment::default(), WorkspaceAction::Pruned { runs: 2, db: None });
         let text = serde_json::to_string(&pruned).unwrap();
-        assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), pruned);
-        assert!(matches!(pruned.what, What::Act(_)) && pruned.is_urgent());
+        assert_eq!(serde_json::from_str::<BusMessage>(&text).unwrap(), pruned);
+        assert!(matches!(pruned.what, BusMessageKind::Act(_)) && pruned.is_urgent());
     }
 }

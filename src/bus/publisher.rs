@@ -1,52 +1,52 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::tap::Line;
-use super::{Message, Tap};
+use super::tap::SubscriberQueue;
+use super::{BusMessage, BusSubscription};
 
-/// How many messages wait for a tap before it loses some.
+/// The number of messages that wait for a tap before it loses some.
 const ROOM: usize = 1 << 14;
 
-/// Where messages are published. Clones are the same bus; when the last of them is dropped, the
-/// taps come to their end.
+/// The publishing end of a bus. Clones are the same bus; when the last of them is dropped, the taps
+/// end.
 #[derive(Clone, Debug, Default)]
-pub struct Bus(Arc<Lines>);
+pub struct MessageBus(Arc<BusSubscribers>);
 
 #[derive(Debug, Default)]
-struct Lines(Mutex<Vec<Arc<Line>>>);
+struct BusSubscribers(Mutex<Vec<Arc<SubscriberQueue>>>);
 
-impl Bus {
-    /// A bus that nobody listens to yet.
+impl MessageBus {
+    /// Makes a bus without listeners.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells everybody who listens. Never waits for them, and never fails.
-    pub fn publish(&self, message: Message) {
+    /// Publishes a message to all taps. Never waits for them, and never fails.
+    pub fn publish(&self, message: BusMessage) {
         let mut lines = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|line| line.is_open());
         if let Some((last, others)) = lines.split_last() {
             for line in others {
-                line.put(message.clone());
+                line.push(message.clone());
             }
-            last.put(message);
+            last.push(message);
         }
     }
 
-    /// Lets somebody listen from now on.
-    pub fn tap(&self) -> Tap {
+    /// Opens a tap, which receives from now on.
+    pub fn tap(&self) -> BusSubscription {
         self.tap_with_room(ROOM)
     }
 
-    /// Lets somebody listen for whom at most so many messages wait.
-    pub fn tap_with_room(&self, room: usize) -> Tap {
-        let line = Arc::new(Line::new(room));
+    /// Opens a tap for which at most `room` messages wait.
+    pub fn tap_with_room(&self, room: usize) -> BusSubscription {
+        let line = Arc::new(SubscriberQueue::new(room));
         let mut lines = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push(Arc::clone(&line));
-        Tap::new(line)
+        BusSubscription::new(line)
     }
 }
 
-impl Drop for Lines {
+impl Drop for BusSubscribers {
     fn drop(&mut self) {
         let lines = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         for line in lines.iter() {

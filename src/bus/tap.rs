@@ -2,81 +2,77 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Message;
+use super::BusMessage;
 
-/// What a tap hears.
+/// An item received by a tap.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
+pub enum BusDelivery {
     /// A message.
-    Message(Message),
-    /// So many messages came here that it was too slow for.
+    Message(BusMessage),
+    /// The number of messages lost here because the tap was too slow.
     Lost(u64),
 }
 
-/// Listens to a bus. It can receive and stop to listen; it holds nothing that could publish, and
-/// nothing that it does reaches anybody.
+/// A listener on a bus. It can receive and stop listening; it holds nothing that could publish, and
+/// none of its actions is visible to others.
 #[derive(Debug)]
-pub struct Tap(Arc<Line>);
+pub struct BusSubscription(Arc<SubscriberQueue>);
 
-/// Ends a tap from elsewhere: what came before is still heard.
+/// A handle that ends a tap from elsewhere: earlier messages are still received.
 #[derive(Debug)]
-pub struct Leave(Arc<Line>);
+pub struct BusUnsubscriber(Arc<SubscriberQueue>);
 
-/// What waits for one tap.
+/// The queue of one tap.
 #[derive(Debug)]
-pub(super) struct Line {
-    waiting: Mutex<Waiting>,
+pub(super) struct SubscriberQueue {
+    state: Mutex<SubscriberQueueState>,
     changed: Condvar,
-    room: usize,
+    capacity: usize,
 }
 
 #[derive(Debug)]
-struct Waiting {
-    queue: VecDeque<Heard>,
+struct SubscriberQueueState {
+    queue: VecDeque<BusDelivery>,
     open: bool,
     urgent: bool,
 }
 
-impl Line {
+impl SubscriberQueue {
     pub(super) fn new(room: usize) -> Self {
         Self {
-            waiting: Mutex::new(Waiting {
-                queue: VecDeque::new(),
-                open: true,
-                urgent: false,
-            }),
+            state: Mutex::new(SubscriberQueueState { queue: VecDeque::new(), open: true, urgent: false }),
             changed: Condvar::new(),
-            room,
+            capacity: room,
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, SubscriberQueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn is_open(&self) -> bool {
         self.waiting().open
     }
 
-    /// Adds a message, or counts it as lost. Whoever waits is woken only by the first message, by
-    /// one that is urgent, and when half of the room is taken.
-    pub(super) fn put(&self, message: Message) {
+    /// Adds a message, or counts it as lost. A waiting listener is woken only by the first message,
+    /// by an urgent one, and when half of the room is taken.
+    pub(super) fn push(&self, message: BusMessage) {
         let mut waiting = self.waiting();
         if !waiting.open {
             return;
         }
         let urgent = message.is_urgent();
-        if waiting.queue.len() < self.room {
-            waiting.queue.push_back(Heard::Message(message));
-        } else if let Some(Heard::Lost(count)) = waiting.queue.back_mut() {
+        if waiting.queue.len() < self.capacity {
+            waiting.queue.push_back(BusDelivery::Message(message));
+        } else if let Some(BusDelivery::Lost(count)) = waiting.queue.back_mut() {
             *count += 1;
         } else {
-            waiting.queue.push_back(Heard::Lost(1));
+            waiting.queue.push_back(BusDelivery::Lost(1));
         }
         waiting.urgent |= urgent;
         let length = waiting.queue.len();
         drop(waiting);
-        if urgent || length == 1 || length == self.room / 2 {
+        if urgent || length == 1 || length == self.capacity / 2 {
             self.changed.notify_one();
         }
     }
@@ -87,75 +83,74 @@ impl Line {
     }
 }
 
-impl Tap {
-    pub(super) fn new(line: Arc<Line>) -> Self {
+impl BusSubscription {
+    pub(super) fn new(line: Arc<SubscriberQueue>) -> Self {
         Self(line)
     }
 
-    /// Waits until something came, or nothing more will. Takes nothing.
-    pub fn stirred(&self) {
+    /// Waits until a message arrives, or the bus ends. Takes nothing.
+    pub fn wait_for_message(&self) {
         let line = &self.0;
-        let still = |waiting: &mut Waiting| waiting.open && waiting.queue.is_empty();
+        let still = |waiting: &mut SubscriberQueueState| waiting.open && waiting.queue.is_empty();
         drop(line.changed.wait_while(line.waiting(), still));
     }
 
-    /// What came since it was asked last, in order. Waits for the first of it, and then a little
-    /// longer for more, unless something is urgent. `None` once nothing more will come.
-    pub fn wait(&self, pause: Duration) -> Option<Vec<Heard>> {
+    /// Returns the messages since the last call, in order. Waits for the first of them, and then a
+    /// little longer for more, unless one is urgent. `None` after the end of the bus.
+    pub fn wait(&self, pause: Duration) -> Option<Vec<BusDelivery>> {
         let line = &self.0;
         let mut waiting = line
             .changed
-            .wait_while(line.waiting(), |waiting| {
-                waiting.open && waiting.queue.is_empty()
-            })
+            .wait_while(line.waiting(), |waiting| waiting.open && waiting.queue.is_empty())
             .unwrap_or_else(PoisonError::into_inner);
         if !waiting.queue.is_empty() {
-            waiting = self.linger(waiting, pause);
+            waiting = self.wait_for_batch(waiting, pause);
         }
-        Self::take(&mut waiting)
+        Self::drain(&mut waiting)
     }
 
-    /// What came since it was asked last, perhaps nothing. Waits no longer than said, and not at
-    /// all if something is urgent. `None` once nothing more will come.
-    pub fn poll(&self, pause: Duration) -> Option<Vec<Heard>> {
-        Self::take(&mut self.linger(self.0.waiting(), pause))
+    /// Returns the messages since the last call, possibly none. Waits at most `pause`, and not at
+    /// all if one is urgent. `None` after the end of the bus.
+    pub fn poll(&self, pause: Duration) -> Option<Vec<BusDelivery>> {
+        Self::drain(&mut self.wait_for_batch(self.0.waiting(), pause))
     }
 
-    fn linger<'a>(
+    fn wait_for_batch<'a>(
         &self,
-        waiting: MutexGuard<'a, Waiting>,
+        waiting: MutexGuard<'a, SubscriberQueueState>,
         pause: Duration,
-    ) -> MutexGuard<'a, Waiting>
+    ) -> MutexGuard<'a, SubscriberQueueState>
     where
         Self: 'a,
     {
-        let half = self.0.room / 2;
-        let calm =
-            |waiting: &mut Waiting| waiting.open && !waiting.urgent && waiting.queue.len() < half;
+        let half = self.0.capacity / 2;
+        let calm = |waiting: &mut SubscriberQueueState| {
+            waiting.open && !waiting.urgent && waiting.queue.len() < half
+        };
         let waited = self.0.changed.wait_timeout_while(waiting, pause, calm);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn take(waiting: &mut Waiting) -> Option<Vec<Heard>> {
+    fn drain(waiting: &mut SubscriberQueueState) -> Option<Vec<BusDelivery>> {
         waiting.urgent = false;
-        let heard: Vec<Heard> = waiting.queue.drain(..).collect();
+        let heard: Vec<BusDelivery> = waiting.queue.drain(..).collect();
         (waiting.open || !heard.is_empty()).then_some(heard)
     }
 
-    /// What ends this tap from elsewhere.
-    pub fn leave(&self) -> Leave {
-        Leave(Arc::clone(&self.0))
+    /// Returns a handle that ends this tap from elsewhere.
+    pub fn unsubscriber(&self) -> BusUnsubscriber {
+        BusUnsubscriber(Arc::clone(&self.0))
     }
 }
 
-impl Drop for Tap {
+impl Drop for BusSubscription {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-impl Leave {
-    /// Ends the tap: it hears what came before, and then nothing more.
+impl BusUnsubscriber {
+    /// Ends the tap: it receives the messages so far, and then nothing more.
     pub fn end(&self) {
         self.0.close();
     }
@@ -163,36 +158,36 @@ impl Leave {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Act, Bus, Message};
-    use super::Heard;
+    use super::super::{BusMessage, MessageBus, WorkspaceAction};
+    use super::BusDelivery;
     use crate::time::Moment;
     use std::time::Duration;
 
-    fn message(runs: u64) -> Message {
-        Message::act(Moment::default(), Act::Pruned { runs, db: None })
+    fn message(runs: u64) -> BusMessage {
+        BusMessage::act(Moment::default(), WorkspaceAction::Pruned { runs, db: None })
     }
 
     #[test]
     fn everybody_hears_everything_in_order() {
-        let bus = Bus::new();
+        let bus = MessageBus::new();
         bus.publish(message(0));
         let taps = [bus.tap(), bus.tap()];
         (1..4).for_each(|n| bus.publish(message(n)));
         for tap in taps {
             let heard = tap.wait(Duration::ZERO).unwrap();
-            let expected: Vec<Heard> = (1..4).map(|n| Heard::Message(message(n))).collect();
+            let expected: Vec<BusDelivery> = (1..4).map(|n| BusDelivery::Message(message(n))).collect();
             assert_eq!(heard, expected);
         }
     }
 
     #[test]
     fn a_slow_tap_loses_messages_and_is_told_how_many() {
-        let bus = Bus::new();
+        let bus = MessageBus::new();
         let tap = bus.tap_with_room(2);
         (0..5).for_each(|n| bus.publish(message(n)));
         let heard = tap.wait(Duration::ZERO).unwrap();
-        let first = (0..2).map(|n| Heard::Message(message(n)));
-        let expected: Vec<Heard> = first.chain([Heard::Lost(3)]).collect();
+        let first = (0..2).map(|n| BusDelivery::Message(message(n)));
+        let expected: Vec<BusDelivery> = first.chain([BusDelivery::Lost(3)]).collect();
         assert_eq!(heard, expected);
         bus.publish(message(9));
         assert_eq!(tap.wait(Duration::ZERO).unwrap().len(), 1);
@@ -200,10 +195,10 @@ mod tests {
 
     #[test]
     fn what_came_before_the_end_is_heard() {
-        let bus = Bus::new();
+        let bus = MessageBus::new();
         let (one, other) = (bus.tap(), bus.tap());
         bus.publish(message(1));
-        one.leave().end();
+        one.unsubscriber().end();
         bus.publish(message(2));
         assert_eq!(one.wait(Duration::ZERO).unwrap().len(), 1);
         assert_eq!(one.wait(Duration::ZERO), None);
@@ -214,19 +209,19 @@ mod tests {
 
     #[test]
     fn who_is_stirred_has_taken_nothing() {
-        let bus = Bus::new();
+        let bus = MessageBus::new();
         let tap = bus.tap();
         bus.publish(message(1));
-        tap.stirred();
+        tap.wait_for_message();
         assert_eq!(tap.wait(Duration::ZERO).unwrap().len(), 1);
-        tap.leave().end();
-        tap.stirred();
+        tap.unsubscriber().end();
+        tap.wait_for_message();
         assert_eq!(tap.wait(Duration::ZERO), None);
     }
 
     #[test]
     fn a_tap_that_went_away_holds_nobody_up() {
-        let bus = Bus::new();
+        let bus = MessageBus::new();
         drop(bus.tap_with_room(1));
         (0..3).for_each(|n| bus.publish(message(n)));
     }

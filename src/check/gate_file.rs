@@ -1,13 +1,13 @@
-//! What is wrong with the file of a gate, read by itself.
+//! The mistakes in the file of a gate, read by itself.
 
-use super::Notes;
-use super::escalations::{self, Known};
+use super::FileDiagnostics;
+use super::escalations::{self, KnownEscalations};
 use crate::diag::{Code, Diagnostic};
-use crate::spec::Loaded;
-use crate::spec::ast::Gate;
+use crate::spec::LoadedSpec;
+use crate::spec::ast::GateSpec;
 
-/// A gate has the name of its file, and leads to escalations that exist.
-pub(super) fn check(loaded: &Loaded, file: usize, gate: &Gate, notes: &mut Notes) {
+/// Checks that a gate has the name of its file, and leads to escalations that exist.
+pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, notes: &mut FileDiagnostics) {
     let Some(source) = loaded.sources.get(file) else {
         return;
     };
@@ -15,11 +15,11 @@ pub(super) fn check(loaded: &Loaded, file: usize, gate: &Gate, notes: &mut Notes
     let stem = name.strip_suffix(".md").unwrap_or(name);
     if gate.id.value.as_str() != stem {
         let message = format!(
-            "gate `{}` is in a file of another name, {name}, and is named by that",
+            "the id of gate `{}` does not match its file name, {name}, by which it is referenced",
             gate.id.value
         );
         let mistake = Diagnostic::new(Code::GateMisnamed, gate.id.span, message);
-        notes.note(mistake.help(format!("write `id: {stem}`, or rename the file")));
+        notes.note(mistake.with_help(format!("write `id: {stem}`, or rename the file")));
     }
     escalations::no_circles(&gate.escalation, notes);
     escalations::start_nothing(&gate.escalation, notes);
@@ -27,21 +27,21 @@ pub(super) fn check(loaded: &Loaded, file: usize, gate: &Gate, notes: &mut Notes
         let led = escalations::led_to(gate);
         escalations::unused(&gate.escalation, &led, notes);
     }
-    // A plan that names it may have what it lacks, and is told if it has not.
+    // A plan that names the gate may have the escalation; its own check reports it if not.
     if file == 0 {
         elsewhere(gate, notes);
     }
     escalations::script(gate, source, notes);
 }
 
-fn elsewhere(gate: &Gate, notes: &mut Notes) {
-    let known = Known::of([&gate.escalation]);
+fn elsewhere(gate: &GateSpec, notes: &mut FileDiagnostics) {
+    let known = KnownEscalations::of([&gate.escalation]);
     let fallbacks = gate.escalation.iter();
     let fallbacks = fallbacks.filter_map(|(_, one)| one.fallback.as_ref());
     for name in fallbacks.chain(&gate.on_block) {
         if !known.has(name.value.as_str()) {
             let message = format!(
-                "this gate has no escalation `{}`: every plan that names it must have one",
+                "this gate does not declare escalation `{}`: every plan that uses it would have to",
                 name.value
             );
             let mistake = Diagnostic::new(Code::EscalationElsewhere, name.span, message);

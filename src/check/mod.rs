@@ -1,14 +1,14 @@
-//! What is wrong with declarations that are well-formed each by itself.
+//! The mistakes in declarations that are well-formed each by itself.
 //!
-//! [`check`] looks at every file of a [`Loaded`](crate::spec::Loaded) and adds what it finds to
-//! its diagnostics. Each rule is one function in a file of its own, and sees the whole scene:
-//! the plan, its steps by name, the graph, and everything that any expression reads.
+//! [`check`] looks at every file of a [`Loaded`](crate::spec::LoadedSpec) and adds its findings to the
+//! diagnostics. Each rule is one function in a file of its own, and sees the whole scene: the plan,
+//! its steps by name, the graph, and everything that any expression reads.
 //!
-//! When a file and all that it uses are without mistakes, `taint` follows their values.
+//! If a file and all that it uses are without mistakes, `taint` follows their values.
 //!
-//! **Invariant:** a rule never stops another; all mistakes are told at once. **Invariant:** what
-//! is said to be missing is missing: where other mistakes of a file could have hidden a
-//! declaration, nothing is said. **Invariant:** time is linear in the size of the files, and in
+//! **Invariant:** a rule never stops another; all mistakes are reported at once. **Invariant:** a
+//! name reported as missing is missing: where other mistakes of a file could have hidden a
+//! declaration, nothing is reported. **Invariant:** time is linear in the size of the files, and in
 //! the number of mistakes up to a bound.
 
 mod escalations;
@@ -24,9 +24,9 @@ mod taint;
 #[cfg(test)]
 mod tests;
 
-use notes::Notes;
-use reads::{Read, Site};
-use scene::Scene;
+use notes::FileDiagnostics;
+use reads::{ExprRead, ExprSite};
+use scene::RuleContext;
 
 pub use people::people;
 pub use run::check;

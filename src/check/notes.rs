@@ -1,23 +1,23 @@
 use crate::diag::{Diagnostic, nearest};
-use crate::spec::decode::Mistakes;
+use crate::spec::decode::DiagnosticList;
 
-/// How many names are compared with misspelt ones, over all the mistakes of a file.
+/// The maximum number of names compared with misspelt ones, over all the mistakes of a file.
 const MAX_COMPARISONS: usize = 300_000;
 
-/// What is found in one file.
+/// The mistakes found in one file.
 #[derive(Default)]
-pub(super) struct Notes {
-    mistakes: Mistakes,
+pub(super) struct FileDiagnostics {
+    mistakes: DiagnosticList,
     compared: usize,
 }
 
-impl Notes {
-    /// Adds one.
+impl FileDiagnostics {
+    /// Adds a mistake.
     pub(super) fn note(&mut self, mistake: Diagnostic) {
-        self.mistakes.note(mistake);
+        self.mistakes.push(mistake);
     }
 
-    /// Adds one, with the nearest valid name as its remedy, else this help.
+    /// Adds a mistake, with the nearest valid name as its remedy, else this help.
     pub(super) fn misspelt<'n>(
         &mut self,
         mistake: Diagnostic,
@@ -31,8 +31,8 @@ impl Notes {
         let near = nearest(word, among);
         self.compared += compared;
         self.note(match near {
-            Some(_) => mistake.meant(near),
-            None => mistake.help(help),
+            Some(_) => mistake.with_suggestion(near),
+            None => mistake.with_help(help),
         });
     }
 

@@ -1,17 +1,17 @@
-use super::Notes;
+use super::FileDiagnostics;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Spanned;
-use crate::spec::Loaded;
-use crate::spec::ast::{Gate, GateRef, Plan};
+use crate::spec::LoadedSpec;
+use crate::spec::ast::{GateRef, GateSpec, PlanSpec};
 
-/// Adds to what is wrong the names of people who are to be asked and may approve nothing: nobody
-/// could answer. `names` are all who may, and `required` of them must agree.
-pub fn people(loaded: &mut Loaded, names: &[String], required: u32) {
+/// Adds to the diagnostics the named approvers who may approve nothing, so that nobody could
+/// answer. `names` are all approvers, and `required` of them must agree.
+pub fn people(loaded: &mut LoadedSpec, names: &[String], required: u32) {
     let mut found: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
         let asked = plan.iter().flat_map(of_plan);
         let gate = loaded.gates.get(&file).into_iter().flat_map(of_gate);
-        let mut notes = Notes::default();
+        let mut notes = FileDiagnostics::default();
         for some in asked.chain(gate) {
             for name in some.iter().filter(|name| !names.contains(&name.value)) {
                 unknown(name, names, &mut notes);
@@ -25,26 +25,29 @@ pub fn people(loaded: &mut Loaded, names: &[String], required: u32) {
     loaded.sort();
 }
 
-fn unknown(name: &Spanned<String>, names: &[String], notes: &mut Notes) {
-    let message = format!("`{}` is no approver of this workspace", name.value);
+fn unknown(name: &Spanned<String>, names: &[String], notes: &mut FileDiagnostics) {
+    let message = format!("`{}` is not listed as an approver of this workspace", name.value);
     let mistake = Diagnostic::new(Code::UnknownApprover, name.span, message);
     let known = names.iter().map(String::as_str);
-    notes.misspelt(mistake, &name.value, known, "list them in approvers.yaml");
+    notes.misspelt(mistake, &name.value, known, "add them to approvers.yaml");
 }
 
-/// Notes that of those who are asked not as many as must can agree.
-fn too_few(some: &[Spanned<String>], required: u32, notes: &mut Notes) {
+/// Notes lists with fewer approvers than must agree.
+fn too_few(some: &[Spanned<String>], required: u32, notes: &mut FileDiagnostics) {
     let Some(first) = some.first() else { return };
     if some.len() < required as usize {
         let may = some.len();
-        let message = format!("{required} must agree in this workspace, and only {may} may here");
+        let message = format!(
+            "this workspace requires {required} approvals, but only {may} may \
+                               approve here"
+        );
         let mistake = Diagnostic::new(Code::ValueWrong, first.span, message);
-        notes.note(mistake.help("name more, or nobody: then all approvers may"));
+        notes.note(mistake.with_help("list more approvers, or none: then all approvers may approve"));
     }
 }
 
-/// Everybody whom a plan names, in the lists in which it does.
-fn of_plan(plan: &Plan) -> Vec<&[Spanned<String>]> {
+/// Returns the lists of approvers in a plan.
+fn of_plan(plan: &PlanSpec) -> Vec<&[Spanned<String>]> {
     let mut all = Vec::new();
     for step in plan.all_steps() {
         if let Some(approve) = &step.approve {
@@ -63,9 +66,7 @@ fn inline(gate: &GateRef) -> Vec<&[Spanned<String>]> {
     }
 }
 
-fn of_gate(gate: &Gate) -> Vec<&[Spanned<String>]> {
+fn of_gate(gate: &GateSpec) -> Vec<&[Spanned<String>]> {
     let needs = gate.approval.iter();
-    needs
-        .flat_map(|needs| [&*needs.approvers, &*needs.escalate_to])
-        .collect()
+    needs.flat_map(|needs| [&*needs.approvers, &*needs.escalate_to]).collect()
 }

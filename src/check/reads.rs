@@ -1,22 +1,22 @@
-use crate::expr::{SpannedRef, Template};
-use crate::spec::ast::{Check, ForEach, Plan, SkillArgs, Step};
+use crate::expr::{SpannedReference, Template};
+use crate::spec::ast::{CheckSpec, ForEachSpec, PlanSpec, SkillArgs, StepSpec};
 
 /// A name that an expression of a plan reads.
-pub(super) struct Read<'a> {
-    /// What is read, and where that is written.
-    pub(super) what: &'a SpannedRef,
-    /// The step in which it is written, by its place; `None`: the plan itself.
+pub(super) struct ExprRead<'a> {
+    /// The name, and its location.
+    pub(super) what: &'a SpannedReference,
+    /// The index of the step that contains it; `None`: the plan itself.
     pub(super) step: Option<usize>,
-    /// The kind of place.
-    pub(super) site: Site,
+    /// The kind of location.
+    pub(super) site: ExprSite,
 }
 
-/// The kinds of places in which expressions stand.
+/// The kinds of locations of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Site {
+pub(super) enum ExprSite {
     /// A variable for every step.
     PlanEnv,
-    /// The plan's own criteria and outputs, which are asked last.
+    /// The plan's own criteria and outputs, which are evaluated last.
     PlanEnd,
     /// `when`
     When,
@@ -40,14 +40,14 @@ pub(super) enum Site {
     Cache,
     /// A glob of the files that a step leaves.
     Artifact,
-    /// Where a step runs.
+    /// The working directory of a step.
     Cwd,
-    /// What people are asked, and the values that they are shown.
+    /// The message of an approval, and the values shown with it.
     Approve,
 }
 
-impl Site {
-    /// What it is called in a sentence.
+impl ExprSite {
+    /// Returns its name for a sentence.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Self::PlanEnv => "the plan's `env`",
@@ -69,89 +69,76 @@ impl Site {
     }
 }
 
-/// Everything that the expressions of a plan read, in the order of its keys.
-pub(super) fn of<'a>(plan: &'a Plan, steps: &[&'a Step]) -> Vec<Read<'a>> {
-    let mut reads = Reads {
-        found: Vec::new(),
-        step: None,
-    };
-    reads.templates(Site::PlanEnv, plan.env.iter().map(|(_, value)| value));
+/// Returns everything that the expressions of a plan read, in the order of its keys.
+pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
+    let mut reads = ExprReadCollector { found: Vec::new(), step: None };
+    reads.templates(ExprSite::PlanEnv, plan.env.iter().map(|(_, value)| value));
     for (at, step) in steps.iter().enumerate() {
         reads.step = Some(at);
-        step.all_ways().for_each(|way| reads.step(way));
+        step.with_all_alternatives().for_each(|way| reads.step(way));
     }
     reads.step = None;
     for check in plan.checks() {
-        reads.check(Site::PlanEnd, check);
+        reads.check(ExprSite::PlanEnd, check);
     }
-    let outputs = plan
-        .outputs
-        .iter()
-        .map(|(_, output)| &output.value.value.value);
-    reads.templates(Site::PlanEnd, outputs);
+    let outputs = plan.outputs.iter().map(|(_, output)| &output.value.value.value);
+    reads.templates(ExprSite::PlanEnd, outputs);
     reads.found
 }
 
-struct Reads<'a> {
-    found: Vec<Read<'a>>,
+struct ExprReadCollector<'a> {
+    found: Vec<ExprRead<'a>>,
     step: Option<usize>,
 }
 
-impl<'a> Reads<'a> {
-    fn add(&mut self, site: Site, refs: &'a [SpannedRef]) {
+impl<'a> ExprReadCollector<'a> {
+    fn add(&mut self, site: ExprSite, refs: &'a [SpannedReference]) {
         let step = self.step;
-        self.found
-            .extend(refs.iter().map(|what| Read { what, step, site }));
+        self.found.extend(refs.iter().map(|what| ExprRead { what, step, site }));
     }
 
-    fn templates(&mut self, site: Site, templates: impl Iterator<Item = &'a Template>) {
+    fn templates(&mut self, site: ExprSite, templates: impl Iterator<Item = &'a Template>) {
         for template in templates {
             self.add(site, template.refs());
         }
     }
 
-    fn step(&mut self, step: &'a Step) {
+    fn step(&mut self, step: &'a StepSpec) {
         if let Some(when) = &step.when {
-            self.add(Site::When, when.refs());
+            self.add(ExprSite::When, when.refs());
         }
-        if let Some(ForEach::Computed(list)) = step.for_each.as_ref().map(|each| &each.value) {
-            self.add(Site::ForEach, list.refs());
+        if let Some(ForEachSpec::Computed(list)) = step.for_each.as_ref().map(|each| &each.value) {
+            self.add(ExprSite::ForEach, list.refs());
         }
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
-        self.templates(Site::Argument, argv.map(|argument| &argument.value));
-        let given = step
-            .skill
-            .iter()
-            .filter_map(|used| used.value.args.as_ref());
-        self.templates(Site::Argument, given.flat_map(SkillArgs::templates));
+        self.templates(ExprSite::Argument, argv.map(|argument| &argument.value));
+        let given = step.skill.iter().filter_map(|used| used.value.args.as_ref());
+        self.templates(ExprSite::Argument, given.flat_map(SkillArgs::templates));
         if let Some(http) = &step.http {
-            self.templates(Site::Url, std::iter::once(&http.url.value));
+            self.templates(ExprSite::Url, std::iter::once(&http.url.value));
             let headers = http.headers.iter().map(|(_, value)| value);
-            self.templates(Site::Request, headers.chain(&http.body));
+            self.templates(ExprSite::Request, headers.chain(&http.body));
         }
-        self.templates(
-            Site::With,
-            step.with.iter().map(|(_, value)| &value.value.0),
-        );
+        self.templates(ExprSite::With, step.with.iter().map(|(_, value)| &value.value.0));
         let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
-        self.templates(Site::File, file.map(|file| &file.value));
+        self.templates(ExprSite::File, file.map(|file| &file.value));
         if let Some(approve) = &step.approve {
             let shown = approve.show.iter().map(|(_, value)| &value.value);
             let asked = std::iter::once(&approve.message.value);
-            self.templates(Site::Approve, asked.chain(shown));
+            self.templates(ExprSite::Approve, asked.chain(shown));
         }
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
-        self.templates(Site::Cache, kept.map(|glob| &glob.value));
+        self.templates(ExprSite::Cache, kept.map(|glob| &glob.value));
         let left = step.artifacts.iter().chain(&step.writes);
-        self.templates(Site::Artifact, left.map(|glob| &glob.value));
-        self.templates(Site::Cwd, step.cwd.iter().map(|cwd| &cwd.value));
-        self.templates(Site::Env, step.env.iter().map(|(_, value)| value));
+        self.templates(ExprSite::Artifact, left.map(|glob| &glob.value));
+        self.templates(ExprSite::Cwd, step.cwd.iter().map(|cwd| &cwd.value));
+        self.templates(ExprSite::Env, step.env.iter().map(|(_, value)| value));
         for check in step.checks() {
-            self.check(Site::Check, check);
+            self.check(ExprSite::Check, check);
         }
     }
 
-    fn check(&mut self, site: Site, check: &'a Check) {
+    fn check(&mut self, site: ExprSite, check: &'a CheckSpec) {
         self.templates(site, check.exec.iter().flat_map(|argv| &argv.value));
         self.templates(site, check.env.iter().map(|(_, value)| value));
     }

@@ -1,15 +1,15 @@
 use std::collections::BTreeSet;
 
-use super::{Notes, Scene, gate_file, goal_file, rules, taint};
+use super::{FileDiagnostics, RuleContext, gate_file, goal_file, rules, taint};
 use crate::diag::Diagnostic;
-use crate::spec::Loaded;
+use crate::spec::LoadedSpec;
 
-/// Checks every file that was loaded and adds what is wrong to the diagnostics.
-pub fn check(loaded: &mut Loaded) {
+/// Checks every loaded file and adds the mistakes to the diagnostics.
+pub fn check(loaded: &mut LoadedSpec) {
     let files = 0..loaded.plans.len();
     let found: Vec<(usize, Diagnostic)> = files
         .flat_map(|file| {
-            let mistakes = one(loaded, file).into_iter();
+            let mistakes = check_file(loaded, file).into_iter();
             mistakes.map(move |mistake| (file, mistake))
         })
         .collect();
@@ -21,9 +21,9 @@ pub fn check(loaded: &mut Loaded) {
     loaded.sort();
 }
 
-fn one(loaded: &Loaded, file: usize) -> Vec<Diagnostic> {
-    let mut notes = Notes::default();
-    if let Some(scene) = Scene::new(loaded, file) {
+fn check_file(loaded: &LoadedSpec, file: usize) -> Vec<Diagnostic> {
+    let mut notes = FileDiagnostics::default();
+    if let Some(scene) = RuleContext::new(loaded, file) {
         for rule in rules::ALL {
             rule(&scene, &mut notes);
         }
@@ -34,7 +34,7 @@ fn one(loaded: &Loaded, file: usize) -> Vec<Diagnostic> {
     if let Some(goal) = loaded.goals.get(&file) {
         goal_file::check(loaded, file, goal, &mut notes);
     }
-    // What several ways of a step share is wrong once.
+    // A mistake that several alternatives of a step share is reported once.
     let mut told = BTreeSet::new();
     let mut mistakes = notes.into_diagnostics();
     mistakes.retain(|one| told.insert((one.span, one.code, one.message.clone())));

@@ -1,38 +1,38 @@
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Read, reads};
-use crate::graph::Graph;
-use crate::source::Source;
-use crate::spec::Loaded;
-use crate::spec::ast::{Plan, Step};
+use super::{ExprRead, reads};
+use crate::graph::StepGraph;
+use crate::source::SourceText;
+use crate::spec::LoadedSpec;
+use crate::spec::ast::{PlanSpec, StepSpec};
 
-/// One file as the rules see it.
-pub(super) struct Scene<'a> {
-    pub(super) loaded: &'a Loaded,
+/// One file as seen by the rules.
+pub(super) struct RuleContext<'a> {
+    pub(super) loaded: &'a LoadedSpec,
     pub(super) file: usize,
-    pub(super) source: &'a Source,
-    pub(super) plan: &'a Plan,
+    pub(super) source: &'a SourceText,
+    pub(super) plan: &'a PlanSpec,
     /// The main steps, then the `finally` steps.
-    pub(super) steps: Vec<&'a Step>,
-    /// How many of the steps are main steps.
+    pub(super) steps: Vec<&'a StepSpec>,
+    /// The number of main steps among them.
     pub(super) main: usize,
     /// The place of each step by its id; of several with the same id, the first.
     index: HashMap<&'a str, usize>,
-    /// What the main steps need of each other.
-    pub(super) graph: Graph,
+    /// The dependencies of the main steps.
+    pub(super) graph: StepGraph,
     /// Everything that expressions read.
-    pub(super) reads: Vec<Read<'a>>,
+    pub(super) reads: Vec<ExprRead<'a>>,
     /// Words that may have been declared and dropped because of another mistake; `None` where
     /// there is no other mistake.
-    dropped: Option<BTreeSet<&'a str>>,
+    dropped_keys: Option<BTreeSet<&'a str>>,
 }
 
-impl<'a> Scene<'a> {
-    /// Sets the scene; `None` if too little of the file could be read.
-    pub(super) fn new(loaded: &'a Loaded, file: usize) -> Option<Self> {
+impl<'a> RuleContext<'a> {
+    /// Builds the scene; `None` if too little of the file could be read.
+    pub(super) fn new(loaded: &'a LoadedSpec, file: usize) -> Option<Self> {
         let plan = loaded.plans.get(file)?.as_ref()?;
         let source = loaded.sources.get(file)?;
-        let steps: Vec<&Step> = plan.all_steps().collect();
+        let steps: Vec<&StepSpec> = plan.all_steps().collect();
         let mut index = HashMap::with_capacity(steps.len());
         for (at, step) in steps.iter().enumerate() {
             index.entry(step.id.value.as_str()).or_insert(at);
@@ -48,21 +48,21 @@ impl<'a> Scene<'a> {
             file,
             source,
             plan,
-            graph: Graph::new(needs.collect()),
+            graph: StepGraph::new(needs.collect()),
             reads: reads::of(plan, &steps),
             main,
             index,
-            dropped: (!loaded.is_whole(file)).then(|| keys(source.text())),
+            dropped_keys: (!loaded.is_whole(file)).then(|| keys(source.text())),
             steps,
         })
     }
 
-    /// All steps, each as it is written and as it is done in its alternatives.
-    pub(super) fn ways(&self) -> impl Iterator<Item = &'a Step> {
-        self.steps.iter().flat_map(|step| step.all_ways())
+    /// Returns all steps, each as written and with each of its alternatives.
+    pub(super) fn ways(&self) -> impl Iterator<Item = &'a StepSpec> {
+        self.steps.iter().flat_map(|step| step.with_all_alternatives())
     }
 
-    /// Whether no two steps have the same id.
+    /// True if no two steps have the same id.
     pub(super) fn ids_differ(&self) -> bool {
         self.index.len() == self.steps.len()
     }
@@ -73,7 +73,7 @@ impl<'a> Scene<'a> {
     }
 
     /// A step by its place.
-    pub(super) fn step(&self, at: usize) -> &'a Step {
+    pub(super) fn step(&self, at: usize) -> &'a StepSpec {
         self.steps[at]
     }
 
@@ -82,33 +82,31 @@ impl<'a> Scene<'a> {
         self.step(at).id.value.as_str()
     }
 
-    /// Whether a step belongs to `finally`.
+    /// True if a step belongs to `finally`.
     pub(super) fn is_finally(&self, at: usize) -> bool {
         at >= self.main
     }
 
-    /// Whether what is not found under this name is not there, rather than dropped because of
-    /// another mistake in it.
+    /// True if a name that is not found is missing, rather than dropped because of another mistake
+    /// in it.
     pub(super) fn is_absent(&self, name: &str) -> bool {
-        self.dropped
-            .as_ref()
-            .is_none_or(|words| !words.contains(name))
+        self.dropped_keys.as_ref().is_none_or(|words| !words.contains(name))
     }
 
-    /// Whether there are other mistakes, so that a use may have been dropped.
+    /// True if there are other mistakes, so that a use may have been dropped.
     pub(super) fn may_hide_uses(&self) -> bool {
-        self.dropped.is_some()
+        self.dropped_keys.is_some()
     }
 
     /// The plan that a step uses, if it uses one that could be read, with its file.
-    pub(super) fn used(&self, step: &Step) -> Option<(usize, &'a Plan)> {
+    pub(super) fn used(&self, step: &StepSpec) -> Option<(usize, &'a PlanSpec)> {
         let file = self.loaded.used(self.file, step)?;
         let plan = self.loaded.plans.get(file)?.as_ref()?;
         Some((file, plan))
     }
 }
 
-/// The words of a text that stand as a key or as an `id`.
+/// Returns the words of a text that are a key or an `id`.
 fn keys(text: &str) -> BTreeSet<&str> {
     let in_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = BTreeSet::new();

@@ -2,10 +2,10 @@ use std::fmt::Write as _;
 
 use super::check;
 use crate::diag::Code;
-use crate::spec::{Loaded, Memory, load};
+use crate::spec::{InMemoryFiles, LoadedSpec, load};
 
-fn checked(text: &str) -> Loaded {
-    let mut files = Memory::default();
+fn checked(text: &str) -> LoadedSpec {
+    let mut files = InMemoryFiles::default();
     files.0.insert("plan.md".into(), text.as_bytes().to_vec());
     let mut loaded = load(&files, "plan.md");
     check(&mut loaded);
@@ -14,11 +14,7 @@ fn checked(text: &str) -> Loaded {
 
 fn codes(text: &str) -> Vec<Code> {
     let loaded = checked(text);
-    loaded
-        .diagnostics
-        .iter()
-        .map(|(_, wrong)| wrong.code)
-        .collect()
+    loaded.diagnostics.iter().map(|(_, wrong)| wrong.code).collect()
 }
 
 fn plan(steps: impl Iterator<Item = String>) -> String {
@@ -29,14 +25,11 @@ fn plan(steps: impl Iterator<Item = String>) -> String {
     text + "---\n"
 }
 
-/// A file has this many times one mistake, and no other; files are large, and checked in time.
+/// Checks that a large file with one mistake this many times, and no other, is checked in time.
 fn check_large(code: Code, count: usize, steps: impl Iterator<Item = String>) {
     let found = codes(&plan(steps));
     assert_eq!(found.len(), count, "{code:?}");
-    assert!(
-        found.iter().all(|other| *other == code),
-        "{code:?}: {found:?}"
-    );
+    assert!(found.iter().all(|other| *other == code), "{code:?}: {found:?}");
 }
 
 const MANY: usize = 6_000;

@@ -4,10 +4,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Ui;
-use crate::goal::Part;
-use crate::store::Durability;
+use crate::goal::ReconciliationPart;
+use crate::store::StoreDurability;
 
-/// The keys in the configuration of a run under which this is recorded.
+/// The keys for this in the recorded configuration of a run.
 const JOBS: &str = "max_parallel";
 const STRICT: &str = "strict";
 const NO_CACHE: &str = "no_cache";
@@ -15,70 +15,66 @@ const PART: &str = "goal";
 /// The key that the store adds.
 const DURABILITY: &str = "durability";
 
-/// What a run is begun with that no file says. It is recorded, so that a run that goes on
-/// elsewhere stays what it was.
+/// The options a run is started with that no file contains. They are recorded, so that a run that
+/// is resumed elsewhere stays the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Begun {
-    /// How many steps run at once, instead of what the plan says.
+pub struct RunOptions {
+    /// The number of steps that run concurrently, overriding the plan.
     pub jobs: Option<u32>,
-    /// Whether only what holds in full is accepted, where neither the plan nor the configuration
-    /// says it.
+    /// Strict acceptance: all checks must pass. Used where neither the plan nor the configuration
+    /// decides it.
     pub strict: bool,
-    /// What its record survives, instead of what the configuration says. The store writes down what
-    /// held.
-    pub durability: Option<Durability>,
-    /// Whether every step runs, whatever results the cache has.
+    /// The durability of its record, overriding the configuration. The store records the actual
+    /// one.
+    pub durability: Option<StoreDurability>,
+    /// True if every step runs, regardless of cached results.
     pub no_cache: bool,
-    /// Of a goal: which run of a cycle it is. A goal is not run otherwise.
-    pub part: Option<Part>,
-    /// Whether it goes on with something that has told what may be wrong with the files. It is not
+    /// For a goal: the part of a reconciliation that the run is. A goal is not run otherwise.
+    pub part: Option<ReconciliationPart>,
+    /// True if it continues work that has reported the problems of the files already. It is not
     /// recorded.
-    pub goes_on: bool,
-    /// How long the run has been worked on before. It follows from what is recorded.
-    pub worked: Duration,
+    pub is_continuation: bool,
+    /// The time the run has been worked on before. It follows from the record.
+    pub prior_work: Duration,
 }
 
-impl Begun {
-    /// With what one begins here and now.
-    pub fn now(ui: &Ui, jobs: Option<u32>) -> Self {
+impl RunOptions {
+    /// The options of a run that starts here and now.
+    pub fn at_present(ui: &Ui, jobs: Option<u32>) -> Self {
         let strict = ui.env.in_ci();
-        Self {
-            jobs,
-            strict,
-            ..Self::default()
-        }
+        Self { jobs, strict, ..Self::default() }
     }
 
-    /// The same for a run of a cycle of a goal.
+    /// The same for a run of a reconciliation of a goal.
     #[must_use]
-    pub fn of_goal(self, part: Part) -> Self {
+    pub fn of_goal(self, part: ReconciliationPart) -> Self {
         let part = Some(part);
         Self { part, ..self }
     }
 
-    /// With what a run began, by the configuration that it was recorded with.
+    /// The options that a run started with, from its recorded configuration.
     pub fn recorded(config: &Value) -> Self {
         let jobs = config.get(JOBS).and_then(Value::as_u64);
         Self {
             jobs: jobs.and_then(|jobs| u32::try_from(jobs).ok()),
             strict: config.get(STRICT).and_then(Value::as_bool) == Some(true),
-            durability: word(config, DURABILITY),
+            durability: recorded_value(config, DURABILITY),
             no_cache: config.get(NO_CACHE).and_then(Value::as_bool) == Some(true),
-            part: word(config, PART),
-            goes_on: false,
-            worked: Duration::ZERO,
+            part: recorded_value(config, PART),
+            is_continuation: false,
+            prior_work: Duration::ZERO,
         }
     }
 
-    /// Whether the same texts are made into the same plan.
-    pub fn makes_as(&self, other: &Self) -> bool {
+    /// True if the same texts make the same plan with both.
+    pub fn makes_same_plan(&self, other: &Self) -> bool {
         let made = |begun: &Self| (begun.jobs, begun.strict, begun.part);
         made(self) == made(other)
     }
 
-    /// Adds this to what is recorded of a run.
+    /// Adds this to the recorded configuration of a run.
     #[must_use]
-    pub fn record(self, with: Value) -> Value {
+    pub fn write_to(self, with: Value) -> Value {
         let mut config = match with {
             Value::Object(config) => config,
             _ => serde_json::Map::new(),
@@ -95,38 +91,29 @@ impl Begun {
     }
 }
 
-/// What is recorded under a key, if it is known here.
-fn word<'c, T: Deserialize<'c>>(config: &'c Value, key: &str) -> Option<T> {
+/// The recorded value of a key, if it is known here.
+fn recorded_value<'c, T: Deserialize<'c>>(config: &'c Value, key: &str) -> Option<T> {
     T::deserialize(config.get(key)?).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Begun, Durability, Part};
+    use super::{ReconciliationPart, RunOptions, StoreDurability};
     use serde_json::{Value, json};
 
     #[test]
     fn what_is_recorded_is_read_again() {
         for jobs in [None, Some(1), Some(u32::MAX)] {
             for strict in [false, true] {
-                let part = strict.then_some(Part::Look);
-                let begun = Begun {
-                    jobs,
-                    strict,
-                    no_cache: strict,
-                    part,
-                    ..Begun::default()
-                };
-                assert_eq!(Begun::recorded(&begun.record(Value::Null)), begun);
-                let mut among = begun.record(json!({"retry": {"all": true}}));
-                assert_eq!(Begun::recorded(&among), begun);
-                among["durability"] = json!(Durability::Normal);
-                let durability = Some(Durability::Normal);
-                let begun = Begun {
-                    durability,
-                    ..begun
-                };
-                assert_eq!(Begun::recorded(&among), begun);
+                let part = strict.then_some(ReconciliationPart::Look);
+                let begun = RunOptions { jobs, strict, no_cache: strict, part, ..RunOptions::default() };
+                assert_eq!(RunOptions::recorded(&begun.write_to(Value::Null)), begun);
+                let mut among = begun.write_to(json!({"retry": {"all": true}}));
+                assert_eq!(RunOptions::recorded(&among), begun);
+                among["durability"] = json!(StoreDurability::Normal);
+                let durability = Some(StoreDurability::Normal);
+                let begun = RunOptions { durability, ..begun };
+                assert_eq!(RunOptions::recorded(&among), begun);
                 assert_eq!(among["retry"]["all"], true);
             }
         }
@@ -139,7 +126,7 @@ mod tests {
             json!({"max_parallel": null}),
             json!({"max_parallel": -1, "strict": "yes", "no_cache": 1, "durability": "some", "goal": 1}),
         ] {
-            assert_eq!(Begun::recorded(&config), Begun::default(), "{config}");
+            assert_eq!(RunOptions::recorded(&config), RunOptions::default(), "{config}");
         }
     }
 }

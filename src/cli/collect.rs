@@ -5,66 +5,63 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use super::workspace::{APPROVERS, CONFIG};
-use super::{Exit, Failure, Ui, normal, relative};
+use super::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
 use crate::skill::SHELVES;
 use crate::spec::GATES;
 
-/// The files that are to be checked.
+/// The files to check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct SpecFileSet {
     /// Plans and other specs.
     pub plans: Vec<PathBuf>,
     /// The SKILL.md of skills.
     pub skills: Vec<PathBuf>,
     /// Configurations, and lists of approvers.
     pub configs: Vec<PathBuf>,
-    /// How many Markdown files of folders have no front matter.
+    /// The number of Markdown files in folders without front matter.
     pub skipped: usize,
 }
 
 /// The folders of a workspace that hold specs.
 const SPECS: [&str; 3] = ["workflows", "goals", GATES];
 
-/// Finds the files that paths mean; without any, those of the workspace.
-pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<Collected, Failure> {
-    let mut found = Collected::default();
+/// Finds the files that the paths name; without paths, those of the workspace.
+pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
+    let mut found = SpecFileSet::default();
     if paths.is_empty() {
         let root = ui.workspace().root;
-        if !is_begun(&root) {
-            let root = relative(&root, ui.env.cwd());
-            let message = format!("{root} has neither workflows/ nor {CONFIG}");
-            let failure = Failure::new(Exit::Usage, message);
-            return Err(failure.hint("name what to check, or begin with `wf init`"));
+        if !is_auto_checked(&root) {
+            let root = relative_path(&root, ui.env.cwd());
+            let message = format!("neither workflows/ nor {CONFIG} found in {root}");
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            return Err(failure.hint("name the files to check, or create a workspace with `wf init`"));
         }
         for folder in SPECS {
-            found.folder(&root.join(folder));
+            found.add_folder(&root.join(folder));
         }
         for shelf in SHELVES {
-            found.shelf(&root.join(shelf));
+            found.add_shelf(&root.join(shelf));
         }
         let configs = [root.join(CONFIG), root.join(APPROVERS)].into_iter();
         found.configs.extend(configs.filter(|path| path.is_file()));
     }
     for path in paths {
-        let path = normal(&ui.env.cwd().join(path));
+        let path = normalize_path(&ui.env.cwd().join(path));
         if path.is_dir() {
-            found.folder(&path);
+            found.add_folder(&path);
         } else if path.exists() {
-            found.file(path);
+            found.add_file(path);
         } else {
-            let shown = relative(&path, ui.env.cwd());
-            return Err(Failure::new(
-                Exit::Usage,
-                format!("there is no file {shown}"),
-            ));
+            let shown = relative_path(&path, ui.env.cwd());
+            return Err(CommandError::new(CliExitCode::Usage, format!("file not found: {shown}")));
         }
     }
     Ok(found)
 }
 
-impl Collected {
-    /// A file that was named is checked, whatever it looks like.
-    fn file(&mut self, path: PathBuf) {
+impl SpecFileSet {
+    /// Adds a named file, which is checked regardless of its name and content.
+    fn add_file(&mut self, path: PathBuf) {
         if path.file_name().is_some_and(is_config) {
             self.configs.push(path);
         } else if path.file_name().is_some_and(is_skill) {
@@ -74,8 +71,8 @@ impl Collected {
         }
     }
 
-    /// Of a shelf, the SKILL.md of each of its folders: what else is there is the skill's own.
-    fn shelf(&mut self, shelf: &Path) {
+    /// Adds the SKILL.md of each folder of a shelf: the other files there are the skill's own.
+    fn add_shelf(&mut self, shelf: &Path) {
         let entries = WalkDir::new(shelf).min_depth(1).max_depth(2);
         let visible = |entry: &walkdir::DirEntry| {
             entry.depth() != 1 || !entry.file_name().as_encoded_bytes().starts_with(b".")
@@ -88,12 +85,10 @@ impl Collected {
         }
     }
 
-    /// Of a folder alone, without those in it, the Markdown files with front matter.
-    pub fn top(&mut self, folder: &Path) {
+    /// Adds the Markdown files with front matter of a folder, without its subfolders.
+    pub fn add_top_level(&mut self, folder: &Path) {
         let entries = WalkDir::new(folder).min_depth(1).max_depth(1).into_iter();
-        let files = entries
-            .flatten()
-            .filter(|entry| entry.file_type().is_file());
+        let files = entries.flatten().filter(|entry| entry.file_type().is_file());
         for path in files.map(walkdir::DirEntry::into_path) {
             let is_plan = path.extension().is_some_and(|extension| extension == "md")
                 && !path.file_name().is_some_and(is_skill);
@@ -103,8 +98,8 @@ impl Collected {
         }
     }
 
-    /// Of a folder, the configurations and the Markdown files with front matter.
-    pub fn folder(&mut self, folder: &Path) {
+    /// Adds the configurations and the Markdown files with front matter of a folder.
+    pub fn add_folder(&mut self, folder: &Path) {
         let hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
         let visible = |entry: &walkdir::DirEntry| {
             entry.depth() == 0 || !(hidden(entry.file_name()) || is_vendored(entry))
@@ -130,8 +125,8 @@ impl Collected {
     }
 }
 
-/// Whether a folder has anything that is checked when nothing is named.
-fn is_begun(root: &Path) -> bool {
+/// True if a folder has files that are checked when none is named.
+fn is_auto_checked(root: &Path) -> bool {
     let mut folders = SPECS.iter().chain(&SHELVES);
     folders.any(|dir| root.join(dir).is_dir()) || root.join(CONFIG).is_file()
 }
@@ -140,18 +135,18 @@ fn is_config(name: &std::ffi::OsStr) -> bool {
     name == CONFIG || name == APPROVERS
 }
 
-/// Whether a file is what makes its folder a skill.
+/// True if a file makes its folder a skill.
 fn is_skill(name: &std::ffi::OsStr) -> bool {
     name == "SKILL.md" || name == "skill.md"
 }
 
-/// Folders in which others' files are put.
+/// True for folders that hold third-party files.
 fn is_vendored(entry: &walkdir::DirEntry) -> bool {
     let name = entry.file_name();
     entry.file_type().is_dir() && (name == "target" || name == "node_modules")
 }
 
-/// Whether a file begins as a spec does; one that cannot be read is left to the loader.
+/// True if a file begins as a spec does; one that cannot be read is left to the loader.
 fn has_front_matter(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
@@ -161,7 +156,7 @@ fn has_front_matter(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Collected;
+    use super::SpecFileSet;
 
     #[test]
     fn of_a_folder_only_specs_are_taken() {
@@ -179,9 +174,9 @@ mod tests {
         write("sub/wf.yaml", "");
         write("skills/s/SKILL.md", "no front matter");
         write("notes.txt", "---\n");
-        let mut found = Collected::default();
-        found.folder(dir.path());
-        let expected = Collected {
+        let mut found = SpecFileSet::default();
+        found.add_folder(dir.path());
+        let expected = SpecFileSet {
             plans: vec![dir.path().join("a/c.md"), dir.path().join("b.md")],
             skills: vec![dir.path().join("skills/s/SKILL.md")],
             configs: vec![dir.path().join("sub/wf.yaml")],
@@ -205,14 +200,11 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "---\n---\n").unwrap();
         }
-        let mut found = Collected::default();
-        found.shelf(dir.path());
-        found.shelf(&dir.path().join("none"));
+        let mut found = SpecFileSet::default();
+        found.add_shelf(dir.path());
+        found.add_shelf(&dir.path().join("none"));
         let skills = ["a/SKILL.md", "b/SKILL.md"].map(|path| dir.path().join(path));
-        let expected = Collected {
-            skills: skills.to_vec(),
-            ..Collected::default()
-        };
+        let expected = SpecFileSet { skills: skills.to_vec(), ..SpecFileSet::default() };
         assert_eq!(found, expected);
     }
 }

@@ -4,68 +4,65 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::daemon::Warp;
-use super::{Exit, Failure};
-use crate::digest::Digest;
+use super::daemon::TestClock;
+use super::{CliExitCode, CommandError};
+use crate::digest::Sha256Digest;
 use crate::name::RunId;
 use crate::store::LEASE;
 use crate::time::{Clock, FixedClock, Moment, SystemClock};
 
-/// What decides the clock, the ids and the death of `wf` itself, for its tests.
+/// The variables that control the clock, the ids and the death of `wf` itself, for its tests.
 pub const FOR_TESTS: [&str; 5] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP"];
 
-/// The width of lines where nobody says it.
+/// The default width of lines.
 const WIDTH: usize = 100;
 
-/// Everything that `wf` takes from its surroundings, read once.
+/// The environment of `wf`, read once.
 ///
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
 /// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](crate::crash) and
 /// `WF_LEASE` is the length of leases in milliseconds. With `WF_WARP` (an instant) a daemon moves its
-/// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for use
-/// refuses them, because whoever sets the seed knows every key that is made.
+/// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for
+/// use refuses them, because knowing the seed means knowing every key that is made.
 #[derive(Clone)]
-pub struct Env {
+pub struct CliEnv {
     vars: BTreeMap<String, String>,
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
-    warp: Option<Warp>,
-    /// Whether somebody can be asked.
-    pub asks: bool,
-    /// Whether standard output is a terminal.
+    test_clock: Option<TestClock>,
+    /// True if the user can be asked.
+    pub is_interactive: bool,
+    /// True if standard output is a terminal.
     pub terminal: bool,
     /// The width and height of the terminal.
     pub size: (usize, usize),
 }
 
-impl Env {
-    /// Reads the surroundings.
-    pub fn read() -> Result<Self, Failure> {
+impl CliEnv {
+    /// Reads the environment.
+    pub fn read() -> Result<Self, CommandError> {
         Self::read_as("engine")
     }
 
-    /// Reads the surroundings of a process with a certain part in a run.
-    pub fn read_as(role: &str) -> Result<Self, Failure> {
+    /// Reads the environment of a process with a certain role in a run.
+    pub fn read_as(role: &str) -> Result<Self, CommandError> {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let vars: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
         let cwd = std::env::current_dir().map_err(|error| {
-            Failure::new(
-                Exit::Usage,
-                format!("the current folder cannot be used: {error}"),
-            )
+            CommandError::new(CliExitCode::Usage, format!("cannot access the current directory: {error}"))
         })?;
-        refuse_tests(&vars, cfg!(debug_assertions))?;
+        refuse_test_variables(&vars, cfg!(debug_assertions))?;
         if let Some(plan) = vars.get("WF_CRASH") {
-            crate::crash::arm(plan, role).map_err(|why| Failure::new(Exit::Usage, why))?;
+            crate::crash::arm(plan, role).map_err(|reason| CommandError::new(CliExitCode::Usage, reason))?;
         }
         let terminal = std::io::stdout().is_terminal();
         let (clock, warp) = clock(vars.get("WF_NOW"), vars.get("WF_WARP"))?;
         Ok(Self {
             clock,
-            warp,
-            asks: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            test_clock: warp,
+            is_interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             terminal,
             size: size(vars.get("COLUMNS"), terminal),
             vars,
@@ -87,7 +84,7 @@ impl Env {
     }
 
     /// Only certain variables, as far as they are set.
-    pub fn only(&self, names: &[&str]) -> Vec<(String, String)> {
+    pub fn vars_named(&self, names: &[&str]) -> Vec<(String, String)> {
         let set = |name: &&str| Some(((*name).to_owned(), self.vars.get(*name)?.clone()));
         names.iter().filter_map(set).collect()
     }
@@ -103,21 +100,19 @@ impl Env {
     }
 
     /// The clock that a daemon moves itself, in tests.
-    pub fn warp(&self) -> Option<Warp> {
-        self.warp.clone()
+    pub fn warp(&self) -> Option<TestClock> {
+        self.test_clock.clone()
     }
 
-    /// The instant it is now.
+    /// The current instant.
     pub fn now(&self) -> Moment {
         self.clock.now()
     }
 
-    /// The login name of whoever runs `wf`, as far as it is known: `USER`, else `LOGNAME`, else what
-    /// the system calls the owner of this process.
+    /// The login name of the user who runs `wf`, as far as it is known: `USER`, else `LOGNAME`,
+    /// else the system's name for the owner of this process.
     pub fn login(&self) -> Option<String> {
-        let told = ["USER", "LOGNAME"]
-            .into_iter()
-            .find_map(|name| self.var(name));
+        let told = ["USER", "LOGNAME"].into_iter().find_map(|name| self.var(name));
         told.map(str::to_owned).or_else(|| {
             let users = std::fs::read_to_string("/etc/passwd").ok()?;
             let uid = rustix::process::getuid().as_raw().to_string();
@@ -127,69 +122,68 @@ impl Env {
         })
     }
 
-    /// Whether this is a job of GitHub Actions.
+    /// True if this is a job of GitHub Actions.
     pub fn in_actions(&self) -> bool {
         matches!(self.var("GITHUB_ACTIONS"), Some("true" | "1"))
     }
 
-    /// Whether this is a job of any continuous integration: `CI` is set, and not to a no.
+    /// True in a job of any continuous integration: `CI` is set, and not to a no.
     pub fn in_ci(&self) -> bool {
         let is_no = |said: &str| ["false", "0"].contains(&said);
         self.var("CI").is_some_and(|said| !is_no(said))
     }
 
-    /// How long a run stays with a process that gives no sign of life.
-    pub fn lease(&self) -> Result<Duration, Failure> {
+    /// The time a run stays with a process that gives no sign of life.
+    pub fn lease(&self) -> Result<Duration, CommandError> {
         let Some(text) = self.var("WF_LEASE") else {
             return Ok(LEASE);
         };
         let millis = text.parse().map_err(|_| {
-            Failure::new(Exit::Usage, format!("WF_LEASE={text}: write milliseconds"))
+            CommandError::new(CliExitCode::Usage, format!("WF_LEASE={text}: expected milliseconds"))
         })?;
         Ok(Duration::from_millis(millis))
     }
 
     /// An id for a new run.
-    pub fn new_run(&self) -> Result<RunId, Failure> {
+    pub fn new_run(&self) -> Result<RunId, CommandError> {
         let mut bytes = [0; 16];
         if let Some(seed) = self.var("WF_SEED") {
-            let digest = Digest::of(seed.as_bytes());
+            let digest = Sha256Digest::of_bytes(seed.as_bytes());
             bytes.copy_from_slice(digest.bytes().split_at(16).0);
             return Ok(RunId::from_bytes(bytes));
         }
-        drawn(&mut bytes)?;
+        seeded_bytes(&mut bytes)?;
         Ok(RunId::from_bytes(bytes))
     }
 
-    /// Random bytes for a purpose. Where the seed decides, they are the same for the same
-    /// purpose.
-    pub fn random(&self, purpose: &str) -> Result<[u8; 32], Failure> {
+    /// Random bytes for a purpose. Under a seed, they are the same for the same purpose.
+    pub fn random(&self, purpose: &str) -> Result<[u8; 32], CommandError> {
         let mut bytes = [0; 32];
         if let Some(seed) = self.var("WF_SEED") {
-            return Ok(*Digest::of_parts([seed.as_bytes(), purpose.as_bytes()]).bytes());
+            return Ok(*Sha256Digest::of_parts([seed.as_bytes(), purpose.as_bytes()]).bytes());
         }
-        drawn(&mut bytes)?;
+        seeded_bytes(&mut bytes)?;
         Ok(bytes)
     }
 }
 
-/// Refuses what is for tests alone, in a program that was not built for them.
-fn refuse_tests(vars: &BTreeMap<String, String>, for_tests: bool) -> Result<(), Failure> {
+/// Refuses variables that are for tests alone, in a program that was not built for them.
+fn refuse_test_variables(vars: &BTreeMap<String, String>, for_tests: bool) -> Result<(), CommandError> {
     let set = FOR_TESTS.into_iter().find(|name| vars.contains_key(*name));
     match set.filter(|_| !for_tests) {
-        Some(name) => Err(Failure::new(
-            Exit::Usage,
-            format!("{name} is set, which only a wf that was built for tests obeys"),
+        Some(name) => Err(CommandError::new(
+            CliExitCode::Usage,
+            format!("{name} is set, but only test builds of wf support it"),
         )
         .hint(format!("unset {name}"))),
         None => Ok(()),
     }
 }
 
-fn drawn(bytes: &mut [u8]) -> Result<(), Failure> {
+fn seeded_bytes(bytes: &mut [u8]) -> Result<(), CommandError> {
     getrandom::fill(bytes).map_err(|error| {
-        let message = format!("the system gives no random bytes: {error}");
-        Failure::new(Exit::State, message)
+        let message = format!("cannot read random bytes from the system: {error}");
+        CommandError::new(CliExitCode::State, message)
     })
 }
 
@@ -197,10 +191,10 @@ fn drawn(bytes: &mut [u8]) -> Result<(), Failure> {
 fn clock(
     fixed: Option<&String>,
     end: Option<&String>,
-) -> Result<(Arc<dyn Clock>, Option<Warp>), Failure> {
+) -> Result<(Arc<dyn Clock>, Option<TestClock>), CommandError> {
     let moment = |name: &str, text: &String| {
         let parsed = Moment::parse(text);
-        parsed.map_err(|error| Failure::new(Exit::Usage, format!("{name}: {error}")))
+        parsed.map_err(|error| CommandError::new(CliExitCode::Usage, format!("{name}: {error}")))
     };
     let Some(text) = fixed else {
         return Ok((Arc::new(SystemClock), None));
@@ -209,7 +203,7 @@ fn clock(
     let Some(end) = end else {
         return Ok((Arc::new(FixedClock(now)), None));
     };
-    let warp = Warp::new(now, moment("WF_WARP", end)?);
+    let warp = TestClock::new(now, moment("WF_WARP", end)?);
     Ok((Arc::new(warp.clone()), Some(warp)))
 }
 
@@ -228,16 +222,16 @@ fn size(columns: Option<&String>, terminal: bool) -> (usize, usize) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{FOR_TESTS, refuse_tests};
+    use super::{FOR_TESTS, refuse_test_variables};
 
     #[test]
     fn what_is_for_tests_is_refused_by_a_program_that_is_not() {
         for name in FOR_TESTS {
             let vars = BTreeMap::from([(name.to_owned(), "1".to_owned())]);
-            assert!(refuse_tests(&vars, true).is_ok());
-            let refusal = refuse_tests(&vars, false).unwrap_err().render();
+            assert!(refuse_test_variables(&vars, true).is_ok());
+            let refusal = refuse_test_variables(&vars, false).unwrap_err().render();
             assert!(refusal.contains(&format!("unset {name}")), "{refusal}");
         }
-        assert!(refuse_tests(&BTreeMap::new(), false).is_ok());
+        assert!(refuse_test_variables(&BTreeMap::new(), false).is_ok());
     }
 }

@@ -1,24 +1,24 @@
 use std::process::ExitCode;
 
-/// What `wf` tells the program that started it. Part of the interface: a code keeps its meaning.
+/// The exit code of `wf`. Part of the interface: a code keeps its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Exit {
-    /// What was asked for was done; a run succeeded.
+pub enum CliExitCode {
+    /// Success; the run succeeded.
     Ok = 0,
-    /// The run failed, or what is asked about does not hold.
+    /// The run failed, or a verification failed.
     RunFailed = 1,
-    /// The command line or the given parameters are wrong, or what they name does not exist.
+    /// The command line or the given parameters are wrong, or name something that does not exist.
     Usage = 2,
-    /// A spec or the configuration is wrong, or uses what is not built yet.
+    /// A spec or the configuration is invalid, or uses an unimplemented feature.
     Invalid = 3,
-    /// An approval is missing or does not hold.
+    /// An approval is missing or invalid.
     Approval = 4,
-    /// The run waits for a person.
+    /// The run waits for an approval.
     Waiting = 5,
     /// The state cannot be read or written.
     State = 6,
-    /// The run was accepted though not all of its criteria hold.
+    /// The run was accepted although some checks failed.
     Accepted = 7,
     /// A bug in `wf`.
     Bug = 70,
@@ -26,7 +26,7 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-impl Exit {
+impl CliExitCode {
     /// Every code.
     pub const ALL: [Self; 10] = [
         Self::Ok,
@@ -41,17 +41,17 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// What it means, in a few words.
+    /// The meaning, in a few words.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Ok => "done; the run succeeded",
-            Self::RunFailed => "the run failed, or what was asked about does not hold",
-            Self::Usage => "the command line or a parameter is wrong",
-            Self::Invalid => "a spec is wrong, or uses what is not built yet",
-            Self::Approval => "an approval is missing or does not hold",
-            Self::Waiting => "the run waits for a person",
-            Self::State => "the state cannot be read or written",
-            Self::Accepted => "the run was accepted, but not all of its criteria hold",
+            Self::Ok => "success",
+            Self::RunFailed => "the run or a check failed",
+            Self::Usage => "invalid command line or parameter",
+            Self::Invalid => "invalid spec, or it uses an unimplemented feature",
+            Self::Approval => "an approval is missing or invalid",
+            Self::Waiting => "the run waits for approval",
+            Self::State => "cannot read or write the state",
+            Self::Accepted => "the run was accepted although some criteria failed",
             Self::Bug => "a bug in wf",
             Self::Interrupted => "the run was interrupted or cancelled",
         }
@@ -63,8 +63,8 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CliExitCode> for ExitCode {
+    fn from(exit: CliExitCode) -> Self {
         Self::from(exit.code())
     }
 }

@@ -3,96 +3,87 @@ use std::path::Path;
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
-use super::which::{called_attempt, called_text};
-use super::{Ui, relative};
+use super::which::{attempt_name_from_text, task_name_from_text};
+use super::{Ui, relative_path};
 use crate::exec::keeper;
 use crate::name::RunId;
 use crate::report::{plural, size};
 use crate::store::{
-    self, Folder, Lease, Reader, RunFilter, RunRow, RunState, StoreError, verify_chain,
+    self, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
 };
 
-/// The most runs and locks that are named.
-const NAMED: usize = 10;
+/// The maximum number of runs and locks that are named.
+const MAX_NAMED: usize = 10;
 
-/// A disk with less than this is told of.
-const LITTLE: u64 = 256 << 20;
+/// A disk with less free space than this is reported.
+const LOW_DISK_SPACE: u64 = 256 << 20;
 
-/// One thing that was looked at.
+/// One checked item.
 #[derive(Serialize)]
-pub struct Finding {
+pub struct DoctorFinding {
     pub name: &'static str,
-    pub health: Health,
+    pub health: DoctorStatus,
     pub found: String,
 }
 
-impl Finding {
-    /// What was found.
-    pub fn new(name: &'static str, health: Health, found: String) -> Self {
-        Self {
-            name,
-            health,
-            found,
-        }
+impl DoctorFinding {
+    /// A finding about an item.
+    pub fn new(name: &'static str, health: DoctorStatus, found: String) -> Self {
+        Self { name, health, found }
     }
 }
 
-/// How a thing is.
+/// The health of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Health {
+pub enum DoctorStatus {
     /// As it should be.
     Good,
-    /// Worth to know.
+    /// Noteworthy.
     Weak,
-    /// To be mended.
+    /// To be repaired.
     Bad,
 }
 
-/// Looks at the state.
-pub fn of_state(ui: &Ui) -> Vec<Finding> {
+/// Checks the state.
+pub fn check_state(ui: &Ui) -> Vec<DoctorFinding> {
     let dir = ui.workspace().state;
-    let mut findings = vec![whole(ui, &dir)];
-    findings.extend(room(&dir));
-    if let Ok(reader) = Reader::open(&dir) {
-        findings.extend(owned(&reader));
-        findings.extend(interrupted(&reader));
-        findings.extend(unattended(&reader, &Folder::new(&dir)));
-        findings.extend(stale(&reader));
+    let mut findings = vec![check_integrity(ui, &dir)];
+    findings.extend(check_disk_space(&dir));
+    if let Ok(reader) = StoreReader::open(&dir) {
+        findings.extend(check_leases(&reader));
+        findings.extend(find_interrupted_runs(&reader));
+        findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
+        findings.extend(find_stale_locks(&reader));
     }
     findings
 }
 
-/// Whether the state can be used, and is what was written.
-fn whole(ui: &Ui, dir: &Path) -> Finding {
-    let shown = relative(dir, ui.env.cwd());
-    let bad = |found: String| Finding::new("state", Health::Bad, found);
+/// Checks that the state is usable and unaltered.
+fn check_integrity(ui: &Ui, dir: &Path) -> DoctorFinding {
+    let shown = relative_path(dir, ui.env.cwd());
+    let bad = |found: String| DoctorFinding::new("state", DoctorStatus::Bad, found);
     if !writable(dir) {
-        return bad(format!(
-            "{shown} · it cannot be written · check its owner, or use --state"
-        ));
+        return bad(format!("{shown} · not writable · check its owner, or use --state"));
     }
-    match examine(dir) {
-        Ok(found) => Finding::new("state", Health::Good, format!("{shown} · {found}")),
+    match verify_database(dir) {
+        Ok(found) => DoctorFinding::new("state", DoctorStatus::Good, format!("{shown} · {found}")),
         Err(StoreError::NoState(_)) => {
-            let found = format!("{shown} · nothing was run yet");
-            Finding::new("state", Health::Good, found)
+            let found = format!("{shown} · no runs yet");
+            DoctorFinding::new("state", DoctorStatus::Good, found)
         }
         Err(error) => bad(format!("{error} · {}", error.remedy())),
     }
 }
 
-/// Reads all of the database, follows the log to its end, and compares all that lies beside it.
-fn examine(dir: &Path) -> Result<String, StoreError> {
-    let reader = Reader::open(dir)?;
-    let path = Folder::new(dir).database();
-    if let Some(cause) = reader.damage()? {
+/// Reads all of the database, follows the log to its end, and compares all files beside it.
+fn verify_database(dir: &Path) -> Result<String, StoreError> {
+    let reader = StoreReader::open(dir)?;
+    let path = StateFolder::new(dir).database();
+    if let Some(cause) = reader.find_damage()? {
         return Err(StoreError::Corrupt { path, cause });
     }
-    let broken = |broken| StoreError::Broken {
-        path: path.clone(),
-        broken,
-    };
+    let broken = |broken| StoreError::Broken { path: path.clone(), broken };
     let events = verify_chain(&reader)?.map_err(broken)?;
     let faults = store::examine(&reader)?;
     if let Some(first) = faults.first() {
@@ -103,96 +94,81 @@ fn examine(dir: &Path) -> Result<String, StoreError> {
     }
     let size = size(reader.size()?);
     let schema = reader.schema()?;
-    Ok(format!(
-        "{events} events, none altered · {size} · schema {schema}"
-    ))
+    Ok(format!("{events} events, hash chain OK · {size} · schema {schema}"))
 }
 
-/// Whether the folder may be written, or made where it is not there yet.
+/// True if the folder is writable, or can be created where it does not exist yet.
 fn writable(dir: &Path) -> bool {
     let there = dir.ancestors().find(|folder| folder.exists());
     there.is_some_and(|folder| folder.is_dir() && access(folder, Access::WRITE_OK).is_ok())
 }
 
-/// Says that the disk is nearly full.
-fn room(dir: &Path) -> Option<Finding> {
+/// Reports that the disk is nearly full.
+fn check_disk_space(dir: &Path) -> Option<DoctorFinding> {
     let there = dir.ancestors().find(|folder| folder.exists())?;
     let disk = statvfs(there).ok()?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let found = format!(
-        "{} free where the state is · a run that cannot be recorded stops, and can be resumed",
+        "{} free on the disk of the state · a run that cannot be recorded stops, and can be resumed",
         size(free)
     );
-    (free < LITTLE).then(|| Finding::new("disk", Health::Weak, found))
+    (free < LOW_DISK_SPACE).then(|| DoctorFinding::new("disk", DoctorStatus::Weak, found))
 }
 
-/// Who works on runs.
-fn owned(reader: &Reader) -> Vec<Finding> {
-    let living = reader.living().unwrap_or_default();
-    let one = |(run, lease): &(RunId, Lease)| {
-        let found = format!("run {} is worked on by {lease}", run.short());
-        Finding::new("owner", Health::Good, found)
+/// Reports the owners of runs.
+fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
+    let living = reader.owned_runs().unwrap_or_default();
+    let one = |(run, lease): &(RunId, RunLease)| {
+        let found = format!("run {} is executed by {lease}", run.short());
+        DoctorFinding::new("owner", DoctorStatus::Good, found)
     };
-    living.iter().take(NAMED).map(one).collect()
+    living.iter().take(MAX_NAMED).map(one).collect()
 }
 
-/// The runs that nobody works on any more, though they have not ended.
-fn interrupted(reader: &Reader) -> Option<Finding> {
-    let filter = RunFilter {
-        state: Some(RunState::Running),
-        ..RunFilter::default()
-    };
+/// Reports the runs that no engine works on any more, though they have not ended.
+fn find_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
+    let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
     let dead = |run: &RunRow| {
         let owner = reader.owner(&run.id).ok().flatten();
-        // Who waits for people needs nobody.
-        run.asks == 0 && !owner.is_some_and(|owner| owner.alive)
+        // A run that waits for approvals needs no engine.
+        run.pending_approvals == 0 && !owner.is_some_and(|owner| owner.alive)
     };
-    let runs = reader.runs(NAMED, &filter).ok()?;
-    let dead: Vec<&str> = runs
-        .iter()
-        .filter(|run| dead(run))
-        .map(|run| run.id.short())
-        .collect();
-    let found = format!(
-        "{} · `wf resume` goes on, `wf cancel` ends",
-        dead.join(", ")
-    );
-    (!dead.is_empty()).then(|| Finding::new("interrupted", Health::Weak, found))
+    let runs = reader.runs(MAX_NAMED, &filter).ok()?;
+    let dead: Vec<&str> = runs.iter().filter(|run| dead(run)).map(|run| run.id.short()).collect();
+    let found = format!("{} · resume with `wf resume`, or cancel with `wf cancel`", dead.join(", "));
+    (!dead.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
 }
 
-/// The work that goes on though the engine that asked for it is gone.
-fn unattended(reader: &Reader, state: &Folder) -> Option<Finding> {
+/// Reports running processes whose engine is gone.
+fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<DoctorFinding> {
     let dir = state.keepers();
-    let attended = reader.living().unwrap_or_default();
-    let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.keeper != *keeper);
+    let attended = reader.owned_runs().unwrap_or_default();
+    let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.supervisor != *keeper);
     let tasks = keeper::keepers(&dir).into_iter().filter(alone);
     let tasks = tasks.flat_map(|keeper| keeper::at_work(&dir, &keeper));
     let named: Vec<String> = tasks
-        .take(NAMED)
+        .take(MAX_NAMED)
         .map(|task| {
             let attempt = task.attempt.to_string();
-            let called = called_attempt(reader, &task.run, &attempt).unwrap_or(attempt);
+            let called = attempt_name_from_text(reader, &task.run, &attempt).unwrap_or(attempt);
             format!("{called} of run {}", task.run.short())
         })
         .collect();
     let found = format!(
-        "{} · without an engine; `wf resume` takes it over, `wf cancel` ends it",
+        "{} · running without an engine · take over with `wf resume`, or stop with `wf cancel`",
         named.join(", ")
     );
-    (!named.is_empty()).then(|| Finding::new("at work", Health::Weak, found))
+    (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
 }
 
-/// The locks that the dead hold.
-fn stale(reader: &Reader) -> Option<Finding> {
+/// Reports the locks of dead processes.
+fn find_stale_locks(reader: &StoreReader) -> Option<DoctorFinding> {
     let locks = reader.stale_locks().ok()?;
     let one = |(lock, run, place): &(String, RunId, String)| {
-        let place = called_text(Some(reader), run, place);
+        let place = task_name_from_text(Some(reader), run, place);
         format!("`{lock}` of {place} in run {}", run.short())
     };
-    let named: Vec<String> = locks.iter().take(NAMED).map(one).collect();
-    let found = format!(
-        "{} · held by nobody who lives; whoever asks next gets them",
-        named.join(", ")
-    );
-    (!locks.is_empty()).then(|| Finding::new("locks", Health::Good, found))
+    let named: Vec<String> = locks.iter().take(MAX_NAMED).map(one).collect();
+    let found = format!("{} · owner is dead; the next process that needs them gets them", named.join(", "));
+    (!locks.is_empty()).then(|| DoctorFinding::new("locks", DoctorStatus::Good, found))
 }

@@ -1,4 +1,4 @@
-//! The hidden command that is the keeper of a run's processes, and how it is started.
+//! The hidden command that is the supervisor of a run's processes, and the way to start it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,26 +6,26 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::env::FOR_TESTS;
-use super::{Env, Exit, Failure, Ui};
-use crate::exec::Hands;
-use crate::exec::keeper::{Keeper, Start, serve};
-use crate::store::{Folder, StoreError};
+use super::{CliEnv, CliExitCode, CommandError, Ui};
+use crate::exec::ProcessExecutor;
+use crate::exec::keeper::{SupervisorClient, SupervisorStart, serve};
+use crate::store::{StateFolder, StoreError};
 
-/// The word that makes this program a keeper. It is no command that a person gives.
-const WORD: &str = "__keep";
+/// The word that makes this program a supervisor. It is not a command for users.
+const SUPERVISOR_ARG: &str = "__keep";
 
-/// This program, whatever became of its file since it was started.
-const SELF: &str = "/proc/self/exe";
+/// This program, even if its file was replaced since it was started.
+const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
-/// Is a keeper, if the command line says so.
-pub fn keeper(args: &[OsString]) -> Option<ExitCode> {
+/// Runs as the supervisor, if the command line says so.
+pub fn run_supervisor(args: &[OsString]) -> Option<ExitCode> {
     let [_, word, dir, id] = args else {
         return None;
     };
-    if word != WORD {
+    if word != SUPERVISOR_ARG {
         return None;
     }
-    let served = Env::read_as("keeper").map(|env| {
+    let served = CliEnv::read_as("keeper").map(|env| {
         let id = id.to_string_lossy();
         serve(Path::new(dir), &id, env.clock())
     });
@@ -35,40 +35,36 @@ pub fn keeper(args: &[OsString]) -> Option<ExitCode> {
     })
 }
 
-/// What no other keeper is called: always by chance, even where tests decide the ids of runs.
-fn unique() -> Result<String, Failure> {
+/// A unique name for a supervisor: always random, even where tests set the ids of runs.
+fn unique_id() -> Result<String, CommandError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Failure::new(
-            Exit::State,
-            format!("the system gives no random bytes: {error}"),
-        )
+        CommandError::new(CliExitCode::State, format!("cannot read random bytes from the system: {error}"))
     })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// How this program is started once more.
-pub fn program() -> PathBuf {
-    if Path::new(SELF).exists() {
-        PathBuf::from(SELF)
+/// The path for starting this program again.
+pub fn own_program() -> PathBuf {
+    if Path::new(OWN_EXECUTABLE).exists() {
+        PathBuf::from(OWN_EXECUTABLE)
     } else {
         std::env::current_exe().unwrap_or_default()
     }
 }
 
-/// Starts a keeper for the runs of a state folder.
-pub fn hands(ui: &Ui, state: &Path) -> Result<Hands, Failure> {
-    let folder = Folder::new(state);
+/// Starts a supervisor for the runs of a state folder.
+pub fn start_supervisor(ui: &Ui, state: &Path) -> Result<ProcessExecutor, CommandError> {
+    let folder = StateFolder::new(state);
     folder.create()?;
-    let program = program();
-    let start = Start {
+    let program = own_program();
+    let start = SupervisorStart {
         dir: &folder.keepers(),
-        id: unique()?,
-        program: (&program, &[WORD]),
-        env: ui.env.only(&FOR_TESTS),
+        id: unique_id()?,
+        program: (&program, &[SUPERVISOR_ARG]),
+        env: ui.env.vars_named(&FOR_TESTS),
     };
-    let unable =
-        |error| StoreError::io("start a process that listens in", &folder.keepers(), &error);
-    let keeper = Keeper::start(start).map_err(unable)?;
-    Ok(Hands::Keeper(Arc::new(keeper)))
+    let unable = |error| StoreError::io("start a process that listens in", &folder.keepers(), &error);
+    let keeper = SupervisorClient::start(start).map_err(unable)?;
+    Ok(ProcessExecutor::Supervised(Arc::new(keeper)))
 }

@@ -3,13 +3,13 @@ use std::ops::Deref;
 use clap::error::Error;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
-/// The arguments of a command, put together only where it is called: those of all commands take
-/// longer than everything else that comes before a plan is read. What the command does is to be said
-/// where it is listed.
+/// The arguments of a command, built only where it is called: building those of all commands takes
+/// longer than everything else before a plan is read. The description of the command must be in the
+/// list of commands.
 #[derive(Debug)]
-pub struct Later<T>(T);
+pub struct LazyArgs<T>(T);
 
-impl<T> Deref for Later<T> {
+impl<T> Deref for LazyArgs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -17,17 +17,17 @@ impl<T> Deref for Later<T> {
     }
 }
 
-impl<T: Args> Args for Later<T> {
+impl<T: Args> Args for LazyArgs<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(|command| described(command, T::augment_args))
+        command.defer(|command| keep_description(command, T::augment_args))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(|command| described(command, T::augment_args_for_update))
+        command.defer(|command| keep_description(command, T::augment_args_for_update))
     }
 }
 
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
+impl<T: FromArgMatches> FromArgMatches for LazyArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         T::from_arg_matches(matches).map(Self)
     }
@@ -37,8 +37,8 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
     }
 }
 
-/// What the command does stays as it is said, whatever its parts say of themselves.
-fn described(command: Command, augment: fn(Command) -> Command) -> Command {
+/// Keeps the description of the command, whatever descriptions its parts have.
+fn keep_description(command: Command, augment: fn(Command) -> Command) -> Command {
     let about = command.get_about().cloned().unwrap_or_default();
     augment(command).about(about).long_about(None)
 }

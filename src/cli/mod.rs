@@ -1,10 +1,10 @@
-//! The face: reads the command line and the surroundings, calls what does the work, and says how
-//! it went.
+//! The user interface: reads the command line and the environment, calls the implementation, and
+//! reports the result.
 //!
 //! **Invariant:** the environment is read here and nowhere else. **Invariant:** an answer goes to
-//! standard output, everything about how it came to it to standard error.
+//! standard output, all messages about the way to it go to standard error.
 //!
-//! Start at [`main`]; one file a command in `commands`.
+//! Start at [`main`]; the commands are in `commands`, one file each.
 
 mod approve;
 mod args;
@@ -41,14 +41,14 @@ mod watch;
 mod which;
 mod workspace;
 
-pub use exit::Exit;
+pub use exit::CliExitCode;
 pub use start::main;
 
-use begun::Begun;
-use env::Env;
-use failure::Failure;
-use record::{load_record, top};
-use revision::Revision;
+use begun::RunOptions;
+use env::CliEnv;
+use failure::CommandError;
+use record::{load_record, outermost_parent};
+use revision::GitRevision;
 use ui::Ui;
 use which::RunArg;
-use workspace::{Workspace, must_be_text, normal, relative};
+use workspace::{Workspace, normalize_path, relative_path, require_utf8};

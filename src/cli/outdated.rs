@@ -1,44 +1,42 @@
-//! What changed under a run while nobody worked on it.
+//! The changes under a run while no engine worked on it.
 
 use std::sync::Arc;
 
-use super::load::Ready;
-use super::{Failure, Ui};
+use super::load::LoadedPlan;
+use super::{CommandError, Ui};
 use crate::engine;
 use crate::name::RunId;
-use crate::repeat::{Ask, Choice, Past};
-use crate::store::Reader;
+use crate::repeat::{RepeatChoice, RepeatRequest, RepeatedRun};
+use crate::store::StoreReader;
 
-/// Says which results are not what the run left: what is still to run reads them as they are now.
-pub fn warn_of_outdated(
+/// Warns of results that changed since the run left them: the remaining steps read them as they are now.
+pub fn warn_of_changed_results(
     ui: &Ui,
-    reader: &Reader,
+    reader: &StoreReader,
     run: &RunId,
-    ready: &Ready,
-) -> Result<(), Failure> {
-    let ask = Ask {
+    ready: &LoadedPlan,
+) -> Result<(), CommandError> {
+    let ask = RepeatRequest {
         run: Some(run.clone()),
-        before: Some(Arc::clone(&ready.plan)),
-        now: Arc::clone(&ready.plan),
-        choice: Choice::default(),
+        earlier_plan: Some(Arc::clone(&ready.plan)),
+        current_plan: Arc::clone(&ready.plan),
+        choice: RepeatChoice::default(),
     };
-    let so_far = Past::of(reader, ask, &reader.run(run)?.params)?;
+    let so_far = RepeatedRun::of(reader, ask, &reader.run(run)?.params)?;
     let outdated = engine::outdated(&ready.workspace.root, reader, &so_far)?;
     for one in &outdated {
         let item = one.item.as_ref().map(|key| format!("[{key}]"));
         let item = item.unwrap_or_default();
-        ui.say_line(&format!(
-            "warning: `{}{item}` is not what run {} left: {}; what depends on it reads it as it is now",
+        ui.print_message_line(&format!(
+            "warning: `{}{item}` has changed since run {}: {}; its dependents read the current version",
             one.step,
             run.short(),
-            one.why
+            one.reason
         ));
     }
     if !outdated.is_empty() {
         let run = run.short();
-        ui.say_line(&format!(
-            "to make it again instead: wf cancel {run}; wf retry {run}"
-        ));
+        ui.print_message_line(&format!("to run it again instead: wf cancel {run}; wf retry {run}"));
     }
     Ok(())
 }

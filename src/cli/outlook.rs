@@ -1,161 +1,155 @@
-//! What a repetition will do, before it does it.
+//! The preview of a retry.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Exit, Failure};
+use super::{CliExitCode, CommandError};
 use crate::engine::unchanged;
 use crate::expr::Expr;
 use crate::name::RunId;
-use crate::repeat::{Again, Fate, Past, Reason};
+use crate::repeat::{RepeatedRun, RerunReason, StepFate, StepRerun};
 use crate::report::plural;
-use crate::store::{Reader, StoreError};
+use crate::store::{StoreError, StoreReader};
 use crate::untrusted::styled_line;
 
-/// How many steps are named in one line.
-const NAMED: usize = 5;
+/// The number of steps that are named in one line.
+const MAX_NAMED: usize = 5;
 
-/// What a repetition will do.
+/// The preview of a retry.
 #[derive(Debug, Default)]
-pub struct Outlook {
-    /// The steps, nested ones too, each with what becomes of it and why.
+pub struct RetryPreview {
+    /// The steps, including nested ones, each with its decision and the reason.
     lines: Vec<(String, &'static str, String)>,
-    /// The results that are kept.
-    kept: Vec<String>,
+    /// The reused results.
+    reused: Vec<String>,
     /// The steps that run again for a reason of their own.
-    roots: Vec<String>,
-    after: usize,
-    left: usize,
-    /// Whether the plan has criteria of its own.
+    rerun_roots: Vec<String>,
+    downstream: usize,
+    deselected: usize,
+    /// True if the plan has checks of its own.
     checks: bool,
 }
 
-impl Outlook {
-    /// Looks at everything that is known before the run begins.
-    pub fn of(root: &Path, reader: &Reader, past: &Past) -> Result<Self, StoreError> {
-        let mut outlook = Self {
-            checks: !past.plan().parts().verify.is_empty(),
-            ..Self::default()
-        };
-        outlook.look((root, reader), past, "")?;
+impl RetryPreview {
+    /// Collects everything that is known before the run starts.
+    pub fn of(root: &Path, reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
+        let mut outlook = Self { checks: !past.plan().parts().verify.is_empty(), ..Self::default() };
+        outlook.collect_step((root, reader), past, "")?;
         Ok(outlook)
     }
 
-    /// One line: `repeats run 1a2b3c4d · keeps 2 results: c, d · runs again: a, b (+3 downstream)`.
-    pub fn line(&self, run: &RunId) -> String {
-        let mut text = format!(
-            "repeats run {} · keeps {}",
-            run.short(),
-            plural(self.kept.len(), "result")
-        );
-        if !self.kept.is_empty() {
-            let _ = write!(text, ": {}", named(&self.kept));
+    /// One line: `retries run 1a2b3c4d · reuses 2 results: c, d · runs again: a, b (+3 downstream)`.
+    pub fn summary_line(&self, run: &RunId) -> String {
+        let mut text =
+            format!("retries run {} · reuses {}", run.short(), plural(self.reused.len(), "result"));
+        if !self.reused.is_empty() {
+            let _ = write!(text, ": {}", abbreviated(&self.reused));
         }
-        let again = self.roots.len() + self.after;
+        let again = self.rerun_roots.len() + self.downstream;
         if again == 0 && self.checks {
-            text.push_str(" · runs only the plan's checks again");
+            text.push_str(" · runs again: only the plan's checks");
         } else if again == 0 {
-            text.push_str(" · runs no step again");
-        } else if self.roots.is_empty() {
-            let _ = write!(text, " · runs again: {}", plural(self.after, "step"));
+            text.push_str(" · runs again: no steps");
+        } else if self.rerun_roots.is_empty() {
+            let _ = write!(text, " · runs again: {}", plural(self.downstream, "step"));
         } else {
-            let _ = write!(text, " · runs again: {}", named(&self.roots));
-            if self.after > 0 {
-                let _ = write!(text, " (+{} downstream)", self.after);
+            let _ = write!(text, " · runs again: {}", abbreviated(&self.rerun_roots));
+            if self.downstream > 0 {
+                let _ = write!(text, " (+{} downstream)", self.downstream);
             }
         }
-        if self.left > 0 {
-            let _ = write!(text, " · leaves out {}", self.left);
+        if self.deselected > 0 {
+            let _ = write!(text, " · skips {}", self.deselected);
         }
         format!("{}\n", styled_line(&text))
     }
 
-    /// Every step with what becomes of it, a line each.
+    /// Lists every step with its decision, one line each.
     pub fn list(&self) -> String {
         let width = self.lines.iter().map(|(name, ..)| name.chars().count());
         let width = width.max().unwrap_or(0);
         let mut text = String::new();
-        for (name, verb, why) in &self.lines {
-            let line = format!("  {verb:<10}  {name:<width$}  {why}");
+        for (name, verb, reason) in &self.lines {
+            let line = format!("  {verb:<10}  {name:<width$}  {reason}");
             let _ = writeln!(text, "{}", styled_line(line.trim_end()));
         }
         text
     }
 
-    fn look(
+    fn collect_step(
         &mut self,
-        (root, reader): (&Path, &Reader),
-        past: &Past,
+        (root, reader): (&Path, &StoreReader),
+        past: &RepeatedRun,
         above: &str,
     ) -> Result<(), StoreError> {
-        let kept = past.kept().into_iter();
-        self.kept.extend(kept.map(|kept| match kept.item {
+        let kept = past.reused_results().into_iter();
+        self.reused.extend(kept.map(|kept| match kept.item {
             Some(key) => format!("{above}{}[{key}]", kept.step),
             None => format!("{above}{}", kept.step),
         }));
         for (step, fate) in past.fates() {
             let name = format!("{above}{step}");
             match fate {
-                Fate::Kept => self.tell(&name, "kept", ""),
-                Fate::Settled => self.tell(&name, "skipped", "as before"),
-                Fate::Left => {
-                    self.left += 1;
-                    self.tell(&name, "left out", "it is not chosen");
+                StepFate::Reused => self.write_step(&name, "kept", ""),
+                StepFate::Settled => self.write_step(&name, "skipped", "as before"),
+                StepFate::Deselected => {
+                    self.deselected += 1;
+                    self.write_step(&name, "left out", "not selected");
                 }
-                Fate::Again(again) => {
-                    self.tell(&name, "runs again", &again.why.to_string());
-                    self.again((root, reader), past, &name, (step, again))?;
+                StepFate::Rerun(again) => {
+                    self.write_step(&name, "runs again", &again.reason.to_string());
+                    self.add_rerun((root, reader), past, &name, (step, again))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Counts a step that runs again, by what runs again inside of it where something is kept
-    /// there.
-    fn again(
+    /// Adds a step that runs again, as the steps inside of it that do so where some of them are
+    /// reused.
+    fn add_rerun(
         &mut self,
-        (root, reader): (&Path, &Reader),
-        past: &Past,
+        (root, reader): (&Path, &StoreReader),
+        past: &RepeatedRun,
         name: &str,
-        (step, again): (&crate::name::Name, &Again),
+        (step, again): (&crate::name::Name, &StepRerun),
     ) -> Result<(), StoreError> {
-        let before = self.roots.len();
+        let before = self.rerun_roots.len();
         for key in past.repeated_items(step) {
             let named = match &key {
                 Some(key) => format!("{name}[{key}]"),
                 None => name.to_owned(),
             };
-            if again.inside
+            if again.reuses_nested
                 && let Some(nested) = past.nested(reader, step, key.as_deref(), None)?
                 && nested.run().is_some()
             {
                 let nested = unchanged(root, reader, nested)?;
-                self.look((root, reader), &nested, &format!("{named}/"))?;
-            } else if key.is_some() && !again.kept.is_empty() {
-                self.tell(&named, "runs again", "");
-                self.roots.push(named);
+                self.collect_step((root, reader), &nested, &format!("{named}/"))?;
+            } else if key.is_some() && !again.reused_items.is_empty() {
+                self.write_step(&named, "runs again", "");
+                self.rerun_roots.push(named);
             }
         }
-        if self.roots.len() > before {
+        if self.rerun_roots.len() > before {
             return Ok(());
         }
-        if again.why.is_own() {
-            self.roots.push(name.to_owned());
-        } else if again.why != Reason::Finally {
-            self.after += 1;
+        if again.reason.is_own() {
+            self.rerun_roots.push(name.to_owned());
+        } else if again.reason != RerunReason::Finally {
+            self.downstream += 1;
         }
         Ok(())
     }
 
-    fn tell(&mut self, name: &str, verb: &'static str, why: &str) {
-        self.lines.push((name.to_owned(), verb, why.to_owned()));
+    fn write_step(&mut self, name: &str, verb: &'static str, reason: &str) {
+        self.lines.push((name.to_owned(), verb, reason.to_owned()));
     }
 }
 
-/// The first of some names, and how many more there are.
-fn named(all: &[String]) -> String {
-    let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+/// The first of some names, and the number of the others.
+fn abbreviated(all: &[String]) -> String {
+    let first: Vec<&str> = all.iter().take(MAX_NAMED).map(String::as_str).collect();
     let more = match all.len() - first.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -163,16 +157,22 @@ fn named(all: &[String]) -> String {
     first.join(", ") + &more
 }
 
-/// Refuses a choice that cannot run: what it depends on did not succeed and was not chosen.
-pub fn possible((root, reader): (&Path, &Reader), past: &Past, above: &str) -> Result<(), Failure> {
+/// Refuses a selection that cannot run: a dependency did not succeed and was not selected.
+pub fn check_selection(
+    (root, reader): (&Path, &StoreReader),
+    past: &RepeatedRun,
+    above: &str,
+) -> Result<(), CommandError> {
     let plan = past.plan();
     for (step, fate) in past.fates() {
-        let Fate::Again(again) = fate else { continue };
+        let StepFate::Rerun(again) = fate else {
+            continue;
+        };
         for key in past.repeated_items(step) {
             let nested = past.nested(reader, step, key.as_deref(), None)?;
-            if let Some(nested) = nested.filter(|_| again.inside) {
+            if let Some(nested) = nested.filter(|_| again.reuses_nested) {
                 let nested = unchanged(root, reader, nested)?;
-                possible((root, reader), &nested, &format!("{above}{step}/"))?;
+                check_selection((root, reader), &nested, &format!("{above}{step}/"))?;
             }
         }
         let declared = plan.find(step.as_str()).map(|ix| plan.step(ix));
@@ -182,15 +182,14 @@ pub fn possible((root, reader): (&Path, &Reader), past: &Past, above: &str) -> R
         };
         for needed in &declared.depends_on {
             let needed = &plan.step(*needed).id;
-            if past.fate(needed) == Some(&Fate::Left) {
+            if past.fate(needed) == Some(&StepFate::Deselected) {
                 let message = format!(
-                    "`{above}{step}` depends on `{needed}`, which has no result to keep and is not \
-                     chosen"
+                    "`{above}{step}` depends on `{needed}`, which has no result to reuse and is not selected"
                 );
-                let failure = Failure::new(Exit::Usage, message);
-                return Err(failure.hint(format!(
-                    "choose it, too: --only {above}{needed} --only {above}{step}"
-                )));
+                let failure = CommandError::new(CliExitCode::Usage, message);
+                return Err(
+                    failure.hint(format!("select it, too: --only {above}{needed} --only {above}{step}"))
+                );
             }
         }
     }

@@ -1,27 +1,29 @@
-use super::Failure;
-use super::load::before;
-use crate::machine::Ledger;
+use super::CommandError;
+use super::load::recorded_plan_if_valid;
+use crate::machine::BudgetLedger;
 use crate::name::RunId;
-use crate::report::record::{Held, Life, Looped, Nested, RECORD_VERSION, Record, Trajectory};
-use crate::store::{Reader, RunRow, StoreError};
+use crate::report::record::{
+    GapTrajectory, LoopedAttempt, NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord,
+};
+use crate::store::{RunRow, StoreError, StoreReader};
 
-/// How deep nested runs are read; deeper ones cannot be made.
-const DEPTH: usize = 32;
+/// The depth to which nested runs are read; deeper ones cannot be made.
+const MAX_DEPTH: usize = 32;
 
-/// Everything that the store knows of a run, and of those nested in it.
-pub fn load_record(reader: &Reader, run: &RunId) -> Result<Record, Failure> {
-    let mut record = below(reader, run, DEPTH)?;
-    record.top = top(reader, &record.run)?;
+/// Reads the stored record of a run, and of those nested in it.
+pub fn load_record(reader: &StoreReader, run: &RunId) -> Result<RunRecord, CommandError> {
+    let mut record = nested_records(reader, run, MAX_DEPTH)?;
+    record.top = outermost_parent(reader, &record.run)?;
     if record.is_stale()
-        && let Some(plan) = before(reader, run)?
+        && let Some(plan) = recorded_plan_if_valid(reader, run)?
     {
-        record.shake(&plan);
+        record.mark_stale_dependants(&plan);
     }
     Ok(record)
 }
 
-/// The run at the top that a run is part of, however deep; `None`: it is part of none.
-pub fn top(reader: &Reader, run: &RunRow) -> Result<Option<RunId>, StoreError> {
+/// The outermost run that a run is part of; `None`: it is not nested.
+pub fn outermost_parent(reader: &StoreReader, run: &RunRow) -> Result<Option<RunId>, StoreError> {
     let (mut top, mut above) = (None, run.parent.clone());
     while let Some((run, _)) = above {
         above = reader.run(&run)?.parent;
@@ -30,35 +32,35 @@ pub fn top(reader: &Reader, run: &RunRow) -> Result<Option<RunId>, StoreError> {
     Ok(top)
 }
 
-fn below(reader: &Reader, run: &RunId, depth: usize) -> Result<Record, Failure> {
+fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
     let mut nested = Vec::new();
     if depth > 0 {
         for (child, attempt) in reader.children(run)? {
-            let record = below(reader, &child, depth - 1)?;
-            nested.push(Nested { attempt, record });
+            let record = nested_records(reader, &child, depth - 1)?;
+            nested.push(NestedRunRecord { attempt, record });
         }
     }
     let checks = reader.checks(run)?;
-    let held = reader.facts(run, &Held::EVENTS)?;
-    let ledger = Ledger::of(&reader.facts(run, &Ledger::EVENTS)?);
+    let held = reader.facts(run, &RunDecisions::EVENTS)?;
+    let ledger = BudgetLedger::of_events(&reader.facts(run, &BudgetLedger::EVENTS)?);
     let (row, owner) = (reader.run(run)?, reader.owner(run)?);
-    let record = Record {
+    let record = RunRecord {
         v: RECORD_VERSION,
-        life: Life::of(&row, owner),
+        life: RunLifecycle::of(&row, owner),
         top: None,
         run: row,
         repeated_by: reader.repeats(run)?,
         owner,
         steps: reader.steps(run)?,
         attempts: reader.attempts(run)?,
-        gaps: Trajectory::all(&checks),
-        loops: Looped::all(&reader.facts(run, &Looped::EVENTS)?),
+        gaps: GapTrajectory::of_checks(&checks),
+        loops: LoopedAttempt::from_events(&reader.facts(run, &LoopedAttempt::EVENTS)?),
         shaken: Vec::new(),
         checks,
-        held: Held::of(&held),
-        ledger: ledger.is_worth_telling().then_some(ledger),
+        held: RunDecisions::from_events(&held),
+        ledger: ledger.is_worth_reporting().then_some(ledger),
         artifacts: reader.artifacts(run)?,
         nested,
     };
-    Ok(record.at_rest())
+    Ok(record.with_waiting_tasks())
 }

@@ -1,73 +1,69 @@
-//! The auditor of a command: it begins before the first run and ends after the last.
+//! The auditor of a command: it starts before the first run and exits after the last.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::load::Ready;
-use super::{Exit, Failure, Ui};
-use crate::audit::{self, Auditor, Start};
-use crate::bus::{Act, Bus, Message};
-use crate::engine::Session;
+use super::load::LoadedPlan;
+use super::{CliExitCode, CommandError, Ui};
+use crate::audit::{self, Auditor, AuditorConfig};
+use crate::bus::{BusMessage, MessageBus, WorkspaceAction};
+use crate::engine::EngineSession;
 use crate::report::{NAME, WARN, paint};
 use crate::store::StoreError;
 
-/// A bus, and who watches it.
-pub struct Watch {
+/// A bus, and the auditor that watches it.
+pub struct AuditedBus {
     /// The bus.
-    pub bus: Bus,
+    pub bus: MessageBus,
     auditor: Option<Auditor>,
-    tell: Box<dyn Fn(&str)>,
+    print_message: Box<dyn Fn(&str)>,
 }
 
-/// A session that is watched.
-pub struct Watched {
-    pub(super) session: Arc<Session>,
-    pub(super) watch: Watch,
+/// A session with an auditor.
+pub struct AuditedSession {
+    pub(super) session: Arc<EngineSession>,
+    pub(super) watch: AuditedBus,
 }
 
-impl Deref for Watched {
-    type Target = Arc<Session>;
+impl Deref for AuditedSession {
+    type Target = Arc<EngineSession>;
 
-    fn deref(&self) -> &Arc<Session> {
+    fn deref(&self) -> &Arc<EngineSession> {
         &self.session
     }
 }
 
-impl Watched {
-    /// Tells everybody who listens what a command did.
-    pub fn publish(&self, message: Message) {
+impl AuditedSession {
+    /// Publishes an act of a command to all listeners.
+    pub fn publish(&self, message: BusMessage) {
         self.watch.bus.publish(message);
     }
 }
 
-/// The auditor writes what is left while the store is closed and the keeper ends, and then it is
-/// waited for: the fields are dropped in their order.
-impl Drop for Watched {
+/// The auditor writes its remaining records while the store is closed and the supervisor exits, and
+/// then it is waited for: the fields are dropped in their order.
+impl Drop for AuditedSession {
     fn drop(&mut self) {
         if let Some(auditor) = &self.watch.auditor {
-            auditor.leave();
+            auditor.finish_in_background();
         }
     }
 }
 
-/// Begins to watch the state of a workspace.
-pub fn watch(ui: &Ui, ready: &Ready) -> Result<Watch, Failure> {
-    let bus = Bus::new();
-    let start = Start {
+/// Starts to watch the state of a workspace.
+pub fn start_audit(ui: &Ui, ready: &LoadedPlan) -> Result<AuditedBus, CommandError> {
+    let bus = MessageBus::new();
+    let start = AuditorConfig {
         state: ready.workspace.state.clone(),
         clock: ui.env.clock(),
         window: ready.config.audit_window,
     };
     let auditor = Auditor::start(&start, bus.tap())?;
-    Ok(Watch {
-        bus,
-        auditor: Some(auditor),
-        tell: Box::new(ui.teller()),
-    })
+    Ok(AuditedBus { bus, auditor: Some(auditor), print_message: Box::new(ui.message_printer()) })
 }
 
-/// The auditor writes what is left; what it could not write is said.
-impl Drop for Watch {
+/// Lets the auditor write its remaining records; unwritten ones are reported.
+impl Drop for AuditedBus {
     fn drop(&mut self) {
         let Some(auditor) = self.auditor.take() else {
             return;
@@ -76,43 +72,41 @@ impl Drop for Watch {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
         if ended.lost > 0 {
             let lost = ended.lost;
-            (self.tell)(&format!(
-                "{warning} the auditor was too slow for {lost} messages and read them in the database\n"
+            (self.print_message)(&format!(
+                "{warning} the auditor was too slow for {lost} messages and read them from the database\n"
             ));
         }
         if let Some(trouble) = ended.trouble {
-            (self.tell)(&format!(
-                "{warning} the audit log could not be written: {trouble}\n\
-                 {hint} what is missing is added by the next command that runs something\n"
+            (self.print_message)(&format!(
+                "{warning} cannot write the audit log: {trouble}\n\
+                 {hint} the next command that runs something adds the missing records\n"
             ));
         }
     }
 }
 
-/// Writes down what a command did that has no engine, and that stays done if that fails.
-pub fn note(ui: &Ui, act: Act) {
-    if let Err(error) = record(ui, act) {
+/// Records an act of a command without an engine; the act stands even if that fails.
+pub fn record_quietly(ui: &Ui, act: WorkspaceAction) {
+    if let Err(error) = record_command_act(ui, act) {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
         let remedy = error.remedy();
-        ui.say(&format!("{warning} {error}\n{hint} {remedy}\n"));
+        ui.print_message(&format!("{warning} {error}\n{hint} {remedy}\n"));
     }
 }
 
-/// Writes down what a command did that has no engine.
-pub fn record(ui: &Ui, act: Act) -> Result<(), StoreError> {
-    audit::record_act(&ui.workspace().state, &Message::act(ui.env.now(), act))
+/// Records an act of a command without an engine.
+pub fn record_command_act(ui: &Ui, act: WorkspaceAction) -> Result<(), StoreError> {
+    audit::record_act(&ui.workspace().state, &BusMessage::act(ui.env.now(), act))
 }
 
-/// Writes down that a run was not begun, and why, where there is a state.
-pub fn refused(ui: &Ui, path: &std::path::Path, failure: &Failure) {
-    // What was asked for on the command line is for nobody to know.
+/// Records that a run was not started, and the reason, where there is a state.
+pub fn record_refusal(ui: &Ui, path: &std::path::Path, failure: &CommandError) {
+    // The arguments of the command line are not recorded.
     let reason = match failure.exit {
-        Exit::Approval => failure.message.clone(),
+        CliExitCode::Approval => failure.message.clone(),
         exit => exit.meaning().to_owned(),
     };
-    let path = ui
-        .workspace()
-        .name(&super::normal(&ui.env.cwd().join(path)));
-    // The refusal itself is what matters; it is told either way.
-    let _ = record(ui, Act::RunRefused { path, reason });
+    let path = ui.workspace().name(&super::normalize_path(&ui.env.cwd().join(path)));
+    // The refusal itself is what matters; it is reported either way.
+    let _ = record_command_act(ui, WorkspaceAction::RunRefused { path, reason });
 }

@@ -1,14 +1,14 @@
 use clap::Args;
 
-use super::{Exit, Failure};
-use crate::machine::Place;
-use crate::name::{RunId, Spot, Subject};
-use crate::store::{Reader, StoreError};
+use super::{CliExitCode, CommandError};
+use crate::machine::TaskId;
+use crate::name::{RunId, TaskPath, TaskRef};
+use crate::store::{StoreError, StoreReader};
 
-/// A run: by the beginning of its id, or the last one.
+/// A run: by a prefix of its id, or the latest one.
 #[derive(Args, Clone, Debug)]
 pub struct RunArg {
-    /// The run, by as much of its id as is unique
+    /// Run ID or unique prefix
     #[arg(value_name = "RUN", required_unless_present = "last")]
     run: Option<String>,
     /// The latest run
@@ -19,8 +19,8 @@ pub struct RunArg {
 /// A run and perhaps a step of it.
 #[derive(Args, Clone, Debug)]
 pub struct StepArg {
-    /// The run, by as much of its id as is unique (not with --last), and the step: `build`,
-    /// `fetch[2]`, `fetch[eu]#3` or `outer/inner`
+    /// Run ID or unique prefix (not with --last), and the step: `build`, `fetch[2]`, `fetch[eu]#3`
+    /// or `outer/inner`
     #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
     names: Vec<String>,
     /// The latest run
@@ -28,11 +28,11 @@ pub struct StepArg {
     last: bool,
 }
 
-/// A run and perhaps the step of it that asks people something.
+/// A run and perhaps the step of it with a pending approval.
 #[derive(Args, Clone, Debug)]
-pub struct AskArg {
-    /// The run, by as much of its id as is unique (not with --last), and the step that asks, if
-    /// several do; `run` is the run itself
+pub struct PendingApprovalArg {
+    /// Run ID or unique prefix (not with --last), and the step that waits, if several do; `run` is
+    /// the run itself
     #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
     names: Vec<String>,
     /// The latest run
@@ -42,156 +42,133 @@ pub struct AskArg {
 
 /// A step of a run, found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The run that the step belongs to; a nested one if it was named so.
+pub struct ResolvedTask {
+    /// The run that the step belongs to; a nested run if it was named so.
     pub run: RunId,
     /// The step or item.
-    pub place: Place,
-    /// Which attempt, if one was named.
+    pub place: TaskId,
+    /// The attempt, if one was named.
     pub attempt: Option<u32>,
 }
 
 impl RunArg {
-    /// A run that is named.
-    pub fn of(name: &str) -> Self {
-        Self {
-            run: Some(name.to_owned()),
-            last: false,
-        }
+    /// A run given by name.
+    pub fn by_name(name: &str) -> Self {
+        Self { run: Some(name.to_owned()), last: false }
     }
 
-    /// The run that is meant.
-    pub fn resolve(&self, reader: &Reader) -> Result<RunId, Failure> {
-        named(self.run.as_deref(), reader)
+    /// Resolves the named run.
+    pub fn resolve(&self, reader: &StoreReader) -> Result<RunId, CommandError> {
+        find_run(self.run.as_deref(), reader)
     }
 }
 
 impl StepArg {
-    /// The run that is meant, and the step as named.
-    pub fn resolve(&self, reader: &Reader) -> Result<(RunId, Option<Subject>), Failure> {
-        let (run, step) = split(self.last, &self.names)?;
-        let subject = step.map(str::parse::<Subject>).transpose();
-        let subject = subject.map_err(|error| usage(&error.to_string()))?;
-        Ok((named(run, reader)?, subject))
+    /// Resolves the named run, and the step as named.
+    pub fn resolve(&self, reader: &StoreReader) -> Result<(RunId, Option<TaskPath>), CommandError> {
+        let (run, step) = split_names(self.last, &self.names)?;
+        let subject = step.map(str::parse::<TaskPath>).transpose();
+        let subject = subject.map_err(|error| usage_error(&error.to_string()))?;
+        Ok((find_run(run, reader)?, subject))
     }
 }
 
-impl AskArg {
-    /// The run that is meant, and the step as named.
-    pub fn resolve(&self, reader: &Reader) -> Result<(RunId, Option<&str>), Failure> {
-        let (run, step) = split(self.last, &self.names)?;
-        Ok((named(run, reader)?, step))
+impl PendingApprovalArg {
+    /// Resolves the named run, and the step as named.
+    pub fn resolve(&self, reader: &StoreReader) -> Result<(RunId, Option<&str>), CommandError> {
+        let (run, step) = split_names(self.last, &self.names)?;
+        Ok((find_run(run, reader)?, step))
     }
 }
 
 /// A run, `None` if it is the latest one, and a step.
-type Named<'a> = (Option<&'a str>, Option<&'a str>);
+type RunAndStepNames<'a> = (Option<&'a str>, Option<&'a str>);
 
-/// What positional arguments name: with `--last`, the first is the step.
-pub fn split(last: bool, names: &[String]) -> Result<Named<'_>, Failure> {
+/// Splits positional arguments: with `--last`, the first is the step.
+pub fn split_names(last: bool, names: &[String]) -> Result<RunAndStepNames<'_>, CommandError> {
     match (last, names) {
         (true, []) => Ok((None, None)),
         (true, [step]) => Ok((None, Some(step))),
         (false, [run]) => Ok((Some(run), None)),
         (false, [run, step]) => Ok((Some(run), Some(step))),
-        (true, _) => Err(usage("--last stands in place of RUN; give one of them")),
-        (false, _) => Err(usage("which run? give the beginning of its id, or --last")),
+        (true, _) => Err(usage_error("--last and RUN are mutually exclusive")),
+        (false, _) => Err(usage_error("no run given: pass the start of its id, or --last")),
     }
 }
 
-fn usage(message: &str) -> Failure {
-    Failure::new(Exit::Usage, message)
+fn usage_error(message: &str) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
 }
 
-/// The run whose id begins with this, or the latest one.
-pub fn named(prefix: Option<&str>, reader: &Reader) -> Result<RunId, Failure> {
+/// Returns the run whose id begins with this prefix, or the latest one.
+pub fn find_run(prefix: Option<&str>, reader: &StoreReader) -> Result<RunId, CommandError> {
     match prefix {
         Some(prefix) => Ok(reader.find_run(prefix)?),
         None => Ok(reader.last_run()?),
     }
 }
 
-/// A place of a run as people are shown it.
-pub fn called(reader: &Reader, run: &RunId, place: &Place) -> Result<String, StoreError> {
+/// Returns a task of a run as it is shown to users.
+pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
     if place.item.is_none() {
         return Ok(place.to_string());
     }
     let rows = reader.steps(run)?;
-    let own = rows
-        .iter()
-        .find(|row| row.step == place.step && row.item == place.item);
-    Ok(place.called(own.and_then(|row| row.item_key.as_deref())))
+    let own = rows.iter().find(|row| row.step == place.step && row.item == place.item);
+    Ok(place.display_name(own.and_then(|row| row.item_key.as_deref())))
 }
 
-/// A place of a run as people are shown it, by its text. Of a run that is forgotten nobody knows what
-/// its items were called: their numbers stay.
-pub fn called_text(reader: Option<&Reader>, run: &RunId, place: &str) -> String {
-    let known = reader.zip(place.parse::<Place>().ok());
-    let called = known.and_then(|(reader, place)| called(reader, run, &place).ok());
+/// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are
+/// unknown: the numbers stay.
+pub fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &str) -> String {
+    let known = reader.zip(place.parse::<TaskId>().ok());
+    let called = known.and_then(|(reader, place)| task_name(reader, run, &place).ok());
     called.unwrap_or_else(|| place.to_owned())
 }
 
-/// An attempt of a run as people are shown it, by its text: `build[linux]#2`.
-pub fn called_attempt(reader: &Reader, run: &RunId, attempt: &str) -> Result<String, StoreError> {
+/// Returns an attempt of a run as it is shown to users, by its text: `build[linux]#2`.
+pub fn attempt_name_from_text(
+    reader: &StoreReader,
+    run: &RunId,
+    attempt: &str,
+) -> Result<String, StoreError> {
     let (place, number) = attempt.rsplit_once('#').unwrap_or((attempt, ""));
-    let shown = match place.parse::<Place>() {
-        Ok(place) => called(reader, run, &place)?,
+    let shown = match place.parse::<TaskId>() {
+        Ok(place) => task_name(reader, run, &place)?,
         Err(_) => place.to_owned(),
     };
-    Ok(if number.is_empty() {
-        shown
-    } else {
-        format!("{shown}#{number}")
-    })
+    Ok(if number.is_empty() { shown } else { format!("{shown}#{number}") })
 }
 
 /// Finds a step below a run, in nested runs where it is named so.
-pub fn find(run: RunId, subject: &Subject, reader: &Reader) -> Result<Found, Failure> {
+pub fn find_step(run: RunId, subject: &TaskPath, reader: &StoreReader) -> Result<ResolvedTask, CommandError> {
     let mut run = run;
     for spot in &subject.above {
-        run = nested(&run, &place(&run, spot, reader)?, reader)?;
+        run = last_nested_run(&run, &find_task(&run, spot, reader)?, reader)?;
     }
-    Ok(Found {
-        place: place(&run, &subject.spot, reader)?,
-        run,
-        attempt: subject.attempt,
-    })
+    Ok(ResolvedTask { place: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
 }
 
-/// The last run nested in a place.
-fn nested(run: &RunId, place: &Place, reader: &Reader) -> Result<RunId, Failure> {
+/// The last run nested in a task.
+fn last_nested_run(run: &RunId, place: &TaskId, reader: &StoreReader) -> Result<RunId, CommandError> {
     let name = place.to_string();
-    let of = |attempt: &str| {
-        attempt
-            .rsplit_once('#')
-            .is_some_and(|(place, _)| place == name)
-    };
+    let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
     let children = reader.children(run)?;
     let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
-    let none = || {
-        usage(&format!(
-            "no run is nested in `{name}` of run {}",
-            run.short()
-        ))
-    };
+    let none = || usage_error(&format!("no run is nested in `{name}` of run {}", run.short()));
     found.map(|(child, _)| child).ok_or_else(none)
 }
 
-/// A place by its step and the number or key of its item.
-fn place(run: &RunId, spot: &Spot, reader: &Reader) -> Result<Place, Failure> {
+/// A task by its step and the number or key of its item.
+fn find_task(run: &RunId, spot: &TaskRef, reader: &StoreReader) -> Result<TaskId, CommandError> {
     let Some(item) = &spot.item else {
-        return Ok(Place::of(&spot.step));
+        return Ok(TaskId::of_step(&spot.step));
     };
     let steps = reader.steps(run)?;
     let own = steps.iter().filter(|row| row.step == spot.step);
-    let by_key = own
-        .filter(|row| row.item_key.as_ref() == Some(item))
-        .find_map(|row| row.item);
-    // What is shown is what is meant: a key comes before a number.
+    let by_key = own.filter(|row| row.item_key.as_ref() == Some(item)).find_map(|row| row.item);
+    // Names are read as they are shown: a key takes precedence over a number.
     let found = by_key.or_else(|| item.parse().ok());
-    let none = || usage(&format!("`{}` has no item `{item}`", spot.step));
-    Ok(Place {
-        step: spot.step.clone(),
-        item: Some(found.ok_or_else(none)?),
-    })
+    let none = || usage_error(&format!("`{}` has no item `{item}`", spot.step));
+    Ok(TaskId { step: spot.step.clone(), item: Some(found.ok_or_else(none)?) })
 }

@@ -1,8 +1,8 @@
 use std::path::{Component, Path, PathBuf};
 
-use super::{Exit, Failure};
+use super::{CliExitCode, CommandError};
 
-/// The folder that runs work in, and where their state is.
+/// The folder that runs work in, and the location of their state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
     /// Its root: absolute.
@@ -14,46 +14,43 @@ pub struct Workspace {
 /// The file that marks a workspace.
 pub const CONFIG: &str = "wf.yaml";
 
-/// The file that says who may approve what runs in a workspace.
+/// The file that lists the approvers of a workspace.
 pub const APPROVERS: &str = "approvers.yaml";
 
 impl Workspace {
-    /// The workspace of a folder: the nearest folder upwards with a `wf.yaml`, else the git top
-    /// level, else the folder itself; of the `goals` folder of the current one, that one, which is
-    /// where its goals are looked for.
+    /// Finds the workspace of a folder: the nearest folder upwards with a `wf.yaml`, else the git
+    /// top level, else the folder itself; for the `goals` folder of the current folder, the current
+    /// folder, where its goals are searched.
     pub fn find(from: &Path, state: Option<&Path>, cwd: &Path) -> Self {
         let holds = |name: &'static str| from.ancestors().find(move |dir| dir.join(name).exists());
         let alone = if from == cwd.join("goals") { cwd } else { from };
         let root = holds(CONFIG).or_else(|| holds(".git")).unwrap_or(alone);
         let state = match state {
-            Some(state) => normal(&cwd.join(state)),
+            Some(state) => normalize_path(&cwd.join(state)),
             None => root.join(".wf"),
         };
-        Self {
-            root: root.to_path_buf(),
-            state,
-        }
+        Self { root: root.to_path_buf(), state }
     }
 
     /// A path as specs and records name it: relative to the root, with `/`.
     pub fn name(&self, path: &Path) -> String {
-        relative(path, &self.root)
+        relative_path(path, &self.root)
     }
 }
 
-/// Refuses a path that is not text. Records, orders to the keeper and variables of steps name paths as text,
-/// and a name that was made text by force leads elsewhere, or nowhere.
-pub fn must_be_text(path: &Path) -> Result<(), Failure> {
+/// Refuses a path that is not text. Records, messages to the supervisor and variables of steps name
+/// paths as text, and a lossy conversion would name another file, or none.
+pub fn require_utf8(path: &Path) -> Result<(), CommandError> {
     if path.to_str().is_some() {
         return Ok(());
     }
     let message = format!("the path `{}` is not UTF-8", path.display());
-    Err(Failure::new(Exit::Usage, message)
-        .hint("rename the file, or the folder above it whose name is no text"))
+    Err(CommandError::new(CliExitCode::Usage, message)
+        .hint("rename the file, or the directory above it whose name is not UTF-8"))
 }
 
 /// A path as seen from a folder: relative if it is below it or near it, else as it is.
-pub fn relative(path: &Path, from: &Path) -> String {
+pub fn relative_path(path: &Path, from: &Path) -> String {
     let mut up = PathBuf::new();
     for base in from.ancestors().take(4) {
         if base.parent().is_none() && base != from {
@@ -62,11 +59,7 @@ pub fn relative(path: &Path, from: &Path) -> String {
         if let Ok(rest) = path.strip_prefix(base) {
             let whole = up.join(rest);
             let empty = whole.as_os_str().is_empty();
-            return if empty {
-                ".".into()
-            } else {
-                whole.display().to_string()
-            };
+            return if empty { ".".into() } else { whole.display().to_string() };
         }
         up.push("..");
     }
@@ -74,7 +67,7 @@ pub fn relative(path: &Path, from: &Path) -> String {
 }
 
 /// A path without `.` and, as far as they can be resolved by name, `..`.
-pub fn normal(path: &Path) -> PathBuf {
+pub fn normalize_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
@@ -94,7 +87,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt as _;
     use std::path::Path;
 
-    use super::{Workspace, must_be_text, normal, relative};
+    use super::{Workspace, normalize_path, relative_path, require_utf8};
 
     #[test]
     fn the_nearest_mark_wins() {
@@ -113,8 +106,8 @@ mod tests {
     #[test]
     fn only_text_names_a_path() {
         let path = |bytes: &'static [u8]| Path::new(OsStr::from_bytes(bytes));
-        assert!(must_be_text(path("/a/ü".as_bytes())).is_ok());
-        let refused = must_be_text(path(b"/a/\xff/c")).unwrap_err();
+        assert!(require_utf8(path("/a/ü".as_bytes())).is_ok());
+        let refused = require_utf8(path(b"/a/\xff/c")).unwrap_err();
         assert!(refused.message.contains("not UTF-8"), "{refused:?}");
     }
 
@@ -126,9 +119,9 @@ mod tests {
             ("/a", "/a", "."),
             ("/x/y.md", "/a/b", "/x/y.md"),
         ] {
-            assert_eq!(relative(Path::new(path), Path::new(from)), expected);
+            assert_eq!(relative_path(Path::new(path), Path::new(from)), expected);
         }
-        assert_eq!(normal(Path::new("/a/./b/../c")), Path::new("/a/c"));
-        assert_eq!(normal(Path::new("/../a")), Path::new("/../a"));
+        assert_eq!(normalize_path(Path::new("/a/./b/../c")), Path::new("/a/c"));
+        assert_eq!(normalize_path(Path::new("/../a")), Path::new("/../a"));
     }
 }

@@ -3,66 +3,66 @@ use std::collections::BTreeSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::approval::{Approver, Approvers, Policy, VALIDITY};
+use crate::approval::{Approver, Approvers, ReviewPolicy, VALIDITY};
 use crate::diag::{Code, Diagnostic};
 use crate::seal::PublicKey;
-use crate::source::{Source, Span, Spanned};
-use crate::spec::decode::{Decode, Decoder, Mistakes, Period, record, words};
-use crate::spec::yaml::{self, Node, Yaml};
+use crate::source::{SourceText, Span, Spanned};
+use crate::spec::decode::{DecodeSpec, DiagnosticList, DurationText, SpecDecoder, record, words};
+use crate::spec::yaml::{self, YamlNode, YamlValue};
 use crate::time::Moment;
 
 record! {
-    /// Who may approve what runs in a workspace.
+    /// The approvers of a workspace.
     pub struct ApproversFile as "the approvers" {
-        /// Who must have approved a plan before it runs: `owner` is whoever runs it, `reviewed` are
-        /// others, in advance.
-        expected policy: Policy,
-        /// How many approvers must have signed: 1 if absent.
+        /// The policy on who must have approved a plan before it runs: `owner` is the user who runs
+        /// it, `reviewed` are other approvers, in advance.
+        expected policy: ReviewPolicy,
+        /// The number of approvers who must have signed: 1 if absent.
         optional required: Spanned<u32>,
-        /// How long an approval holds at most: `7d` if absent.
-        optional validity: Spanned<Period>,
-        /// Who may approve.
-        default approvers: Vec<ApproverFile>,
+        /// The longest validity of an approval: `7d` if absent.
+        optional validity: Spanned<DurationText>,
+        /// The approvers.
+        default approvers: Vec<ApproverRecord>,
     }
 }
 
 record! {
-    /// Somebody who may approve.
-    pub struct ApproverFile as "an approver" {
-        /// The name, for people.
+    /// An approver.
+    pub struct ApproverRecord as "an approver" {
+        /// The name, for display.
         expected name: Spanned<String>,
         /// The Ed25519 public key, as `wf key list` shows it: 64 hexadecimal digits.
-        expected key: Spanned<KeyText>,
-        /// Since when the key is not to be trusted: a day, or an instant.
-        optional revoked: Day,
+        expected key: Spanned<PublicKeyText>,
+        /// The time from which the key is no longer trusted: a day, or an instant.
+        optional revoked: DayOrInstant,
     }
 }
 
-words!(Policy {
+words!(ReviewPolicy {
     "owner" => Self::Owner,
     "reviewed" => Self::Reviewed,
 });
 
 /// A public key as digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyText(pub PublicKey);
+pub struct PublicKeyText(pub PublicKey);
 
-/// A day, or an instant; a day is its beginning.
+/// A day, or an instant; a day stands for its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Day(pub Moment);
+pub struct DayOrInstant(pub Moment);
 
-/// A scalar as it is written: digits alone would be a number.
-fn written<'t>(node: &'t Node<'_>, decoder: &Decoder<'t>) -> Option<&'t str> {
+/// Returns a scalar as it is written: digits alone would be a number.
+fn scalar_text<'t>(node: &'t YamlNode<'_>, decoder: &SpecDecoder<'t>) -> Option<&'t str> {
     match &node.value {
-        Yaml::Text(text) => Some(text),
-        Yaml::Number(_) => Some(decoder.written(node.span)),
+        YamlValue::Text(text) => Some(text),
+        YamlValue::Number(_) => Some(decoder.source_text(node.span)),
         _ => None,
     }
 }
 
-impl Decode for KeyText {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let Some(key) = written(node, decoder).map(PublicKey::from_hex) else {
+impl DecodeSpec for PublicKeyText {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let Some(key) = scalar_text(node, decoder).map(PublicKey::from_hex) else {
             decoder.wrong_type(node, "a public key");
             return None;
         };
@@ -71,7 +71,7 @@ impl Decode for KeyText {
     }
 }
 
-impl JsonSchema for KeyText {
+impl JsonSchema for PublicKeyText {
     fn inline_schema() -> bool {
         true
     }
@@ -85,18 +85,16 @@ impl JsonSchema for KeyText {
     }
 }
 
-impl Decode for Day {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for DayOrInstant {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let text = String::decode(node, decoder)?;
         let read = Moment::parse(&text).or_else(|_| Moment::parse(&format!("{text}T00:00:00Z")));
-        let wrong = "a day is written like 2026-11-21, an instant like 2026-11-21T09:30:00Z";
-        read.map_err(|_| decoder.wrong_value(node, wrong))
-            .map(Self)
-            .ok()
+        let wrong = "a day must be like 2026-11-21, an instant like 2026-11-21T09:30:00Z";
+        read.map_err(|_| decoder.wrong_value(node, wrong)).map(Self).ok()
     }
 }
 
-impl JsonSchema for Day {
+impl JsonSchema for DayOrInstant {
     fn inline_schema() -> bool {
         true
     }
@@ -110,38 +108,34 @@ impl JsonSchema for Day {
     }
 }
 
-/// Reads `approvers.yaml`: what it declares as far as it can be used, and all that is wrong.
-/// Whoever acts on it must not, if anything is.
-pub fn load_approvers(source: &Source) -> (Option<ApproversFile>, Vec<Diagnostic>) {
+/// Reads `approvers.yaml`: its declarations as far as they are usable, and all diagnostics. The
+/// caller must not act on them if there are any.
+pub fn load_approvers(source: &SourceText) -> (Option<ApproversFile>, Vec<Diagnostic>) {
     let text = source.text();
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let mut mistakes = Mistakes::default();
+    let mut mistakes = DiagnosticList::default();
     let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
-    let mut decoder = Decoder::new(text, mistakes);
+    let mut decoder = SpecDecoder::new(text, mistakes);
     let file = tree.and_then(|tree| ApproversFile::decode(&tree, &mut decoder));
     if let Some(file) = &file {
-        judge(file, &mut decoder);
+        check_approvers(file, &mut decoder);
     }
     let mut mistakes = decoder.into_mistakes().into_diagnostics();
     mistakes.sort_by_key(|mistake| mistake.span);
     (file, mistakes)
 }
 
-/// Whether the approvers are different people, and enough.
-fn judge(file: &ApproversFile, decoder: &mut Decoder<'_>) {
+/// Checks that the approvers are distinct, and enough.
+fn check_approvers(file: &ApproversFile, decoder: &mut SpecDecoder<'_>) {
     let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
     for one in &file.approvers {
         if let Some(name) = one.name.as_ref().filter(|name| !names.insert(&name.value)) {
-            let message = format!("two approvers are called `{}`", name.value);
-            decoder.note(Diagnostic::new(Code::DuplicateId, name.span, message));
+            let message = format!("duplicate approver `{}`", name.value);
+            decoder.emit(Diagnostic::new(Code::DuplicateId, name.span, message));
         }
-        if let Some(key) = one
-            .key
-            .as_ref()
-            .filter(|key| !keys.insert(key.value.0.hex()))
-        {
-            let message = "two approvers have this key, so it would count for both";
-            decoder.note(Diagnostic::new(Code::DuplicateId, key.span, message));
+        if let Some(key) = one.key.as_ref().filter(|key| !keys.insert(key.value.0.hex())) {
+            let message = "two approvers have the same key, so a signature would count twice";
+            decoder.emit(Diagnostic::new(Code::DuplicateId, key.span, message));
         }
     }
     let Some(required) = &file.required else {
@@ -149,21 +143,21 @@ fn judge(file: &ApproversFile, decoder: &mut Decoder<'_>) {
     };
     let there = file.approvers.iter().filter(|one| one.revoked.is_none());
     let there = u32::try_from(there.count()).unwrap_or(u32::MAX);
-    let reviewed = file.policy == Some(Policy::Reviewed);
+    let reviewed = file.policy == Some(ReviewPolicy::Reviewed);
     let wrong = match required.value {
         0 => "at least one approver is required".to_owned(),
         many if reviewed && many > there => {
-            format!("{many} approvers are required, and {there} have a key that holds")
+            format!("{many} approvals are required, but only {there} approvers have a valid key")
         }
         _ => return,
     };
-    decoder.note(Diagnostic::new(Code::ValueWrong, required.span, wrong));
+    decoder.emit(Diagnostic::new(Code::ValueWrong, required.span, wrong));
 }
 
 impl From<ApproversFile> for Approvers {
-    /// What a file without mistakes says, completed by the defaults.
+    /// Returns the approvers of a file without mistakes, with defaults filled in.
     fn from(file: ApproversFile) -> Self {
-        let approver = |one: ApproverFile| {
+        let approver = |one: ApproverRecord| {
             Some(Approver {
                 name: one.name?.value,
                 public: one.key?.value.0,
@@ -182,9 +176,9 @@ impl From<ApproversFile> for Approvers {
 #[cfg(test)]
 mod tests {
     use super::load_approvers;
-    use crate::approval::{Approvers, Policy};
+    use crate::approval::{Approvers, ReviewPolicy};
     use crate::seal::Signer;
-    use crate::source::Source;
+    use crate::source::SourceText;
     use std::time::Duration;
 
     fn hex(of: u8) -> String {
@@ -192,12 +186,9 @@ mod tests {
     }
 
     fn wrong(text: &str) -> Vec<String> {
-        let source = Source::new("approvers.yaml", text);
+        let source = SourceText::new("approvers.yaml", text);
         let (_, mistakes) = load_approvers(&source);
-        mistakes
-            .iter()
-            .map(|it| format!("{} {}", source.slice(it.span), it.code.as_str()))
-            .collect()
+        mistakes.iter().map(|it| format!("{} {}", source.slice(it.span), it.code.as_str())).collect()
     }
 
     #[test]
@@ -207,13 +198,10 @@ mod tests {
             "policy: reviewed\nrequired: 1\nvalidity: 2d\napprovers:\n  - {{name: ada, key: {ada}}}\n  \
              - name: bob\n    key: \"{bob}\"\n    revoked: 2026-11-21\n"
         );
-        let (file, mistakes) = load_approvers(&Source::new("approvers.yaml", text));
+        let (file, mistakes) = load_approvers(&SourceText::new("approvers.yaml", text));
         assert_eq!(mistakes, []);
         let approvers = Approvers::from(file.unwrap());
-        assert_eq!(
-            (approvers.policy, approvers.required),
-            (Policy::Reviewed, 1)
-        );
+        assert_eq!((approvers.policy, approvers.required), (ReviewPolicy::Reviewed, 1));
         assert_eq!(approvers.validity, Duration::from_hours(48));
         assert_eq!(approvers.keys[0].public.hex(), ada);
         assert_eq!(approvers.keys[0].revoked, None);
@@ -224,16 +212,11 @@ mod tests {
     #[test]
     fn every_mistake_is_told() {
         let ada = hex(1);
-        let one = format!(
-            "policy: reviewd\nrequird: 1\napprovers:\n  - {{name: ada, key: {ada}, revokd: x}}\n"
-        );
+        let one =
+            format!("policy: reviewd\nrequird: 1\napprovers:\n  - {{name: ada, key: {ada}, revokd: x}}\n");
         assert_eq!(
             wrong(&one),
-            [
-                "reviewd spec/wrong-value",
-                "requird spec/unknown-key",
-                "revokd spec/unknown-key"
-            ]
+            ["reviewd spec/wrong-value", "requird spec/unknown-key", "revokd spec/unknown-key"]
         );
         let twice = format!(
             "policy: reviewed\nrequired: 3\napprovers:\n  - {{name: ada, key: {ada}}}\n  - {{name: ada, key: {ada}}}\n"
@@ -247,8 +230,7 @@ mod tests {
             ]
         );
         let zeros = "0".repeat(64);
-        let weak =
-            format!("policy: owner\nrequired: 0\napprovers:\n  - {{name: ada, key: {zeros}}}\n");
+        let weak = format!("policy: owner\nrequired: 0\napprovers:\n  - {{name: ada, key: {zeros}}}\n");
         let weak_key = format!("{zeros} spec/wrong-value");
         assert_eq!(wrong(&weak), ["0 spec/wrong-value", &weak_key]);
         assert_eq!(

@@ -1,25 +1,25 @@
-use super::{Config, ConfigFile};
+use super::{ConfigFile, WorkspaceConfig};
 use crate::diag::{Code, Diagnostic};
-use crate::source::{Source, Span};
-use crate::spec::decode::{Decode, Decoder, Mistakes};
-use crate::spec::yaml::{self, Yaml};
+use crate::source::{SourceText, Span};
+use crate::spec::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
+use crate::spec::yaml::{self, YamlValue};
 
-/// Reads `wf.yaml`: the configuration as far as it can be used, and all that is wrong. An empty
-/// file says nothing and is right.
-pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
+/// Reads `wf.yaml`: the configuration as far as it is usable, and all diagnostics. An empty file is
+/// valid.
+pub fn load(source: &SourceText) -> (WorkspaceConfig, Vec<Diagnostic>) {
     let text = source.text();
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
-    let mut mistakes = Mistakes::default();
+    let mut mistakes = DiagnosticList::default();
     let tree = yaml::read(text, Span::new(start, text.len()), &mut mistakes);
-    let mut decoder = Decoder::new(text, mistakes);
+    let mut decoder = SpecDecoder::new(text, mistakes);
     let file = tree
-        .filter(|tree| tree.value != Yaml::Null)
+        .filter(|tree| tree.value != YamlValue::Null)
         .and_then(|tree| ConfigFile::decode(&tree, &mut decoder));
     if let Some(file) = &file {
         for pattern in &file.env_pass {
             if globset::Glob::new(pattern).is_err() {
-                let message = format!("`{}` is not a pattern of names", pattern.value);
-                decoder.note(Diagnostic::new(Code::ValueWrong, pattern.span, message));
+                let message = format!("invalid name pattern `{}`", pattern.value);
+                decoder.emit(Diagnostic::new(Code::ValueWrong, pattern.span, message));
             }
         }
     }
@@ -27,13 +27,13 @@ pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
         for (at, id) in file.gates.iter().enumerate() {
             let mut before = file.gates.iter().take(at);
             if let Some(first) = before.find(|other| other.value == id.value) {
-                let message = format!("the gate `{}` is named twice", id.value);
+                let message = format!("the gate `{}` is listed twice", id.value);
                 let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
-                decoder.note(mistake.also(first.span, "the other is here"));
+                decoder.emit(mistake.with_related(first.span, "the other one is here"));
             }
         }
     }
-    let config = file.map(Config::from).unwrap_or_default();
+    let config = file.map(WorkspaceConfig::from).unwrap_or_default();
     let mut mistakes = decoder.into_mistakes().into_diagnostics();
     mistakes.sort_by_key(|mistake| mistake.span);
     (config, mistakes)
@@ -42,13 +42,13 @@ pub fn load(source: &Source) -> (Config, Vec<Diagnostic>) {
 #[cfg(test)]
 mod tests {
     use super::load;
-    use crate::config::{Config, Durability};
-    use crate::model::{Class, OnFailure, Replan};
-    use crate::source::Source;
+    use crate::config::{DurabilitySetting, WorkspaceConfig};
+    use crate::model::{FailureClass, OnStepFailure, ReplanSettings};
+    use crate::source::SourceText;
     use std::time::Duration;
 
-    fn check(text: &str, wrong: &[&str]) -> Config {
-        let source = Source::new("wf.yaml", text);
+    fn check(text: &str, wrong: &[&str]) -> WorkspaceConfig {
+        let source = SourceText::new("wf.yaml", text);
         let (config, mistakes) = load(&source);
         let found: Vec<_> = mistakes
             .iter()
@@ -63,7 +63,7 @@ mod tests {
         for text in ["", "# a comment\n", "{}", "\u{feff}"] {
             let config = check(text, &[]);
             assert_eq!(config.logs.max_bytes, 64 << 20);
-            assert_eq!(config.durability, Durability::Full);
+            assert_eq!(config.durability, DurabilitySetting::Full);
             assert!(config.defaults.policy.max_parallel > 0);
         }
     }
@@ -77,16 +77,13 @@ mod tests {
         let config = check(text, &[]);
         let policy = &config.defaults.policy;
         assert_eq!(policy.max_parallel, 2);
-        assert_eq!(policy.on_failure, OnFailure::Continue);
+        assert_eq!(policy.on_failure, OnStepFailure::Continue);
         assert_eq!(policy.grace, Duration::from_secs(1));
         assert_eq!(config.defaults.retry.max, 3);
-        assert_eq!(config.defaults.retry.on, [Class::Environmental]);
-        assert_eq!(config.durability, Durability::Normal);
+        assert_eq!(config.defaults.retry.on, [FailureClass::Environmental]);
+        assert_eq!(config.durability, DurabilitySetting::Normal);
         assert_eq!(config.logs.max_bytes, 1 << 20);
-        assert_eq!(
-            config.retention.max_age,
-            Some(Duration::from_hours(30 * 24))
-        );
+        assert_eq!(config.retention.max_age, Some(Duration::from_hours(30 * 24)));
         assert_eq!(config.retention.max_runs, Some(7));
         assert_eq!(config.env_pass, ["CI", "GITHUB_*"]);
     }
@@ -100,14 +97,10 @@ mod tests {
             ("replan: {strict: true}\n", true, true),
         ] {
             let config = check(text, &[]);
-            let begun = |ci| config.clone().begun(ci).defaults.replan.strict;
+            let begun = |ci| config.clone().with_strictness(ci).defaults.replan.strict;
             assert_eq!((begun(false), begun(true)), (calm, strict), "{text}");
         }
-        let wanted = Replan {
-            delta: 0.1,
-            max_replans: 9,
-            ..Replan::default()
-        };
+        let wanted = ReplanSettings { delta: 0.1, max_replans: 9, ..ReplanSettings::default() };
         let config = check("replan: {delta: 0.1, max_replans: 9}\n", &[]);
         assert_eq!(config.defaults.replan, wanted);
     }
@@ -118,28 +111,17 @@ mod tests {
             ("", true, &[][..]),
             ("sandbox: on\n", true, &[]),
             ("sandbox: off\n", false, &[]),
-            (
-                "sandbox: {read: [/opt, ~/.cargo]}\n",
-                true,
-                &["/opt", "~/.cargo"],
-            ),
+            ("sandbox: {read: [/opt, ~/.cargo]}\n", true, &["/opt", "~/.cargo"]),
         ] {
             let sandbox = check(text, &[]).sandbox;
             assert_eq!(
                 (sandbox.on, sandbox.read.as_slice()),
-                (
-                    on,
-                    &read.iter().map(ToString::to_string).collect::<Vec<_>>()[..]
-                )
+                (on, &read.iter().map(ToString::to_string).collect::<Vec<_>>()[..])
             );
         }
         check(
             "sandbox: {read: [../x, ''], reed: 1}\n",
-            &[
-                "../x spec/wrong-value",
-                " spec/wrong-value",
-                "reed spec/unknown-key",
-            ],
+            &["../x spec/wrong-value", " spec/wrong-value", "reed spec/unknown-key"],
         );
     }
 

@@ -1,7 +1,7 @@
-//! What holds in a workspace: `wf.yaml`, its configuration, and `approvers.yaml`, who may approve
-//! what runs in it. Optional and strict.
+//! The configuration of a workspace, `wf.yaml`, and its approvers, `approvers.yaml`. Optional and
+//! strict.
 //!
-//! **Invariant:** nothing here looks for the file or reads it; the face does.
+//! **Invariant:** nothing here looks for the file or reads it; the CLI does.
 
 mod approvers;
 mod autonomy;
@@ -9,10 +9,11 @@ mod file;
 mod load;
 mod settings;
 
-pub use approvers::{ApproverFile, ApproversFile, Day, KeyText, load_approvers};
-pub use autonomy::AutonomyFile;
+pub use approvers::{ApproverRecord, ApproversFile, DayOrInstant, PublicKeyText, load_approvers};
+pub use autonomy::AutonomySection;
 pub use file::{
-    AuditFile, ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile, SandboxReads,
+    AuditSection, ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxReadPaths,
+    SandboxSection,
 };
 pub use load::load;
-pub use settings::{Config, Logs, Retention, Sandbox};
+pub use settings::{LogLimits, RetentionLimits, SandboxConfig, WorkspaceConfig};

@@ -3,47 +3,47 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigFile, Durability, LogsFile, RetentionFile, SandboxFile};
-use crate::model::{Autonomy, OnFailure, Policy, Replan};
+use super::{ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxSection};
+use crate::model::{AutonomyThresholds, OnStepFailure, PlanPolicy, ReplanSettings};
 use crate::name::GateId;
 use crate::source::Spanned;
-use crate::spec::Defaults;
+use crate::spec::PlanDefaults;
 
-/// The configuration of a workspace, complete.
+/// The configuration of a workspace, with all defaults filled in.
 #[derive(Clone, Debug)]
-pub struct Config {
-    /// What holds where a plan says nothing.
-    pub defaults: Defaults,
-    /// Whether it says `replan.strict`; else that depends on where a run begins.
+pub struct WorkspaceConfig {
+    /// The defaults for plans.
+    pub defaults: PlanDefaults,
+    /// True if the file sets `replan.strict`; else that depends on where a run begins.
     pub says_strict: bool,
-    /// What is safe when the machine loses power.
-    pub durability: Durability,
-    /// Where checks, and steps with `allow`, run.
-    pub sandbox: Sandbox,
-    /// What is kept of the output of attempts.
-    pub logs: Logs,
-    /// How long finished runs are kept.
-    pub retention: Retention,
-    /// After how much activity the auditor writes a report.
+    /// The data that is safe when the machine loses power.
+    pub durability: DurabilitySetting,
+    /// The sandbox of checks and of steps with `allow`.
+    pub sandbox: SandboxConfig,
+    /// The limits on the stored output of attempts.
+    pub logs: LogLimits,
+    /// The limits on finished runs.
+    pub retention: RetentionLimits,
+    /// The amount of activity after which the auditor writes a report.
     pub audit_window: Duration,
-    /// When it is proposed to let a goal do more, or less, by itself.
-    pub autonomy: Autonomy,
-    /// Patterns of variables of the environment that every step sees.
+    /// The thresholds for proposing more, or less, autonomy for a goal.
+    pub autonomy: AutonomyThresholds,
+    /// Patterns of environment variables that every step sees.
     pub env_pass: Vec<String>,
-    /// The gates that hold for every plan, before its own, and where they are named.
+    /// The gates that apply to every plan, before its own, and their positions.
     pub gates: Vec<Spanned<GateId>>,
 }
 
-impl Config {
-    /// The ids of the gates that hold for every plan, in order.
+impl WorkspaceConfig {
+    /// Returns the ids of the gates that apply to every plan, in order.
     pub fn gates(&self) -> Vec<GateId> {
         self.gates.iter().map(|id| id.value.clone()).collect()
     }
 
-    /// The same where a run begins in surroundings that are strict or not: that holds where
-    /// neither a plan nor this says it.
+    /// Returns the configuration for a run that begins in strict or lax surroundings: the argument
+    /// applies unless a plan or the configuration decides.
     #[must_use]
-    pub fn begun(mut self, strict: bool) -> Self {
+    pub fn with_strictness(mut self, strict: bool) -> Self {
         if !self.says_strict {
             self.defaults.replan.strict = strict;
         }
@@ -51,109 +51,92 @@ impl Config {
     }
 }
 
-/// Where checks, and steps with `allow`, run.
+/// The sandbox of checks and of steps with `allow`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sandbox {
-    /// Whether there is a sandbox; without one they run as any process does.
+pub struct SandboxConfig {
+    /// True if there is a sandbox; without one they run as ordinary processes.
     pub on: bool,
-    /// Files and folders that may be read in every one besides the workspace: relative to the
+    /// Files and folders readable in every sandbox besides the workspace: relative to the
     /// workspace, absolute, or below the home folder (`~/…`).
     pub read: Vec<String>,
 }
 
-impl Default for Sandbox {
+impl Default for SandboxConfig {
     fn default() -> Self {
-        Self {
-            on: true,
-            read: Vec::new(),
-        }
+        Self { on: true, read: Vec::new() }
     }
 }
 
-impl From<SandboxFile> for Sandbox {
-    fn from(file: SandboxFile) -> Self {
+impl From<SandboxSection> for SandboxConfig {
+    fn from(file: SandboxSection) -> Self {
         match file {
-            SandboxFile::Is(on) => Self {
-                on,
-                read: Vec::new(),
-            },
-            SandboxFile::With(reads) => Self {
-                on: true,
-                read: reads.read.into_iter().map(|path| path.value.0).collect(),
-            },
+            SandboxSection::Is(on) => Self { on, read: Vec::new() },
+            SandboxSection::With(reads) => {
+                Self { on: true, read: reads.read.into_iter().map(|path| path.value.0).collect() }
+            }
         }
     }
 }
 
-/// What is kept of the output of attempts.
+/// The limits on the stored output of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Logs {
-    /// How many bytes are kept of one attempt: its beginning and its end.
+pub struct LogLimits {
+    /// The number of bytes stored per attempt: its beginning and its end.
     pub max_bytes: u64,
 }
 
-/// How long finished runs are kept.
+/// The limits on finished runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// The age at which a finished run goes.
+pub struct RetentionLimits {
+    /// The age at which a finished run is deleted.
     pub max_age: Option<Duration>,
-    /// How many finished runs are kept.
+    /// The number of finished runs to keep.
     pub max_runs: Option<u32>,
 }
 
-impl Default for Config {
+impl Default for WorkspaceConfig {
     fn default() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            defaults: Defaults {
-                policy: Policy {
+            defaults: PlanDefaults {
+                policy: PlanPolicy {
                     max_parallel: u32::try_from(processors).unwrap_or(u32::MAX),
-                    on_failure: OnFailure::default(),
+                    on_failure: OnStepFailure::default(),
                     grace: Duration::from_secs(10),
                 },
                 retry: Arc::default(),
-                replan: Replan::default(),
+                replan: ReplanSettings::default(),
             },
             says_strict: false,
-            durability: Durability::default(),
-            sandbox: Sandbox::default(),
-            logs: Logs {
-                max_bytes: 64 << 20,
-            },
-            retention: Retention::default(),
+            durability: DurabilitySetting::default(),
+            sandbox: SandboxConfig::default(),
+            logs: LogLimits { max_bytes: 64 << 20 },
+            retention: RetentionLimits::default(),
             audit_window: Duration::from_mins(5),
-            autonomy: Autonomy::default(),
+            autonomy: AutonomyThresholds::default(),
             env_pass: Vec::new(),
             gates: Vec::new(),
         }
     }
 }
 
-impl From<ConfigFile> for Config {
-    /// What a file says, completed by the defaults.
+impl From<ConfigFile> for WorkspaceConfig {
+    /// Returns the configuration of a file, with defaults filled in.
     fn from(file: ConfigFile) -> Self {
         let plain = Self::default();
-        let logs = file.logs.unwrap_or(LogsFile { max_bytes: None });
-        let retention = file.retention.unwrap_or(RetentionFile {
-            max_age: None,
-            max_runs: None,
-        });
+        let logs = file.logs.unwrap_or(LogsSection { max_bytes: None });
+        let retention = file.retention.unwrap_or(RetentionSection { max_age: None, max_runs: None });
         Self {
-            says_strict: file
-                .replan
-                .as_ref()
-                .is_some_and(|said| said.strict.is_some()),
+            says_strict: file.replan.as_ref().is_some_and(|said| said.strict.is_some()),
             defaults: plain.defaults.completing(
                 file.policy.as_ref(),
                 file.retry.as_ref(),
                 file.replan.as_ref(),
             ),
             durability: file.durability,
-            sandbox: file.sandbox.map(Sandbox::from).unwrap_or_default(),
-            logs: Logs {
-                max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0),
-            },
-            retention: Retention {
+            sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),
+            logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },
+            retention: RetentionLimits {
                 max_age: retention.max_age.map(|period| period.0),
                 max_runs: retention.max_runs,
             },
@@ -161,9 +144,7 @@ impl From<ConfigFile> for Config {
                 .audit
                 .and_then(|audit| audit.window)
                 .map_or(plain.audit_window, |window| window.0),
-            autonomy: file
-                .autonomy
-                .map_or(plain.autonomy, |said| said.completed()),
+            autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
             env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
             gates: file.gates,
         }

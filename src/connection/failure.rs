@@ -2,49 +2,49 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{unfit, unsafe_url};
 
-/// Why a service does not let somebody in, as far as it matters for what to do (Silas 5.10.4).
+/// The kind of a connection failure, as far as it matters for the remedy (Silas 5.10.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The organisation that the account belongs to does not allow it.
+    /// The organisation of the account forbids it.
     EnterprisePolicyBlock,
-    /// The person said no on the page of the service.
+    /// The user denied consent on the page of the service.
     ConsentDenied,
-    /// The service wants a second factor first.
+    /// The service requires a second factor first.
     MfaRequired,
-    /// What was granted was taken back.
+    /// The grant was revoked.
     TokenRevoked,
-    /// The service wants fewer requests.
+    /// The service limits the rate of requests.
     RateLimited,
     /// The service does not answer.
     ServiceUnavailable,
 }
 
-/// What a script says went wrong.
+/// A failure reported by a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionFailure {
-    /// Why.
+    /// The kind of failure.
     pub failure_type: FailureKind,
-    /// The service, as a person calls it.
+    /// The service's display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// In its own words.
+    /// The message, in the script's words.
     pub message: String,
-    /// After how many seconds it can be tried again.
+    /// The number of seconds after which it can be tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
-    /// Where somebody who may can allow it.
+    /// The address at which an administrator can allow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin_url: Option<String>,
 }
 
-/// Something that a person can do.
+/// An action that the user can take.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remedy {
-    /// What it is.
-    pub what: String,
-    /// What to type for it; `None`: it is done elsewhere.
+pub struct ConnectionRemedy {
+    /// A description.
+    pub text: String,
+    /// The command to type; `None`: it is done outside `wf`.
     pub command: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl FailureKind {
         Self::ServiceUnavailable,
     ];
 
-    /// As the protocol and the database write it.
+    /// Returns the word for it in the protocol and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EnterprisePolicyBlock => "enterprise_policy_block",
@@ -71,36 +71,31 @@ impl FailureKind {
         }
     }
 
-    /// What it means, in a sentence.
+    /// Returns the meaning as a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::EnterprisePolicyBlock => "the organisation of the account does not allow it",
-            Self::ConsentDenied => "the request was declined on the page of the service",
-            Self::MfaRequired => "the service asks for a second factor",
-            Self::TokenRevoked => {
-                "access was taken back: a changed password, an administrator, or its end"
-            }
-            Self::RateLimited => "the service wants fewer requests for now",
-            Self::ServiceUnavailable => "the service does not answer",
+            Self::ConsentDenied => "the request was declined on the service's page",
+            Self::MfaRequired => "the service requires a second factor",
+            Self::TokenRevoked => "access was revoked: a changed password, an administrator, or expiry",
+            Self::RateLimited => "the service is rate limiting requests",
+            Self::ServiceUnavailable => "the service is not responding",
         }
     }
 }
 
 impl ConnectionFailure {
-    /// Why it cannot be shown; `None`: it can.
-    pub(super) fn unfit(&self) -> Option<&'static str> {
+    /// Returns the reason why it cannot be shown; `None`: it can.
+    pub(super) fn display_error(&self) -> Option<&'static str> {
         let texts = [Some(&self.message), self.service.as_ref()];
         let bad = texts.into_iter().flatten().find_map(|text| unfit(text));
         bad.or_else(|| self.admin_url.as_deref().and_then(unsafe_url))
     }
 }
 
-/// What a person can do about a failure of the connection `name`, whose skill is `skill`.
-pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<Remedy> {
-    let one = |what: &str, command: Option<String>| Remedy {
-        what: what.to_owned(),
-        command,
-    };
+/// Returns the remedies for a failure of the connection `name`, whose skill is `skill`.
+pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<ConnectionRemedy> {
+    let one = |what: &str, command: Option<String>| ConnectionRemedy { text: what.to_owned(), command };
     let again = || Some(format!("wf connection add {name} --skill {skill}"));
     let check = || Some(format!("wf connection check {name}"));
     match failure.failure_type {
@@ -109,22 +104,19 @@ pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<Rem
             let page = page.map_or(String::new(), |url| format!(" on {url}"));
             vec![
                 one(&format!("ask an administrator to allow it{page}"), None),
-                one("use an account that is not the organisation's", again()),
+                one("use an account outside the organisation", again()),
             ]
         }
         FailureKind::ConsentDenied => {
             let fewer = again().map(|command| command + " --permission PERMISSION");
-            vec![
-                one("try again", again()),
-                one("ask for fewer permissions", fewer),
-            ]
+            vec![one("try again", again()), one("request fewer permissions", fewer)]
         }
-        FailureKind::MfaRequired => vec![one("try again with the second factor", again())],
-        FailureKind::TokenRevoked => vec![one("connect it again", again())],
+        FailureKind::MfaRequired => vec![one("try again with a second factor", again())],
+        FailureKind::TokenRevoked => vec![one("reconnect", again())],
         FailureKind::RateLimited => {
-            let when = failure.retry_after.map_or("later".to_owned(), |seconds| {
-                format!("in {} min", seconds.div_ceil(60).max(1))
-            });
+            let when = failure
+                .retry_after
+                .map_or("later".to_owned(), |seconds| format!("in {} min", seconds.div_ceil(60).max(1)));
             vec![one(&format!("try again {when}"), check())]
         }
         FailureKind::ServiceUnavailable => vec![one("try again later", check())],
@@ -152,7 +144,7 @@ mod tests {
             let has_command = all.iter().any(|remedy| remedy.command.is_some());
             assert!(has_command, "{kind:?}");
             if kind == FailureKind::RateLimited {
-                assert_eq!(all[0].what, "try again in 2 min");
+                assert_eq!(all[0].text, "try again in 2 min");
                 assert_eq!(all[0].command.as_deref(), Some("wf connection check mail"));
             }
         }

@@ -1,13 +1,13 @@
-//! Connections are skills: what their scripts and wf tell each other, and what follows from it.
+//! Connections are skills: the protocol between their scripts and wf, and what follows from it.
 //!
-//! The scripts speak NDJSON: one JSON object a line, UTF-8. `setup` is a conversation, decided
-//! by [`Setup`]; each other script is asked once and answers once, see [`request`]. What is not
-//! in the protocol ends the script with one error that names the line.
+//! The scripts speak NDJSON: one JSON object per line, UTF-8. `setup` is a conversation, decided by
+//! [`SetupConversation`]; every other script gets one request and returns one answer, see [`request`]. Any line
+//! outside the protocol ends the script with one error that names the line.
 //!
-//! **Invariant:** no secret is in any message of the protocol, either way: secrets are spoken of
+//! **Invariant:** no secret is in any message of the protocol, either way: secrets are referred to
 //! by their [`RefId`](crate::name::RefId). **Invariant:** a setup that failed is never complete,
-//! whatever its script says afterwards. **Invariant:** no error quotes what a script said where
-//! that could be a secret.
+//! whatever its script says afterwards. **Invariant:** no error quotes script output that could be
+//! a secret.
 //!
 //! After Silas 4.0, sections 5.10 and 10.6.
 
@@ -20,7 +20,7 @@ mod setup;
 mod tests;
 mod text;
 
-pub use failure::{ConnectionFailure, FailureKind, Remedy, remedies};
-pub use protocol::{Completed, Level, MOST_LINE, MOST_LINES, Step, Told};
-pub use refresh::{Expiry, RefreshPlan, Why, plan};
-pub use setup::{Answer, Fault, Input, Output, Setup, Terms};
+pub use failure::{ConnectionFailure, ConnectionRemedy, FailureKind, remedies};
+pub use protocol::{MOST_LINE, MOST_LINES, SetupCompletion, SetupHostMessage, SetupLogLevel, SetupStep};
+pub use refresh::{RefreshPlan, RefreshReason, TokenExpiry, plan};
+pub use setup::{SetupAnswer, SetupConversation, SetupFault, SetupInput, SetupOutput, SetupTerms};

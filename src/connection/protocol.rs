@@ -4,47 +4,47 @@ use serde_json::Value;
 
 use super::failure::ConnectionFailure;
 use super::text::{is_loopback, unfit, unsafe_url};
-use crate::model::Auth;
+use crate::model::AuthMethod;
 use crate::name::RefId;
 use crate::time::Moment;
 
-/// The most lines that a script may say.
+/// The most lines that a script may write.
 pub const MOST_LINES: usize = 10_000;
 
 /// The longest line, in bytes, without its end.
 pub const MOST_LINE: usize = 64 * 1024;
 
-/// What wf tells the script of a setup.
+/// A message from wf to the script of a setup.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Told {
-    /// It begins.
+pub enum SetupHostMessage {
+    /// The start of the setup.
     Start {
-        /// How somebody proves who they are.
-        auth_strategy: Auth,
-        /// What to ask the service for.
+        /// The authentication strategy.
+        auth_strategy: AuthMethod,
+        /// The permissions to ask the service for.
         initial_permissions: Vec<String>,
-        /// What to ask for besides what was granted before.
+        /// The permissions to ask for besides those granted before.
         incremental_scopes: Vec<String>,
-        /// What is known of whose account it is.
+        /// Known facts about the account.
         identity_hint: std::collections::BTreeMap<String, String>,
     },
-    /// What came of a step that the script waits for.
+    /// The result of a step that the script waits for.
     StepResult {
         /// The step.
         step_id: String,
-        /// What came of it; never a secret.
+        /// The result; never a secret.
         payload: Value,
     },
-    /// The person wants no more.
+    /// The user cancelled.
     Cancel {
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-impl Told {
-    /// The line, with its end.
+impl SetupHostMessage {
+    /// Returns the line, with its end.
     pub fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
@@ -52,89 +52,89 @@ impl Told {
     }
 }
 
-/// What the script of a setup says.
+/// A message from the script of a setup.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Said {
-    SetupStep { step_id: String, step: Step },
+pub(super) enum SetupScriptMessage {
+    SetupStep { step_id: String, step: SetupStep },
     AwaitInput { step_id: String },
-    Completion { connection_payload: Completed },
+    Completion { connection_payload: SetupCompletion },
     Failure { failure: ConnectionFailure },
-    Log { level: Level, message: String },
+    Log { level: SetupLogLevel, message: String },
 }
 
-/// A step of a setup, for a person to see.
+/// A step of a setup, shown to the user.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Step {
-    /// They are to type a code into a page.
+pub enum SetupStep {
+    /// The user is to type a code into a page.
     DeviceCode {
         /// The page.
         verification_url: String,
         /// The code.
         user_code: String,
-        /// For how many seconds it can be typed.
+        /// The lifetime of the code, in seconds.
         expires_in: u64,
-        /// How often the script asks the service, in seconds.
+        /// The interval at which the script polls the service, in seconds.
         poll_interval: u64,
     },
-    /// They are to agree on a page that leads back to the script.
+    /// The user is to consent on a page that leads back to the script.
     BrowserRedirect {
         /// The page.
         auth_url: String,
-        /// Where the script waits, `127.0.0.1:PORT`.
+        /// The address at which the script listens, `127.0.0.1:PORT`.
         listening_on: String,
     },
-    /// They are to give wf a secret.
+    /// The user is to give wf a secret.
     SecureInput {
-        /// What it is spoken of as.
+        /// The id that stands for the secret.
         ref_id: RefId,
-        /// What it is.
+        /// A description of the secret.
         label: String,
-        /// Where they get it.
+        /// Instructions for getting it.
         guidance: String,
     },
-    /// As the event `completion`.
+    /// The connection is complete, like the event `completion`.
     Completion {
-        /// As there.
-        connection_payload: Completed,
+        /// The payload of that event.
+        connection_payload: SetupCompletion,
     },
-    /// As the event `failure`.
+    /// The setup has failed, like the event `failure`.
     Failure {
-        /// As there.
+        /// The failure of that event.
         failure: ConnectionFailure,
     },
 }
 
-/// What a setup that is complete says of the connection.
+/// The properties of a connection that a complete setup reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Completed {
-    /// What the service granted; absent: what it was asked for.
+pub struct SetupCompletion {
+    /// The granted permissions; absent: those asked for.
     #[serde(default)]
     pub permissions_granted: Option<Vec<String>>,
-    /// When the token ends.
+    /// The expiry of the token.
     #[serde(default)]
     pub token_expires_at: Option<Moment>,
-    /// When what gets a new one ends.
+    /// The expiry of the refresh token.
     #[serde(default)]
     pub refresh_token_expires_at: Option<Moment>,
-    /// Whose account it is, as a person calls it.
+    /// The display name of the account.
     #[serde(default)]
     pub account: Option<String>,
 }
 
-/// How much somebody should care.
+/// The severity of a log message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Not much.
+pub enum SetupLogLevel {
+    /// Information.
     Info,
-    /// Something may be wrong.
+    /// A possible problem.
     Warning,
 }
 
-/// Reads one line. The error quotes nothing of it but keys that are missing.
+/// Reads one line. The error quotes nothing of it except the names of missing keys.
 pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     if line.len() > MOST_LINE {
         return Err(format!("it is longer than {MOST_LINE} bytes"));
@@ -142,67 +142,62 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     if std::str::from_utf8(line).is_err() {
         return Err("it is not UTF-8".into());
     }
-    // First as any object: of an object with two keys of one name nobody knows what it says, and a
-    // reader of an enum may take either.
+    // First as any object: an object with duplicate keys is ambiguous, and a reader of an enum may
+    // take either.
     let value: Value = serde_json::from_slice(line).map_err(|_| "it is not JSON".to_owned())?;
     if !value.is_object() {
         return Err("it is not a JSON object".into());
     }
-    serde_json::from_value(value).map_err(|error| unread(&error.to_string()))
+    serde_json::from_value(value).map_err(|error| parse_fault(&error.to_string()))
 }
 
-/// What is wrong with an object, without what a script wrote into it.
-fn unread(error: &str) -> String {
+/// Returns the fault of an object, without anything that a script wrote into it.
+fn parse_fault(error: &str) -> String {
     const SAFE: [&str; 1] = ["missing field "];
     let kinds = [
-        ("unknown variant", "it has a word that the protocol has not"),
-        ("unknown field", "it has a key that the protocol has not"),
+        ("unknown variant", "it has a word that is not part of the protocol"),
+        ("unknown field", "it has a key that is not part of the protocol"),
         ("invalid type", "a value has the wrong type"),
-        ("a name here", "a name has the wrong form"),
-        ("an instant", "an instant is not in RFC 3339"),
+        ("a name here", "a name is invalid"),
+        ("an instant", "an instant is not in RFC 3339 format"),
     ];
     if SAFE.iter().any(|safe| error.starts_with(safe)) {
         return format!("it has a {error}");
     }
     let kind = kinds.iter().find(|(start, _)| error.starts_with(start));
-    kind.map_or("it is no message of the protocol", |(_, why)| why)
-        .to_owned()
+    kind.map_or("it is not a message of the protocol", |(_, reason)| reason).to_owned()
 }
 
-impl Step {
-    /// Why it cannot be shown to a person; `None`: it can.
+impl SetupStep {
+    /// Returns the reason why it cannot be shown to the user; `None`: it can.
     pub(super) fn unfit(&self) -> Option<String> {
-        let said = |what: &str, why: Option<&str>| why.map(|why| format!("the {what} {why}"));
+        let said = |what: &str, reason: Option<&str>| reason.map(|reason| format!("the {what} {reason}"));
         match self {
-            Self::DeviceCode {
-                verification_url,
-                user_code,
-                ..
-            } => said("address", unsafe_url(verification_url))
-                .or_else(|| said("code", unfit(user_code)))
-                .or_else(|| said("code", user_code.contains('\n').then_some("has a line end"))),
-            Self::BrowserRedirect {
-                auth_url,
-                listening_on,
-            } => said("address", unsafe_url(auth_url)).or_else(|| {
-                let elsewhere = !is_loopback(listening_on);
-                said("listener", elsewhere.then_some("is not on this machine"))
-            }),
-            Self::SecureInput {
-                label, guidance, ..
-            } => said("label", unfit(label)).or_else(|| said("guidance", unfit(guidance))),
+            Self::DeviceCode { verification_url, user_code, .. } => {
+                said("address", unsafe_url(verification_url))
+                    .or_else(|| said("code", unfit(user_code)))
+                    .or_else(|| said("code", user_code.contains('\n').then_some("contains a line break")))
+            }
+            Self::BrowserRedirect { auth_url, listening_on } => said("address", unsafe_url(auth_url))
+                .or_else(|| {
+                    let elsewhere = !is_loopback(listening_on);
+                    said("listener", elsewhere.then_some("is not on this machine"))
+                }),
+            Self::SecureInput { label, guidance, .. } => {
+                said("label", unfit(label)).or_else(|| said("guidance", unfit(guidance)))
+            }
             Self::Completion { connection_payload } => connection_payload.unfit(),
-            Self::Failure { failure } => said("failure", failure.unfit()),
+            Self::Failure { failure } => said("failure", failure.display_error()),
         }
     }
 }
 
-impl Completed {
-    /// Why it cannot be recorded; `None`: it can.
+impl SetupCompletion {
+    /// Returns the reason why it cannot be recorded; `None`: it can.
     pub(super) fn unfit(&self) -> Option<String> {
         let granted = self.permissions_granted.iter().flatten();
         let mut texts = granted.chain(&self.account);
-        let why = texts.find_map(|text| unfit(text))?;
-        Some(format!("a text of the completion {why}"))
+        let reason = texts.find_map(|text| unfit(text))?;
+        Some(format!("a text of the completion {reason}"))
     }
 }

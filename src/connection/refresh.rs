@@ -2,58 +2,58 @@ use std::time::Duration;
 
 use crate::time::Moment;
 
-/// How long before its end a token is replaced.
+/// The time before its expiry at which a token is replaced.
 const AHEAD: Duration = Duration::from_mins(10);
 
-/// How long before its end what gets tokens is spoken of.
+/// The time before its expiry at which the user is warned about a refresh token.
 const SOON: Duration = Duration::from_hours(7 * 24);
 
-/// After how long without use a connection is dormant.
+/// The time without use after which a connection is dormant.
 const DORMANT: Duration = Duration::from_hours(30 * 24);
 
-/// What is known of the ends of a connection's tokens.
+/// The known expiry times of a connection's tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expiry {
-    /// When the token ends; `None`: never, or nobody knows.
+pub struct TokenExpiry {
+    /// The expiry of the token; `None`: never, or unknown.
     pub token: Option<Moment>,
-    /// When what gets a new one ends.
+    /// The expiry of the refresh token.
     pub refresh: Option<Moment>,
-    /// When the connection was last used; never: when it was made.
+    /// The last use of the connection, or its creation if it was never used.
     pub used: Moment,
 }
 
-/// Why a token is to be replaced now.
+/// The reason why a token is to be replaced now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// It ends within ten minutes, or has ended.
+pub enum RefreshReason {
+    /// The token expires within ten minutes, or has expired.
     TokenEnds,
-    /// What gets new ones ends within a week, and nobody used the connection for a month: only a
+    /// The refresh token expires within a week, and the connection was not used for a month: only a
     /// refresh keeps it.
     Dormant,
 }
 
-/// What to do about tokens that end (Silas 5.10.3).
+/// The plan for tokens that expire (Silas 5.10.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RefreshPlan {
-    /// Replace the token now.
-    pub now: Option<Why>,
-    /// Else look again at this instant.
+    /// The reason to replace the token now.
+    pub now: Option<RefreshReason>,
+    /// The instant of the next look, if it is not replaced now.
     pub at: Option<Moment>,
-    /// Tell the person that this long from now they must connect it again; zero: they must now.
+    /// The time after which the user must reconnect, to be reported; zero: now.
     pub reconnect: Option<Duration>,
 }
 
-/// What to do now. What cannot be refreshed any more is not tried.
-pub fn plan(expiry: Expiry, now: Moment) -> RefreshPlan {
+/// Returns the plan for now. Tokens that can no longer be refreshed are not tried.
+pub fn plan(expiry: TokenExpiry, now: Moment) -> RefreshPlan {
     let left = |end: Moment| end.since(now);
     let is_dormant = now.since(expiry.used) >= DORMANT;
     let is_lost = expiry.refresh.is_some_and(|end| end <= now);
     let ends_soon = expiry.refresh.filter(|end| left(*end) <= SOON);
     let token_ends = expiry.token.is_some_and(|end| left(end) <= AHEAD);
-    let why = match (token_ends, ends_soon) {
+    let reason = match (token_ends, ends_soon) {
         _ if is_lost => None,
-        (true, _) => Some(Why::TokenEnds),
-        (false, Some(_)) if is_dormant => Some(Why::Dormant),
+        (true, _) => Some(RefreshReason::TokenEnds),
+        (false, Some(_)) if is_dormant => Some(RefreshReason::Dormant),
         (false, _) => None,
     };
     let early = |end: Moment| {
@@ -61,11 +61,8 @@ pub fn plan(expiry: Expiry, now: Moment) -> RefreshPlan {
         Moment::from_millis(end.millis().saturating_sub(ahead))
     };
     RefreshPlan {
-        now: why,
-        at: expiry
-            .token
-            .filter(|_| why.is_none() && !is_lost)
-            .map(early),
+        now: reason,
+        at: expiry.token.filter(|_| reason.is_none() && !is_lost).map(early),
         reconnect: ends_soon.filter(|_| is_lost || !is_dormant).map(left),
     }
 }
@@ -88,31 +85,20 @@ mod tests {
     const DAY: Duration = Duration::from_hours(24);
 
     fn of(token: Option<Moment>, refresh: Option<Moment>, used: Moment) -> RefreshPlan {
-        plan(
-            Expiry {
-                token,
-                refresh,
-                used,
-            },
-            NOW,
-        )
+        plan(TokenExpiry { token, refresh, used }, NOW)
     }
 
     #[test]
     fn the_examples_of_the_source_come_out() {
-        // A token of an hour, made now, in use: in fifty minutes, without anybody.
-        let hour = of(
-            Some(within(Duration::from_hours(1))),
-            Some(within(90 * DAY)),
-            NOW,
-        );
+        // A token of an hour, made now, in use: in fifty minutes, without the user.
+        let hour = of(Some(within(Duration::from_hours(1))), Some(within(90 * DAY)), NOW);
         assert_eq!(hour.at, Some(within(Duration::from_mins(50))));
         assert_eq!((hour.now, hour.reconnect), (None, None));
         // A token that never ends.
         assert_eq!(of(None, None, ago(400 * DAY)), RefreshPlan::default());
-        // Dormant for 83 of 90 days: it is kept alive without anybody.
+        // Dormant for 83 of 90 days: it is kept alive without the user.
         let dormant = of(None, Some(within(7 * DAY)), ago(83 * DAY));
-        assert_eq!((dormant.now, dormant.reconnect), (Some(Why::Dormant), None));
+        assert_eq!((dormant.now, dormant.reconnect), (Some(RefreshReason::Dormant), None));
     }
 
     #[test]
@@ -120,20 +106,17 @@ mod tests {
         let second = Duration::from_secs(1);
         let nearly = Duration::from_secs(DORMANT.as_secs() - 1);
         let token = |end| of(Some(end), None, NOW).now;
-        assert_eq!(token(within(AHEAD)), Some(Why::TokenEnds));
+        assert_eq!(token(within(AHEAD)), Some(RefreshReason::TokenEnds));
         assert_eq!(token(within(AHEAD + second)), None);
-        assert_eq!(token(ago(DAY)), Some(Why::TokenEnds));
+        assert_eq!(token(ago(DAY)), Some(RefreshReason::TokenEnds));
         let reconnect = |end, used| of(None, Some(end), used).reconnect;
         assert_eq!(reconnect(within(SOON), NOW), Some(SOON));
         assert_eq!(reconnect(within(SOON + second), NOW), None);
         assert_eq!(reconnect(within(SOON), ago(DORMANT)), None);
         assert_eq!(reconnect(within(SOON), ago(nearly)), Some(SOON));
-        // Too late: nothing is tried, and the person is told.
+        // Too late: nothing is tried, and the user is told.
         let lost = of(Some(ago(DAY)), Some(ago(second)), ago(90 * DAY));
-        assert_eq!(
-            (lost.now, lost.at, lost.reconnect),
-            (None, None, Some(Duration::ZERO))
-        );
+        assert_eq!((lost.now, lost.at, lost.reconnect), (None, None, Some(Duration::ZERO)));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! Scripts that are asked once and answer once: one line in, one line out.
+//! Scripts that get one request and return one answer: one line in, one line out.
 
 use std::collections::BTreeMap;
 
@@ -8,52 +8,52 @@ use serde_json::{Map, Value};
 
 use super::failure::ConnectionFailure;
 use super::protocol::read;
-use super::setup::Fault;
+use super::setup::SetupFault;
 use super::text::unfit;
-use crate::model::{Auth, ConnectionSpec};
+use crate::model::{AuthMethod, ConnectionDeclaration};
 use crate::name::RefId;
 use crate::time::Moment;
 
 /// The most secrets that a skill may ask for.
 const MOST_REFS: usize = 32;
 
-/// What a script is asked.
+/// A request to a script.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Request<'a> {
-    /// `discover`: whether and how somebody can be connected.
+pub enum ConnectionRequest<'a> {
+    /// `discover`: reports whether and how the user can be connected.
     Discover {
-        /// What is known of whose account it is.
+        /// Known facts about the account.
         identity_hint: &'a BTreeMap<String, String>,
     },
-    /// `refresh_token`: a new token.
+    /// `refresh_token`: gets a new token.
     RefreshToken {
         /// The connection, by name.
         connection_id: &'a str,
     },
-    /// `health_check`: whether it works.
+    /// `health_check`: checks that the connection works.
     HealthCheck {
         /// The connection, by name.
         connection_id: &'a str,
     },
-    /// `recover`: make it work again.
+    /// `recover`: makes it work again.
     Recover {
         /// The connection, by name.
         connection_id: &'a str,
-        /// What was wrong with its health.
+        /// The error of its health check.
         error: &'a str,
     },
-    /// `probe`: a request of the kind that it is for.
+    /// `probe`: makes a typical request.
     Probe {
         /// The connection, by name.
         connection_id: &'a str,
-        /// What to try; absent: whatever shows that it works.
+        /// The capability to try; absent: any request that shows that it works.
         capability: Option<&'a str>,
     },
 }
 
-impl Request<'_> {
-    /// The script that is asked: the name of its file, without the extension.
+impl ConnectionRequest<'_> {
+    /// Returns the script to run: the name of its file, without the extension.
     pub fn script(&self) -> &'static str {
         match self {
             Self::Discover { .. } => "discover",
@@ -64,7 +64,7 @@ impl Request<'_> {
         }
     }
 
-    /// The line, with its end.
+    /// Returns the line, with its end.
     pub fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
@@ -72,200 +72,196 @@ impl Request<'_> {
     }
 }
 
-/// What `discover` found.
+/// The findings of `discover`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Discovery {
-    /// How somebody proves who they are.
-    pub auth_strategy: Auth,
-    /// The service, as a person calls it.
+pub struct DiscoveryReply {
+    /// The authentication strategy.
+    pub auth_strategy: AuthMethod,
+    /// The service's display name.
     pub provider: String,
-    /// Whether the hint is an account of this service.
+    /// True if the hint is an account of this service.
     #[serde(default)]
     pub identity_match: Option<bool>,
-    /// What kind of account it is.
+    /// The kind of account.
     #[serde(default)]
     pub tenant_type: Option<String>,
-    /// What the setup will ask for.
+    /// The permissions that the setup will ask for.
     pub initial_permissions: Vec<String>,
-    /// What a person needs for it.
+    /// The requirements of the setup.
     #[serde(default)]
-    pub setup_requirements: Requirements,
+    pub setup_requirements: SetupRequirements,
 }
 
-/// What a person needs for a setup.
+/// The requirements of a setup.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Requirements {
+pub struct SetupRequirements {
     /// A browser.
     #[serde(default)]
     pub browser: bool,
-    /// An app that they registered with the service.
+    /// An app registered with the service.
     #[serde(default)]
     pub app_registration: bool,
-    /// Secrets. Those that are not named here are never asked for.
+    /// The secrets. A secret not named here is never asked for.
     #[serde(default)]
-    pub secure_inputs: Vec<Wanted>,
+    pub secure_inputs: Vec<SetupSecret>,
 }
 
 /// A secret that a setup asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
-    /// What it is spoken of as.
+pub struct SetupSecret {
+    /// The id that stands for the secret.
     pub ref_id: RefId,
-    /// What it is.
+    /// A description of the secret.
     pub label: String,
 }
 
-/// What `refresh_token` did.
+/// The result of `refresh_token`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Refreshed {
-    /// Whether there is a new token.
+pub struct RefreshReply {
+    /// True if there is a new token.
     pub success: bool,
-    /// When it ends.
+    /// The expiry of the new token.
     #[serde(default)]
     pub new_expires_at: Option<Moment>,
-    /// When what got it ends.
+    /// The expiry of the refresh token.
     #[serde(default)]
     pub refresh_token_expires_at: Option<Moment>,
 }
 
-/// What `health_check` found.
+/// The findings of `health_check`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Health {
-    /// Whether it works.
+pub struct HealthCheckReply {
+    /// True if the connection works.
     pub healthy: bool,
-    /// When the token ends.
+    /// The expiry of the token.
     #[serde(default)]
     pub token_expires_at: Option<Moment>,
-    /// When what gets a new one ends.
+    /// The expiry of the refresh token.
     #[serde(default)]
     pub refresh_token_expires_at: Option<Moment>,
-    /// How long the service took to answer.
+    /// The response time of the service.
     #[serde(default)]
     pub latency_ms: Option<u64>,
-    /// What is wrong, if it does not work.
+    /// The error, if it does not work.
     #[serde(default)]
     pub error: Option<String>,
-    /// What somebody should know.
+    /// Warnings for the user.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
 
-/// What `recover` did.
+/// The result of `recover`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recovered {
-    /// Whether it works again.
+pub struct RecoverReply {
+    /// True if the connection works again.
     pub success: bool,
 }
 
-/// What `probe` found: whatever shows that it works.
+/// The findings of `probe`: any data that shows that the connection works.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(transparent)]
-pub struct Probed(pub Map<String, Value>);
+pub struct ProbeReply(pub Map<String, Value>);
 
 /// An answer that can be checked.
-pub trait Reply: DeserializeOwned {
-    /// Why it cannot be used; `None`: it can.
+pub trait ScriptReply: DeserializeOwned {
+    /// Returns the reason why it cannot be used; `None`: it can.
     fn unfit(&self) -> Option<String>;
 }
 
-/// Reads the only line of an answer. A script that failed says so in place of it.
-pub fn reply<T: Reply>(lines: &[Vec<u8>]) -> Result<T, Fault> {
-    let broken = |line, why: &str| Fault::Protocol(line, why.to_owned());
+/// Reads the only line of an answer. A script that failed reports its failure instead.
+pub fn reply<T: ScriptReply>(lines: &[Vec<u8>]) -> Result<T, SetupFault> {
+    let broken = |line, reason: &str| SetupFault::Protocol(line, reason.to_owned());
     let line = match lines {
-        [] => return Err(Fault::Ended(String::new())),
+        [] => return Err(SetupFault::Ended(String::new())),
         [line] => line,
-        _ => return Err(broken(2, "it answers with more than one line")),
+        _ => return Err(broken(2, "the answer has more than one line")),
     };
-    let any: Value = read(line).map_err(|why| Fault::Protocol(1, why))?;
+    let any: Value = read(line).map_err(|reason| SetupFault::Protocol(1, reason))?;
     if any.get("failure_type").is_some() {
-        let failure: ConnectionFailure = read(line).map_err(|why| Fault::Protocol(1, why))?;
-        return Err(match failure.unfit() {
-            Some(why) => broken(1, &format!("the failure {why}")),
-            None => Fault::Said(failure),
+        let failure: ConnectionFailure = read(line).map_err(|reason| SetupFault::Protocol(1, reason))?;
+        return Err(match failure.display_error() {
+            Some(reason) => broken(1, &format!("the failure {reason}")),
+            None => SetupFault::Reported(failure),
         });
     }
-    let answer: T = read(line).map_err(|why| Fault::Protocol(1, why))?;
+    let answer: T = read(line).map_err(|reason| SetupFault::Protocol(1, reason))?;
     match answer.unfit() {
-        Some(why) => Err(Fault::Protocol(1, why)),
+        Some(reason) => Err(SetupFault::Protocol(1, reason)),
         None => Ok(answer),
     }
 }
 
 fn text(what: &str, text: &str) -> Option<String> {
-    unfit(text).map(|why| format!("the {what} {why}"))
+    unfit(text).map(|reason| format!("the {what} {reason}"))
 }
 
-impl Reply for Discovery {
+impl ScriptReply for DiscoveryReply {
     fn unfit(&self) -> Option<String> {
         let wanted = &self.setup_requirements.secure_inputs;
         if wanted.len() > MOST_REFS {
-            return Some(format!("it asks for more than {MOST_REFS} secrets"));
+            return Some(format!("it requests more than {MOST_REFS} secrets"));
         }
         text("provider", &self.provider)
-            .or_else(|| {
-                self.tenant_type
-                    .as_deref()
-                    .and_then(|kind| text("tenant", kind))
-            })
+            .or_else(|| self.tenant_type.as_deref().and_then(|kind| text("tenant", kind)))
             .or_else(|| wanted.iter().find_map(|one| text("label", &one.label)))
     }
 }
 
-impl Discovery {
-    /// Why it goes beyond what the skill declares; `None`: it does not.
-    pub fn beyond(&self, spec: &ConnectionSpec) -> Option<String> {
+impl DiscoveryReply {
+    /// Returns the reason why it exceeds what the skill declares; `None`: it does not.
+    pub fn scope_violation(&self, spec: &ConnectionDeclaration) -> Option<String> {
         if self.auth_strategy != spec.auth {
             let (found, declared) = (self.auth_strategy.as_str(), spec.auth.as_str());
-            return Some(format!("it wants `{found}`, and declares `{declared}`"));
+            return Some(format!("it uses `{found}`, but declares `{declared}`"));
         }
         let mut wanted = self.initial_permissions.iter();
         let beyond = wanted.any(|one| !spec.initial.contains(one));
-        beyond.then(|| "it wants a permission that it does not declare under `initial`".into())
+        beyond.then(|| "it requests a permission that it does not declare under `initial`".into())
     }
 }
 
-impl Reply for Refreshed {
+impl ScriptReply for RefreshReply {
     fn unfit(&self) -> Option<String> {
         None
     }
 }
 
-impl Reply for Health {
+impl ScriptReply for HealthCheckReply {
     fn unfit(&self) -> Option<String> {
         let mut texts = self.warnings.iter().chain(&self.error);
         texts.find_map(|one| text("error or a warning", one))
     }
 }
 
-impl Reply for Recovered {
+impl ScriptReply for RecoverReply {
     fn unfit(&self) -> Option<String> {
         None
     }
 }
 
-impl Reply for Probed {
+impl ScriptReply for ProbeReply {
     fn unfit(&self) -> Option<String> {
         let shown = self.0.iter().map(|(key, value)| (key, scalar(value)));
         for (key, value) in shown {
             let Some(value) = value else {
                 return Some("a value is a list or an object".into());
             };
-            if let Some(why) = text("result", key).or_else(|| text("result", &value)) {
-                return Some(why);
+            if let Some(reason) = text("result", key).or_else(|| text("result", &value)) {
+                return Some(reason);
             }
         }
         None
     }
 }
 
-impl Probed {
-    /// In one line: `inbox 12 · user ada`.
+impl ProbeReply {
+    /// Returns it as one line: `inbox 12 · user ada`.
     pub fn line(&self) -> String {
         let one = |(key, value): (&String, &Value)| {
             let value = scalar(value).unwrap_or_default();
@@ -288,15 +284,15 @@ mod tests {
     use super::*;
     use crate::connection::FailureKind;
 
-    fn of<T: Reply>(lines: &[&str]) -> Result<T, Fault> {
+    fn of<T: ScriptReply>(lines: &[&str]) -> Result<T, SetupFault> {
         let lines: Vec<Vec<u8>> = lines.iter().map(|line| line.as_bytes().to_vec()).collect();
         reply(&lines)
     }
 
     fn broken(lines: &[&str]) -> usize {
-        match of::<Health>(lines) {
-            Err(Fault::Protocol(line, why)) => {
-                assert!(!why.contains("hunter2"), "{why}");
+        match of::<HealthCheckReply>(lines) {
+            Err(SetupFault::Protocol(line, reason)) => {
+                assert!(!reason.contains("hunter2"), "{reason}");
                 line
             }
             other => panic!("{other:?}"),
@@ -305,9 +301,8 @@ mod tests {
 
     #[test]
     fn one_line_is_one_answer() {
-        let health: Health =
-            of(&[r#"{"healthy":true,"token_expires_at":"2026-11-21T09:30:00Z","latency_ms":12}"#])
-                .unwrap();
+        let health: HealthCheckReply =
+            of(&[r#"{"healthy":true,"token_expires_at":"2026-11-21T09:30:00Z","latency_ms":12}"#]).unwrap();
         assert!(health.healthy && health.token_expires_at.is_some());
         assert_eq!(broken(&[r#"{"healthy":true}"#, "{}"]), 2);
         for wrong in [
@@ -323,13 +318,13 @@ mod tests {
         ] {
             assert_eq!(broken(&[wrong]), 1, "{wrong}");
         }
-        assert_eq!(of::<Health>(&[]), Err(Fault::Ended(String::new())));
+        assert_eq!(of::<HealthCheckReply>(&[]), Err(SetupFault::Ended(String::new())));
     }
 
     #[test]
     fn a_script_can_say_that_it_failed() {
         let said = r#"{"failure_type":"rate_limited","message":"slow down","retry_after":30}"#;
-        let Err(Fault::Said(failure)) = of::<Refreshed>(&[said]) else {
+        let Err(SetupFault::Reported(failure)) = of::<RefreshReply>(&[said]) else {
             panic!("it is a failure");
         };
         assert_eq!(failure.failure_type, FailureKind::RateLimited);
@@ -338,8 +333,8 @@ mod tests {
 
     #[test]
     fn a_discovery_keeps_to_what_the_skill_declares() {
-        let spec = ConnectionSpec {
-            auth: Auth::SecureInput,
+        let spec = ConnectionDeclaration {
+            auth: AuthMethod::SecureInput,
             initial: vec!["read".into()],
             available: vec!["write".into()],
             check_every: None,
@@ -348,7 +343,7 @@ mod tests {
             let line = format!(
                 r#"{{"auth_strategy":"{auth}","provider":"x","initial_permissions":["{permission}"]}}"#
             );
-            of::<Discovery>(&[&line]).unwrap().beyond(&spec)
+            of::<DiscoveryReply>(&[&line]).unwrap().scope_violation(&spec)
         };
         assert_eq!(found("secure_input", "read"), None);
         assert!(found("device_code", "read").is_some());
@@ -357,8 +352,8 @@ mod tests {
 
     #[test]
     fn a_probe_says_what_it_likes_in_one_line() {
-        let probed: Probed = of(&[r#"{"inbox":12,"user":"ada"}"#]).unwrap();
+        let probed: ProbeReply = of(&[r#"{"inbox":12,"user":"ada"}"#]).unwrap();
         assert_eq!(probed.line(), "inbox 12 · user ada");
-        assert!(of::<Probed>(&[r#"{"inbox":[1]}"#]).is_err());
+        assert!(of::<ProbeReply>(&[r#"{"inbox":[1]}"#]).is_err());
     }
 }

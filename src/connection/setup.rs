@@ -4,9 +4,11 @@ use std::fmt;
 use serde_json::json;
 
 use super::failure::ConnectionFailure;
-use super::protocol::{Completed, Level, MOST_LINES, Said, Step, Told, read};
+use super::protocol::{
+    MOST_LINES, SetupCompletion, SetupHostMessage, SetupLogLevel, SetupScriptMessage, SetupStep, read,
+};
 use super::text::unfit;
-use crate::model::Auth;
+use crate::model::AuthMethod;
 use crate::name::RefId;
 
 /// The most steps of one setup.
@@ -15,299 +17,290 @@ const MOST_STEPS: usize = 100;
 /// The longest name of a step, in bytes.
 const MOST_STEP_ID: usize = 200;
 
-/// What somebody agreed to before the script began.
+/// The terms that the user agreed to before the script started.
 #[derive(Clone, Debug)]
-pub struct Terms {
-    /// How they prove who they are.
-    pub auth: Auth,
-    /// What may be granted at most.
+pub struct SetupTerms {
+    /// The authentication strategy.
+    pub auth: AuthMethod,
+    /// The permissions that may be granted at most.
     pub permissions: Vec<String>,
     /// The secrets that may be asked for.
     pub refs: BTreeSet<RefId>,
 }
 
-/// What happens to a setup.
+/// An event of a setup.
 #[derive(Clone, Debug)]
-pub enum Input<'a> {
-    /// The script said a line, without its end.
+pub enum SetupInput<'a> {
+    /// A line from the script, without its end.
     Line(&'a [u8]),
-    /// The person did what was asked; it counts for the step that the script waits for.
-    Answer(Answer),
-    /// The person wants no more.
+    /// The user's answer; it applies to the step that the script waits for.
+    Answer(SetupAnswer),
+    /// The user cancelled.
     Cancel,
     /// The time is up.
     TimeUp,
-    /// The script has ended; the text says how if not well.
+    /// The script has exited; the text gives the failure, if it failed.
     Ended(Option<String>),
 }
 
-/// What a person did.
+/// An answer of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// They gave the secret, and it is where the script can read it.
+pub enum SetupAnswer {
+    /// The secret was given, and is stored for the script to read.
     Given,
-    /// They went on.
+    /// The user confirmed.
     Confirmed,
 }
 
-/// What is to be done.
+/// An action for the caller.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// Tell the script.
-    Send(Told),
-    /// Show it to the person.
-    Show(Step),
-    /// Ask the person for a secret, then say [`Answer::Given`].
+pub enum SetupOutput {
+    /// Send this to the script.
+    Send(SetupHostMessage),
+    /// Show this to the user.
+    Show(SetupStep),
+    /// Ask the user for a secret, then pass in [`SetupAnswer::Given`].
     Secret {
-        /// What it is spoken of as.
+        /// The id that stands for the secret.
         ref_id: RefId,
-        /// What it is.
+        /// A description of the secret.
         label: String,
     },
-    /// Wait until the person goes on, then say [`Answer::Confirmed`].
+    /// Wait until the user confirms, then pass in [`SetupAnswer::Confirmed`].
     Confirm,
-    /// A word of the script that decides nothing.
-    Note(Level, String),
-    /// It is complete. Comes once, and nothing after it.
-    Done(Completed),
-    /// It failed; end the script. Comes once, and nothing after it.
-    Failed(Fault),
+    /// A log message of the script, which decides nothing.
+    Note(SetupLogLevel, String),
+    /// The setup is complete. Comes once, as the last output.
+    Done(SetupCompletion),
+    /// The setup failed; end the script. Comes once, as the last output.
+    Failed(SetupFault),
 }
 
-/// Why a script did not do what it was for.
+/// The reason why a script failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It does not keep to the protocol: in which line, counted from 1, and why.
+pub enum SetupFault {
+    /// A violation of the protocol: the number of the line, from 1, and the reason.
     Protocol(usize, String),
-    /// It says itself what went wrong.
-    Said(ConnectionFailure),
-    /// The person wanted no more.
+    /// A failure reported by the script.
+    Reported(ConnectionFailure),
+    /// The user cancelled.
     Cancelled,
-    /// It took too long.
+    /// The script took too long.
     TimeUp,
-    /// It ended without having said how it went.
+    /// The script exited without reporting a result.
     Ended(String),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SetupFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Protocol(line, why) => {
-                write!(f, "line {line} does not keep to the protocol: {why}")
+            Self::Protocol(line, reason) => {
+                write!(f, "line {line} violates the protocol: {reason}")
             }
-            Self::Said(failure) => {
+            Self::Reported(failure) => {
                 write!(f, "{}: {}", failure.failure_type.as_str(), failure.message)
             }
             Self::Cancelled => f.write_str("it was cancelled"),
-            Self::TimeUp => f.write_str("it took too long and was ended"),
-            Self::Ended(how) => write!(f, "it ended without a word about how it went{how}"),
+            Self::TimeUp => f.write_str("it timed out and was stopped"),
+            Self::Ended(how) => write!(f, "it exited without reporting a result{how}"),
         }
     }
 }
 
-/// The conversation of a setup: decides what to do next and does nothing itself.
+/// The conversation of a setup. Decides the next action and performs none.
 #[derive(Debug)]
-pub struct Setup {
-    terms: Terms,
-    phase: Phase,
+pub struct SetupConversation {
+    terms: SetupTerms,
+    phase: SetupPhase,
     lines: usize,
-    steps: BTreeMap<String, Wanted>,
-    awaited: Option<String>,
+    steps: BTreeMap<String, AwaitedInput>,
+    awaited_step: Option<String>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Phase {
-    Talks,
-    /// It said that it is complete, and is to end now.
-    Completed(Completed),
-    /// It was told that nobody wants it any more.
+enum SetupPhase {
+    Active,
+    /// The script reported completion and is expected to exit.
+    Completed(SetupCompletion),
+    /// The script was told that the setup is cancelled.
     Cancelled,
     Over,
 }
 
-/// What a step needs of the person.
+/// The input that a step needs from the user.
 #[derive(Debug)]
-enum Wanted {
+enum AwaitedInput {
     Secret(RefId, String),
     Nothing,
-    /// The script has got its answer.
+    /// The script has received its answer.
     Answered,
 }
 
-impl Setup {
-    /// A conversation under these terms, about to begin.
-    pub fn new(terms: Terms) -> Self {
-        Self {
-            terms,
-            phase: Phase::Talks,
-            lines: 0,
-            steps: BTreeMap::new(),
-            awaited: None,
-        }
+impl SetupConversation {
+    /// Returns a conversation under these terms, about to begin.
+    pub fn new(terms: SetupTerms) -> Self {
+        Self { terms, phase: SetupPhase::Active, lines: 0, steps: BTreeMap::new(), awaited_step: None }
     }
 
-    /// Takes what happened; gives what to do, in order.
-    pub fn take(&mut self, input: Input<'_>) -> Vec<Output> {
+    /// Takes an event and returns the actions for it, in order.
+    pub fn handle_input(&mut self, input: SetupInput<'_>) -> Vec<SetupOutput> {
         match (input, &self.phase) {
-            (_, Phase::Over)
-            | (Input::Line(_) | Input::Answer(_) | Input::Cancel, Phase::Cancelled) => Vec::new(),
-            (Input::Line(line), _) => self.line(line),
-            (Input::Answer(answer), _) => self.answer(answer),
-            (Input::Cancel, _) => {
-                self.phase = Phase::Cancelled;
+            (_, SetupPhase::Over)
+            | (SetupInput::Line(_) | SetupInput::Answer(_) | SetupInput::Cancel, SetupPhase::Cancelled) => {
+                Vec::new()
+            }
+            (SetupInput::Line(line), _) => self.line(line),
+            (SetupInput::Answer(answer), _) => self.on_answer(answer),
+            (SetupInput::Cancel, _) => {
+                self.phase = SetupPhase::Cancelled;
                 let reason = "user_cancelled";
-                vec![Output::Send(Told::Cancel { reason })]
+                vec![SetupOutput::Send(SetupHostMessage::Cancel { reason })]
             }
-            (Input::TimeUp, phase) => {
-                let cancelled = *phase == Phase::Cancelled;
-                self.fail(if cancelled {
-                    Fault::Cancelled
-                } else {
-                    Fault::TimeUp
-                })
+            (SetupInput::TimeUp, phase) => {
+                let cancelled = *phase == SetupPhase::Cancelled;
+                self.fail(if cancelled { SetupFault::Cancelled } else { SetupFault::TimeUp })
             }
-            (Input::Ended(how), _) => self.ended(how),
+            (SetupInput::Ended(how), _) => self.on_exit(how),
         }
     }
 
-    fn fail(&mut self, fault: Fault) -> Vec<Output> {
-        self.phase = Phase::Over;
-        vec![Output::Failed(fault)]
+    fn fail(&mut self, fault: SetupFault) -> Vec<SetupOutput> {
+        self.phase = SetupPhase::Over;
+        vec![SetupOutput::Failed(fault)]
     }
 
-    fn broken(&mut self, why: impl Into<String>) -> Vec<Output> {
-        self.fail(Fault::Protocol(self.lines, why.into()))
+    fn protocol_fault(&mut self, reason: impl Into<String>) -> Vec<SetupOutput> {
+        self.fail(SetupFault::Protocol(self.lines, reason.into()))
     }
 
-    fn ended(&mut self, how: Option<String>) -> Vec<Output> {
-        match (std::mem::replace(&mut self.phase, Phase::Over), how) {
-            (Phase::Completed(completed), None) => vec![Output::Done(completed)],
-            (Phase::Cancelled, _) => vec![Output::Failed(Fault::Cancelled)],
+    fn on_exit(&mut self, how: Option<String>) -> Vec<SetupOutput> {
+        match (std::mem::replace(&mut self.phase, SetupPhase::Over), how) {
+            (SetupPhase::Completed(completed), None) => vec![SetupOutput::Done(completed)],
+            (SetupPhase::Cancelled, _) => vec![SetupOutput::Failed(SetupFault::Cancelled)],
             (_, how) => {
                 let how = how.map_or(String::new(), |how| format!(" ({how})"));
-                vec![Output::Failed(Fault::Ended(how))]
+                vec![SetupOutput::Failed(SetupFault::Ended(how))]
             }
         }
     }
 
-    fn line(&mut self, line: &[u8]) -> Vec<Output> {
+    fn line(&mut self, line: &[u8]) -> Vec<SetupOutput> {
         self.lines += 1;
         if self.lines > MOST_LINES {
-            return self.broken(format!("there are more than {MOST_LINES} lines"));
+            return self.protocol_fault(format!("there are more than {MOST_LINES} lines"));
         }
-        if matches!(self.phase, Phase::Completed(_)) {
-            return self.broken("it goes on after it was complete");
+        if matches!(self.phase, SetupPhase::Completed(_)) {
+            return self.protocol_fault("it continues after completion");
         }
         match read(line) {
-            Ok(said) => self.said(said),
-            Err(why) => self.broken(why),
+            Ok(said) => self.on_message(said),
+            Err(reason) => self.protocol_fault(reason),
         }
     }
 
-    fn said(&mut self, said: Said) -> Vec<Output> {
+    fn on_message(&mut self, said: SetupScriptMessage) -> Vec<SetupOutput> {
         match said {
-            Said::SetupStep { step_id, step } => self.step(step_id, step),
-            Said::AwaitInput { step_id } => self.awaits(&step_id),
-            Said::Completion { connection_payload } => self.completed(connection_payload),
-            Said::Failure { failure } => self.failed(failure),
-            Said::Log { level, message } => match unfit(&message) {
-                Some(why) => self.broken(format!("the message {why}")),
-                None => vec![Output::Note(level, message)],
+            SetupScriptMessage::SetupStep { step_id, step } => self.on_step(step_id, step),
+            SetupScriptMessage::AwaitInput { step_id } => self.on_await(&step_id),
+            SetupScriptMessage::Completion { connection_payload } => self.on_completion(connection_payload),
+            SetupScriptMessage::Failure { failure } => self.on_failure(failure),
+            SetupScriptMessage::Log { level, message } => match unfit(&message) {
+                Some(reason) => self.protocol_fault(format!("the message {reason}")),
+                None => vec![SetupOutput::Note(level, message)],
             },
         }
     }
 
-    fn step(&mut self, id: String, step: Step) -> Vec<Output> {
-        if let Some(why) = step.unfit() {
-            return self.broken(why);
+    fn on_step(&mut self, id: String, step: SetupStep) -> Vec<SetupOutput> {
+        if let Some(reason) = step.unfit() {
+            return self.protocol_fault(reason);
         }
         let wanted = match &step {
-            Step::Completion { connection_payload } => {
-                return self.completed(connection_payload.clone());
+            SetupStep::Completion { connection_payload } => {
+                return self.on_completion(connection_payload.clone());
             }
-            Step::Failure { failure } => return self.failed(failure.clone()),
-            Step::DeviceCode { .. } if self.terms.auth != Auth::DeviceCode => {
-                return self.broken("its skill does not say `auth: device_code`");
+            SetupStep::Failure { failure } => return self.on_failure(failure.clone()),
+            SetupStep::DeviceCode { .. } if self.terms.auth != AuthMethod::DeviceCode => {
+                return self.protocol_fault("its skill does not declare `auth: device_code`");
             }
-            Step::BrowserRedirect { .. } if self.terms.auth != Auth::BrowserRedirect => {
-                return self.broken("its skill does not say `auth: browser_redirect`");
+            SetupStep::BrowserRedirect { .. } if self.terms.auth != AuthMethod::BrowserRedirect => {
+                return self.protocol_fault("its skill does not declare `auth: browser_redirect`");
             }
-            Step::SecureInput { ref_id, .. } if !self.terms.refs.contains(ref_id) => {
-                return self.broken("it asks for a secret that `discover` did not name");
+            SetupStep::SecureInput { ref_id, .. } if !self.terms.refs.contains(ref_id) => {
+                return self.protocol_fault("it requests a secret that `discover` did not list");
             }
-            Step::SecureInput { ref_id, label, .. } => {
-                Wanted::Secret(ref_id.clone(), label.clone())
+            SetupStep::SecureInput { ref_id, label, .. } => {
+                AwaitedInput::Secret(ref_id.clone(), label.clone())
             }
-            Step::DeviceCode { .. } | Step::BrowserRedirect { .. } => Wanted::Nothing,
+            SetupStep::DeviceCode { .. } | SetupStep::BrowserRedirect { .. } => AwaitedInput::Nothing,
         };
         if id.len() > MOST_STEP_ID || self.steps.len() >= MOST_STEPS {
-            return self.broken("there are too many steps, or the name of one is too long");
+            return self.protocol_fault("there are too many steps, or a step name is too long");
         }
         if self.steps.insert(id, wanted).is_some() {
-            return self.broken("two steps have the same `step_id`");
+            return self.protocol_fault("two steps have the same `step_id`");
         }
-        vec![Output::Show(step)]
+        vec![SetupOutput::Show(step)]
     }
 
-    fn awaits(&mut self, id: &str) -> Vec<Output> {
-        if self.awaited.is_some() {
-            return self.broken("it waits for two steps at once");
+    fn on_await(&mut self, id: &str) -> Vec<SetupOutput> {
+        if self.awaited_step.is_some() {
+            return self.protocol_fault("it waits for two steps at once");
         }
         let asked = match self.steps.get(id) {
-            None => return self.broken("it waits for a step that it did not show"),
-            Some(Wanted::Answered) => return self.broken("it waits for the same step twice"),
-            Some(Wanted::Nothing) => Output::Confirm,
-            Some(Wanted::Secret(ref_id, label)) => Output::Secret {
-                ref_id: ref_id.clone(),
-                label: label.clone(),
-            },
+            None => return self.protocol_fault("it waits for a step that it did not announce"),
+            Some(AwaitedInput::Answered) => {
+                return self.protocol_fault("it waits for the same step twice");
+            }
+            Some(AwaitedInput::Nothing) => SetupOutput::Confirm,
+            Some(AwaitedInput::Secret(ref_id, label)) => {
+                SetupOutput::Secret { ref_id: ref_id.clone(), label: label.clone() }
+            }
         };
-        self.awaited = Some(id.to_owned());
+        self.awaited_step = Some(id.to_owned());
         vec![asked]
     }
 
-    /// An answer that nobody waits for, or that is not what was asked for, says nothing.
-    fn answer(&mut self, answer: Answer) -> Vec<Output> {
-        if self.phase != Phase::Talks {
+    /// Handles an answer. One that is not awaited, or of the wrong kind, is ignored.
+    fn on_answer(&mut self, answer: SetupAnswer) -> Vec<SetupOutput> {
+        if self.phase != SetupPhase::Active {
             return Vec::new();
         }
-        let Some(id) = self.awaited.take() else {
+        let Some(id) = self.awaited_step.take() else {
             return Vec::new();
         };
         let payload = match (self.steps.get(&id), answer) {
-            (Some(Wanted::Secret(ref_id, _)), Answer::Given) => {
+            (Some(AwaitedInput::Secret(ref_id, _)), SetupAnswer::Given) => {
                 json!({"ref_id": ref_id, "success": true})
             }
-            (Some(Wanted::Nothing), Answer::Confirmed) => json!({"confirmed": true}),
+            (Some(AwaitedInput::Nothing), SetupAnswer::Confirmed) => json!({"confirmed": true}),
             _ => {
-                self.awaited = Some(id);
+                self.awaited_step = Some(id);
                 return Vec::new();
             }
         };
-        self.steps.insert(id.clone(), Wanted::Answered);
+        self.steps.insert(id.clone(), AwaitedInput::Answered);
         let step_id = id;
-        vec![Output::Send(Told::StepResult { step_id, payload })]
+        vec![SetupOutput::Send(SetupHostMessage::StepResult { step_id, payload })]
     }
 
-    fn completed(&mut self, completed: Completed) -> Vec<Output> {
-        if let Some(why) = completed.unfit() {
-            return self.broken(why);
+    fn on_completion(&mut self, completed: SetupCompletion) -> Vec<SetupOutput> {
+        if let Some(reason) = completed.unfit() {
+            return self.protocol_fault(reason);
         }
         let granted = completed.permissions_granted.iter().flatten();
-        let beyond = granted
-            .filter(|one| !self.terms.permissions.contains(one))
-            .count();
+        let beyond = granted.filter(|one| !self.terms.permissions.contains(one)).count();
         if beyond > 0 {
-            return self.broken("more was granted than was agreed to");
+            return self.protocol_fault("more was granted than was approved");
         }
-        self.phase = Phase::Completed(completed);
+        self.phase = SetupPhase::Completed(completed);
         Vec::new()
     }
 
-    fn failed(&mut self, failure: ConnectionFailure) -> Vec<Output> {
-        match failure.unfit() {
-            Some(why) => self.broken(format!("the failure {why}")),
-            None => self.fail(Fault::Said(failure)),
+    fn on_failure(&mut self, failure: ConnectionFailure) -> Vec<SetupOutput> {
+        match failure.display_error() {
+            Some(reason) => self.protocol_fault(format!("the failure {reason}")),
+            None => self.fail(SetupFault::Reported(failure)),
         }
     }
 }

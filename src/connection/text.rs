@@ -4,25 +4,25 @@ const LONGEST: usize = 2000;
 /// The longest address.
 const LONGEST_URL: usize = 4096;
 
-/// Why a text cannot be shown to a person; `None`: it can. Text that moves the cursor, changes
-/// colours or turns the direction of writing can pretend to be what it is not.
+/// Returns the reason why a text cannot be shown to the user; `None`: it can. Text that moves the
+/// cursor, changes colours or reverses the writing direction can disguise itself.
 pub(super) fn unfit(text: &str) -> Option<&'static str> {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.len() > LONGEST {
         return Some("is longer than 2000 bytes");
     }
     let bad = |c: char| c.is_control() && c != '\n' || turns(c);
-    text.contains(bad).then_some("has a control character")
+    text.contains(bad).then_some("contains a control character")
 }
 
-/// Why an address is not one that a person may be sent to; `None`: it is. Only HTTPS, or this
-/// machine.
+/// Returns the reason why the user may not be sent to an address; `None`: it is safe. Only HTTPS,
+/// or this machine.
 pub(super) fn unsafe_url(url: &str) -> Option<&'static str> {
     if url.len() > LONGEST_URL {
         return Some("is longer than 4096 bytes");
     }
     if !url.chars().all(|c| c.is_ascii_graphic()) {
-        return Some("has a character that no address has");
+        return Some("contains a character that is not valid in a URL");
     }
     let host = |rest: &str| {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -31,21 +31,18 @@ pub(super) fn unsafe_url(url: &str) -> Option<&'static str> {
     if let Some(rest) = url.strip_prefix("https://") {
         let host = host(rest);
         return (host.is_empty() || host.contains(['@', '\\']))
-            .then_some("names no host, or hides it behind a user");
+            .then_some("has no host, or hides it behind a user name");
     }
     let local = url.strip_prefix("http://").map(host);
     let is_local = local.is_some_and(|host| is_loopback(&host));
     (!is_local).then_some("is neither https nor on this machine")
 }
 
-/// Whether `HOST` or `HOST:PORT` is this machine.
+/// True if `HOST` or `HOST:PORT` is this machine.
 pub(super) fn is_loopback(place: &str) -> bool {
     ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
         place.strip_prefix(name).is_some_and(|rest| {
-            rest.is_empty()
-                || rest
-                    .strip_prefix(':')
-                    .is_some_and(|port| port.parse::<u16>().is_ok())
+            rest.is_empty() || rest.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())
         })
     })
 }

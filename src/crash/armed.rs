@@ -6,89 +6,88 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// What the points of this process do.
+/// The action of the crash points of this process.
 #[derive(Debug, PartialEq, Eq)]
-enum Plan {
-    /// The point with this number, counted from one, kills.
+enum CrashPlan {
+    /// Kills at the point with this number, counted from one.
     Kill(u64),
-    /// The point with this number is a mistake of the program itself.
+    /// Panics at the point with this number.
     Panic(u64),
-    /// Each is written down.
+    /// Writes the name of every point to this file.
     List(PathBuf),
 }
 
-static PLAN: OnceLock<Plan> = OnceLock::new();
+static PLAN: OnceLock<CrashPlan> = OnceLock::new();
 static PASSED: AtomicU64 = AtomicU64::new(0);
 
-/// Takes what `WF_CRASH` says into account, if it names the process of this role. Says what is
-/// wrong with it.
+/// Applies the value of `WF_CRASH`, if it names the process of this role. The error describes an
+/// invalid value.
 pub fn arm(text: &str, role: &str) -> Result<(), String> {
     if cfg!(debug_assertions)
         && let Some(plan) = parse(text, role)?
     {
-        // Whoever came first stays.
+        // The first value stays.
         let _ = PLAN.set(plan);
     }
     Ok(())
 }
 
-/// An instant at which the process may be killed. `name` says what has just been, or is about to
-/// be, made durable.
+/// Marks an instant at which the process may be killed. `name` names the write that has just been,
+/// or is about to be, made durable.
 pub fn point(name: &str) {
     if cfg!(debug_assertions)
         && let Some(plan) = PLAN.get()
     {
-        pass(plan, name);
+        pass_point(plan, name);
     }
 }
 
-fn pass(plan: &Plan, name: &str) {
+fn pass_point(plan: &CrashPlan, name: &str) {
     let passed = PASSED.fetch_add(1, Ordering::SeqCst) + 1;
     match plan {
-        Plan::Kill(at) if passed == *at => {
+        CrashPlan::Kill(at) if passed == *at => {
             let _ = kill_process(getpid(), Signal::KILL);
-            // Death may take a moment to arrive, and nothing must happen in it.
+            // The kill may take a moment to arrive, and nothing must happen in it.
             loop {
                 std::thread::park();
             }
         }
-        Plan::Panic(at) if passed == *at => panic!("WF_CRASH asked for it at {name}"),
-        Plan::Kill(_) | Plan::Panic(_) => {}
-        Plan::List(path) => {
+        CrashPlan::Panic(at) if passed == *at => panic!("WF_CRASH asked for it at {name}"),
+        CrashPlan::Kill(_) | CrashPlan::Panic(_) => {}
+        CrashPlan::List(path) => {
             let file = OpenOptions::new().create(true).append(true).open(path);
-            // A list that cannot be written is seen to be empty.
+            // A list that cannot be written shows by being empty.
             let _ = file.and_then(|mut file| writeln!(file, "{name}"));
         }
     }
 }
 
 /// Reads `ROLE:NUMBER`, `ROLE:panic=NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
-fn parse(text: &str, role: &str) -> Result<Option<Plan>, String> {
-    let wrong =
-        || format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER or ROLE:list=FILE");
+fn parse(text: &str, role: &str) -> Result<Option<CrashPlan>, String> {
+    let wrong = || format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER or ROLE:list=FILE");
     let (whose, what) = text.split_once(':').ok_or_else(wrong)?;
     if whose != role {
         return Ok(None);
     }
     let number = |text: &str| text.parse().map_err(|_| wrong());
     Ok(Some(match what.split_once('=') {
-        Some(("list", path)) => Plan::List(path.into()),
-        Some(("panic", at)) => Plan::Panic(number(at)?),
-        _ => Plan::Kill(number(what)?),
+        Some(("list", path)) => CrashPlan::List(path.into()),
+        Some(("panic", at)) => CrashPlan::Panic(number(at)?),
+        _ => CrashPlan::Kill(number(what)?),
     }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Plan, parse};
+    use super::{CrashPlan, parse};
 
     #[test]
     fn a_plan_is_for_one_role() {
-        assert_eq!(parse("engine:7", "engine"), Ok(Some(Plan::Kill(7))));
+        assert_eq!(parse("engine:7", "engine"), Ok(Some(CrashPlan::Kill(7))));
         assert_eq!(parse("engine:7", "keeper"), Ok(None));
-        assert_eq!(parse("engine:panic=7", "engine"), Ok(Some(Plan::Panic(7))));
+        assert_eq!(parse("engine:panic=7", "engine"), Ok(Some(CrashPlan::Panic(7))));
         assert!(parse("engine:panic=", "engine").is_err());
-        let list = Plan::List("/tmp/points".into());
+        let list = CrashPlan::List("/tmp/points".into());
         assert_eq!(parse("keeper:list=/tmp/points", "keeper"), Ok(Some(list)));
         assert!(parse("engine:x", "engine").is_err());
         assert!(parse("7", "engine").is_err());

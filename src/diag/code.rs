@@ -1,6 +1,6 @@
 use super::Severity;
 
-/// Defines every code once: its variant, its stable text, its severity, what it means.
+/// Defines every code once: its variant, its stable text, its severity, its meaning.
 macro_rules! codes {
     ($($variant:ident $text:literal $severity:ident $meaning:literal)*) => {
         /// A rule that a text can break. The text of a code is stable.
@@ -13,17 +13,17 @@ macro_rules! codes {
             /// Every code, in the order of the reference.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The stable text, for example `plan/unknown-step`.
+            /// Returns the stable text, for example `plan/unknown-step`.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
 
-            /// How bad breaking it is.
+            /// Returns the severity of breaking it.
             pub fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity,)* }
             }
 
-            /// What it means, in one sentence.
+            /// Returns its meaning, in one sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
@@ -32,73 +32,73 @@ macro_rules! codes {
 }
 
 codes! {
-    FileTooLarge "file/too-large" Error "The file is larger than a spec may be."
+    FileTooLarge "file/too-large" Error "The file exceeds the size limit for spec files."
     FileNotText "file/not-text" Error "The file is not UTF-8 text."
     FileUnreadable "file/unreadable" Error "The file cannot be read."
-    FrontMatterMissing "file/no-front-matter" Error "The file does not begin with front matter between `---` lines."
+    FrontMatterMissing "file/no-front-matter" Error "The file does not start with front matter between `---` lines."
     FrontMatterOpen "file/open-front-matter" Error "The front matter has no closing `---` line."
     YamlSyntax "yaml/syntax" Error "The front matter is not well-formed YAML."
     YamlFeature "yaml/feature" Error "Anchors, aliases, tags, merge keys and several documents are not allowed."
-    YamlDuplicateKey "yaml/duplicate-key" Error "A key stands twice in one mapping."
+    YamlDuplicateKey "yaml/duplicate-key" Error "Duplicate key in a mapping."
     YamlTooLarge "yaml/too-large" Error "The front matter is nested too deeply or has too many nodes."
-    KindUnknown "spec/unknown-kind" Error "The `kind` is not one that exists."
-    KindNotBuilt "spec/not-built-yet" Error "The `kind` or key is known and not built yet."
-    KeyUnknown "spec/unknown-key" Error "A key is not one of the language's."
+    KindUnknown "spec/unknown-kind" Error "Unknown `kind`."
+    KindNotBuilt "spec/not-built-yet" Error "The `kind`, key or value is not implemented yet."
+    KeyUnknown "spec/unknown-key" Error "Unknown key."
     KeyMissing "spec/missing-key" Error "A required key is missing."
-    TypeWrong "spec/wrong-type" Error "A value is not of the type its key takes."
-    ValueWrong "spec/wrong-value" Error "A value is of the right type and not one its key can have."
-    NameMalformed "spec/malformed-name" Error "A name does not have the form of a name."
-    ExecutorMissing "plan/no-executor" Error "A step says nothing that could be executed."
-    ExecutorTwice "plan/two-executors" Error "A step names more than one executor."
-    DuplicateId "plan/duplicate-id" Error "Two things of a plan share a name."
-    UnknownStep "plan/unknown-step" Error "A step is referred to that does not exist."
-    UnknownParam "plan/unknown-param" Error "A parameter is referred to that is not declared."
-    UnknownOutput "plan/unknown-output" Error "An output is read that its step does not declare."
-    UnknownSecret "plan/unknown-secret" Error "A secret is referred to that is not declared."
-    UnknownName "plan/unknown-name" Error "An expression refers to a name that does not exist there."
+    TypeWrong "spec/wrong-type" Error "The value has the wrong type."
+    ValueWrong "spec/wrong-value" Error "The value has the right type, but is invalid."
+    NameMalformed "spec/malformed-name" Error "Invalid name."
+    ExecutorMissing "plan/no-executor" Error "A step has nothing to execute."
+    ExecutorTwice "plan/two-executors" Error "A step has more than one executor."
+    DuplicateId "plan/duplicate-id" Error "Duplicate name in a plan."
+    UnknownStep "plan/unknown-step" Error "Reference to an unknown step."
+    UnknownParam "plan/unknown-param" Error "Reference to an undeclared parameter."
+    UnknownOutput "plan/unknown-output" Error "A step does not declare the output that is read."
+    UnknownSecret "plan/unknown-secret" Error "Reference to an undeclared secret."
+    UnknownName "plan/unknown-name" Error "An expression uses a name that does not exist there."
     NotUpstream "plan/not-upstream" Error "A step reads from a step that it does not depend on."
-    Cycle "plan/cycle" Error "Steps depend on each other in a circle."
-    Unreachable "plan/unreachable" Error "A step can never be reached."
-    NeverTrue "plan/never-true" Error "A `when` can never be true."
-    TemplateInScript "plan/template-in-script" Error "A template stands in a script, where a value would become code."
-    SecretExposed "plan/secret-exposed" Error "A secret is placed where others could read it."
-    ExpressionSyntax "expr/syntax" Error "An expression is not well-formed."
-    ExpressionForm "expr/not-allowed" Error "An expression uses more than lookups, comparisons, and, or, not and the given functions."
-    UsesUnreadable "plan/uses-unreadable" Error "A plan that a step uses cannot be loaded."
-    LockNested "plan/lock-held" Error "A step holds a lock that the plan it uses waits for."
+    Cycle "plan/cycle" Error "Dependency cycle between steps."
+    Unreachable "plan/unreachable" Error "A step can never run."
+    NeverTrue "plan/never-true" Error "A `when` is never true."
+    TemplateInScript "plan/template-in-script" Error "A script contains a template, whose value would become code."
+    SecretExposed "plan/secret-exposed" Error "A secret is used where it would be exposed."
+    ExpressionSyntax "expr/syntax" Error "Syntax error in an expression."
+    ExpressionForm "expr/not-allowed" Error "An expression uses an unsupported operation."
+    UsesUnreadable "plan/uses-unreadable" Error "A used plan cannot be loaded."
+    LockNested "plan/lock-held" Error "Deadlock: a step holds a lock that the plan it uses waits for."
     UsesCycle "plan/uses-itself" Error "A plan uses itself, directly or through others."
     OrderWrong "dag/wrong-order" Error "The given `execution_order` contradicts `depends_on`."
-    SchemaInvalid "plan/invalid-schema" Error "A JSON Schema is not one."
-    DefaultInvalid "plan/invalid-default" Error "A default does not satisfy its own parameter."
-    UnusedParam "plan/unused-param" Error "A parameter is declared and never used."
-    UnusedSecret "plan/unused-secret" Error "A secret is declared and never used."
-    UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that nothing chooses from."
-    UnknownGate "gate/unknown" Error "A gate is named that does not exist or cannot be loaded."
-    GateMisnamed "gate/wrong-name" Error "A gate's id is not the name of its file."
-    GateMisplaced "gate/wrong-place" Error "A gate of a step has a trigger of the whole run."
-    UnknownEscalation "gate/unknown-escalation" Error "An escalation is referred to that does not exist."
-    UnknownApprover "approval/unknown-approver" Error "Somebody is to be asked who may approve nothing."
-    EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file relies on an escalation that only a plan can have."
-    TaskNotStarted "gate/task-not-started" Error "An escalation is to start a plan, and a run starts no other plan by itself."
-    EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a circle."
-    UnusedEscalation "gate/unused-escalation" Error "An escalation is declared and nothing leads to it."
-    UnknownSkill "skill/unknown" Error "A skill is named that the workspace does not have."
+    SchemaInvalid "plan/invalid-schema" Error "Invalid JSON Schema."
+    DefaultInvalid "plan/invalid-default" Error "The default of a parameter does not match its schema."
+    UnusedParam "plan/unused-param" Error "A parameter is declared but never used."
+    UnusedSecret "plan/unused-secret" Error "A secret is declared but never used."
+    UnusedAlternatives "plan/unused-alternatives" Warning "A step has alternatives that are never used."
+    UnknownGate "gate/unknown" Error "A gate does not exist or cannot be loaded."
+    GateMisnamed "gate/wrong-name" Error "The id of a gate does not match its file name."
+    GateMisplaced "gate/wrong-place" Error "A gate of a step has a trigger that applies to the whole run."
+    UnknownEscalation "gate/unknown-escalation" Error "Reference to an unknown escalation."
+    UnknownApprover "approval/unknown-approver" Error "A listed approver is not allowed to approve anything."
+    EscalationElsewhere "gate/escalation-elsewhere" Warning "A gate's file refers to an escalation that only a plan can declare."
+    TaskNotStarted "gate/task-not-started" Error "An escalation would start a plan, but a run does not start other plans."
+    EscalationCycle "gate/escalation-cycle" Error "Escalations fall back on each other in a cycle."
+    UnusedEscalation "gate/unused-escalation" Error "An escalation is declared but never used."
+    UnknownSkill "skill/unknown" Error "Skill not found in the workspace."
     SkillUnreadable "skill/unreadable" Error "A skill cannot be loaded."
-    SkillNoted "skill/noted" Warning "A skill is loaded, and breaks a rule of the standard."
-    UnknownScript "skill/unknown-script" Error "A script is named that its skill does not have, or none where there are several."
-    UnknownArgument "skill/unknown-argument" Error "An argument is given that a script does not take."
-    SkillOutside "skill/outside" Error "A skill is used that is not among the `skills` of a plan."
-    SkillWider "skill/wider" Error "A step allows a script more than its skill asks for."
-    ScheduleInvalid "goal/bad-schedule" Error "A schedule is not well-formed, or can never be due."
-    UnknownZone "goal/unknown-zone" Error "A time zone does not exist."
-    TimeInvalid "goal/bad-time" Error "A date or a time does not exist, or a span of time ends before it begins."
+    SkillNoted "skill/noted" Warning "The skill loads, but violates the standard."
+    UnknownScript "skill/unknown-script" Error "A script is not part of its skill, or the script to run is ambiguous."
+    UnknownArgument "skill/unknown-argument" Error "Unknown argument of a script."
+    SkillOutside "skill/outside" Error "A skill is not listed in the `skills` of a plan."
+    SkillWider "skill/wider" Error "A step grants a script more than its skill asks for."
+    ScheduleInvalid "goal/bad-schedule" Error "Invalid schedule, or one that is never due."
+    UnknownZone "goal/unknown-zone" Error "Unknown time zone."
+    TimeInvalid "goal/bad-time" Error "Invalid date or time, or a time span that ends before it starts."
     NeverDue "goal/never-due" Error "A goal is never due."
-    SplayWide "goal/wide-splay" Warning "A goal is spread out over more time than there is between two of its slots."
-    SectionUnused "plan/unused-section" Warning "A section has a fenced script that no step takes."
-    ProductUndeclared "plan/undeclared-product" Warning "A check reads a file that a step makes and no step declares."
-    TaintShell "taint/shell" Warning "A value from outside reaches a shell, an interpreter or the choice of a program."
-    TaintPath "taint/path" Warning "A value from outside reaches the name of a file."
-    TaintUrl "taint/url" Warning "A value from outside reaches the address or a header of a request."
-    TaintGate "taint/gate" Warning "A gate decides by a value from outside."
-    TaintSpec "taint/spec" Warning "A value from outside is given to a plan in which it reaches such a place."
+    SplayWide "goal/wide-splay" Warning "The splay of a goal is longer than the interval between two slots."
+    SectionUnused "plan/unused-section" Warning "A section has a fenced script that no step uses."
+    ProductUndeclared "plan/undeclared-product" Warning "A check reads a file that a step produces but does not declare."
+    TaintShell "taint/shell" Warning "Untrusted input reaches a shell, an interpreter or the choice of a program."
+    TaintPath "taint/path" Warning "Untrusted input reaches the name of a file."
+    TaintUrl "taint/url" Warning "Untrusted input reaches the URL or a header of a request."
+    TaintGate "taint/gate" Warning "A gate is decided by untrusted input."
+    TaintSpec "taint/spec" Warning "Untrusted input is passed to a plan in which it reaches such a place."
 }

@@ -1,11 +1,11 @@
-//! What is wrong with a text, as data. Rendering is the face's business (`cli::render`).
+//! Mistakes in a text, as data. The command line renders them (`cli::render`).
 //!
-//! **Invariant:** all mistakes of a text are collected; the first never hides the second.
+//! **Invariant:** all mistakes of a text are collected; the first never hides the others.
 
 mod code;
 mod diagnostic;
 mod suggest;
 
 pub use code::Code;
-pub use diagnostic::{Diagnostic, Label, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticLabel, Severity};
 pub use suggest::nearest;

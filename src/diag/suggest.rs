@@ -1,4 +1,4 @@
-/// The candidate nearest to `word`, if one is near enough to be what was meant.
+/// Returns the candidate nearest to `word`, if it is near enough to be what was meant.
 pub fn nearest<'a>(word: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).clamp(1, 3);
     among

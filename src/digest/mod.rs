@@ -1,7 +1,7 @@
-//! SHA-256, so that anyone can check a digest with `sha256sum`.
+//! SHA-256, so that a digest can be checked with `sha256sum`.
 //!
 //! **Invariant:** the text of a digest is 64 lower-case hexadecimal digits, everywhere.
 
 mod sha256;
 
-pub use sha256::{Digest, NotADigest};
+pub use sha256::{ParseDigestError, Sha256Digest};

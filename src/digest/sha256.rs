@@ -6,16 +6,16 @@ use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 of some bytes, written as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Digest([u8; 32]);
+pub struct Sha256Digest([u8; 32]);
 
-impl Digest {
-    /// Digests bytes at hand.
-    pub fn of(bytes: &[u8]) -> Self {
+impl Sha256Digest {
+    /// Digests bytes in memory.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Digests parts one after the other, each preceded by its length, so that no two lists of
-    /// parts share a digest by joining differently.
+    /// Digests a list of parts, each preceded by its length, so that no two lists of parts share a
+    /// digest by joining differently.
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
@@ -25,7 +25,7 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// Digests what a reader gives, in bounded memory.
+    /// Digests the content of a reader, in bounded memory.
     pub fn of_reader(mut reader: impl std::io::Read) -> std::io::Result<Self> {
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 64 * 1024];
@@ -37,29 +37,29 @@ impl Digest {
         }
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// How many digits are enough to tell two apart by eye.
+    /// The number of digits that distinguish two digests by eye.
     pub const SHORT: usize = 12;
 
-    /// The first twelve digits, enough to tell two apart by eye.
+    /// Returns the first twelve digits, enough to distinguish two by eye.
     pub fn short(&self) -> String {
         self.to_string().chars().take(Self::SHORT).collect()
     }
 }
 
-impl From<[u8; 32]> for Digest {
+impl From<[u8; 32]> for Sha256Digest {
     fn from(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 }
 
-impl fmt::Display for Digest {
+impl fmt::Display for Sha256Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Of every record some are written: not digit by digit.
+        // Fast, as every record contains digests: no formatting per digit.
         let digit = |nibble: u8| b"0123456789abcdef".get(usize::from(nibble)).copied();
         let mut text = [0; 64];
         for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
@@ -70,43 +70,43 @@ impl fmt::Display for Digest {
     }
 }
 
-/// A text is not a digest.
+/// An error for a text that is not a digest.
 #[derive(Debug, thiserror::Error)]
 #[error("a digest is 64 lower-case hexadecimal digits")]
-pub struct NotADigest;
+pub struct ParseDigestError;
 
-impl FromStr for Digest {
-    type Err = NotADigest;
+impl FromStr for Sha256Digest {
+    type Err = ParseDigestError;
 
-    fn from_str(text: &str) -> Result<Self, NotADigest> {
+    fn from_str(text: &str) -> Result<Self, ParseDigestError> {
         let mut bytes = [0; 32];
-        // Of a digest there is one form only: what is changed to another is not what was written.
+        // A digest has a single form: any other text is not the one that was written.
         let digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if text.len() != 64 || !text.bytes().all(digit) {
-            return Err(NotADigest);
+            return Err(ParseDigestError);
         }
         for (at, byte) in bytes.iter_mut().enumerate() {
-            let pair = text.get(2 * at..2 * at + 2).ok_or(NotADigest)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| NotADigest)?;
+            let pair = text.get(2 * at..2 * at + 2).ok_or(ParseDigestError)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| ParseDigestError)?;
         }
         Ok(Self(bytes))
     }
 }
 
-impl Serialize for Digest {
+impl Serialize for Sha256Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Digest {
+impl<'de> Deserialize<'de> for Sha256Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }
 
-impl schemars::JsonSchema for Digest {
+impl schemars::JsonSchema for Sha256Digest {
     fn inline_schema() -> bool {
         true
     }
@@ -122,27 +122,27 @@ impl schemars::JsonSchema for Digest {
 
 #[cfg(test)]
 mod tests {
-    use super::Digest;
+    use super::Sha256Digest;
 
     #[test]
     fn agrees_with_sha256sum() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(Digest::of(b"").to_string(), empty);
-        assert_eq!(empty.parse::<Digest>().unwrap(), Digest::of(b""));
-        assert_eq!(Digest::of_reader(&b"abc"[..]).unwrap(), Digest::of(b"abc"));
+        assert_eq!(Sha256Digest::of_bytes(b"").to_string(), empty);
+        assert_eq!(empty.parse::<Sha256Digest>().unwrap(), Sha256Digest::of_bytes(b""));
+        assert_eq!(Sha256Digest::of_reader(&b"abc"[..]).unwrap(), Sha256Digest::of_bytes(b"abc"));
     }
 
     #[test]
     fn parts_do_not_run_together() {
-        let a = Digest::of_parts([&b"ab"[..], b"c"]);
-        let b = Digest::of_parts([&b"a"[..], b"bc"]);
+        let a = Sha256Digest::of_parts([&b"ab"[..], b"c"]);
+        let b = Sha256Digest::of_parts([&b"a"[..], b"bc"]);
         assert_ne!(a, b);
     }
 
     #[test]
     fn refuses_what_is_no_digest() {
         for text in ["", "e3", &"é".repeat(32), &"g".repeat(64)] {
-            assert!(text.parse::<Digest>().is_err(), "{text}");
+            assert!(text.parse::<Sha256Digest>().is_err(), "{text}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Looks at the results of runs again: whether their evidence is fresh, and what their checks say
-//! now. Nothing of it is recorded.
+//! Checks the results of runs again: the freshness of their evidence and the current verdicts of
+//! their checks. Nothing of it is recorded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,51 +7,53 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::exec::Stop;
-use crate::exec::evidence::stale;
-use crate::exec::view::View;
-use crate::machine::{Artifact, Attempt, Event, Fact, Machine, Place, Ruling, Standing, Verdict};
-use crate::model::{Check, Object, Plan};
+use crate::exec::StopLevel;
+use crate::exec::evidence::first_stale;
+use crate::exec::view::WorkspaceView;
+use crate::machine::{
+    Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, Machine, Standing, TaskId,
+};
+use crate::model::{Check, JsonObject, Plan};
 use crate::name::{Name, RunId};
-use crate::store::Token;
+use crate::store::FencingToken;
 
 use super::begin::block_on;
-use super::judging::{self, Case};
-use super::run::{Errand, Ongoing, Tenure};
-use super::{EngineError, RunRef, Session, evidence, signals};
+use super::judging::{self, CheckSubject};
+use super::run::{RunContext, RunInputs, RunOwnership};
+use super::{EngineError, EngineSession, RunRef, evidence, signals};
 
-/// A run whose results are to be looked at again.
-pub struct Again {
-    /// The run, and where it is nested.
+/// A run whose results are to be checked again.
+pub struct Reverification {
+    /// The run, with its path if it is nested.
     pub run: RunRef,
     /// The plan that it was recorded with.
     pub plan: Arc<Plan>,
     /// Its parameters.
-    pub params: Object,
+    pub params: JsonObject,
     /// Its events.
     pub events: Vec<(u64, Event)>,
-    /// The only place to look at; `None`: all, and the plan's own criteria.
-    pub only: Option<Place>,
+    /// The only task to check; `None`: all, and the plan's own criteria.
+    pub only: Option<TaskId>,
 }
 
-/// What became of a result since it was checked.
+/// The state of a result, compared with the time when it was checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
+pub struct ReverifiedResult {
     /// The steps above its run, outermost first.
     pub path: Vec<String>,
-    /// The place; `None`: the plan's own criteria.
+    /// The task; `None`: the plan's own criteria.
     #[serde(flatten)]
-    pub place: Option<Place>,
-    /// The files that it was checked with: how many, and the first that changed since.
-    pub evidence: Option<Freshness>,
+    pub place: Option<TaskId>,
+    /// The files that it was checked with: their number, and the first that changed since.
+    pub evidence: Option<EvidenceFreshness>,
     /// Its criteria.
-    pub criteria: Vec<Criterion>,
+    pub criteria: Vec<CriterionComparison>,
 }
 
-/// Whether the files of a result are what they were when it was checked.
+/// The freshness of the files that a result was checked with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Freshness {
-    /// How many files.
+pub struct EvidenceFreshness {
+    /// The number of files.
     pub files: usize,
     /// The first file that changed, or is gone; `None`: it is fresh.
     pub stale: Option<String>,
@@ -59,35 +61,33 @@ pub struct Freshness {
 
 /// A criterion, then and now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Criterion {
-    /// What was ruled then.
-    pub then: Ruling,
-    /// What is ruled now.
-    pub now: Verdict,
+pub struct CriterionComparison {
+    /// The recorded ruling.
+    pub then: CheckRuling,
+    /// The current verdict.
+    pub now: CheckVerdict,
 }
 
-impl Finding {
-    /// Whether something here passed then.
+impl ReverifiedResult {
+    /// True if something here passed then.
     pub fn passed(&self) -> bool {
         let mut all = self.criteria.iter();
-        all.any(|criterion| criterion.then == Ruling::Pass)
+        all.any(|criterion| criterion.then == CheckRuling::Pass)
     }
 
-    /// Whether all that passed then passes now, and its files are as they were.
-    pub fn holds(&self) -> bool {
-        let fresh = self
-            .evidence
-            .as_ref()
-            .is_none_or(|files| files.stale.is_none());
+    /// True if all that passed then passes now, and its files are unchanged.
+    pub fn still_holds(&self) -> bool {
+        let fresh = self.evidence.as_ref().is_none_or(|files| files.stale.is_none());
         let mut all = self.criteria.iter();
-        let holds = |one: &Criterion| one.then != Ruling::Pass || one.now.ruling == Ruling::Pass;
+        let holds =
+            |one: &CriterionComparison| one.then != CheckRuling::Pass || one.now.ruling == CheckRuling::Pass;
         all.all(holds) && (fresh || !self.passed())
     }
 }
 
-/// The run that others are parts of, as recorded.
+/// The outermost of nested runs, as recorded.
 #[derive(Clone, Copy, Debug)]
-pub struct Outermost<'a> {
+pub struct OutermostRun<'a> {
     /// Its id.
     pub run: &'a RunId,
     /// Its plan.
@@ -96,106 +96,84 @@ pub struct Outermost<'a> {
     pub events: &'a [(u64, Event)],
 }
 
-/// Looks at the results of some runs that are parts of one.
+/// Checks the results of some runs that are parts of one again.
 pub fn verify(
-    session: &Arc<Session>,
-    outermost: &Outermost<'_>,
-    runs: Vec<Again>,
-) -> Result<Vec<Finding>, EngineError> {
+    session: &Arc<EngineSession>,
+    outermost: &OutermostRun<'_>,
+    runs: Vec<Reverification>,
+) -> Result<Vec<ReverifiedResult>, EngineError> {
     let looked = block_on(async {
-        let view =
-            evidence::recorded_view(session, outermost.run, outermost.plan, outermost.events)
-                .map(|view| Arc::new(view.open()));
-        let (stop, heard) = watch::channel(Stop::No);
+        let view = evidence::recorded_view(session, outermost.run, outermost.plan, outermost.events)
+            .map(|view| Arc::new(view.open()));
+        let (stop, heard) = watch::channel(StopLevel::No);
         let work = async {
             let mut findings = Vec::new();
             for again in runs {
-                let look = Look::new(session, again, view.clone())?;
-                findings.extend(look.all(&heard).await?);
+                let look = ReverifyContext::new(session, again, view.clone())?;
+                findings.extend(look.reverify_all(&heard).await?);
             }
             Ok(findings)
         };
         let findings = Box::pin(signals::heeding(stop, work)).await?;
-        let told = *heard.borrow() != Stop::No;
+        let told = *heard.borrow() != StopLevel::No;
         Ok((findings, told))
     });
-    session.hands.settle();
+    session.executor.confirm_recorded();
     match looked? {
         (_, true) => Err(EngineError::Told),
         (findings, false) => Ok(findings),
     }
 }
 
-struct Look {
-    run: Arc<Ongoing>,
+struct ReverifyContext {
+    run: Arc<RunContext>,
     machine: Machine,
     events: Vec<(u64, Event)>,
-    only: Option<Place>,
+    only: Option<TaskId>,
 }
 
-impl Look {
+impl ReverifyContext {
     fn new(
-        session: &Arc<Session>,
-        again: Again,
-        view: Option<Arc<View>>,
+        session: &Arc<EngineSession>,
+        again: Reverification,
+        view: Option<Arc<WorkspaceView>>,
     ) -> Result<Self, EngineError> {
-        let Again {
-            run,
-            plan,
-            params,
-            events,
-            only,
-        } = again;
+        let Reverification { run, plan, params, events, only } = again;
         let mut machine = Machine::new(Arc::clone(&plan), run.id.clone(), params.clone());
         for (_, event) in &events {
             machine.replay(event)?;
         }
-        let mut files = evidence::recorded(events.iter().map(|(_, event)| event));
-        files.extend(evidence::taken_over(session, &events)?);
-        let errand = Errand {
-            plan,
-            params,
-            past: None,
-            view,
-            pins: None,
-            approved: None,
-            evidence: files,
-        };
-        // Nothing is written, so nobody's right to write is needed.
-        let token = Token {
-            run: run.id.clone(),
-            number: 0,
-        };
-        let tenure = Tenure {
-            token,
-            keepers: None,
-        };
-        let run = Ongoing::new(Arc::clone(session), run, errand, tenure)?;
-        Ok(Self {
-            run,
-            machine,
-            events,
-            only,
-        })
+        let mut files = evidence::recorded_files(events.iter().map(|(_, event)| event));
+        files.extend(evidence::reused_evidence(session, &events)?);
+        let errand =
+            RunInputs { plan, params, past: None, view, pins: None, approved: None, evidence: files };
+        // Nothing is written, so no lease is needed.
+        let token = FencingToken { run: run.id.clone(), number: 0 };
+        let tenure = RunOwnership { token, supervisors: None };
+        let run = RunContext::new(Arc::clone(session), run, errand, tenure)?;
+        Ok(Self { run, machine, events, only })
     }
 
-    async fn all(&self, stop: &watch::Receiver<Stop>) -> Result<Vec<Finding>, EngineError> {
+    async fn reverify_all(
+        &self,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Vec<ReverifiedResult>, EngineError> {
         let mut findings = Vec::new();
-        for (place, then) in self.judged() {
-            findings.push(self.look(place, &then, stop).await);
-            self.run.session.hands.hold()?;
+        for (place, then) in self.judged_tasks() {
+            findings.push(self.reverify_task(place, &then, stop).await);
+            self.run.session.executor.ensure_supervised()?;
         }
         Ok(findings)
     }
 
-    /// The places that ended after they were judged, and what was ruled then, in plan order; the
+    /// Returns the tasks that ended after they were judged, with the rulings, in plan order; the
     /// plan's own criteria last.
-    fn judged(&self) -> Vec<(Option<Place>, BTreeMap<Name, Ruling>)> {
-        let mut rulings: BTreeMap<Option<Place>, (u32, BTreeMap<Name, Ruling>)> = BTreeMap::new();
+    fn judged_tasks(&self) -> Vec<(Option<TaskId>, BTreeMap<Name, CheckRuling>)> {
+        let mut rulings: BTreeMap<Option<TaskId>, (u32, BTreeMap<Name, CheckRuling>)> = BTreeMap::new();
         let mut ended = Vec::new();
         for (_, event) in &self.events {
             match &event.fact {
-                Fact::CriterionJudged { attempt, verdict } => {
+                EventKind::CheckCompleted { attempt, verdict } => {
                     let number = attempt.as_ref().map_or(0, |attempt| attempt.attempt);
                     let place = attempt.as_ref().map(|attempt| attempt.place.clone());
                     let last = rulings.entry(place).or_default();
@@ -204,28 +182,24 @@ impl Look {
                     }
                     last.1.insert(verdict.name.clone(), verdict.ruling);
                 }
-                Fact::StepEnded { place, .. } => ended.push(place.clone()),
-                Fact::StepKept { step, standing, .. } if *standing == Standing::Verified => {
-                    let place = Place::of(step);
+                EventKind::StepEnded { place, .. } => ended.push(place.clone()),
+                EventKind::StepReused { step, standing, .. } if *standing == Standing::Verified => {
+                    let place = TaskId::of_step(step);
                     rulings.insert(Some(place.clone()), (0, self.passed(&place)));
                     ended.push(place);
                 }
                 _ => {}
             }
         }
-        let wanted = |place: &Option<Place>| match (&self.only, place) {
+        let wanted = |place: &Option<TaskId>| match (&self.only, place) {
             (None, None) => true,
-            (only, Some(place)) => {
-                ended.contains(place) && only.as_ref().is_none_or(|only| only == place)
-            }
+            (only, Some(place)) => ended.contains(place) && only.as_ref().is_none_or(|only| only == place),
             (Some(_), None) => false,
         };
-        let order = |place: &Option<Place>| match place {
-            Some(place) => self
-                .run
-                .plan
-                .find(place.step.as_str())
-                .map_or(usize::MAX, crate::model::StepIx::at),
+        let order = |place: &Option<TaskId>| match place {
+            Some(place) => {
+                self.run.plan.find(place.step.as_str()).map_or(usize::MAX, crate::model::StepIx::index)
+            }
             None => usize::MAX,
         };
         let all = rulings.into_iter().filter(|(place, _)| wanted(place));
@@ -234,30 +208,28 @@ impl Look {
         all
     }
 
-    fn checks(&self, place: Option<&Place>) -> &[Check] {
+    fn checks(&self, place: Option<&TaskId>) -> &[Check] {
         match place {
-            Some(place) => &super::steps::written(&self.run, place).verify,
+            Some(place) => &super::steps::written_step(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
     }
 
-    /// What was ruled on a result that was verified in another run.
-    fn passed(&self, place: &Place) -> BTreeMap<Name, Ruling> {
+    /// Returns the rulings on a result that was verified in another run.
+    fn passed(&self, place: &TaskId) -> BTreeMap<Name, CheckRuling> {
         let checks = self.checks(Some(place)).iter();
-        checks
-            .map(|check| (check.name.clone(), Ruling::Pass))
-            .collect()
+        checks.map(|check| (check.name.clone(), CheckRuling::Pass)).collect()
     }
 
-    async fn look(
+    async fn reverify_task(
         &self,
-        place: Option<Place>,
-        then: &BTreeMap<Name, Ruling>,
-        stop: &watch::Receiver<Stop>,
-    ) -> Finding {
+        place: Option<TaskId>,
+        then: &BTreeMap<Name, CheckRuling>,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> ReverifiedResult {
         let verdicts = match self.machine.read_by_checks(place.as_ref()) {
             Some((item, reads)) => {
-                let case = Case {
+                let case = CheckSubject {
                     run: Arc::clone(&self.run),
                     attempt: place.clone().map(|place| Attempt { place, attempt: 0 }),
                     phase: None,
@@ -268,27 +240,23 @@ impl Look {
             }
             None => Vec::new(),
         };
-        let then = |verdict: &Verdict| then.get(&verdict.name).copied();
-        let criteria = verdicts.into_iter().filter_map(|now| {
-            Some(Criterion {
-                then: then(&now)?,
-                now,
-            })
-        });
-        Finding {
-            path: self.run.this.path.clone(),
+        let then = |verdict: &CheckVerdict| then.get(&verdict.name).copied();
+        let criteria =
+            verdicts.into_iter().filter_map(|now| Some(CriterionComparison { then: then(&now)?, now }));
+        ReverifiedResult {
+            path: self.run.run_ref.path.clone(),
             evidence: place.as_ref().and_then(|place| self.freshness(place)),
             place,
             criteria: criteria.collect(),
         }
     }
 
-    fn freshness(&self, place: &Place) -> Option<Freshness> {
+    fn freshness(&self, place: &TaskId) -> Option<EvidenceFreshness> {
         let seen: Vec<Artifact> = self.run.evidence_of(place)?;
         let session = &self.run.session;
-        Some(Freshness {
+        Some(EvidenceFreshness {
             files: seen.len(),
-            stale: stale(&session.root, &seen, &session.memo, true),
+            stale: first_stale(&session.root, &seen, &session.memo, true),
         })
     }
 }

@@ -1,36 +1,37 @@
-//! Timers that are set and go off.
+//! The setting and firing of timers.
 
-use crate::machine::{Happening, Timer};
-use crate::model::{Wait, Work};
+use crate::machine::{InputKind, TimerKind};
+use crate::model::{StepWork, WaitCondition};
 use crate::time::Moment;
 
-use super::dispatch::Dispatcher;
+use super::dispatch::RunDispatcher;
 use super::steps;
 
-impl Dispatcher {
-    /// Lets the timers go off whose time has come.
-    pub(super) fn ring(&mut self) {
+impl RunDispatcher {
+    /// Fires the timers that are due.
+    pub(super) fn fire_due_timers(&mut self) {
         let wall = self.run.session.clock.now();
         while let Some((at, timer)) = self.timers.pop(wall) {
             let asked = match &timer {
-                Timer::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
+                TimerKind::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
                 _ => None,
             };
             match asked {
-                Some(ask) => self.look_last(ask),
-                None => self.happen(at, Happening::Woke { timer }),
+                Some(ask) => self.poll_approval_last(ask),
+                None => self.process_input(at, InputKind::Woke { timer }),
             }
         }
     }
 
     /// Sets a timer.
-    pub(super) fn wake(&mut self, at: Moment, timer: Timer) {
+    pub(super) fn set_timer(&mut self, at: Moment, timer: TimerKind) {
         let step = match &timer {
-            Timer::Wait(attempt) => Some(steps::step_of(&self.run, &attempt.place)),
+            TimerKind::Wait(attempt) => Some(steps::step_of(&self.run, &attempt.place)),
             _ => None,
         };
-        // Its limit, if that is earlier, is a while.
-        let named = |work: &Work| matches!(work, Work::Wait(Wait::Until(until)) if *until == at);
+        // Its limit, if that is earlier, is a duration.
+        let named =
+            |work: &StepWork| matches!(work, StepWork::Wait(WaitCondition::Until(until)) if *until == at);
         if step.is_some_and(|step| named(&step.work)) {
             let wall = self.run.session.clock.now();
             self.timers.set_on_wall(at, wall, timer);

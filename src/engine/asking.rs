@@ -1,24 +1,21 @@
-//! What people decide: their signed answers, as far as they are recorded.
+//! The decisions of approvers: their signed answers, as far as they are recorded.
 
 use std::sync::Arc;
 
-use crate::approval::{self, Decided, Quorum, Scope, Subject, Token};
-use crate::digest::Digest;
-use crate::machine::{Artifact, Ask, Decision, Given, Happening, Timer};
-use crate::model::Object;
+use crate::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
+use crate::digest::Sha256Digest;
+use crate::machine::{ApprovalOutcome, ApprovalRequest, Artifact, InputKind, RequestDecision, TimerKind};
+use crate::model::JsonObject;
 use crate::store::StoreError;
 
-use super::dispatch::Report;
-use super::run::Ongoing;
+use super::dispatch::UnitResult;
+use super::run::RunContext;
 
-/// Looks whether people have decided.
-pub(super) async fn look(run: Arc<Ongoing>, ask: Box<Ask>) -> Report {
+/// Checks for a decision.
+pub(super) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
     let looked = tokio::task::spawn_blocking(move || {
-        let given = given(&run, &ask)?;
-        Ok::<_, StoreError>(given.map(|given| Happening::Answered {
-            number: ask.number,
-            given,
-        }))
+        let given = approval_outcome(&run, &ask)?;
+        Ok::<_, StoreError>(given.map(|given| InputKind::Answered { number: ask.request, given }))
     });
     match looked.await {
         Ok(answer) => Ok(answer?),
@@ -26,42 +23,41 @@ pub(super) async fn look(run: Arc<Ongoing>, ask: Box<Ask>) -> Report {
     }
 }
 
-/// Looks once more, when the time to answer is over: what was answered before counts.
-pub(super) async fn last_look(run: Arc<Ongoing>, ask: Box<Ask>) -> Report {
-    let number = ask.number;
-    let found = look(run, ask).await?;
-    let timer = Timer::Ask { number };
-    Ok(found.or(Some(Happening::Woke { timer })))
+/// Checks once more after the deadline: an answer given before it counts.
+pub(super) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
+    let number = ask.request;
+    let found = check_decision(run, ask).await?;
+    let timer = TimerKind::Ask { number };
+    Ok(found.or(Some(InputKind::Woke { timer })))
 }
 
-/// What people decided about a question; `None`: not enough have answered.
-fn given(run: &Ongoing, ask: &Ask) -> Result<Option<Given>, StoreError> {
+/// Returns the approvers' decision on a request; `None`: not enough have answered.
+fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<ApprovalOutcome>, StoreError> {
     let session = &run.session;
     let reader = session.store.reader()?;
-    let answers = reader.answers(&run.this.id, ask.number)?;
+    let answers = reader.answers(&run.run_ref.id, ask.request)?;
     if answers.is_empty() {
         return Ok(None);
     }
     let tokens = answers.iter();
-    let tokens: Vec<Token> = tokens
-        .filter_map(|answer| Token::parse(&answer.token).ok())
-        .collect();
+    let tokens: Vec<ApprovalToken> =
+        tokens.filter_map(|answer| ApprovalToken::parse(&answer.token).ok()).collect();
     let evidence = evidence(run, ask);
     let approved = run.approved.as_ref();
-    let plan = approved.map_or_else(|| Digest::of(b""), |approved| approved.plan);
-    let asked = approval::Ask {
+    let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
+    let asked = approval::ApprovalRequestRef {
         place: ask.place.as_ref().map(ToString::to_string),
-        number: ask.number,
-        proposal: approval::proposal(ask, &run.this.id, plan, &evidence),
+        number: ask.request,
+        proposal: approval::proposal(ask, &run.run_ref.id, plan, &evidence),
     };
-    let row = reader.run(&run.this.id)?;
-    let subject = Subject {
+    let row = reader.run(&run.run_ref.id)?;
+    let subject = ApprovalContext {
         scope: scope(ask),
-        plan: &run.this.plan,
+        plan: &run.run_ref.plan,
         path: &row.path,
         files: &[],
-        params: &Object::new(),
-        run: Some(&run.this.id),
+        params: &JsonObject::new(),
+        run: Some(&run.run_ref.id),
         ask: Some(&asked),
         initiator: approved.and_then(|approved| approved.initiator),
         spawned: None,
@@ -77,48 +73,39 @@ fn given(run: &Ongoing, ask: &Ask) -> Result<Option<Given>, StoreError> {
     Ok(answer(run, decided, &evidence))
 }
 
-/// What an approval of a question is for.
-pub fn scope(ask: &Ask) -> Scope {
+/// Returns the scope of an approval for a request.
+pub fn scope(ask: &ApprovalRequest) -> ApprovalScope {
     match ask.point {
-        None => Scope::Step,
-        Some(_) => Scope::Gate,
+        None => ApprovalScope::Step,
+        Some(_) => ApprovalScope::Gate,
     }
 }
 
-/// The files of what a question relies on, as they were when they were checked.
-fn evidence(run: &Ongoing, ask: &Ask) -> Vec<Artifact> {
-    let places = run.places_of(ask.relies_on.iter());
+/// Returns the files that a request relies on, as they were when they were checked.
+fn evidence(run: &RunContext, ask: &ApprovalRequest) -> Vec<Artifact> {
+    let places = run.tasks_with_evidence(ask.covers_steps.iter());
     let files = places.iter().filter_map(|place| run.evidence_of(place));
     files.flatten().collect()
 }
 
-/// What is told to the machine. What was agreed to must still be there.
-fn answer(run: &Ongoing, decided: Decided, evidence: &[Artifact]) -> Option<Given> {
+/// Returns the answer for the machine. The approved files must still be there.
+fn answer(run: &RunContext, decided: QuorumState, evidence: &[Artifact]) -> Option<ApprovalOutcome> {
     match decided {
-        Decided::Open { .. } => None,
-        Decided::Denied { by, token, reason } => Some(Given {
-            decision: Decision::Denied,
+        QuorumState::Open { .. } => None,
+        QuorumState::Denied { by, token, reason } => Some(ApprovalOutcome {
+            decision: RequestDecision::Denied,
             by: vec![by],
             tokens: vec![token],
             reason: reason.unwrap_or_default(),
         }),
-        Decided::Approved { by, tokens } => {
+        QuorumState::Approved { by, tokens } => {
             let session = &run.session;
-            let changed =
-                crate::exec::evidence::stale(&session.root, evidence, &session.memo, true);
+            let changed = crate::exec::evidence::first_stale(&session.root, evidence, &session.memo, true);
             let (decision, reason) = match changed {
-                None => (Decision::Approved, String::new()),
-                Some(path) => (
-                    Decision::Void,
-                    format!("{path} is not what it was when it was checked"),
-                ),
+                None => (RequestDecision::Approved, String::new()),
+                Some(path) => (RequestDecision::Void, format!("{path} changed after it was checked")),
             };
-            Some(Given {
-                decision,
-                by,
-                tokens,
-                reason,
-            })
+            Some(ApprovalOutcome { decision, by, tokens, reason })
         }
     }
 }

@@ -3,32 +3,22 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::exec::{Stop, alone, keeper};
-use crate::machine::{Approved, Event, Fact, Machine};
+use crate::exec::{StopLevel, alone, keeper};
+use crate::machine::{Event, EventKind, Machine, RunApproval};
 use crate::model::Plan;
 use crate::name::RunId;
-use crate::repeat::Past;
-use crate::store::{Fence, Folder, Lease, NewRun, Reader, StoreError, Token};
+use crate::repeat::RepeatedRun;
+use crate::store::{FencingToken, NewRun, RunFence, RunLease, StateFolder, StoreError, StoreReader};
 
-use super::dispatch::Dispatcher;
+use super::dispatch::RunDispatcher;
 use super::end::recorded_end;
-use super::run::{Errand, Ongoing, Tenure};
-use super::{EngineError, Finished, Request, RunRef, Session, evidence, signals};
+use super::run::{RunContext, RunInputs, RunOwnership};
+use super::{EngineError, EngineSession, FinishedRun, RunRef, RunRequest, evidence, signals};
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
 /// the second kills what is left.
-pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineError> {
-    let Request {
-        run,
-        plan,
-        path,
-        sources,
-        params,
-        past,
-        approved,
-        config,
-        claim,
-    } = request;
+pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<FinishedRun, EngineError> {
+    let RunRequest { run, plan, path, sources, params, past, approved, config, claim } = request;
     let new = NewRun {
         plan: plan.id().clone(),
         path,
@@ -40,12 +30,12 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
         config,
         claim,
     };
-    concluded(session, async {
+    run_and_conclude(session, async {
         let machine = Machine::new(plan.clone(), run.clone(), params.clone());
-        let past = session.checked(past)?;
+        let past = session.without_changed(past)?;
         let view = evidence::view(session, &plan, &params, approved.as_ref());
         let pins = evidence::pins(session, &plan, approved.as_ref());
-        let errand = Errand {
+        let errand = RunInputs {
             plan,
             params,
             past,
@@ -54,54 +44,51 @@ pub fn run(session: &Arc<Session>, request: Request) -> Result<Finished, EngineE
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
         };
-        let keeper = session.hands.keeper().unwrap_or_default();
+        let keeper = session.executor.keeper().unwrap_or_default();
         let (token, owned) = session.store.own_new_run(&run, keeper);
-        let ongoing = ongoing(session, token, errand, None)?;
-        let (stop, heard) = watch::channel(Stop::No);
-        let dispatcher = Dispatcher::new(ongoing, machine, Some(new), None);
+        let ongoing = run_context(session, token, errand, None)?;
+        let (stop, heard) = watch::channel(StopLevel::No);
+        let dispatcher = RunDispatcher::new(ongoing, machine, Some(new), None);
         let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
-        fenced(owned, works).await
+        run_fenced(owned, works).await
     })
 }
 
-/// Goes on with a run that was interrupted. `plan` is made of the texts that the run was
-/// recorded with; `past` is the run that it repeats, as it was when it began.
+/// Resumes an interrupted run. `plan` is made of the texts that the run was recorded with; `past`
+/// is the run that it repeats, as it was when it began.
 pub fn resume(
-    session: &Arc<Session>,
+    session: &Arc<EngineSession>,
     run: &RunId,
     plan: Arc<Plan>,
-    past: Option<Past>,
-) -> Result<Finished, EngineError> {
-    go_on(session, run, plan, past, Stop::No)
+    past: Option<RepeatedRun>,
+) -> Result<FinishedRun, EngineError> {
+    resume_run(session, run, plan, past, StopLevel::No)
 }
 
-/// Brings a run that was interrupted to its end: what is left of it is cancelled.
+/// Brings an interrupted run to its end: what is left of it is cancelled.
 pub fn cancel(
-    session: &Arc<Session>,
+    session: &Arc<EngineSession>,
     run: &RunId,
     plan: Arc<Plan>,
-) -> Result<Finished, EngineError> {
-    go_on(session, run, plan, None, Stop::Gently)
+) -> Result<FinishedRun, EngineError> {
+    resume_run(session, run, plan, None, StopLevel::Gently)
 }
 
-fn go_on(
-    session: &Arc<Session>,
+fn resume_run(
+    session: &Arc<EngineSession>,
     run: &RunId,
     plan: Arc<Plan>,
-    past: Option<Past>,
-    told: Stop,
-) -> Result<Finished, EngineError> {
-    concluded(session, async {
-        let fence = session
-            .store
-            .own_run(run, session.hands.keeper().unwrap_or_default())
-            .await?;
+    past: Option<RepeatedRun>,
+    told: StopLevel,
+) -> Result<FinishedRun, EngineError> {
+    run_and_conclude(session, async {
+        let fence = session.store.own_run(run, session.executor.keeper().unwrap_or_default()).await?;
         let token = fence.token();
         let reader = session.store.log_reader()?;
         let params = reader.run(run)?.params;
         let events = reader.events(run, 0)?;
         let owners = reader.owners(run)?;
-        let keepers = former(&owners);
+        let keepers = former_supervisors(&owners);
         let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
         let view = if events.is_empty() {
             evidence::view(session, &plan, &params, None)
@@ -110,33 +97,33 @@ fn go_on(
         };
         let approved = approval(&events);
         let pins = evidence::pins(session, &plan, approved.as_deref());
-        let errand = Errand {
+        let errand = RunInputs {
             plan,
             params,
             past,
             view,
             pins,
             approved,
-            evidence: evidence::recorded(events.iter().map(|(_, event)| event)),
+            evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
         };
-        let ongoing = ongoing(session, token, errand, keepers)?;
+        let ongoing = run_context(session, token, errand, keepers)?;
         for (_, event) in &events {
             machine.replay(event)?;
         }
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
-        let dispatcher = Dispatcher::new(ongoing, machine, None, end).behind(&events);
+        let dispatcher = RunDispatcher::new(ongoing, machine, None, end).after_replay(&events);
         let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
-        let finished = fenced(async { Ok(fence) }, works).await?;
+        let finished = run_fenced(async { Ok(fence) }, works).await?;
         session.store.release_run(run).await?;
         Ok(finished)
     })
 }
 
-/// Works until the end, or until another process took the run over: then everything that is
-/// done here is dropped, and killed.
-async fn fenced<T>(
-    owned: impl Future<Output = Result<Fence, StoreError>>,
+/// Works until the end, or until another process took the run over: then everything in progress
+/// here is dropped, and killed.
+async fn run_fenced<T>(
+    owned: impl Future<Output = Result<RunFence, StoreError>>,
     work: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     let lost = async {
@@ -152,56 +139,52 @@ async fn fenced<T>(
     }
 }
 
-fn ongoing(
-    session: &Arc<Session>,
-    token: Token,
-    errand: Errand,
+fn run_context(
+    session: &Arc<EngineSession>,
+    token: FencingToken,
+    errand: RunInputs,
     keepers: Option<Arc<[String]>>,
-) -> Result<Arc<Ongoing>, EngineError> {
-    let this = RunRef {
-        id: token.run.clone(),
-        plan: errand.plan.id().clone(),
-        path: Vec::new(),
-    };
-    let tenure = Tenure { token, keepers };
-    Ok(Ongoing::new(Arc::clone(session), this, errand, tenure)?)
+) -> Result<Arc<RunContext>, EngineError> {
+    let this = RunRef { id: token.run.clone(), plan: errand.plan.id().clone(), path: Vec::new() };
+    let tenure = RunOwnership { token, supervisors: keepers };
+    Ok(RunContext::new(Arc::clone(session), this, errand, tenure)?)
 }
 
-/// Works, and tells the keeper how that ended: what is recorded need not be remembered, and what
-/// nobody can record any more is not worked on in vain.
-fn concluded(
-    session: &Session,
-    work: impl Future<Output = Result<Finished, EngineError>>,
-) -> Result<Finished, EngineError> {
+/// Works, and reports the end to the supervisor, which then forgets recorded work and ends work
+/// that can no longer be recorded.
+fn run_and_conclude(
+    session: &EngineSession,
+    work: impl Future<Output = Result<FinishedRun, EngineError>>,
+) -> Result<FinishedRun, EngineError> {
     let finished = block_on(async {
         let finished = work.await?;
         sweep(session.store.folder()).await?;
         Ok(finished)
     });
     match &finished {
-        Ok(_) => session.hands.settle(),
-        // Whoever took the run over goes on with what is under way. What waits for people leaves
+        Ok(_) => session.executor.confirm_recorded(),
+        // The process that took the run over continues the work under way. A suspended run leaves
         // nothing under way but services.
         Err(EngineError::Store(StoreError::Fenced { .. }) | EngineError::Parked { .. }) => {}
-        Err(_) => session.hands.kill(),
+        Err(_) => session.executor.kill(),
     }
     finished
 }
 
-/// Ends what runs that have ended left behind because their engines died: services that their
-/// steps started, and those who keep them.
-pub fn tidy(state: &Folder) -> Result<(), EngineError> {
+/// Ends the leftovers of ended runs whose engines died: services that their steps started, and the
+/// supervisors of these.
+pub fn tidy(state: &StateFolder) -> Result<(), EngineError> {
     block_on(sweep(state))
 }
 
-async fn sweep(state: &Folder) -> Result<(), EngineError> {
+async fn sweep(state: &StateFolder) -> Result<(), EngineError> {
     let dir = state.keepers();
-    // Engines that live end their keepers themselves.
+    // Live engines end their supervisors themselves.
     let orphans = keeper::orphans(&dir);
     if orphans.is_empty() {
         return Ok(());
     }
-    let reader = Reader::open(state.path())?;
+    let reader = StoreReader::open(state.path())?;
     for orphan in &orphans {
         if !reader.needs_keeper(orphan)? {
             keeper::conclude(&dir, orphan).await;
@@ -210,33 +193,27 @@ async fn sweep(state: &Folder) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Who approved a run, as recorded.
-fn approval(events: &[(u64, Event)]) -> Option<Arc<Approved>> {
+/// Returns the recorded approval of a run.
+fn approval(events: &[(u64, Event)]) -> Option<Arc<RunApproval>> {
     let mut facts = events.iter().map(|(_, event)| &event.fact);
     facts.find_map(|fact| match fact {
-        Fact::RunApproved(approved) => Some(Arc::new((**approved).clone())),
+        EventKind::RunApproved(approved) => Some(Arc::new((**approved).clone())),
         _ => None,
     })
 }
 
-/// The keepers of all owners but the last, who is this engine; `None` if the machine was
-/// restarted in between.
-fn former(owners: &[Lease]) -> Option<Arc<[String]>> {
+/// Returns the supervisors of all lease owners but the last, which is this engine; `None` if the
+/// machine was restarted in between.
+fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
     let (last, before) = owners.split_last()?;
     let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
-    same_boot.then(|| before.iter().map(|owner| owner.keeper.clone()).collect())
+    same_boot.then(|| before.iter().map(|owner| owner.supervisor.clone()).collect())
 }
 
-/// One thread waits for everything: a chain of steps then pays for no hand-over.
-pub(super) fn block_on<T>(
-    work: impl Future<Output = Result<T, EngineError>>,
-) -> Result<T, EngineError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.map_err(|error| EngineError::System {
-        doing: "wait for processes",
-        cause: error.to_string(),
-    })?;
+/// Runs on one thread, which waits for everything: a chain of steps then pays for no hand-over.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime
+        .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
     runtime.block_on(work)
 }

@@ -1,38 +1,35 @@
-//! Results used again.
+//! The reuse of cached results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::digest::Digest;
-use crate::exec::evidence::{Difference, difference};
-use crate::exec::{Unable, cache, environment, files};
-use crate::machine::{Artifact, Attempt, Cached, Happening, Item, Place};
-use crate::mask::Mask;
-use crate::model::{Object, Step, Work};
-use crate::store::{CacheEntry, CacheLookup, KeptFile, StoreError};
+use crate::digest::Sha256Digest;
+use crate::exec::evidence::{EvidenceDifference, difference};
+use crate::exec::{WorkError, cache, environment, files};
+use crate::machine::{Artifact, Attempt, CachedResult, InputKind, StepItem, TaskId};
+use crate::mask::SecretMask;
+use crate::model::{JsonObject, Step, StepWork};
+use crate::store::{CacheEntry, CacheLookup, CachedFile, StoreError};
 
-use super::Remark;
-use super::dispatch::Report;
-use super::run::Ongoing;
-use super::scope::{Known, secrets_read};
+use super::TaskRemark;
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+use super::scope::{TemplateValues, secrets_read};
 use super::steps::step_of;
-use super::unit::Task;
+use super::unit::AttemptTask;
 
-/// Looks a result up and brings its files back. What cannot be looked up is not there: the work
-/// runs, and says itself what is wrong.
-pub(super) async fn look(
-    run: Arc<Ongoing>,
-    place: Place,
-    item: Option<Item>,
-    reads: Object,
-) -> Report {
-    let attempt = Attempt {
-        place: place.clone(),
-        attempt: 0,
-    };
-    let task = Task::new(Arc::clone(&run), attempt, item, reads);
+/// Looks up a result and restores its files. A failed lookup counts as a miss: the work runs, and
+/// reports itself what is wrong.
+pub(super) async fn restore_cached(
+    run: Arc<RunContext>,
+    place: TaskId,
+    item: Option<StepItem>,
+    reads: JsonObject,
+) -> UnitResult {
+    let attempt = Attempt { place: place.clone(), attempt: 0 };
+    let task = AttemptTask::new(Arc::clone(&run), attempt, item, reads);
     let found = blocking(move || find(&task)).await;
     let found = match found {
         Some(Ok(found)) => found,
@@ -42,39 +39,34 @@ pub(super) async fn look(
     if let Some((lookup, _)) = &found {
         run.session.store.cache_note(lookup.clone()).await?;
     }
-    let found = found.and_then(|(_, entry)| entry).map(|entry| Cached {
-        key: entry.key,
-        from: entry.run,
+    let found = found.and_then(|(_, entry)| entry).map(|entry| CachedResult {
+        cache_key: entry.key,
+        reused_from: entry.run,
         outputs: entry.outputs,
         artifacts: entry.artifacts,
     });
-    Ok(Some(Happening::Looked { place, found }))
+    Ok(Some(InputKind::Looked { place, found }))
 }
 
-type Found = Option<(CacheLookup, Option<CacheEntry>)>;
+type CacheLookupResult = Option<(CacheLookup, Option<CacheEntry>)>;
 
-fn find(task: &Task) -> Result<Found, StoreError> {
+fn find(task: &AttemptTask) -> Result<CacheLookupResult, StoreError> {
     let run = &task.run;
     let step = &*step_of(run, &task.attempt.place);
     let Ok((key, parts, files)) = key(task, step) else {
         return Ok(None);
     };
-    let entry = if run.session.reuses {
-        run.session.store.reader()?.cache_get(&key)?
-    } else {
-        None
-    };
+    let entry = if run.session.reuses { run.session.store.reader()?.cache_get(&key)? } else { None };
     let (entry, lost) = match entry.map(|entry| restore(run, &entry).map(|()| entry)) {
         Some(Ok(entry)) => (Some(entry), None),
-        Some(Err(unable)) => (
-            None,
-            Some(format!("a result was found and not used: {}", unable.why)),
-        ),
+        Some(Err(unable)) => {
+            (None, Some(format!("a cached result was found, but not used: {}", unable.reason)))
+        }
         None => (None, None),
     };
-    let parts = cache::noted(parts, lost.as_deref());
+    let parts = cache::with_miss_reason(parts, lost.as_deref());
     let lookup = CacheLookup {
-        run: run.this.id.clone(),
+        run: run.run_ref.id.clone(),
         place: task.attempt.place.clone(),
         item_key: task.item.as_ref().map(|item| item.key.clone()),
         key,
@@ -85,30 +77,25 @@ fn find(task: &Task) -> Result<Found, StoreError> {
     Ok(Some((lookup, entry)))
 }
 
-/// The key of a step's result at a place, what it is made of, and the globs of what it writes.
-fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable> {
+/// Returns the cache key of a step at a task, its components, and the globs of what it writes.
+fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<String>), WorkError> {
     // A key does not depend on the values of secrets, so it is made without them.
     let hidden = |name: &str| (name.to_owned(), "***".to_owned());
     let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
-    let logical = |error: crate::expr::EvalError| Unable::logical(error.to_string());
+    let logical = |error: crate::expr::EvalError| WorkError::logical(error.to_string());
     let plan_env = &task.run.plan.parts().env;
-    let work = task
-        .known(&hidden, |known| rendered(&step.work, known))
-        .map_err(logical)?;
+    let work = task.with_template_values(&hidden, |known| render_work(&step.work, known)).map_err(logical)?;
     let env = task
-        .known(&hidden, |known| {
-            environment::declared(plan_env, &step.env, known)
-        })
+        .with_template_values(&hidden, |known| environment::declared_variables(plan_env, &step.env, known))
         .map_err(logical)?;
     let templates = step.cache.iter().flat_map(|cache| &cache.outputs);
-    let files: Result<Vec<String>, _> = task.known(&hidden, |known| {
-        templates.map(|glob| files::glob(glob, known)).collect()
-    });
+    let files: Result<Vec<String>, _> =
+        task.with_template_values(&hidden, |known| templates.map(|glob| files::glob(glob, known)).collect());
     let files = files.map_err(logical)?;
     let cwd = task.cwd(step)?;
     let session = &task.run.session;
     let confined = session.around.as_ref().and(step.allow.as_deref());
-    let basis = cache::Basis {
+    let basis = cache::CacheInputs {
         work,
         cwd: cwd.as_deref().unwrap_or("."),
         sandbox: confined.map(|allow| (allow, &step.limits)),
@@ -118,40 +105,31 @@ fn key(task: &Task, step: &Step) -> Result<(Digest, Value, Vec<String>), Unable>
         outputs: &step.outputs,
         files: &files,
     };
-    let mut inputs = step
-        .cache
-        .as_ref()
-        .map_or_else(Vec::new, |cache| cache.inputs.clone());
-    // A result of a skill is that of its files.
-    if let Work::Skill(call) = &step.work {
+    let mut inputs = step.cache.as_ref().map_or_else(Vec::new, |cache| cache.inputs.clone());
+    // The result of a skill depends on its files.
+    if let StepWork::Skill(call) = &step.work {
         inputs.push(format!("{}/**", call.folder));
     }
-    let (key, parts) = cache::key(&basis, &task.run.session.root, &inputs, &Mask::default())?;
+    let (key, parts) = cache::key(&basis, &task.run.session.root, &inputs, &SecretMask::default())?;
     Ok((key, parts, files))
 }
 
-/// What is executed, as it would be executed.
-fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalError> {
+/// Returns the work as it would be executed.
+fn render_work(work: &StepWork, known: &TemplateValues<'_>) -> Result<Value, crate::expr::EvalError> {
     Ok(match work {
-        Work::Run(script) => json!({ "shell": script.shell, "script": script.text }),
-        Work::Exec(argv) => {
-            let words: Result<Vec<String>, _> =
-                argv.iter().map(|word| word.render(known)).collect();
+        StepWork::Run(script) => json!({ "shell": script.shell, "script": script.text }),
+        StepWork::Exec(argv) => {
+            let words: Result<Vec<String>, _> = argv.iter().map(|word| word.render(known)).collect();
             json!({ "argv": words? })
         }
-        Work::Skill(call) => {
+        StepWork::Skill(call) => {
             let argv = call.argv(None, known);
             json!({ "argv": argv.map_err(|bad| bad.to_string()) })
         }
-        Work::Http(http) => {
-            let body = http
-                .body
-                .as_ref()
-                .map(|body| body.render(known))
-                .transpose()?;
-            let headers: Result<Vec<_>, _> = (http.headers.iter())
-                .map(|(name, value)| Ok(json!([name, value.render(known)?])))
-                .collect();
+        StepWork::Http(http) => {
+            let body = http.body.as_ref().map(|body| body.render(known)).transpose()?;
+            let headers: Result<Vec<_>, _> =
+                (http.headers.iter()).map(|(name, value)| Ok(json!([name, value.render(known)?]))).collect();
             json!({
                 "method": http.method,
                 "url": http.url.render(known)?,
@@ -161,57 +139,54 @@ fn rendered(work: &Work, known: &Known<'_>) -> Result<Value, crate::expr::EvalEr
                 "outputs": http.outputs,
             })
         }
-        Work::Uses(uses) => {
-            let with: Result<Vec<_>, _> = (uses.with.iter())
-                .map(|(name, value)| Ok(json!([name, value.value(known)?])))
-                .collect();
-            // All that the plan says and uses, without a form that anything else reads.
-            let plan = Digest::of(format!("{:?}", uses.plan).as_bytes());
+        StepWork::Uses(uses) => {
+            let with: Result<Vec<_>, _> =
+                (uses.with.iter()).map(|(name, value)| Ok(json!([name, value.value(known)?]))).collect();
+            // Everything that the plan contains and uses, in a form that nothing else reads.
+            let plan = Sha256Digest::of_bytes(format!("{:?}", uses.plan).as_bytes());
             json!({ "uses": uses.path, "plan": plan, "with": with? })
         }
-        Work::Wait(_) | Work::Approve(_) => Value::Null,
+        StepWork::Wait(_) | StepWork::Approve(_) => Value::Null,
     })
 }
 
-/// Brings the files of a result back. Its artifacts are not among them unless the step says so:
-/// those must be there, as they were.
-fn restore(run: &Ongoing, entry: &CacheEntry) -> Result<(), Unable> {
+/// Restores the files of a result. Its artifacts are not among them unless the step says so: those
+/// must be there, unchanged.
+fn restore(run: &RunContext, entry: &CacheEntry) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
     let back = |file: &&Artifact| entry.files.iter().any(|kept| kept.path == file.path);
     for file in entry.artifacts.iter().filter(|file| !back(file)) {
         let how = match difference(root, (&file.path, file.digest), &run.session.memo) {
             None => continue,
-            Some(Difference::Changed) => "changed since",
-            Some(Difference::Gone) => "is gone",
+            Some(EvidenceDifference::Changed) => "changed since",
+            Some(EvidenceDifference::Gone) => "is missing",
         };
         let path = &file.path;
-        let why = format!("its artifact `{path}` {how}, and `cache.outputs` does not name it");
-        return Err(Unable::environmental(why));
+        let reason = format!("its artifact `{path}` {how}, and `cache.outputs` does not list it");
+        return Err(WorkError::environmental(reason));
     }
-    files::restore(root, &entry.files, |file, to| {
-        blobs.restore(&file.digest, to, file.mode)
-    })
+    files::restore(root, &entry.files, |file, to| blobs.restore(&file.digest, to, file.mode))
 }
 
-/// Keeps a result for reuse. What cannot be kept is not kept; the run goes on.
+/// Stores a result for reuse. A result that cannot be stored does not stop the run.
 pub(super) async fn remember(
-    run: Arc<Ongoing>,
-    place: Place,
-    outputs: Object,
+    run: Arc<RunContext>,
+    place: TaskId,
+    outputs: JsonObject,
     artifacts: Vec<Artifact>,
-) -> Report {
+) -> UnitResult {
     let Some((asked, globs)) = run.known_key(&place) else {
         return Ok(None);
     };
     let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
-    let kept = blocking(move || keep(&ongoing, &globs, &mask)).await;
+    let kept = blocking(move || collect_files(&ongoing, &globs, &mask)).await;
     if let Some(Err(unable)) = &kept {
-        not_stored(&run, asked.clone(), &unable.why).await?;
+        report_not_stored(&run, asked.clone(), &unable.reason).await?;
     }
     if let Some(Ok(files)) = kept {
         let entry = CacheEntry {
             key: asked.key,
-            run: run.this.id.clone(),
+            run: run.run_ref.id.clone(),
             place,
             outputs,
             artifacts,
@@ -223,22 +198,22 @@ pub(super) async fn remember(
     Ok(None)
 }
 
-/// Says why a result could not be stored, and notes it for those who ask later.
-async fn not_stored(run: &Ongoing, asked: CacheLookup, why: &str) -> Result<(), StoreError> {
-    let why = format!("the cache could not store its result: {why}");
-    let remark = Remark::NotStored(why.clone());
-    run.session
-        .observe(|observer| observer.remark(&run.this, &asked.place, &remark));
-    let parts = cache::noted(asked.parts, Some(&why));
-    run.session
-        .store
-        .cache_note(CacheLookup { parts, ..asked })
-        .await
+/// Reports why a result could not be stored, and records it for later queries.
+async fn report_not_stored(run: &RunContext, asked: CacheLookup, reason: &str) -> Result<(), StoreError> {
+    let reason = format!("cannot store its result in the cache: {reason}");
+    let remark = TaskRemark::NotStored(reason.clone());
+    run.session.observe(|observer| observer.remark(&run.run_ref, &asked.place, &remark));
+    let parts = cache::with_miss_reason(asked.parts, Some(&reason));
+    run.session.store.cache_note(CacheLookup { parts, ..asked }).await
 }
 
-fn keep(run: &Ongoing, globs: &[String], mask: &Mask) -> Result<Vec<KeptFile>, Unable> {
+fn collect_files(
+    run: &RunContext,
+    globs: &[String],
+    mask: &SecretMask,
+) -> Result<Vec<CachedFile>, WorkError> {
     let blobs = run.session.store.blobs();
-    files::cached(&run.session.root, globs, mask, |path| blobs.put_file(path))
+    files::artifacts_for_cache(&run.session.root, globs, mask, |path| blobs.put_file(path))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {

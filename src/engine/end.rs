@@ -1,15 +1,15 @@
-use super::Finished;
-use crate::machine::{Event, Fact};
+use super::FinishedRun;
+use crate::machine::{Event, EventKind};
 use crate::name::RunId;
 
-/// The end of a run, if that is what an event is.
-pub(super) fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
-    let Fact::RunEnded {
+/// Returns the end of a run, if the event is one.
+pub(super) fn finished_run_of(run: &RunId, event: &Event) -> Option<FinishedRun> {
+    let EventKind::RunEnded {
         outcome,
-        why,
-        failed,
+        reason,
+        failed_step: failed,
         standing,
-        tally,
+        counts,
         outputs,
         stale,
         accepted,
@@ -17,20 +17,20 @@ pub(super) fn end_of(run: &RunId, event: &Event) -> Option<Finished> {
     else {
         return None;
     };
-    Some(Finished {
+    Some(FinishedRun {
         run: run.clone(),
         outcome: *outcome,
-        why: why.clone(),
+        reason: reason.clone(),
         failed: failed.clone(),
         standing: *standing,
-        tally: *tally,
+        counts: *counts,
         stale: stale.clone(),
         outputs: outputs.clone(),
         accepted: *accepted,
     })
 }
 
-/// The recorded end of a run, if it is over.
-pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<Finished> {
-    events.last().and_then(|(_, event)| end_of(run, event))
+/// Returns the recorded end of a run, if it is over.
+pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<FinishedRun> {
+    events.last().and_then(|(_, event)| finished_run_of(run, event))
 }

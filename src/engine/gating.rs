@@ -1,4 +1,4 @@
-//! Gates at a point of a run: whom to ask is the machine's to say, what it means too.
+//! Gates at a point of a run: the machine decides which to ask, and what the results mean.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,48 +6,48 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::exec::gate::{self, Site};
-use crate::exec::{Stop, check};
+use crate::exec::gate::{self, GateEnvironment};
+use crate::exec::{StopLevel, check};
 use crate::expr::EvalError;
-use crate::gate::{Context, Gated, Pass};
-use crate::machine::{Attempt, GatePoint, Happening, Item, Place, gates_at};
-use crate::model::{Object, Step, Work};
+use crate::gate::{GateContext, GateOutcome, GatePass};
+use crate::machine::{Attempt, GatePoint, InputKind, StepItem, TaskId, gates_at};
+use crate::model::{JsonObject, Step, StepWork};
 
-use super::dispatch::Report;
-use super::run::Ongoing;
-use super::scope::{Known, secrets_read};
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+use super::scope::{TemplateValues, secrets_read};
 
-/// What stands for a secret in what gates are shown.
-const SECRET: &str = "[secret]";
+/// The placeholder for a secret in the input of gates.
+const SECRET_PLACEHOLDER: &str = "[secret]";
 
-/// Gates that are to be asked, and about what.
-pub(super) struct Asked {
-    pub(super) run: Arc<Ongoing>,
-    /// The place; `None`: the gates of the run.
-    pub(super) place: Option<Place>,
+/// The gates to ask, and their subject.
+pub(super) struct GateEvaluation {
+    pub(super) run: Arc<RunContext>,
+    /// The task; `None`: the gates of the run.
+    pub(super) place: Option<TaskId>,
     pub(super) point: GatePoint,
     pub(super) attempt: u32,
-    /// The attempt that is about to begin, where it is not the first.
-    pub(super) next: Option<u32>,
-    pub(super) item: Option<Item>,
-    pub(super) reads: Object,
+    /// The attempt that is about to begin, if it is not the first.
+    pub(super) next_attempt: Option<u32>,
+    pub(super) item: Option<StepItem>,
+    pub(super) reads: JsonObject,
     /// The steps that it depends on, with their outputs.
-    pub(super) steps: Object,
+    pub(super) steps: JsonObject,
     /// The outputs of the attempt, or of the run.
-    pub(super) outputs: Object,
+    pub(super) outputs: JsonObject,
 }
 
-/// What gates of a place are told to end by.
-pub(super) fn name(place: Option<&Place>, attempt: u32) -> Option<Attempt> {
+/// Returns the name by which the gates of a task are told to end.
+pub(super) fn name(place: Option<&TaskId>, attempt: u32) -> Option<Attempt> {
     let place = place?.clone();
     Some(Attempt { place, attempt })
 }
 
-/// Where the programs of gates, and planners, run.
-pub(super) async fn site(run: &Ongoing) -> Site {
+/// Returns the site at which the programs of gates and planners run.
+pub(super) async fn site(run: &RunContext) -> GateEnvironment {
     let session = &run.session;
-    let ground = check::Ground {
-        hands: session.hands.clone(),
+    let ground = check::CheckEnvironment {
+        executor: session.executor.clone(),
         root: session.root.clone(),
         host: Arc::clone(&session.host),
         mask: run.mask().await,
@@ -58,51 +58,44 @@ pub(super) async fn site(run: &Ongoing) -> Site {
         whiteouts: Vec::new(),
         params: run.params().clone(),
     };
-    Site {
-        ground,
-        view: run.view.clone(),
-    }
+    GateEnvironment { environment: ground, view: run.view.clone() }
 }
 
-impl Asked {
-    /// Asks them, and says what they said.
-    pub(super) async fn ask(self, stop: watch::Receiver<Stop>) -> Report {
+impl GateEvaluation {
+    /// Asks the gates and reports their results.
+    pub(super) async fn ask(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let gated = match self.context() {
-            Ok(context) => self.pass(context, stop).await,
-            Err(error) => self.refused(&error.to_string()),
+            Ok(context) => self.evaluate(context, stop).await,
+            Err(error) => self.unevaluable(&error.to_string()),
         };
-        self.run.session.hands.hold()?;
-        Ok(Some(Happening::Gated {
-            place: self.place,
-            point: self.point,
-            gated,
-        }))
+        self.run.session.executor.ensure_supervised()?;
+        Ok(Some(InputKind::Gated { place: self.place, point: self.point, gated }))
     }
 
-    async fn pass(&self, context: Context, stop: watch::Receiver<Stop>) -> Gated {
+    async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
         let site = site(&self.run).await;
         let clock = Arc::clone(&self.run.session.clock);
-        let mut pass = Pass::new(self.gates(), self.point.triggers(), context);
-        while let Some((gate, context)) = pass.ask() {
+        let mut pass = GatePass::new(self.gates(), self.point.triggers(), context);
+        while let Some((gate, context)) = pass.next_gate() {
             let began = clock.now();
-            let answer = if *stop.borrow() == Stop::No {
+            let answer = if *stop.borrow() == StopLevel::No {
                 gate::ask(&gate, context, &site, stop.clone()).await
             } else {
-                Err("not asked: the run was told to end".into())
+                Err("not evaluated: the run is being cancelled".into())
             };
             let took = clock.now().since(began).as_millis();
-            pass.take(answer, u64::try_from(took).unwrap_or(u64::MAX));
+            pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
         }
-        pass.end()
+        pass.into_outcome()
     }
 
-    /// What comes of gates that cannot be asked, since nobody can say about what.
-    fn refused(&self, why: &str) -> Gated {
-        let mut pass = Pass::new(self.gates(), self.point.triggers(), Context::new());
-        while pass.ask().is_some() {
-            pass.take(Err(why.to_owned()), 0);
+    /// Returns the result of gates that cannot be asked, since their subject is unknown.
+    fn unevaluable(&self, reason: &str) -> GateOutcome {
+        let mut pass = GatePass::new(self.gates(), self.point.triggers(), GateContext::new());
+        while pass.next_gate().is_some() {
+            pass.take_answer(Err(reason.to_owned()), 0);
         }
-        pass.end()
+        pass.into_outcome()
     }
 
     fn gates(&self) -> impl Iterator<Item = &Arc<crate::model::Gate>> {
@@ -110,24 +103,24 @@ impl Asked {
         gates_at(&self.run.plan, step, self.point)
     }
 
-    fn step(&self) -> Option<(crate::model::StepIx, super::steps::StepOf)> {
+    fn step(&self) -> Option<(crate::model::StepIx, super::steps::PlanStep)> {
         let place = self.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
         Some((ix, super::steps::step_of(&self.run, place)))
     }
 
-    /// What the gates are asked about.
-    fn context(&self) -> Result<Context, EvalError> {
+    /// Returns the subject of the gates.
+    fn context(&self) -> Result<GateContext, EvalError> {
         let run = &self.run;
-        let mut context = Context::new();
+        let mut context = GateContext::new();
         let mut put = |name: &str, value: Value| drop(context.insert(name.into(), value));
-        put("run", json!(run.this.id));
-        put("plan", json!(run.this.plan));
+        put("run", json!(run.run_ref.id));
+        put("plan", json!(run.run_ref.plan));
         put("params", Value::Object(run.params().clone()));
         put("steps", Value::Object(self.steps.clone()));
         if let Some(place) = &self.place {
             put("step", json!(place.step));
-            put("attempt", json!(self.next.unwrap_or(self.attempt)));
+            put("attempt", json!(self.next_attempt.unwrap_or(self.attempt)));
         }
         if let Some(item) = &self.item {
             put("item", item.value.clone());
@@ -149,15 +142,14 @@ impl Asked {
         Ok(context)
     }
 
-    /// What is to be executed, without secrets; `None` if nothing is.
+    /// Returns the tool and arguments to be executed, without secrets; `None` if there are none.
     fn tool(&self, step: &Step) -> Result<Option<(String, Value)>, EvalError> {
         let run = &self.run;
         let secrets = secrets_read(step).into_iter();
-        let secrets: BTreeMap<String, String> = secrets
-            .map(|name| (name.to_owned(), SECRET.to_owned()))
-            .collect();
-        let known = Known {
-            run: &run.this.id,
+        let secrets: BTreeMap<String, String> =
+            secrets.map(|name| (name.to_owned(), SECRET_PLACEHOLDER.to_owned())).collect();
+        let known = TemplateValues {
+            run: &run.run_ref.id,
             params: run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
@@ -165,26 +157,24 @@ impl Asked {
             secrets: &secrets,
         };
         Ok(match &step.work {
-            Work::Run(script) => {
+            StepWork::Run(script) => {
                 let args = json!({ "shell": script.shell, "script": script.text });
                 Some(("run".into(), args))
             }
-            Work::Exec(words) => {
+            StepWork::Exec(words) => {
                 let words = words.iter().map(|word| word.render(&known));
                 let words = words.collect::<Result<Vec<String>, _>>()?;
                 let name = words.first().cloned().unwrap_or_default();
                 Some((name, json!(words)))
             }
-            Work::Skill(call) => {
-                // What cannot be given is told by the attempt itself.
+            StepWork::Skill(call) => {
+                // Values that cannot be given are reported by the attempt itself.
                 let values = call.values(&known).unwrap_or_default();
                 let values = values.into_iter();
-                let args: Object = values
-                    .map(|(arg, value)| (arg.name.to_string(), value))
-                    .collect();
+                let args: JsonObject = values.map(|(arg, value)| (arg.name.to_string(), value)).collect();
                 Some((format!("{}/{}", call.skill, call.script), json!(args)))
             }
-            Work::Http(http) => {
+            StepWork::Http(http) => {
                 let headers = http.headers.iter();
                 let headers = headers.map(|(name, value)| Ok(json!([name, value.render(&known)?])));
                 let headers: Vec<Value> = headers.collect::<Result<_, EvalError>>()?;
@@ -197,13 +187,13 @@ impl Asked {
                 });
                 Some(("http".into(), args))
             }
-            Work::Uses(uses) => {
+            StepWork::Uses(uses) => {
                 let with = uses.with.iter();
                 let with = with.map(|(name, value)| Ok((name.to_string(), value.value(&known)?)));
-                let with: Object = with.collect::<Result<_, EvalError>>()?;
+                let with: JsonObject = with.collect::<Result<_, EvalError>>()?;
                 Some(("uses".into(), json!({ "plan": uses.path, "with": with })))
             }
-            Work::Wait(_) | Work::Approve(_) => None,
+            StepWork::Wait(_) | StepWork::Approve(_) => None,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The checks of attempts and plans: run one after the other, all of them.
 //!
 //! **Invariant:** a check passes only on the workspace as it was when the run began and on what is
-//! declared ([`View`](view::View)), and only if nobody wrote it meanwhile.
+//! declared (its view), and only if nothing wrote it meanwhile.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,41 +9,41 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::exec::evidence::Evidence;
-use crate::exec::{Stop, Unable, check as probe, view};
-use crate::machine::{Artifact, Attempt, Happening, Item, Ruling, Verdict};
-use crate::mask::Mask;
-use crate::model::{Check, CheckPhase, Class, Object, Step, Work};
+use crate::exec::evidence::EvidenceSnapshot;
+use crate::exec::{StopLevel, WorkError, check as probe, view};
+use crate::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
+use crate::mask::SecretMask;
+use crate::model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::artifacts;
-use super::dispatch::Report;
-use super::run::Ongoing;
-use super::scope::Known;
-use super::steps::{step_of, written};
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+use super::scope::TemplateValues;
+use super::steps::{step_of, written_step};
 
-/// What is checked, and what its templates read.
-pub(super) struct Case {
-    pub(super) run: Arc<Ongoing>,
+/// The subject of checks, and the values that their templates read.
+pub(super) struct CheckSubject {
+    pub(super) run: Arc<RunContext>,
     /// The attempt; `None`: the plan as a whole.
     pub(super) attempt: Option<Attempt>,
     /// The phase of checks; `None`: all of them.
     pub(super) phase: Option<CheckPhase>,
-    pub(super) item: Option<Item>,
-    pub(super) reads: Object,
+    pub(super) item: Option<StepItem>,
+    pub(super) reads: JsonObject,
 }
 
 /// Runs the checks of an attempt, or the plan's own.
-pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
+pub(super) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
     let run = &case.run;
     let mut kept = match &case.attempt {
-        Some(attempt) => run.left_by(attempt)?,
+        Some(attempt) => run.outputs_of(attempt)?,
         None => Vec::new(),
     };
-    kept.extend(case.seen_before());
+    kept.extend(case.earlier_evidence());
     let (verdicts, mut seen) = judge(&case, &stop, &kept).await;
     if let Some(attempt) = &case.attempt {
-        if matches!(step_of(run, &attempt.place).work, Work::Uses(_)) {
-            // What the plan that it uses was checked with counts on.
+        if matches!(step_of(run, &attempt.place).work, StepWork::Uses(_)) {
+            // The evidence of the plan that it uses counts, too.
             let inside = run.evidence_of(&attempt.place).unwrap_or_default();
             let own = |file: &Artifact| seen.iter().any(|own| own.path == file.path);
             let more: Vec<Artifact> = inside.into_iter().filter(|file| !own(file)).collect();
@@ -51,8 +51,8 @@ pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
         }
         run.note_evidence(&attempt.place, &seen);
     }
-    run.session.hands.hold()?;
-    Ok(Some(Happening::Judged {
+    run.session.executor.ensure_supervised()?;
+    Ok(Some(InputKind::Judged {
         phase: case.phase.unwrap_or_default(),
         attempt: case.attempt,
         verdicts,
@@ -60,34 +60,33 @@ pub(super) async fn check(case: Case, stop: watch::Receiver<Stop>) -> Report {
     }))
 }
 
-/// Runs checks, and gives what they ruled and the files that they ruled on. `kept` is what the
-/// work left, as it was put away.
+/// Runs checks, and returns their verdicts and the files that they ruled on. `kept` is the output
+/// of the work, as it was stored.
 pub(super) async fn judge(
-    case: &Case,
-    stop: &watch::Receiver<Stop>,
+    case: &CheckSubject,
+    stop: &watch::Receiver<StopLevel>,
     kept: &[Artifact],
-) -> (Vec<Verdict>, Vec<Artifact>) {
+) -> (Vec<CheckVerdict>, Vec<Artifact>) {
     let run = &case.run;
     let attempt = case.attempt.as_ref();
-    let step = attempt.map(|attempt| written(run, &attempt.place));
+    let step = attempt.map(|attempt| written_step(run, &attempt.place));
     let globs = step.map_or_else(|| Ok(Vec::new()), |step| case.globs(step));
-    let before = look(run, globs.clone()).await;
+    let before = read_evidence(run, globs.clone()).await;
     let mut verdicts = case.verdicts(stop).await;
-    let after = look(run, globs).await;
+    let after = read_evidence(run, globs).await;
     let mask = run.mask().await;
     let (mut seen, mut wrong) = compare(before, after, kept);
-    if let Some(telling) = seen.iter().find_map(|file| hidden_in(&file.path, &mask)) {
-        let why =
-            format!("the name of `{telling}` contains a secret, and names of files are recorded");
-        (seen, wrong) = (Vec::new(), Some(why));
+    if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
+        let reason = format!("the file name `{telling}` contains a secret, but file names are recorded");
+        (seen, wrong) = (Vec::new(), Some(reason));
     }
     for verdict in &mut verdicts {
         if let Some(wrong) = &wrong {
-            unsettle(verdict, wrong);
+            invalidate_verdict(verdict, wrong);
         }
-        // Paths are words of whoever made the files.
+        // Paths are chosen by the programs that made the files.
         for text in verdict.hidden.iter_mut().chain([&mut verdict.found]) {
-            if let Some(masked) = hidden_in(text, &mask) {
+            if let Some(masked) = masked_text(text, &mask) {
                 *text = masked;
             }
         }
@@ -95,31 +94,34 @@ pub(super) async fn judge(
     (verdicts, seen)
 }
 
-/// A text with its secrets masked, if it has some.
-fn hidden_in(text: &str, mask: &Mask) -> Option<String> {
+/// Returns a text with its secrets masked, if it has some.
+fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
     match mask.text(text) {
         Cow::Owned(masked) => Some(masked),
         Cow::Borrowed(_) => None,
     }
 }
 
-/// What the result of a step is judged by, besides its checks.
-async fn look(run: &Arc<Ongoing>, globs: Result<Vec<String>, Unable>) -> Result<Evidence, Unable> {
+/// Reads the files that the result of a step is judged by, besides its checks.
+async fn read_evidence(
+    run: &Arc<RunContext>,
+    globs: Result<Vec<String>, WorkError>,
+) -> Result<EvidenceSnapshot, WorkError> {
     let globs = globs?;
     if globs.is_empty() {
-        return Ok(Evidence::default());
+        return Ok(EvidenceSnapshot::default());
     }
     let run = Arc::clone(run);
-    let look = move || Evidence::look(&run.session.root, &globs, &run.session.memo);
+    let look = move || EvidenceSnapshot::read_matching(&run.session.root, &globs, &run.session.memo);
     tokio::task::spawn_blocking(look)
         .await
-        .unwrap_or_else(|_| Err(Unable::environmental("the files could not be read")))
+        .unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files")))
 }
 
-/// What was seen, and what is wrong with it.
+/// Returns the files that were seen, and the problem with them, if any.
 fn compare(
-    before: Result<Evidence, Unable>,
-    after: Result<Evidence, Unable>,
+    before: Result<EvidenceSnapshot, WorkError>,
+    after: Result<EvidenceSnapshot, WorkError>,
     kept: &[Artifact],
 ) -> (Vec<Artifact>, Option<String>) {
     match (before, after) {
@@ -130,43 +132,43 @@ fn compare(
             let late = late.map(|path| format!("{path} changed while it was checked"));
             (before.files(), early.or(late))
         }
-        (Err(unable), _) | (_, Err(unable)) => (Vec::new(), Some(unable.why)),
+        (Err(unable), _) | (_, Err(unable)) => (Vec::new(), Some(unable.reason)),
     }
 }
 
-/// Takes back what a check found about files that were written meanwhile.
-fn unsettle(verdict: &mut Verdict, why: &str) {
-    verdict.ruling = Ruling::Error;
-    verdict.expected = "files that nobody writes while they are checked".into();
-    why.clone_into(&mut verdict.found);
-    verdict.class = Some(Class::Environmental);
+/// Revokes the finding of a check about files that were written meanwhile.
+fn invalidate_verdict(verdict: &mut CheckVerdict, reason: &str) {
+    verdict.ruling = CheckRuling::Error;
+    verdict.expected = "files that do not change while they are checked".into();
+    reason.clone_into(&mut verdict.found);
+    verdict.failure_class = Some(FailureClass::Environmental);
 }
 
-/// A check is run again while others disturb what it sees: at least so often,
-const LOOKS: usize = 3;
+/// The minimum number of runs of a check whose files are disturbed.
+const MIN_CHECK_RUNS: usize = 3;
 
-/// and until this was spent on it, in milliseconds: others may be at work for a while.
-const PATIENCE: u64 = 5_000;
+/// The minimum time spent on such a check, in milliseconds: the disturbance may last a while.
+const MIN_CHECK_MILLIS: u64 = 5_000;
 
-impl Case {
-    /// The checks of all phases.
+impl CheckSubject {
+    /// Returns the checks of all phases.
     fn checks(&self) -> &[Check] {
         match &self.attempt {
-            Some(attempt) => &written(&self.run, &attempt.place).verify,
+            Some(attempt) => &written_step(&self.run, &attempt.place).verify,
             None => &self.run.plan.parts().verify,
         }
     }
 
-    /// The files that an earlier phase of the same attempt was checked with: each phase rules on
-    /// the same result, so they must be what they were.
-    fn seen_before(&self) -> Vec<Artifact> {
-        let first = CheckPhase::after(None, self.checks());
+    /// Returns the files that an earlier phase of the same attempt was checked with: each phase
+    /// rules on the same result, so they must be unchanged.
+    fn earlier_evidence(&self) -> Vec<Artifact> {
+        let first = CheckPhase::next_phase(None, self.checks());
         let attempt = self.attempt.as_ref().filter(|_| self.phase != first);
         let seen = attempt.and_then(|attempt| self.run.evidence_of(&attempt.place));
         seen.unwrap_or_default()
     }
 
-    async fn verdicts(&self, stop: &watch::Receiver<Stop>) -> Vec<Verdict> {
+    async fn verdicts(&self, stop: &watch::Receiver<StopLevel>) -> Vec<CheckVerdict> {
         let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
         let ground = self.ground().await;
@@ -177,10 +179,10 @@ impl Case {
         verdicts
     }
 
-    async fn ground(&self) -> probe::Ground {
+    async fn ground(&self) -> probe::CheckEnvironment {
         let session = &self.run.session;
-        probe::Ground {
-            hands: session.hands.clone(),
+        probe::CheckEnvironment {
+            executor: session.executor.clone(),
             root: session.root.clone(),
             host: Arc::clone(&session.host),
             mask: self.run.mask().await,
@@ -197,12 +199,12 @@ impl Case {
     async fn verdict(
         &self,
         check: &Check,
-        ground: &probe::Ground,
-        stop: &watch::Receiver<Stop>,
-    ) -> Verdict {
-        let error = |unable: &Unable| Verdict {
-            class: Some(unable.class),
-            ..ruled(check, &unable.why)
+        ground: &probe::CheckEnvironment,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> CheckVerdict {
+        let error = |unable: &WorkError| CheckVerdict {
+            failure_class: Some(unable.failure_class),
+            ..unchecked_verdict(check, &unable.reason)
         };
         let products = match self.products() {
             Ok(products) => Arc::<[String]>::from(products),
@@ -210,16 +212,16 @@ impl Case {
         };
         let (mut looks, mut spent) = (0, 0);
         loop {
-            if *stop.borrow() != Stop::No {
-                return ruled(check, "not run: the run was told to end");
+            if *stop.borrow() != StopLevel::No {
+                return unchecked_verdict(check, "not run: the run is being cancelled");
             }
             let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
                 return self.trial(check, ground).run(stop.clone()).await;
             };
             let seen_by = (view, Arc::clone(&products));
             let item = self.item.as_ref().map(|item| &item.value);
-            let looking = view::Looking::new(seen_by, check, self.run.params(), item);
-            let seen = looking.look(ground).await;
+            let looking = view::ViewedCheck::new(seen_by, check, self.run.params(), item);
+            let seen = looking.inspect_workspace(ground).await;
             let (sight, ground) = match seen {
                 Ok(seen) => seen,
                 Err(unable) => return error(&unable),
@@ -227,10 +229,10 @@ impl Case {
             let verdict = self.trial(check, &ground).run(stop.clone()).await;
             match looking.recheck(sight).await {
                 Ok(()) => return verdict,
-                Err(_) if verdict.ruling != Ruling::Pass => return verdict,
+                Err(_) if verdict.ruling != CheckRuling::Pass => return verdict,
                 Err(unable) => {
-                    (looks, spent) = (looks + 1, spent + verdict.millis);
-                    if looks >= LOOKS && spent >= PATIENCE {
+                    (looks, spent) = (looks + 1, spent + verdict.duration_ms);
+                    if looks >= MIN_CHECK_RUNS && spent >= MIN_CHECK_MILLIS {
                         return error(&unable);
                     }
                 }
@@ -238,33 +240,33 @@ impl Case {
         }
     }
 
-    /// The globs of what the work that is checked left.
-    fn products(&self) -> Result<Vec<String>, Unable> {
+    /// Returns the globs of the files that the checked work left.
+    fn products(&self) -> Result<Vec<String>, WorkError> {
         match &self.attempt {
             Some(attempt) => {
-                let step = written(&self.run, &attempt.place);
-                self.known(|known| artifacts::globs(step, known))
+                let step = written_step(&self.run, &attempt.place);
+                self.with_values(|known| artifacts::globs(step, known))
             }
             None => Ok(Vec::new()),
         }
     }
 
-    fn trial(&self, check: &Check, ground: &probe::Ground) -> probe::Trial {
-        self.known(|known| probe::Trial::new(check, ground, known))
+    fn trial(&self, check: &Check, ground: &probe::CheckEnvironment) -> probe::RenderedCheck {
+        self.with_values(|known| probe::RenderedCheck::new(check, ground, known))
     }
 
-    /// The globs of the files that the result of a step is judged by.
-    fn globs(&self, step: &Step) -> Result<Vec<String>, Unable> {
+    /// Returns the globs of the files that the result of a step is judged by.
+    fn globs(&self, step: &Step) -> Result<Vec<String>, WorkError> {
         let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
         let mut globs: Vec<String> = inputs.cloned().collect();
-        globs.extend(self.known(|known| artifacts::globs(step, known))?);
+        globs.extend(self.with_values(|known| artifacts::globs(step, known))?);
         Ok(globs)
     }
 
-    fn known<T>(&self, with: impl FnOnce(&Known<'_>) -> T) -> T {
+    fn with_values<T>(&self, with: impl FnOnce(&TemplateValues<'_>) -> T) -> T {
         let attempt = self.attempt.as_ref();
-        with(&Known {
-            run: &self.run.this.id,
+        with(&TemplateValues {
+            run: &self.run.run_ref.id,
             params: self.run.params(),
             reads: &self.reads,
             item: self.item.as_ref(),
@@ -274,19 +276,19 @@ impl Case {
     }
 }
 
-/// A verdict on a criterion whose check was not run, or did not count.
-fn ruled(check: &Check, why: &str) -> Verdict {
-    Verdict {
+/// Creates a verdict on a criterion whose check was not run, or did not count.
+fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
+    CheckVerdict {
         name: check.name.clone(),
         phase: check.phase,
-        ruling: Ruling::Error,
+        ruling: CheckRuling::Error,
         expected: String::new(),
-        found: why.into(),
+        found: reason.into(),
         evidence: String::new(),
-        class: None,
-        millis: 0,
-        mode: check.mode,
-        guards: None,
+        failure_class: None,
+        duration_ms: 0,
+        certainty: check.mode,
+        isolation: None,
         hidden: Vec::new(),
     }
 }

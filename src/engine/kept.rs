@@ -1,6 +1,6 @@
-//! Whether the results that a retry would keep are still what their runs left: their inputs, their
-//! artifacts, the files that the cache puts back, the services that they started. What is not the
-//! same is made again.
+//! The comparison of the results that a retry would reuse with what their runs left: their inputs,
+//! their artifacts, the files that the cache restores, the services that they started. A result
+//! that differs is made again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,139 +8,128 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::exec::cache::{input_changed, key_of};
-use crate::exec::evidence::{Difference, Memo, difference};
-use crate::machine::{Artifact, Dropped, Event, Fact, Kept, Place};
-use crate::model::{Step, Work};
+use crate::exec::cache::{cache_key, input_changed};
+use crate::exec::evidence::{DigestMemo, EvidenceDifference, difference};
+use crate::machine::{Artifact, DiscardedResult, Event, EventKind, ReusedResult, TaskId};
+use crate::model::{Step, StepWork};
 use crate::name::{Name, RunId};
-use crate::repeat::{Ask, Choice, Past, nested_run};
-use crate::store::{Reader, StoreError};
+use crate::repeat::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
+use crate::store::{StoreError, StoreReader};
 
-use super::Session;
+use super::EngineSession;
 
-/// The run that is repeated, without the results that are not what it left.
-pub fn unchanged(root: &Path, reader: &Reader, past: Past) -> Result<Past, StoreError> {
-    unchanged_with(&Memo::default(), (root, reader), past)
+/// Returns the run that is repeated, without the results that have changed.
+pub fn unchanged(root: &Path, reader: &StoreReader, past: RepeatedRun) -> Result<RepeatedRun, StoreError> {
+    unchanged_with(&DigestMemo::default(), (root, reader), past)
 }
 
-/// The results of a run that was interrupted which are not what it left, and which something that
-/// is still to run may read.
-pub fn outdated(root: &Path, reader: &Reader, run: &Past) -> Result<Vec<Dropped>, StoreError> {
-    let memo = Memo::default();
-    let mut look = Look::new((root, reader), &memo, run);
-    let mut dropped = look.dropped(run)?;
+/// Returns the changed results of an interrupted run that something still to run may read.
+pub fn outdated(
+    root: &Path,
+    reader: &StoreReader,
+    run: &RepeatedRun,
+) -> Result<Vec<DiscardedResult>, StoreError> {
+    let memo = DigestMemo::default();
+    let mut look = ReuseContext::new((root, reader), &memo, run);
+    let mut dropped = look.discarded_results(run)?;
     dropped.retain(|one| run.needs_again(&one.step));
     Ok(dropped)
 }
 
-/// The same, by what is known of large files.
+/// Does the same as [`unchanged`], with the known digests of large files.
 pub(super) fn unchanged_with(
-    memo: &Memo,
-    place: (&Path, &Reader),
-    past: Past,
-) -> Result<Past, StoreError> {
-    let mut look = Look::new(place, memo, &past);
-    let dropped = look.dropped(&past)?;
-    let mut past = past.without(dropped);
-    // What runs again may need a service, and whatever depends on that runs again with it.
+    memo: &DigestMemo,
+    place: (&Path, &StoreReader),
+    past: RepeatedRun,
+) -> Result<RepeatedRun, StoreError> {
+    let mut look = ReuseContext::new(place, memo, &past);
+    let dropped = look.discarded_results(&past)?;
+    let mut past = past.without_results(dropped);
+    // A step that runs again may need a service, and its dependents run again with it.
     loop {
         let ended = look.services(&past)?;
         if ended.is_empty() {
             return Ok(past);
         }
-        past = past.without(ended);
+        past = past.without_results(ended);
     }
 }
 
-/// What results are compared by.
-struct Look<'a> {
+/// The data that results are compared with.
+struct ReuseContext<'a> {
     root: &'a Path,
-    reader: &'a Reader,
-    memo: &'a Memo,
+    reader: &'a StoreReader,
+    memo: &'a DigestMemo,
     cleaned: bool,
-    works: BTreeMap<RunId, Worked>,
+    works: BTreeMap<RunId, RecordedResults>,
 }
 
-/// What a run recorded of the results of its places.
+/// The results of a run's tasks, as recorded.
 #[derive(Default)]
-struct Worked {
+struct RecordedResults {
     keys: BTreeMap<Name, Vec<String>>,
-    left: BTreeMap<Place, Left>,
+    results: BTreeMap<TaskId, RecordedResult>,
 }
 
-/// What is recorded of a result.
+/// The recorded data of a result.
 #[derive(Clone, Debug, Default)]
-struct Left {
+struct RecordedResult {
     evidence: Vec<Artifact>,
     artifacts: Vec<Artifact>,
-    /// Whether something that the work started lived on.
+    /// True if a service that the work started lived on.
     service: bool,
 }
 
-impl<'a> Look<'a> {
-    fn new((root, reader): (&'a Path, &'a Reader), memo: &'a Memo, past: &Past) -> Self {
+impl<'a> ReuseContext<'a> {
+    fn new((root, reader): (&'a Path, &'a StoreReader), memo: &'a DigestMemo, past: &RepeatedRun) -> Self {
         Self {
             root,
             reader,
             memo,
-            // What a run that succeeded cleaned up is not missed.
+            // Files that a successful run cleaned up are not missed.
             cleaned: past.succeeded() && past.plan().has_finally(),
             works: BTreeMap::new(),
         }
     }
 }
 
-impl Look<'_> {
-    /// The results that would be kept, and are not what they were.
-    fn dropped(&mut self, past: &Past) -> Result<Vec<Dropped>, StoreError> {
+impl ReuseContext<'_> {
+    /// Returns the results that would be reused, and have changed.
+    fn discarded_results(&mut self, past: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut dropped = Vec::new();
-        for kept in past.results() {
-            if let Some(why) = self.of_result(past, &kept)? {
-                let Kept {
-                    step, item, from, ..
-                } = kept;
-                dropped.push(Dropped {
-                    step,
-                    item,
-                    why,
-                    from,
-                });
+        for kept in past.reused_item_results() {
+            if let Some(reason) = self.difference_of_result(past, &kept)? {
+                let ReusedResult { step, item, from, .. } = kept;
+                dropped.push(DiscardedResult { step, item, reason, from });
             }
         }
         Ok(dropped)
     }
 
-    /// The results whose services ended with their run, and are needed by something that runs
-    /// again.
-    fn services(&mut self, past: &Past) -> Result<Vec<Dropped>, StoreError> {
+    /// Returns the results whose services ended with their run, and are needed by something that
+    /// runs again.
+    fn services(&mut self, past: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
         let mut ended = Vec::new();
-        for kept in past.results() {
+        for kept in past.reused_item_results() {
             if !past.needs_again(&kept.step) || !self.has_service(past, &kept)? {
                 continue;
             }
-            let Kept {
-                step, item, from, ..
-            } = kept;
-            let why = format!("what it left running ended with run {}", from.short());
-            ended.push(Dropped {
-                step,
-                item,
-                why,
-                from,
-            });
+            let ReusedResult { step, item, from, .. } = kept;
+            let reason = format!("its background processes exited with run {}", from.short());
+            ended.push(DiscardedResult { step, item, reason, from });
         }
         Ok(ended)
     }
 
-    /// Whether something that the work of a result started lived on, or that of one inside of it.
-    fn has_service(&mut self, past: &Past, kept: &Kept) -> Result<bool, StoreError> {
-        if self.left(kept)?.service {
+    /// True if a service lived on that the work of a result started, or the work of one inside it.
+    fn has_service(&mut self, past: &RepeatedRun, kept: &ReusedResult) -> Result<bool, StoreError> {
+        if self.recorded_result(kept)?.service {
             return Ok(true);
         }
-        let Some(inner) = self.inner(past, kept)? else {
+        let Some(inner) = self.nested_past(past, kept)? else {
             return Ok(false);
         };
-        for kept in inner.results() {
+        for kept in inner.reused_item_results() {
             if self.has_service(&inner, &kept)? {
                 return Ok(true);
             }
@@ -148,28 +137,36 @@ impl Look<'_> {
         Ok(false)
     }
 
-    /// The way in which a result is not what it was.
-    fn of_result(&mut self, past: &Past, kept: &Kept) -> Result<Option<String>, StoreError> {
+    /// Returns the difference of a result from its record, if there is one.
+    fn difference_of_result(
+        &mut self,
+        past: &RepeatedRun,
+        kept: &ReusedResult,
+    ) -> Result<Option<String>, StoreError> {
         let plan = past.plan();
         let Some(ix) = plan.find(kept.step.as_str()) else {
             return Ok(None);
         };
         let step = plan.step(ix);
-        if let Some(why) = self.of_place(step, kept)? {
-            return Ok(Some(why));
+        if let Some(reason) = self.difference_of_task(step, kept)? {
+            return Ok(Some(reason));
         }
-        let Some(inner) = self.inner(past, kept)? else {
+        let Some(inner) = self.nested_past(past, kept)? else {
             return Ok(None);
         };
-        let first = self.dropped(&inner)?.into_iter().next();
-        Ok(first.map(|one| format!("`{}` inside of it: {}", one.step, one.why)))
+        let first = self.discarded_results(&inner)?.into_iter().next();
+        Ok(first.map(|one| format!("nested `{}`: {}", one.step, one.reason)))
     }
 
-    /// All results of the run that is nested in a result, if there is one.
-    fn inner(&self, past: &Past, kept: &Kept) -> Result<Option<Past>, StoreError> {
+    /// Returns all results of the run that is nested in a result, if there is one.
+    fn nested_past(
+        &self,
+        past: &RepeatedRun,
+        kept: &ReusedResult,
+    ) -> Result<Option<RepeatedRun>, StoreError> {
         let plan = past.plan();
         let step = plan.find(kept.step.as_str()).map(|ix| plan.step(ix));
-        let (Some(Work::Uses(uses)), Some(run)) = (step.map(|step| &step.work), past.run()) else {
+        let (Some(StepWork::Uses(uses)), Some(run)) = (step.map(|step| &step.work), past.run()) else {
             return Ok(None);
         };
         let key = kept.item.as_deref();
@@ -177,20 +174,20 @@ impl Look<'_> {
             return Ok(None);
         };
         let params = self.reader.run(&run)?.params;
-        let ask = Ask {
+        let ask = RepeatRequest {
             run: Some(run),
-            before: Some(Arc::clone(&uses.plan)),
-            now: Arc::clone(&uses.plan),
-            choice: Choice::default(),
+            earlier_plan: Some(Arc::clone(&uses.plan)),
+            current_plan: Arc::clone(&uses.plan),
+            choice: RepeatChoice::default(),
         };
-        Past::of(self.reader, ask, &params).map(Some)
+        RepeatedRun::of(self.reader, ask, &params).map(Some)
     }
 
-    /// The way in which what the work of a place left, or was made of, is not the same.
-    fn of_place(&mut self, step: &Step, kept: &Kept) -> Result<Option<String>, StoreError> {
-        let left = self.left(kept)?;
+    /// Returns the difference in the files that a task left, or was made of, if there is one.
+    fn difference_of_task(&mut self, step: &Step, kept: &ReusedResult) -> Result<Option<String>, StoreError> {
+        let left = self.recorded_result(kept)?;
         let artifact = |file: &Artifact| left.artifacts.contains(file);
-        if let Some(cached) = self.of_cache(step, kept, &left)? {
+        if let Some(cached) = self.difference_of_cached(step, kept, &left)? {
             return Ok(Some(cached));
         }
         let files = left.evidence.iter().chain(&left.artifacts);
@@ -202,12 +199,12 @@ impl Look<'_> {
         Ok(found.next())
     }
 
-    /// The same of what the cache knows: the declared inputs, and the files that it puts back.
-    fn of_cache(
+    /// Does the same with the cache: the declared inputs, and the files that it restores.
+    fn difference_of_cached(
         &self,
         step: &Step,
-        kept: &Kept,
-        left: &Left,
+        kept: &ReusedResult,
+        left: &RecordedResult,
     ) -> Result<Option<String>, StoreError> {
         let Some(cache) = &step.cache else {
             return Ok(None);
@@ -215,15 +212,13 @@ impl Look<'_> {
         let (step_id, key) = (&kept.step, kept.item.as_deref());
         let asked = self.reader.cache_parts(&kept.from, step_id, key)?;
         let Some((_, parts)) = asked else {
-            let why = "nothing is recorded of the inputs that it had";
-            return Ok(Some(why.to_owned()));
+            let reason = "its inputs were not recorded";
+            return Ok(Some(reason.to_owned()));
         };
-        let entry = self.reader.cache_get(&key_of(&parts))?;
+        let entry = self.reader.cache_get(&cache_key(&parts))?;
         let files = entry.map(|entry| entry.files);
         let put_back = files.iter().flatten();
-        let put_back: BTreeMap<&str, _> = put_back
-            .map(|file| (file.path.as_str(), file.digest))
-            .collect();
+        let put_back: BTreeMap<&str, _> = put_back.map(|file| (file.path.as_str(), file.digest)).collect();
         let artifacts = left.artifacts.iter();
         let mut made = put_back.clone();
         made.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
@@ -232,15 +227,15 @@ impl Look<'_> {
             made.as_deref() == is.as_str()
         };
         let mut globs = cache.inputs.clone();
-        if let Work::Skill(call) = &step.work {
+        if let StepWork::Skill(call) = &step.work {
             globs.push(format!("{}/**", call.folder));
         }
-        if let Some(why) = input_changed(self.root, &globs, &parts, own) {
-            return Ok(Some(why));
+        if let Some(reason) = input_changed(self.root, &globs, &parts, own) {
+            return Ok(Some(reason));
         }
         if files.is_none() && !cache.outputs.is_empty() {
-            let why = "the cache has not got its files, so nothing tells whether they changed";
-            return Ok(Some(why.to_owned()));
+            let reason = "its files are not in the cache, so changes cannot be detected";
+            return Ok(Some(reason.to_owned()));
         }
         let mut found = put_back.iter().filter_map(|(path, digest)| {
             let how = self.differs(path, *digest)?;
@@ -249,84 +244,74 @@ impl Look<'_> {
         Ok(found.next())
     }
 
-    fn differs(&self, path: &str, digest: crate::digest::Digest) -> Option<&'static str> {
+    fn differs(&self, path: &str, digest: crate::digest::Sha256Digest) -> Option<&'static str> {
         match difference(self.root, (path, digest), self.memo)? {
-            Difference::Changed => Some("changed since"),
-            Difference::Gone => (!self.cleaned).then_some("is gone"),
+            EvidenceDifference::Changed => Some("changed since"),
+            EvidenceDifference::Gone => (!self.cleaned).then_some("is missing"),
         }
     }
 
-    /// What is recorded of a result by the run that did the work.
-    fn left(&mut self, kept: &Kept) -> Result<Left, StoreError> {
+    /// Returns the data of a result, as recorded by the run that did the work.
+    fn recorded_result(&mut self, kept: &ReusedResult) -> Result<RecordedResult, StoreError> {
         if !self.works.contains_key(&kept.from) {
             let events = self.reader.events(&kept.from, 0)?;
-            self.works.insert(kept.from.clone(), Worked::of(&events));
+            self.works.insert(kept.from.clone(), RecordedResults::of(&events));
         }
         let worked = self.works.get(&kept.from);
-        Ok(worked
-            .map(|worked| worked.of_result(kept))
-            .unwrap_or_default())
+        Ok(worked.map(|worked| worked.of_result(kept)).unwrap_or_default())
     }
 }
 
-impl Worked {
+impl RecordedResults {
     fn of(events: &[(u64, Event)]) -> Self {
         let mut worked = Self::default();
         for (_, event) in events {
-            worked.take(&event.fact);
+            worked.apply_fact(&event.fact);
         }
         worked
     }
 
-    fn take(&mut self, fact: &Fact) {
-        let place = |place: &Place| place.clone();
+    fn apply_fact(&mut self, fact: &EventKind) {
+        let place = |place: &TaskId| place.clone();
         match fact {
-            Fact::StepExpanded { step, items } => {
+            EventKind::StepExpanded { step, items } => {
                 let keys = items.iter().map(|item| item.key.clone()).collect();
                 self.keys.insert(step.clone(), keys);
             }
-            Fact::AttemptStarted(attempt) => {
-                self.left.insert(place(&attempt.place), Left::default());
+            EventKind::AttemptStarted(attempt) => {
+                self.results.insert(place(&attempt.place), RecordedResult::default());
             }
-            Fact::CacheHit { place, found } => {
-                let left = Left {
-                    artifacts: found.artifacts.clone(),
-                    ..Left::default()
-                };
-                self.left.insert(place.clone(), left);
+            EventKind::CacheHit { place, found } => {
+                let left = RecordedResult { artifacts: found.artifacts.clone(), ..RecordedResult::default() };
+                self.results.insert(place.clone(), left);
             }
-            Fact::AttemptEnded {
-                attempt,
-                artifacts,
-                service,
-                ..
-            } => {
-                let left = self.left.entry(place(&attempt.place)).or_default();
+            EventKind::AttemptEnded { attempt, artifacts, service, .. } => {
+                let left = self.results.entry(place(&attempt.place)).or_default();
                 left.artifacts.clone_from(artifacts);
                 left.service = *service;
             }
-            Fact::EvidenceTaken { attempt, files } => {
-                let left = self.left.entry(place(&attempt.place)).or_default();
+            EventKind::EvidenceTaken { attempt, files } => {
+                let left = self.results.entry(place(&attempt.place)).or_default();
                 left.evidence.clone_from(files);
             }
             _ => {}
         }
     }
 
-    fn of_result(&self, kept: &Kept) -> Left {
+    fn of_result(&self, kept: &ReusedResult) -> RecordedResult {
         let keys = self.keys.get(&kept.step).into_iter().flatten();
         let item = (kept.item.as_ref()).and_then(|key| keys.zip(0..).find(|(own, _)| *own == key));
-        let place = Place {
-            step: kept.step.clone(),
-            item: item.map(|(_, number)| number),
-        };
-        self.left.get(&place).cloned().unwrap_or_default()
+        let place = TaskId { step: kept.step.clone(), item: item.map(|(_, number)| number) };
+        self.results.get(&place).cloned().unwrap_or_default()
     }
 }
 
-impl Session {
-    /// The run that is repeated, as far as its results are still what they were.
-    pub(super) fn checked(&self, past: Option<Past>) -> Result<Option<Past>, StoreError> {
+impl EngineSession {
+    /// Returns the run that is repeated, as far as its results are unchanged.
+    pub(super) fn without_changed(
+        &self,
+        past: Option<RepeatedRun>,
+    ) -> Result<Option<RepeatedRun>, StoreError> {
         let Some(past) = past else {
             return Ok(None);
         };

@@ -3,80 +3,75 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::exec::keeper::{self, Past};
-use crate::machine::{Happening, Place};
+use crate::exec::keeper::{self, SupervisorSearch};
+use crate::machine::{InputKind, TaskId};
 use crate::name::RunId;
-use crate::store::{Store, StoreError, Taking};
+use crate::store::{LockAcquisition, Store, StoreError};
 
-use super::Remark;
-use super::dispatch::Report;
-use super::run::Ongoing;
+use super::TaskRemark;
+use super::dispatch::UnitResult;
+use super::run::RunContext;
 
-/// The waits between two looks at a lock that another process holds.
-const FIRST_LOOK: Duration = Duration::from_millis(50);
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
+/// The intervals between two looks at a lock that another process holds.
+const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Waiting for named locks. Holders in this program wake waiters at once; holders in others are
-/// looked at now and then.
+/// The waits for named locks. Holders in this program wake waiters at once; holders in others are
+/// polled.
 #[derive(Default)]
-pub(super) struct Locks {
+pub(super) struct NamedLocks {
     freed: Notify,
 }
 
-impl Locks {
-    /// Holds a lock, as soon as nobody else does.
-    pub(super) async fn hold(
+impl NamedLocks {
+    /// Acquires a lock, as soon as it is free.
+    pub(super) async fn acquire_lock(
         &self,
-        ongoing: &Ongoing,
+        ongoing: &RunContext,
         lock: &str,
-        place: &Place,
+        place: &TaskId,
     ) -> Result<(), StoreError> {
-        let (session, run) = (&ongoing.session, &ongoing.this.id);
+        let (session, run) = (&ongoing.session, &ongoing.run_ref.id);
         let store = &session.store;
         let mut told = false;
         let dir = store.folder().keepers();
-        let past = Past {
-            dir: &dir,
-            own: session.hands.keeper(),
-            meant_for: None,
-        };
-        let mut look = FIRST_LOOK;
+        let past = SupervisorSearch { dir: &dir, own: session.executor.keeper(), supervisors: None };
+        let mut look = FIRST_POLL_INTERVAL;
         loop {
             let freed = self.freed.notified();
             match store.try_lock(lock, run, place).await? {
-                Taking::Held if told => {}
-                Taking::Held => {
+                LockAcquisition::HeldByOther if told => {}
+                LockAcquisition::HeldByOther => {
                     told = true;
-                    let remark = Remark::LockHeld(lock.to_owned());
-                    let this = &ongoing.this;
+                    let remark = TaskRemark::LockHeld(lock.to_owned());
+                    let this = &ongoing.run_ref;
                     session.observe(|observer| observer.remark(this, place, &remark));
                 }
-                Taking::Taken => return Ok(()),
-                // Its own work of before is taken over, not waited for.
-                Taking::TakenOver {
-                    run: before,
-                    place: was,
-                } if before == *run && was == place.to_string() => {
+                LockAcquisition::Acquired => return Ok(()),
+                // A lock of its own earlier work is taken over, not waited for.
+                LockAcquisition::TakenOver { run: before, place: was }
+                    if before == *run && was == place.to_string() =>
+                {
                     return Ok(());
                 }
-                // The engine died, and what it did there may go on.
-                Taking::TakenOver { run, place } => {
+                // The engine died, and its work there may go on.
+                LockAcquisition::TakenOver { run, place } => {
                     keeper::outlast(past, &run, &place).await;
                     return Ok(());
                 }
             }
             let _ = tokio::time::timeout(look, freed).await;
-            look = (look * 2).min(LONGEST_LOOK);
+            look = (look * 2).min(MAX_POLL_INTERVAL);
         }
     }
 
-    /// Gives a lock back.
-    pub(super) async fn free(
+    /// Releases a lock.
+    pub(super) async fn release_lock(
         &self,
         store: &Store,
         lock: &str,
         run: &RunId,
-        place: &Place,
+        place: &TaskId,
     ) -> Result<(), StoreError> {
         store.unlock(lock, run, place).await?;
         self.freed.notify_waiters();
@@ -84,19 +79,16 @@ impl Locks {
     }
 }
 
-/// Holds a lock for a place.
-pub(super) async fn lock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
+/// Acquires a lock for a task.
+pub(super) async fn lock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
     let session = &run.session;
-    session.locks.hold(&run, &lock, &place).await?;
-    Ok(Some(Happening::Locked { place }))
+    session.locks.acquire_lock(&run, &lock, &place).await?;
+    Ok(Some(InputKind::Locked { place }))
 }
 
-/// Gives a lock back.
-pub(super) async fn unlock(run: Arc<Ongoing>, place: Place, lock: String) -> Report {
+/// Releases a lock.
+pub(super) async fn unlock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
     let session = &run.session;
-    session
-        .locks
-        .free(&session.store, &lock, &run.this.id, &place)
-        .await?;
+    session.locks.release_lock(&session.store, &lock, &run.run_ref.id, &place).await?;
     Ok(None)
 }

@@ -1,12 +1,12 @@
 //! The local driver: feeds the machine from processes, timers and the store, and carries out
 //! its effects once the store has its events.
 //!
-//! One dispatcher per run owns the machine. It waits only for what happens next and for the
-//! store; everything else runs in tasks that it owns and that end with it. A nested run has a
-//! dispatcher of its own, inside the task of the attempt that started it.
+//! One dispatcher per run owns the machine. It waits only for the next input and for the store;
+//! everything else runs in async tasks that it owns and that end with it. A nested run has a
+//! dispatcher of its own, inside the async task of the attempt that started it.
 //!
 //! **Invariant:** an effect is carried out only after the events of its turn are durable.
-//! **Invariant:** no task outlives the dispatcher that made it.
+//! **Invariant:** no async task outlives the dispatcher that made it.
 
 mod again;
 mod alarms;
@@ -42,12 +42,14 @@ mod undurable;
 mod unit;
 mod words;
 
-pub use again::{Again, Criterion, Finding, Freshness, Outermost, verify};
+pub use again::{
+    CriterionComparison, EvidenceFreshness, OutermostRun, Reverification, ReverifiedResult, verify,
+};
 pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};
 pub use kept::{outdated, unchanged};
-pub use observe::{Interest, Observer, Remark, RunRef, Stream};
-pub use parking::Question;
+pub use observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+pub use parking::SuspendedRequest;
 pub use recovery::{plans_used, recover, secrets_given};
-pub use session::{EngineError, Finished, Ground, Request, Session};
+pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SessionParts};

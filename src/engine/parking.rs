@@ -4,32 +4,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::RunRef;
-use crate::machine::Ask;
+use crate::machine::ApprovalRequest;
 
-/// Something that a run waits for people to decide.
+/// A pending approval of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
+pub struct SuspendedRequest {
     /// The run.
     pub run: RunRef,
-    /// What is asked.
-    pub ask: Ask,
+    /// The request.
+    pub ask: ApprovalRequest,
 }
 
-/// Which runs of a session have nothing to do but to wait for people. When all have, nobody needs
-/// to be there: the session can end, and somebody goes on with it later.
+/// The suspended runs of a session, which only wait for approvals. When all are, the session can
+/// end, and the runs can be resumed later.
 #[derive(Debug, Default)]
-pub(super) struct Parking {
-    runs: Mutex<BTreeMap<String, Option<Vec<Question>>>>,
+pub(super) struct SuspendedRuns {
+    runs: Mutex<BTreeMap<String, Option<Vec<SuspendedRequest>>>>,
     changed: Notify,
 }
 
-impl Parking {
-    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, Option<Vec<Question>>>> {
+impl SuspendedRuns {
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, Option<Vec<SuspendedRequest>>>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what a run waits for; `None`: it has something to do.
-    pub(super) fn note(&self, run: &RunRef, waits: Option<Vec<Question>>) {
+    /// Notes the approvals that a run waits for; `None`: it has something to do.
+    pub(super) fn note(&self, run: &RunRef, waits: Option<Vec<SuspendedRequest>>) {
         let idle = waits.is_some();
         let before = self.runs().insert(run.id.to_string(), waits);
         if idle && before.flatten().is_none() {
@@ -42,15 +42,15 @@ impl Parking {
         self.runs().remove(run.id.as_str());
     }
 
-    /// What all runs wait for, if none has anything to do.
-    pub(super) fn questions(&self) -> Option<Vec<Question>> {
+    /// Returns the pending approvals of all runs, if none has anything to do.
+    pub(super) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
         let runs = self.runs();
-        let all: Option<Vec<&Vec<Question>>> = runs.values().map(Option::as_ref).collect();
+        let all: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
         Some(all?.into_iter().flatten().cloned().collect())
     }
 
     /// Waits until one more run has nothing to do.
-    pub(super) async fn changed(&self) {
+    pub(super) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 }

@@ -1,32 +1,32 @@
-//! A planner that is asked for ways: what its answer means is the machine's to say.
+//! The call of a planner for alternatives: the machine decides what its answer means.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::exec::{Stop, planner};
-use crate::machine::{Happening, PlanRequest, PlannerSaid};
+use crate::exec::{StopLevel, planner};
+use crate::machine::{InputKind, PlanRequest, PlannerReply};
 
-use super::dispatch::Report;
+use super::dispatch::UnitResult;
 use super::gating;
-use super::run::Ongoing;
+use super::run::RunContext;
 
-/// Asks the planner, and says what it printed.
+/// Asks the planner, and returns its output.
 pub(super) async fn ask(
-    run: Arc<Ongoing>,
+    run: Arc<RunContext>,
     request: Box<PlanRequest>,
-    stop: watch::Receiver<Stop>,
-) -> Report {
+    stop: watch::Receiver<StopLevel>,
+) -> UnitResult {
     let said = match &run.plan.parts().planner {
         Some(planner) => {
             let site = gating::site(&run).await;
             planner::ask(planner, &request, &site, stop).await
         }
-        None => Err("the plan has no planner".into()),
+        None => Err("the plan has no `planner`".into()),
     };
-    run.session.hands.hold()?;
-    Ok(Some(Happening::Planned {
-        round: request.round.number,
-        said: said.map_or_else(PlannerSaid::Nothing, PlannerSaid::Text),
+    run.session.executor.ensure_supervised()?;
+    Ok(Some(InputKind::Planned {
+        round: request.round.round,
+        said: said.map_or_else(PlannerReply::Nothing, PlannerReply::Text),
     }))
 }

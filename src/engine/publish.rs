@@ -1,18 +1,18 @@
-use crate::bus::{Bound, Message, What};
+use crate::bus::{BusMessage, BusMessageKind, LogAnchor};
 use crate::machine::Event;
-use crate::store::{Appended, LogPlace};
+use crate::store::{AppendResult, LogPosition};
 
-use super::run::Ongoing;
+use super::run::RunContext;
 
-/// Tells everybody who listens what became durable: the run itself, if it was recorded now, and
-/// its events.
-pub(super) fn durable(run: &Ongoing, appended: &Appended, events: Vec<Event>) {
+/// Publishes to all listeners what became durable: the run itself, if it was recorded now, and its
+/// events.
+pub(super) fn durable(run: &RunContext, appended: &AppendResult, events: Vec<Event>) {
     let tell = |at, what| {
-        run.session.bus.publish(Message {
+        run.session.bus.publish(BusMessage {
             at,
-            run: Some(run.this.id.clone()),
-            plan: Some(run.this.plan.clone()),
-            path: run.this.path.clone(),
+            run: Some(run.run_ref.id.clone()),
+            plan: Some(run.run_ref.plan.clone()),
+            path: run.run_ref.path.clone(),
             what,
         });
     };
@@ -21,18 +21,15 @@ pub(super) fn durable(run: &Ongoing, appended: &Appended, events: Vec<Event>) {
     if appended.rows.len() > events.len()
         && let (Some(at), Some(first)) = (rows.next(), first)
     {
-        tell(first, What::Recorded { at });
+        tell(first, BusMessageKind::Recorded { at });
     }
     let before = appended.last.saturating_sub(events.len() as u64);
     for ((event, at), n) in events.into_iter().zip(rows).zip(before + 1..) {
         let fact = Box::new(event.fact);
-        tell(event.at, What::Event { at, n, fact });
+        tell(event.at, BusMessageKind::Event { at, n, fact });
     }
 }
 
-fn bound(row: &LogPlace) -> Bound {
-    Bound {
-        seq: row.seq,
-        hash: row.hash,
-    }
+fn bound(row: &LogPosition) -> LogAnchor {
+    LogAnchor { seq: row.seq, hash: row.hash }
 }

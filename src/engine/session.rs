@@ -2,90 +2,92 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::approval::Approvers;
-use crate::bus::Bus;
-use crate::exec::evidence::Memo;
-use crate::exec::sandbox::Around;
-use crate::exec::secret::Everybodys;
-use crate::exec::{Hands, Host, http};
-use crate::machine::{Approved, Criteria, OtherLogic, Outcome, Stale, Standing, Tally};
-use crate::model::{Object, Plan};
+use crate::bus::MessageBus;
+use crate::exec::evidence::DigestMemo;
+use crate::exec::sandbox::SandboxFactory;
+use crate::exec::secret::SharedRedactions;
+use crate::exec::{HostEnv, ProcessExecutor, http};
+use crate::machine::{
+    CriteriaCount, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
+};
+use crate::model::{JsonObject, Plan};
 use crate::name::{Name, RunId};
-use crate::repeat::Past;
-use crate::store::{Claim, Store, StoreError};
+use crate::repeat::RepeatedRun;
+use crate::store::{ReconciliationClaim, Store, StoreError};
 use crate::time::Clock;
 
-use super::Observer;
-use super::locks::Locks;
-use super::parking::{Parking, Question};
+use super::RunObserver;
+use super::locks::NamedLocks;
+use super::parking::{SuspendedRequest, SuspendedRuns};
 
-/// What every run of one program shares.
-pub struct Session {
-    /// Who starts processes. The first field, and so dropped first: the keeper ends while the store
-    /// writes its last.
-    pub hands: Hands,
-    /// Where events go.
+/// The state that all runs of one program share.
+pub struct EngineSession {
+    /// The starter of processes. The first field, and so dropped first: the supervisor ends while
+    /// the store writes its last.
+    pub executor: ProcessExecutor,
+    /// The store for events.
     pub store: Store,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The workspace's root.
     pub root: PathBuf,
     /// The engine's own environment.
-    pub host: Arc<Host>,
-    /// What every step sees of it.
-    pub(super) passed: Host,
-    /// How much output of an attempt is kept, in bytes.
+    pub host: Arc<HostEnv>,
+    /// The part of it that every step sees.
+    pub(super) passed_env: HostEnv,
+    /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
-    /// What confines checks, and steps that ask for it; `None`: nothing.
-    pub around: Option<Arc<Around>>,
-    /// Where everything that became durable is told.
-    pub bus: Bus,
-    /// Whose answers count where people are asked.
+    /// The sandbox for checks, and for steps that ask for it; `None`: none.
+    pub around: Option<Arc<SandboxFactory>>,
+    /// The bus for everything that became durable.
+    pub bus: MessageBus,
+    /// The approvers whose answers count.
     pub approvers: Approvers,
-    /// Whether it stays while runs have nothing to do but to wait for people.
+    /// True if it stays while all runs only wait for approvals.
     pub stays: bool,
-    /// Whether results of the cache are used.
+    /// True if cached results are reused.
     pub reuses: bool,
-    /// Follows the runs.
-    pub observer: Mutex<Box<dyn Observer + Send>>,
-    pub(super) client: http::Client,
-    pub(super) secrets: Everybodys,
-    pub(super) locks: Locks,
-    pub(super) memo: Memo,
-    pub(super) parking: Parking,
+    /// The observer of the runs.
+    pub observer: Mutex<Box<dyn RunObserver + Send>>,
+    pub(super) client: http::HttpClient,
+    pub(super) secrets: SharedRedactions,
+    pub(super) locks: NamedLocks,
+    pub(super) memo: DigestMemo,
+    pub(super) parking: SuspendedRuns,
 }
 
-/// What a [`Session`] is made of.
-pub struct Ground {
-    /// Where events go.
+/// The parts of a [`EngineSession`].
+pub struct SessionParts {
+    /// The store for events.
     pub store: Store,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The workspace's root.
     pub root: PathBuf,
     /// The engine's own environment.
-    pub host: Host,
-    /// Globs of further names that a step may see of it.
+    pub host: HostEnv,
+    /// Globs of further variables that a step may see of it.
     pub pass: Vec<String>,
-    /// How much output of an attempt is kept, in bytes.
+    /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
-    /// Who starts processes.
-    pub hands: Hands,
-    /// What confines checks, and steps that ask for it; `None`: nothing.
-    pub around: Option<Arc<Around>>,
-    /// Where everything that became durable is told.
-    pub bus: Bus,
-    /// Whose answers count where people are asked.
+    /// The starter of processes.
+    pub executor: ProcessExecutor,
+    /// The sandbox for checks, and for steps that ask for it; `None`: none.
+    pub around: Option<Arc<SandboxFactory>>,
+    /// The bus for everything that became durable.
+    pub bus: MessageBus,
+    /// The approvers whose answers count.
     pub approvers: Approvers,
-    /// Whether it stays while runs have nothing to do but to wait for people.
+    /// True if it stays while all runs only wait for approvals.
     pub stays: bool,
-    /// Whether results of the cache are used.
+    /// True if cached results are reused.
     pub reuses: bool,
-    /// Follows the runs.
-    pub observer: Box<dyn Observer + Send>,
+    /// The observer of the runs.
+    pub observer: Box<dyn RunObserver + Send>,
 }
 
 /// A run to be begun.
-pub struct Request {
+pub struct RunRequest {
     /// Its id.
     pub run: RunId,
     /// Its plan.
@@ -95,99 +97,99 @@ pub struct Request {
     /// The texts that it runs by: path and content, its own spec first.
     pub sources: Vec<(String, String)>,
     /// Its resolved parameters.
-    pub params: Object,
-    /// The run that it repeats, and what it takes over of it.
-    pub past: Option<Past>,
-    /// Who approved it, if that was verified.
-    pub approved: Option<Approved>,
+    pub params: JsonObject,
+    /// The run that it repeats, and the results reused from it.
+    pub past: Option<RepeatedRun>,
+    /// Its approval, if that was verified.
+    pub approved: Option<RunApproval>,
     /// The configuration it runs under, for the record and for a resume.
     pub config: serde_json::Value,
-    /// What of a goal it is begun for, if it is.
-    pub claim: Option<Claim>,
+    /// The claim on a goal that it is begun for, if any.
+    pub claim: Option<ReconciliationClaim>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
-    /// Which.
+pub struct FinishedRun {
+    /// The run.
     pub run: RunId,
-    /// How.
-    pub outcome: Outcome,
-    /// Why; empty for success.
-    pub why: String,
+    /// The outcome.
+    pub outcome: RunOutcome,
+    /// The reason; empty for success.
+    pub reason: String,
     /// The first step that failed.
     pub failed: Option<Name>,
-    /// How far its result is believed.
+    /// The verification status of its result.
     pub standing: Standing,
-    /// How its steps ended.
-    pub tally: Tally,
-    /// The places whose evidence is stale.
-    pub stale: Vec<Stale>,
+    /// The number of its steps by final state.
+    pub counts: StepCounts,
+    /// The tasks whose evidence is stale.
+    pub stale: Vec<StaleFile>,
     /// Its outputs.
-    pub outputs: Object,
-    /// How many criteria hold, if the result was accepted with less than all.
-    pub accepted: Option<Criteria>,
+    pub outputs: JsonObject,
+    /// The number of criteria that pass, if the result was accepted with less than all.
+    pub accepted: Option<CriteriaCount>,
 }
 
-/// Why a run cannot go on. Its record is whole, and it can be resumed.
+/// The reason why a run cannot go on. Its record is whole, and it can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The state cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The record was made by other rules.
+    /// The record was made under other rules.
     #[error(transparent)]
-    Logic(#[from] OtherLogic),
+    Logic(#[from] LogicMismatch),
     /// The system refuses what the engine itself needs.
     #[error("cannot {doing}: {cause}")]
     System {
-        /// What was tried.
+        /// The operation that was tried.
         doing: &'static str,
-        /// The system's words.
+        /// The error of the system.
         cause: String,
     },
-    /// The process died that keeps all others, and with it everything that was under way.
+    /// The supervisor died, and with it everything that was under way.
     #[error(transparent)]
-    Lost(#[from] crate::exec::keeper::Lost),
-    /// What the run was given before cannot be read, so it could not be hidden.
+    Lost(#[from] crate::exec::keeper::SupervisorLost),
+    /// A secret that the run was given before cannot be read, so it could not be masked.
     #[error(transparent)]
-    NoSecret(#[from] crate::exec::secret::BadSecret),
-    /// The workspace is not what was approved.
+    NoSecret(#[from] crate::exec::secret::SecretError),
+    /// The workspace differs from what was approved.
     #[error("nothing was executed: {0}")]
     Unapproved(String),
-    /// It has nothing to do but to wait for people.
-    #[error("the run waits for an approval")]
+    /// The run is suspended: it only waits for approvals.
+    #[error("the run is waiting for an approval")]
     Parked {
         /// The run.
         run: RunId,
-        /// What they are asked, by it and by those nested in it.
-        questions: Vec<Question>,
+        /// The pending approvals of the run and of those nested in it.
+        questions: Vec<SuspendedRequest>,
     },
-    /// Somebody asked for the end.
-    #[error("told to end")]
+    /// The end was requested.
+    #[error("cancelled by a signal (Ctrl-C / wf cancel)")]
     Told,
-    /// The machine waits and nothing can happen any more: a mistake in wf.
-    #[error("the run is stuck; this is a mistake in wf")]
+    /// The machine waits and nothing can happen any more: a bug in wf.
+    #[error("the run is stuck; this is a bug in wf")]
     Stuck,
 }
 
-impl Session {
+impl EngineSession {
     /// Opens a session.
-    pub fn new(ground: Ground) -> Arc<Self> {
-        let passed = crate::exec::environment::passed(&ground.host, &ground.pass);
+    pub fn new(ground: SessionParts) -> Arc<Self> {
+        let passed = crate::exec::environment::passed_variables(&ground.host, &ground.pass);
         Arc::new(Self {
-            client: http::Client::new(&passed),
-            secrets: Everybodys::default(),
-            locks: Locks::default(),
-            memo: Memo::default(),
-            parking: Parking::default(),
+            client: http::HttpClient::new(&passed),
+            secrets: SharedRedactions::default(),
+            locks: NamedLocks::default(),
+            memo: DigestMemo::default(),
+            parking: SuspendedRuns::default(),
             store: ground.store,
             clock: ground.clock,
             root: ground.root,
             host: Arc::new(ground.host),
-            passed,
+            passed_env: passed,
             log_limit: ground.log_limit,
-            hands: ground.hands,
+            executor: ground.executor,
             around: ground.around,
             approvers: ground.approvers,
             stays: ground.stays,
@@ -197,19 +199,16 @@ impl Session {
         })
     }
 
-    /// Why something that the observer should have told is lost, if it is.
-    pub fn lost(&self) -> Option<std::io::Error> {
+    /// Returns the error by which a report of the observer was lost, if one was.
+    pub fn report_error(&self) -> Option<std::io::Error> {
         let mut lost = None;
-        self.observe(|observer| lost = observer.lost());
+        self.observe(|observer| lost = observer.write_error());
         lost
     }
 
-    /// Lets the observer see something.
-    pub(super) fn observe(&self, show: impl FnOnce(&mut dyn Observer)) {
-        let mut observer = self
-            .observer
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+    /// Shows something to the observer.
+    pub(super) fn observe(&self, show: impl FnOnce(&mut dyn RunObserver)) {
+        let mut observer = self.observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         show(observer.as_mut());
     }
 }

@@ -1,57 +1,54 @@
-//! What attempts print, on its way to those who follow the run.
+//! The output of attempts, on its way to the observers of the run.
 
 use std::sync::Arc;
 
 use crate::exec::{OnOutput, log};
-use crate::machine::Ended;
+use crate::machine::AttemptEnd;
 use crate::model::Step;
 
-use super::unit::Task;
-use super::{Interest, Stream};
+use super::unit::AttemptTask;
+use super::{OutputInterest, OutputStream};
 
-/// How many of the last lines are shown to those who want only these; a view keeps fewer.
-const LINES: usize = 100;
+/// The number of last lines shown to observers that want only these; a view keeps fewer.
+const MAX_END_LINES: usize = 100;
 
-impl Task {
-    /// Who is shown everything while it is printed.
+impl AttemptTask {
+    /// Returns the callback that shows all output while it is printed.
     pub(super) fn on_output(&self) -> Option<OnOutput> {
         let (run, attempt) = (Arc::clone(&self.run), self.attempt.clone());
-        let show = move |stream: log::Stream, bytes: &[u8]| {
+        let show = move |stream: log::LogStream, bytes: &[u8]| {
             let stream = match stream {
-                log::Stream::Out => Stream::Out,
-                log::Stream::Err | log::Stream::Note => Stream::Err,
+                log::LogStream::Out => OutputStream::Out,
+                log::LogStream::Err | log::LogStream::Note => OutputStream::Err,
             };
-            run.session
-                .observe(|observer| observer.output(&run.this, &attempt, stream, bytes));
+            run.session.observe(|observer| observer.output(&run.run_ref, &attempt, stream, bytes));
         };
-        (self.interest() == Interest::Everything).then(|| Box::new(show) as OnOutput)
+        (self.interest() == OutputInterest::Everything).then(|| Box::new(show) as OnOutput)
     }
 
-    /// Shows the last lines of an attempt that failed, or that others still rule on. A log that
-    /// cannot be read shows nothing; that is told elsewhere.
-    pub(super) fn show_end(&self, step: &Step, ended: &Ended) {
+    /// Shows the last lines of an attempt that failed, or that is still to be judged. A log that
+    /// cannot be read shows nothing; the error is reported elsewhere.
+    pub(super) fn show_end(&self, step: &Step, ended: &AttemptEnd) {
         let gates = &self.run.plan.parts().gates;
         let decided = step.verify.is_empty() && step.gates.is_empty() && gates.is_empty();
-        if ended.exit.is_success() && decided || self.interest() != Interest::Ends {
+        if ended.exit.is_success() && decided || self.interest() != OutputInterest::Ends {
             return;
         }
         let path = log::path(&self.run.dir, &self.attempt);
-        let Some(mut text) = log::tail(&path, LINES).ok().filter(|text| !text.is_empty()) else {
+        let Some(mut text) = log::tail(&path, MAX_END_LINES).ok().filter(|text| !text.is_empty()) else {
             return;
         };
         text.push('\n');
         let (run, attempt) = (&self.run, &self.attempt);
-        let show = |observer: &mut dyn super::Observer| {
-            observer.output(&run.this, attempt, Stream::Out, text.as_bytes());
+        let show = |observer: &mut dyn super::RunObserver| {
+            observer.output(&run.run_ref, attempt, OutputStream::Out, text.as_bytes());
         };
         run.session.observe(show);
     }
 
-    fn interest(&self) -> Interest {
-        let mut interest = Interest::default();
-        self.run
-            .session
-            .observe(|observer| interest = observer.wants_output());
+    fn interest(&self) -> OutputInterest {
+        let mut interest = OutputInterest::default();
+        self.run.session.observe(|observer| interest = observer.wants_output());
         interest
     }
 }

@@ -1,20 +1,18 @@
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::exec::Stop;
+use crate::exec::StopLevel;
 
 use super::EngineError;
 
 /// Works on a run and passes interrupts on: the first asks it to end, the next ones insist.
 pub(super) async fn heeding<T>(
-    stop: watch::Sender<Stop>,
+    stop: watch::Sender<StopLevel>,
     work: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     let listen = |kind| {
-        signal(kind).map_err(|error| EngineError::System {
-            doing: "listen to signals",
-            cause: error.to_string(),
-        })
+        signal(kind)
+            .map_err(|error| EngineError::System { doing: "listen to signals", cause: error.to_string() })
     };
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
@@ -29,11 +27,7 @@ pub(super) async fn heeding<T>(
             _ = hangup.recv() => {}
         }
         stop.send_modify(|degree| {
-            *degree = if *degree == Stop::No {
-                Stop::Gently
-            } else {
-                Stop::AtOnce
-            };
+            *degree = if *degree == StopLevel::No { StopLevel::Gently } else { StopLevel::AtOnce };
         });
     }
 }

@@ -1,172 +1,172 @@
-//! What the dispatcher knows of those who count the attempts of a run: the keeper, which lets what
-//! is staged begin. See [`Seat`].
+//! The dispatcher's knowledge of the supervisor, which counts the attempts of a run and lets staged
+//! ones begin. See [`CapacityClaim`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
 
-use crate::exec::attempt::Gone;
-use crate::exec::keeper::{Seat, Staged};
+use crate::exec::attempt::ProcessOutcome;
+use crate::exec::keeper::{CapacityClaim, StagedHooks};
 use crate::machine::Attempt;
 
-/// How an attempt takes up room, and where it tells of itself.
+/// The room that an attempt takes up, and its channel to the dispatcher.
 #[derive(Clone, Debug)]
-pub(super) struct Seated {
-    pub(super) seat: Seat,
-    pub(super) stage: Arc<Stage>,
-    /// Whether it is taken back, if it is staged.
-    take_back: Arc<Notify>,
+pub(super) struct CapacityHandle {
+    pub(super) claim: CapacityClaim,
+    pub(super) reports: Arc<CapacityReports>,
+    /// The signal that takes it back, if it is staged.
+    withdraw: Arc<Notify>,
 }
 
-/// Where the units of a run tell what the dispatcher learns in no other way.
+/// The channel for what the dispatcher learns from the units of a run in no other way.
 #[derive(Debug)]
-pub(super) struct Stage {
-    begun: mpsc::UnboundedSender<Attempt>,
-    bad: Mutex<BTreeSet<Attempt>>,
-    lost: Mutex<BTreeSet<Attempt>>,
+pub(super) struct CapacityReports {
+    started: mpsc::UnboundedSender<Attempt>,
+    failed: Mutex<BTreeSet<Attempt>>,
+    cancelled_before_start: Mutex<BTreeSet<Attempt>>,
 }
 
-/// As many as are always enough.
-const MANY: u64 = 16;
+/// A number of staged attempts that is always enough.
+const ENOUGH_STAGED: u64 = 16;
 
-/// What was asked of those who count, and what came of it as far as the machine knows.
+/// The requests to the supervisor, and their results as far as the machine knows.
 #[derive(Debug)]
-pub(super) struct Seats {
-    stage: Arc<Stage>,
-    /// The attempts that began and had been staged.
-    pub(super) begun: mpsc::UnboundedReceiver<Attempt>,
-    /// Those of them of which the machine is still to be told.
-    pub(super) unsaid: VecDeque<Attempt>,
-    /// How many ended badly.
-    pub(super) bad_ends: u64,
-    /// How many were let begin, and how many of them came to nothing before those who count heard
-    /// of them.
-    let_begin: u64,
-    lost: u64,
-    /// Those that are, as far as is known, and how each is taken back.
+pub(super) struct CapacityTracker {
+    reports: Arc<CapacityReports>,
+    /// The staged attempts that began.
+    pub(super) started: mpsc::UnboundedReceiver<Attempt>,
+    /// Begun attempts still to be reported to the machine.
+    pub(super) unreported_starts: VecDeque<Attempt>,
+    /// The number of bad ends.
+    pub(super) failures: u64,
+    /// The number of attempts let begin, and the number of those that came to nothing before the
+    /// supervisor heard of them.
+    admitted: u64,
+    cancelled_before_start: u64,
+    /// The staged attempts, as far as known, each with the signal that takes it back.
     staged: BTreeMap<Attempt, Arc<Notify>>,
-    /// How many may run at once.
+    /// The concurrency limit.
     room: u32,
 }
 
-impl Seats {
-    /// Nothing was asked yet.
+impl CapacityTracker {
+    /// Creates the state before any request.
     pub(super) fn new() -> Self {
         let (to, begun) = mpsc::unbounded_channel();
-        let stage = Stage {
-            begun: to,
-            bad: Mutex::default(),
-            lost: Mutex::default(),
+        let stage = CapacityReports {
+            started: to,
+            failed: Mutex::default(),
+            cancelled_before_start: Mutex::default(),
         };
         Self {
-            stage: Arc::new(stage),
-            begun,
-            unsaid: VecDeque::new(),
-            bad_ends: 0,
-            let_begin: 0,
-            lost: 0,
+            reports: Arc::new(stage),
+            started: begun,
+            unreported_starts: VecDeque::new(),
+            failures: 0,
+            admitted: 0,
+            cancelled_before_start: 0,
             staged: BTreeMap::new(),
             room: 0,
         }
     }
 
-    /// Seats an attempt that begins at once, where so many may run.
-    pub(super) fn seat(&mut self, room: u32, bad_ends: u64) -> Seated {
-        self.let_begin += 1;
-        self.seated(room, bad_ends, None)
+    /// Seats an attempt that begins at once, under a concurrency limit.
+    pub(super) fn claim_now(&mut self, room: u32, bad_ends: u64) -> CapacityHandle {
+        self.admitted += 1;
+        self.new_handle(room, bad_ends, None)
     }
 
-    /// Takes an attempt back that is staged, if it has not begun.
+    /// Takes a staged attempt back, if it has not begun.
     pub(super) fn take_back(&self, attempt: &Attempt) {
         if let Some(take_back) = self.staged.get(attempt) {
             take_back.notify_one();
         }
     }
 
-    /// Seats an attempt that is staged, at a place in the order of the plan.
-    pub(super) fn stage(
+    /// Seats a staged attempt, at a position in plan order.
+    pub(super) fn claim_staged(
         &mut self,
         at: u64,
         attempt: &Attempt,
         (room, bad_ends): (u32, u64),
-    ) -> Seated {
+    ) -> CapacityHandle {
         self.room = room;
-        let seated = self.seated(room, bad_ends, Some(at));
-        let take_back = Arc::clone(&seated.take_back);
+        let seated = self.new_handle(room, bad_ends, Some(at));
+        let take_back = Arc::clone(&seated.withdraw);
         self.staged.insert(attempt.clone(), take_back);
         seated
     }
 
-    fn seated(&self, room: u32, bad_ends: u64, staged: Option<u64>) -> Seated {
-        Seated {
-            seat: Seat {
+    fn new_handle(&self, room: u32, bad_ends: u64, staged: Option<u64>) -> CapacityHandle {
+        CapacityHandle {
+            claim: CapacityClaim {
                 room,
                 staged,
                 bad_ends,
-                let_begin: self.let_begin,
-                lost: self.lost,
+                let_begin: self.admitted,
+                lost: self.cancelled_before_start,
             },
-            stage: Arc::clone(&self.stage),
-            take_back: Arc::default(),
+            reports: Arc::clone(&self.reports),
+            withdraw: Arc::default(),
         }
     }
 
-    /// The next attempt that began and of which the machine is still to be told.
+    /// Returns the next begun attempt that is still to be reported to the machine.
     pub(super) fn next_begun(&mut self) -> Option<Attempt> {
-        let unsaid = self.unsaid.pop_front();
-        let begun = unsaid.or_else(|| self.begun.try_recv().ok())?;
+        let unsaid = self.unreported_starts.pop_front();
+        let begun = unsaid.or_else(|| self.started.try_recv().ok())?;
         self.staged.remove(&begun);
         Some(begun)
     }
 
-    /// An attempt that was staged does not begin.
-    pub(super) fn unstaged(&mut self, attempt: &Attempt) {
+    /// Notes that a staged attempt does not begin.
+    pub(super) fn forget_staged(&mut self, attempt: &Attempt) {
         self.staged.remove(attempt);
     }
 
-    /// Whether so many are staged that others are not missed before these have begun, and what is
-    /// decided meanwhile may share a write.
-    pub(super) fn are_many(&self) -> bool {
-        let enough = u64::from(self.room).saturating_mul(4).min(MANY);
+    /// True if so many are staged that others are not missed before these have begun, and decisions
+    /// made meanwhile may share a write.
+    pub(super) fn has_enough_staged(&self) -> bool {
+        let enough = u64::from(self.room).saturating_mul(4).min(ENOUGH_STAGED);
         enough > 0 && self.staged.len() as u64 >= enough
     }
 
-    /// An attempt has ended, and the machine is about to learn it. Where it was let begin and does
-    /// not reach those who count, they keep room for it until they are asked for others, which know
-    /// of it: so what is staged is taken back.
-    pub(super) fn ended(&mut self, attempt: &Attempt) {
+    /// Notes the end of an attempt, before the machine learns it. If it was let begin and does not
+    /// reach the supervisor, room is kept for it there until a request for others, which reports
+    /// it: so all staged attempts are taken back.
+    pub(super) fn note_attempt_end(&mut self, attempt: &Attempt) {
         self.staged.remove(attempt);
-        self.bad_ends += u64::from(lock(&self.stage.bad).remove(attempt));
-        if lock(&self.stage.lost).remove(attempt) {
-            self.lost += 1;
+        self.failures += u64::from(lock(&self.reports.failed).remove(attempt));
+        if lock(&self.reports.cancelled_before_start).remove(attempt) {
+            self.cancelled_before_start += 1;
             self.staged.values().for_each(|staged| staged.notify_one());
         }
     }
 }
 
-impl Seated {
-    /// How it is taken back, if it is staged, and who is told that it began.
-    pub(super) fn staged(&self, attempt: &Attempt) -> Option<Staged> {
-        let (stage, attempt) = (Arc::clone(&self.stage), attempt.clone());
-        self.seat.staged.map(|_| Staged {
-            take_back: Arc::clone(&self.take_back),
-            on_begin: Box::new(move || drop(stage.begun.send(attempt))),
+impl CapacityHandle {
+    /// Returns the signal that takes it back, if it is staged, and the receiver of its start.
+    pub(super) fn staged_hooks(&self, attempt: &Attempt) -> Option<StagedHooks> {
+        let (stage, attempt) = (Arc::clone(&self.reports), attempt.clone());
+        self.claim.staged.map(|_| StagedHooks {
+            withdraw: Arc::clone(&self.withdraw),
+            on_begin: Box::new(move || drop(stage.started.send(attempt))),
         })
     }
 
-    /// Notes how the attempt ended, before the machine learns it.
-    pub(super) fn note_end(&self, attempt: &Attempt, gone: &Gone) {
+    /// Notes the end of the attempt, before the machine learns it.
+    pub(super) fn note_end(&self, attempt: &Attempt, gone: &ProcessOutcome) {
         if !gone.is_plainly_well() {
-            lock(&self.stage.bad).insert(attempt.clone());
+            lock(&self.reports.failed).insert(attempt.clone());
         }
     }
 
-    /// Notes that the attempt does not reach those who count, before the machine learns that it
-    /// ended. They do not wait for one that is staged.
+    /// Notes that the attempt does not reach the supervisor, before the machine learns that it
+    /// ended. The supervisor does not wait for a staged one.
     pub(super) fn note_lost(&self, attempt: &Attempt) {
-        if self.seat.staged.is_none() {
-            lock(&self.stage.lost).insert(attempt.clone());
+        if self.claim.staged.is_none() {
+            lock(&self.reports.cancelled_before_start).insert(attempt.clone());
         }
     }
 }
@@ -177,26 +177,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Seats;
-    use crate::machine::{Attempt, Place};
+    use super::CapacityTracker;
+    use crate::machine::{Attempt, TaskId};
     use crate::name::Name;
 
     fn attempt(number: u32) -> Attempt {
-        Attempt {
-            place: Place::of(&Name::parse("a").unwrap()),
-            attempt: number,
-        }
+        Attempt { place: TaskId::of_step(&Name::parse("a").unwrap()), attempt: number }
     }
 
     #[test]
     fn many_are_staged_while_twice_as_many_as_may_run_could_still_begin_and_end() {
-        let mut seats = Seats::new();
+        let mut seats = CapacityTracker::new();
         for number in 0..8 {
-            assert!(!seats.are_many(), "{number}");
-            seats.stage(number.into(), &attempt(number), (2, 0));
+            assert!(!seats.has_enough_staged(), "{number}");
+            seats.claim_staged(number.into(), &attempt(number), (2, 0));
         }
-        assert!(seats.are_many());
-        seats.unstaged(&attempt(0));
-        assert!(!seats.are_many());
+        assert!(seats.has_enough_staged());
+        seats.forget_staged(&attempt(0));
+        assert!(!seats.has_enough_staged());
     }
 }

@@ -1,19 +1,19 @@
-//! Which step a place is of.
+//! The step of a task.
 
 use std::sync::Arc;
 
-use crate::machine::Place;
+use crate::machine::TaskId;
 use crate::model::{Plan, Step, StepIx};
 
-use super::run::Ongoing;
+use super::run::RunContext;
 
 /// A step of a plan, with the plan.
-pub(super) struct StepOf {
+pub(super) struct PlanStep {
     plan: Arc<Plan>,
     ix: StepIx,
 }
 
-impl std::ops::Deref for StepOf {
+impl std::ops::Deref for PlanStep {
     type Target = Step;
 
     fn deref(&self) -> &Step {
@@ -21,17 +21,16 @@ impl std::ops::Deref for StepOf {
     }
 }
 
-/// The step of a place, as it is written: what no alternative replaces.
-pub(super) fn written<'a>(run: &'a Ongoing, place: &Place) -> &'a Step {
+/// Returns the step of a task, as written: the parts that no alternative replaces.
+pub(super) fn written_step<'a>(run: &'a RunContext, place: &TaskId) -> &'a Step {
     let ix = run.plan.find(place.step.as_str());
-    run.plan
-        .step(ix.expect("the machine names only steps of its plan"))
+    run.plan.step(ix.expect("the machine names only steps of its plan"))
 }
 
-/// The step of a place, in the way in which it is done now.
-pub(super) fn step_of(run: &Ongoing, place: &Place) -> StepOf {
-    let plan = run.current();
+/// Returns the step of a task, with the alternative now in use.
+pub(super) fn step_of(run: &RunContext, place: &TaskId) -> PlanStep {
+    let plan = run.current_plan();
     let ix = plan.find(place.step.as_str());
     let ix = ix.expect("the machine names only steps of its plan");
-    StepOf { plan, ix }
+    PlanStep { plan, ix }
 }

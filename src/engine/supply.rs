@@ -1,50 +1,50 @@
-//! What a step is given before it begins, and what must hold then: in a run that was approved in advance, that the
-//! workspace is what was approved.
+//! The inputs of a step before it begins, and its precondition: in a run that was approved in
+//! advance, the workspace is as approved.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tokio::sync::watch;
 
-use crate::exec::view::View;
-use crate::exec::{Stop, Unable};
-use crate::machine::Ended;
-use crate::model::{SecretSource, Step, Work};
+use crate::exec::view::WorkspaceView;
+use crate::exec::{StopLevel, WorkError};
+use crate::machine::AttemptEnd;
+use crate::model::{SecretSource, Step, StepWork};
 use crate::name::EnvName;
 
 use super::scope::secrets_read;
-use super::unit::Task;
+use super::unit::AttemptTask;
 
-impl Task {
-    /// The secrets that a step reads, whose programs may run only where the step may; `None` if it was told to
-    /// end before they were known: a program that prints one may take its time.
+impl AttemptTask {
+    /// Returns the secrets that a step reads; their programs may run only where the step may.
+    /// `None` if it was told to end first: a program that prints one may take its time.
     pub(super) async fn secrets(
         &self,
         step: &Step,
-        stop: &watch::Receiver<Stop>,
-    ) -> Result<Option<BTreeMap<String, String>>, Unable> {
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Option<BTreeMap<String, String>>, WorkError> {
         tokio::select! {
             found = self.read_secrets(step) => found.map(Some),
-            () = told_to_end(stop.clone()) => Ok(None),
+            () = wait_for_stop(stop.clone()) => Ok(None),
         }
     }
 
-    async fn read_secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, Unable> {
+    async fn read_secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, WorkError> {
         let mut found = BTreeMap::new();
         for name in secrets_read(step) {
             if self.is_printed(name) {
-                self.looked(View::admit_unconfined).await?;
+                self.check_workspace(WorkspaceView::admit_unconfined).await?;
             }
-            let name = EnvName::parse(name).map_err(|error| Unable::logical(error.to_string()))?;
+            let name = EnvName::parse(name).map_err(|error| WorkError::logical(error.to_string()))?;
             let secret = self.run.secrets.get(&name).await;
-            let secret = secret.map_err(|error| Unable::environmental(error.to_string()))?;
+            let secret = secret.map_err(|error| WorkError::environmental(error.to_string()))?;
             found.insert(name.to_string(), secret.expose().to_owned());
-            self.used(&name);
+            self.note_connection_used(&name);
         }
         Ok(found)
     }
 
-    /// Whether a secret is what a program prints, which nothing confines.
+    /// True if a secret is printed by a program, which is not confined.
     fn is_printed(&self, name: &str) -> bool {
         let mut declared = self.run.plan.parts().secrets.iter();
         let found = declared.find(|secret| secret.name.as_str() == name);
@@ -53,7 +53,7 @@ impl Task {
 
     /// Notes that a connection was used, so that it is kept alive. If that cannot be written, only
     /// that is lost.
-    fn used(&self, name: &EnvName) {
+    fn note_connection_used(&self, name: &EnvName) {
         let mut declared = self.run.plan.parts().secrets.iter();
         let from = declared.find(|secret| secret.name == *name);
         if let Some(SecretSource::Connection { name, .. }) = from.map(|secret| &secret.source) {
@@ -62,39 +62,39 @@ impl Task {
         }
     }
 
-    /// Takes back the success of a program if something that was approved was changed while it ran.
-    pub(super) async fn confirmed(&self, step: &Step, ended: &mut Ended) {
+    /// Revokes the success of a program if approved files were changed while it ran.
+    pub(super) async fn revoke_if_changed(&self, step: &Step, ended: &mut AttemptEnd) {
         if ended.exit.is_success()
-            && matches!(step.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_))
-            && let Err(unable) = self.looked(View::confirm).await
+            && matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_))
+            && let Err(unable) = self.check_workspace(WorkspaceView::confirm).await
         {
             ended.exit = unable.into();
         }
     }
 
-    /// Looks at the workspace, where a run was approved in advance.
-    async fn looked<T: Default + Send + 'static>(
+    /// Checks the workspace, if the run was approved in advance.
+    async fn check_workspace<T: Default + Send + 'static>(
         &self,
-        look: fn(&View) -> Result<T, Unable>,
-    ) -> Result<T, Unable> {
+        look: fn(&WorkspaceView) -> Result<T, WorkError>,
+    ) -> Result<T, WorkError> {
         match &self.run.view {
-            Some(view) => View::apart(view, look).await,
+            Some(view) => WorkspaceView::apart(view, look).await,
             None => Ok(T::default()),
         }
     }
 
-    /// What a step does not see of the workspace, as far as it is confined.
-    pub(super) async fn admitted(&self, is_confined: bool) -> Result<Vec<PathBuf>, Unable> {
+    /// Returns the paths of the workspace hidden from a step, as far as it is confined.
+    pub(super) async fn hidden_paths(&self, is_confined: bool) -> Result<Vec<PathBuf>, WorkError> {
         if is_confined {
-            return self.looked(View::admit).await;
+            return self.check_workspace(WorkspaceView::admit).await;
         }
-        self.looked(View::admit_unconfined).await?;
+        self.check_workspace(WorkspaceView::admit_unconfined).await?;
         Ok(Vec::new())
     }
 }
 
-async fn told_to_end(mut stop: watch::Receiver<Stop>) {
-    if stop.wait_for(|stop| *stop != Stop::No).await.is_err() {
+async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
+    if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
         std::future::pending::<()>().await;
     }
 }

@@ -3,54 +3,53 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::machine::Timer;
+use crate::machine::TimerKind;
 use crate::time::Moment;
 
-/// How long to sleep at most while an instant on the wall clock is waited for: somebody may set
-/// the clock.
-const LOOK: Duration = Duration::from_secs(5);
+/// The maximum sleep while waiting for an instant on the wall clock, which may be set meanwhile.
+const MAX_WALL_SLEEP: Duration = Duration::from_secs(5);
 
-/// The timers of a run, by when they go off. A while is measured by a clock that nobody sets; an
-/// instant that a plan names is waited for on the wall clock.
+/// The timers of a run, by the time they go off. A duration is measured by a clock that cannot be
+/// set; an instant that a plan names is waited for on the wall clock.
 #[derive(Debug, Default)]
-pub(super) struct Timers {
-    whiles: BTreeMap<(Instant, u64), (Moment, Timer)>,
-    instants: BTreeMap<(Moment, u64), (Watched, Timer)>,
+pub(super) struct RunTimers {
+    whiles: BTreeMap<(Instant, u64), (Moment, TimerKind)>,
+    instants: BTreeMap<(Moment, u64), (ClockReadings, TimerKind)>,
     set: u64,
 }
 
-/// What the clocks showed when an instant began to be waited for.
+/// The readings of the clocks when the wait for an instant began.
 #[derive(Clone, Copy, Debug)]
-struct Watched {
+struct ClockReadings {
     wall: Moment,
     due: Instant,
 }
 
-impl Watched {
-    /// Whether the instant has come. A wall clock that stands still, in a test, holds nothing up.
+impl ClockReadings {
+    /// True if the instant has come. A wall clock that stands still, in a test, holds nothing up.
     fn has_come(&self, at: Moment, wall: Moment) -> bool {
         at <= wall || (wall == self.wall && self.due <= Instant::now())
     }
 }
 
-impl Timers {
-    /// Sets a timer that goes off at an instant of the run, which is at another one now.
-    pub(super) fn set(&mut self, at: Moment, now: Moment, timer: Timer) {
+impl RunTimers {
+    /// Sets a timer that goes off at an instant of the run, given its current instant.
+    pub(super) fn set(&mut self, at: Moment, now: Moment, timer: TimerKind) {
         self.set += 1;
         let due = soon(at.since(now));
         self.whiles.insert((due, self.set), (at, timer));
     }
 
     /// Sets a timer that goes off when the wall clock shows an instant.
-    pub(super) fn set_on_wall(&mut self, at: Moment, wall: Moment, timer: Timer) {
+    pub(super) fn set_on_wall(&mut self, at: Moment, wall: Moment, timer: TimerKind) {
         self.set += 1;
         let due = soon(at.since(wall));
-        let watched = Watched { wall, due };
+        let watched = ClockReadings { wall, due };
         self.instants.insert((at, self.set), (watched, timer));
     }
 
-    /// How long to sleep until a timer may go off.
-    pub(super) fn next(&self, wall: Moment) -> Option<Duration> {
+    /// Returns the time to sleep until a timer may go off.
+    pub(super) fn next_wait(&self, wall: Moment) -> Option<Duration> {
         let now = Instant::now();
         let first = self.whiles.keys().next();
         let first = first.map(|(due, _)| due.saturating_duration_since(now));
@@ -58,29 +57,28 @@ impl Timers {
             if watched.has_come(*at, wall) {
                 Duration::ZERO
             } else if wall == watched.wall {
-                watched.due.saturating_duration_since(now).min(LOOK)
+                watched.due.saturating_duration_since(now).min(MAX_WALL_SLEEP)
             } else {
-                at.since(wall).min(LOOK)
+                at.since(wall).min(MAX_WALL_SLEEP)
             }
         });
         first.into_iter().chain(instant).min()
     }
 
-    /// Whether none of them is due, and none lets work begin: all are limits on how long something
-    /// may wait.
+    /// True if no timer is due, and none lets work begin: all are limits on waits.
     pub(super) fn are_patient(&self, wall: Moment) -> bool {
-        let patient = |timer: &Timer| {
+        let patient = |timer: &TimerKind| {
             matches!(
                 timer,
-                Timer::Ask { .. } | Timer::Run | Timer::Budget { .. } | Timer::Queue(_)
+                TimerKind::Ask { .. } | TimerKind::Run | TimerKind::Budget { .. } | TimerKind::Queue(_)
             )
         };
-        let due = self.next(wall).is_some_and(|wait| wait.is_zero());
+        let due = self.next_wait(wall).is_some_and(|wait| wait.is_zero());
         !due && self.instants.is_empty() && self.whiles.values().all(|(_, timer)| patient(timer))
     }
 
-    /// A timer that went off, and its instant.
-    pub(super) fn pop(&mut self, wall: Moment) -> Option<(Moment, Timer)> {
+    /// Removes a timer that went off, and returns it with its instant.
+    pub(super) fn pop(&mut self, wall: Moment) -> Option<(Moment, TimerKind)> {
         if let Some(first) = self.whiles.first_entry()
             && first.key().0 <= Instant::now()
         {
@@ -93,7 +91,7 @@ impl Timers {
     }
 }
 
-/// An instant after a while; beyond what the clock can show it is far away.
+/// Returns the instant after a duration; beyond the range of the clock, one far away.
 fn soon(wait: Duration) -> Instant {
     let now = Instant::now();
     let far = Duration::from_secs(u64::from(u32::MAX));
@@ -104,8 +102,8 @@ fn soon(wait: Duration) -> Instant {
 mod tests {
     use std::time::Duration;
 
-    use super::{LOOK, Timers};
-    use crate::machine::Timer;
+    use super::{MAX_WALL_SLEEP, RunTimers};
+    use crate::machine::TimerKind;
     use crate::time::Moment;
 
     const NOON: Moment = Moment::from_millis(1_800_000_000_000);
@@ -117,33 +115,33 @@ mod tests {
 
     #[test]
     fn a_while_does_not_care_how_the_clock_is_set() {
-        let mut timers = Timers::default();
-        timers.set(NOON.after(HOUR), NOON, Timer::Run);
+        let mut timers = RunTimers::default();
+        timers.set(NOON.after(HOUR), NOON, TimerKind::Run);
         for wall in [NOON, NOON.after(HOUR * 9), earlier(NOON, HOUR * 9)] {
             assert_eq!(timers.pop(wall), None);
-            let next = timers.next(wall).unwrap();
-            assert!(next <= HOUR && next + LOOK > HOUR, "{next:?}");
+            let next = timers.next_wait(wall).unwrap();
+            assert!(next <= HOUR && next + MAX_WALL_SLEEP > HOUR, "{next:?}");
         }
-        timers.set(NOON, NOON.after(HOUR), Timer::Run);
-        assert_eq!(timers.next(earlier(NOON, HOUR)), Some(Duration::ZERO));
-        assert_eq!(timers.pop(earlier(NOON, HOUR)), Some((NOON, Timer::Run)));
-        assert!(timers.next(NOON).is_some());
+        timers.set(NOON, NOON.after(HOUR), TimerKind::Run);
+        assert_eq!(timers.next_wait(earlier(NOON, HOUR)), Some(Duration::ZERO));
+        assert_eq!(timers.pop(earlier(NOON, HOUR)), Some((NOON, TimerKind::Run)));
+        assert!(timers.next_wait(NOON).is_some());
     }
 
     #[test]
     fn an_instant_is_waited_for_on_the_wall() {
-        let mut timers = Timers::default();
+        let mut timers = RunTimers::default();
         let at = NOON.after(HOUR);
-        timers.set_on_wall(at, NOON, Timer::Run);
-        assert_eq!(timers.next(NOON), Some(LOOK));
+        timers.set_on_wall(at, NOON, TimerKind::Run);
+        assert_eq!(timers.next_wait(NOON), Some(MAX_WALL_SLEEP));
         assert_eq!(timers.pop(earlier(NOON, HOUR)), None);
-        assert_eq!(timers.next(earlier(NOON, HOUR)), Some(LOOK));
-        assert_eq!(timers.next(at), Some(Duration::ZERO));
-        assert_eq!(timers.pop(at), Some((at, Timer::Run)));
-        assert_eq!(timers.next(at), None);
-        // As it is where the clock stands still.
+        assert_eq!(timers.next_wait(earlier(NOON, HOUR)), Some(MAX_WALL_SLEEP));
+        assert_eq!(timers.next_wait(at), Some(Duration::ZERO));
+        assert_eq!(timers.pop(at), Some((at, TimerKind::Run)));
+        assert_eq!(timers.next_wait(at), None);
+        // As with a clock that stands still.
         let past = earlier(NOON, HOUR);
-        timers.set_on_wall(past, NOON, Timer::Run);
-        assert_eq!(timers.pop(NOON), Some((past, Timer::Run)));
+        timers.set_on_wall(past, NOON, TimerKind::Run);
+        assert_eq!(timers.pop(NOON), Some((past, TimerKind::Run)));
     }
 }

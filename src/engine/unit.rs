@@ -1,4 +1,4 @@
-//! What is done for places: their work and their checks.
+//! The work and the checks of tasks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,114 +7,105 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::exec::attempt::Gone;
-use crate::exec::environment::{self, Parts};
-use crate::exec::keeper::{self, Lost, Past, Recall, Wires, recall};
-use crate::exec::process::Command;
-use crate::exec::{Env, Stop, Unable, attempt, correction, http, log, outputs, usage, wait};
-use crate::machine::{Attempt, Correction, Ended, Exit, Happening, Item, Usage};
-use crate::model::{Http, Object, Step, Wait, Work};
+use crate::exec::attempt::ProcessOutcome;
+use crate::exec::environment::{self, EnvironmentSources};
+use crate::exec::keeper::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
+use crate::exec::process::ProcessCommand;
+use crate::exec::{ProcessEnv, StopLevel, WorkError, attempt, correction, http, log, outputs, usage, wait};
+use crate::machine::{Attempt, AttemptEnd, AttemptFeedback, AttemptUsage, InputKind, StepItem, WorkExit};
+use crate::model::{HttpCall, JsonObject, Step, StepWork, WaitCondition};
 use crate::time::Moment;
 use crate::verify::classify;
 
-use super::dispatch::Report;
-use super::evidence::Reliance;
-use super::run::Ongoing;
-use super::stage::Seated;
+use super::dispatch::UnitResult;
+use super::evidence::ReliedEvidence;
+use super::run::RunContext;
+use super::stage::CapacityHandle;
 use super::steps::step_of;
-use super::words::of_skill;
+use super::words::skill_argv;
 use super::{artifacts, nested};
 
 /// The work of one attempt.
-pub(super) struct Task {
-    pub(super) run: Arc<Ongoing>,
+pub(super) struct AttemptTask {
+    pub(super) run: Arc<RunContext>,
     pub(super) attempt: Attempt,
-    pub(super) item: Option<Item>,
-    pub(super) reads: Object,
-    /// When it began or was staged, if that was before the engine died.
+    pub(super) item: Option<StepItem>,
+    pub(super) reads: JsonObject,
+    /// The time at which it began or was staged, if the engine died since.
     pub(super) since: Option<Moment>,
-    /// How it takes up room, if it is counted.
-    pub(super) seated: Option<Seated>,
-    /// What was wrong with the attempt before, where there was one.
-    pub(super) correction: Option<Box<Correction>>,
-    /// What gates rewrote of what is to be executed.
+    /// Its seat, if it is counted.
+    pub(super) seated: Option<CapacityHandle>,
+    /// The feedback on the attempt before, if there was one.
+    pub(super) correction: Option<Box<AttemptFeedback>>,
+    /// The arguments as rewritten by gates.
     pub(super) tool_args: Option<Box<serde_json::Value>>,
 }
 
-impl Task {
-    /// The work of an attempt that begins now, is not counted, and is told nothing.
+impl AttemptTask {
+    /// Creates the work of an attempt that begins now, is not counted, and gets no feedback.
     pub(super) fn new(
-        run: Arc<Ongoing>,
+        run: Arc<RunContext>,
         attempt: Attempt,
-        item: Option<Item>,
-        reads: Object,
+        item: Option<StepItem>,
+        reads: JsonObject,
     ) -> Self {
-        Self {
-            run,
-            attempt,
-            item,
-            reads,
-            since: None,
-            seated: None,
-            correction: None,
-            tool_args: None,
-        }
+        Self { run, attempt, item, reads, since: None, seated: None, correction: None, tool_args: None }
     }
 
-    /// Does the work and says how it ended.
-    pub(super) async fn work(self, stop: watch::Receiver<Stop>) -> Report {
+    /// Does the work and reports its end.
+    pub(super) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
         let run = Arc::clone(&self.run);
         let step = step_of(&run, &self.attempt.place);
         let step = &*step;
-        let reliance = Reliance::of(&run, &self.attempt).await;
+        let reliance = ReliedEvidence::check_before(&run, &self.attempt).await;
         let mut ended = match &step.work {
-            Work::Uses(uses) => nested::run(&self, uses, step, stop).await?,
-            Work::Wait(Wait::File(path)) => {
-                let exit = match self.known(&BTreeMap::new(), |known| path.render(known)) {
+            StepWork::Uses(uses) => nested::run(&self, uses, step, stop).await?,
+            StepWork::Wait(WaitCondition::File(path)) => {
+                let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
                     Ok(path) => {
                         let path = run.session.root.join(path);
-                        wait::file(&path, self.left_of(step.timeout), stop).await
+                        wait::file(&path, self.time_left(step.timeout), stop).await
                     }
-                    Err(error) => Unable::logical(error.to_string()).into(),
+                    Err(error) => WorkError::logical(error.to_string()).into(),
                 };
-                self.ended(exit)
+                self.end_without_outputs(exit)
             }
-            Work::Http(_) if self.since.is_some() => self.ended(Exit::Interrupted),
-            Work::Http(http) => self.or_unable(self.request(http, step, stop).await),
+            StepWork::Http(_) if self.since.is_some() => self.end_without_outputs(WorkExit::Interrupted),
+            StepWork::Http(http) => self.or_unable(self.request(http, step, stop).await),
             _ => {
                 let Some(done) = self.process(step, stop).await? else {
                     let attempt = self.attempt;
-                    return Ok(Some(Happening::Unstaged { attempt }));
+                    return Ok(Some(InputKind::Unstaged { attempt }));
                 };
                 self.or_unable(done)
             }
         };
-        self.confirmed(step, &mut ended).await;
+        self.revoke_if_changed(step, &mut ended).await;
         reliance.end(&run);
         if ended.exit.is_success() && !step.artifacts.is_empty() {
-            let globs = self.known(&BTreeMap::new(), |known| artifacts::globs(step, known));
+            let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {
-                Ok(globs) => artifacts::put_away(&run, globs).await,
+                Ok(globs) => artifacts::store_artifacts(&run, globs).await,
                 Err(unable) => Err(unable),
             };
             match found {
                 Ok(found) => {
-                    run.note_left(&self.attempt, &found);
+                    run.note_outputs(&self.attempt, &found);
                     ended.artifacts = found;
                 }
                 Err(unable) => ended.exit = unable.into(),
             }
         }
-        if let Exit::Unable { why, .. } = &mut ended.exit {
-            // It may name files, and their names are words of whoever made them.
-            *why = run.mask().await.text(why).into_owned();
+        if let WorkExit::Error { reason, .. } = &mut ended.exit {
+            // It may name files, and their names are chosen by the programs that made them.
+            *reason = run.mask().await.text(reason).into_owned();
         }
         self.show_end(step, &ended);
-        Ok(Some(Happening::Ended(ended)))
+        Ok(Some(InputKind::Ended(ended)))
     }
 
-    /// What is left of a limit on this attempt.
-    fn left_of(&self, limit: Option<Duration>) -> Option<Duration> {
+    /// Returns the time left of a limit on this attempt.
+    fn time_left(&self, limit: Option<Duration>) -> Option<Duration> {
         let now = self.run.session.clock.now();
         let spent = self.since.map_or(Duration::ZERO, |since| now.since(since));
         limit.map(|limit| limit.saturating_sub(spent))
@@ -123,18 +114,18 @@ impl Task {
     /// Sends the step's request.
     async fn request(
         &self,
-        http: &Http,
+        http: &HttpCall,
         step: &Step,
-        stop: watch::Receiver<Stop>,
-    ) -> Result<Ended, Unable> {
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<AttemptEnd, WorkError> {
         let Some(secrets) = self.secrets(step, &stop).await? else {
-            return Ok(self.ended(Exit::Cancelled));
+            return Ok(self.end_without_outputs(WorkExit::Cancelled));
         };
-        let ask = self.known(&secrets, |known| http::Ask::new(http, known))?;
-        let job = http::Job {
+        let ask = self.with_template_values(&secrets, |known| http::HttpRequest::new(http, known))?;
+        let job = http::HttpJob {
             ask,
             timeout: step.timeout,
-            log: log::Target {
+            log: log::LogTarget {
                 path: log::path(&self.run.dir, &self.attempt),
                 limit: self.run.session.log_limit,
                 mask: self.run.mask().await,
@@ -144,147 +135,136 @@ impl Task {
         };
         let client = &self.run.session.client;
         let (exit, outputs) = client.run(job, stop, self.on_output()).await;
-        Ok(Ended {
-            outputs,
-            ..self.ended(exit)
-        })
+        Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
     }
 
-    /// Runs the step's process, or learns what became of one that an earlier engine asked for;
+    /// Runs the step's process, or determines the state of one that an earlier engine asked for;
     /// `None`: it was staged, and does not begin.
     async fn process(
         &self,
         step: &Step,
-        stop: watch::Receiver<Stop>,
-    ) -> Result<Option<Result<Ended, Unable>>, Lost> {
-        if let Some(gone) = self.recalled(&stop).await {
-            return Ok(Some(Ok(self.left(step, gone))));
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<Option<Result<AttemptEnd, WorkError>>, SupervisorLost> {
+        if let Some(gone) = self.recall_outcome(&stop).await {
+            return Ok(Some(Ok(self.end_with_outputs(step, gone))));
         }
         let seated = self.seated.as_ref();
-        // What began of what was staged before the engine died was recalled.
+        // A staged process that began before the engine died was recalled.
         if self.since.is_some() && self.is_staged() {
             return Ok(None);
         }
-        let job = match self.prepared(step, &stop).await {
+        let job = match self.prepare_command(step, &stop).await {
             Ok(Some(job)) => job,
-            // It was told to end before anybody was asked to begin it.
+            // It was told to end before it was asked to begin.
             Ok(None) if self.is_staged() => return Ok(None),
             unready => {
                 if let Some(seated) = seated {
                     seated.note_lost(&self.attempt);
                 }
                 if unready.is_err() {
-                    self.run.session.hands.hold()?;
+                    self.run.session.executor.ensure_supervised()?;
                 }
-                return Ok(Some(unready.map(|_| self.ended(Exit::Cancelled))));
+                return Ok(Some(unready.map(|_| self.end_without_outputs(WorkExit::Cancelled))));
             }
         };
-        let hands = &self.run.session.hands;
-        let seat = seated.map(|seated| seated.seat);
+        let hands = &self.run.session.executor;
+        let seat = seated.map(|seated| seated.claim);
         let gone = hands.run(self.task(), job, seat, self.wires(stop)).await?;
         if let (Some(gone), Some(seated)) = (&gone, seated) {
             seated.note_end(&self.attempt, gone);
         }
-        Ok(gone.map(|gone| Ok(self.left(step, gone))))
+        Ok(gone.map(|gone| Ok(self.end_with_outputs(step, gone))))
     }
 
     fn is_staged(&self) -> bool {
         let seated = self.seated.as_ref();
-        seated.is_some_and(|seated| seated.seat.staged.is_some())
+        seated.is_some_and(|seated| seated.claim.staged.is_some())
     }
 
-    fn wires(&self, stop: watch::Receiver<Stop>) -> Wires {
+    fn wires(&self, stop: watch::Receiver<StopLevel>) -> JobHooks {
         let seated = self.seated.as_ref();
-        Wires {
+        JobHooks {
             stop,
             on_output: self.on_output(),
-            staged: seated.and_then(|seated| seated.staged(&self.attempt)),
+            staged: seated.and_then(|seated| seated.staged_hooks(&self.attempt)),
         }
     }
 
-    /// What to execute; `None` if the step was told to end before that was known.
-    async fn prepared(
+    /// Returns the command to execute; `None` if the step was told to end before that was known.
+    async fn prepare_command(
         &self,
         step: &Step,
-        stop: &watch::Receiver<Stop>,
-    ) -> Result<Option<attempt::Job>, Unable> {
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Option<attempt::ProcessJob>, WorkError> {
         match self.secrets(step, stop).await? {
             Some(secrets) => self.job(step, &secrets).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// The end of a process, with its outputs read.
-    fn left(&self, step: &Step, gone: Gone) -> Ended {
+    /// Returns the end of a process, with its outputs read.
+    fn end_with_outputs(&self, step: &Step, gone: ProcessOutcome) -> AttemptEnd {
         if !gone.exit.is_success() {
             let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
-            return Ended {
-                class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+            return AttemptEnd {
+                failure_class: classify(&gone.exit, ends[0], ends[1], &step.classify),
                 usage: gone.usage,
-                ..self.ended(gone.exit)
+                ..self.end_without_outputs(gone.exit)
             };
         }
-        let (usage, mut problems) = usage::read(&gone.output, &step.outputs);
+        let (usage, mut problems) = usage::parse_usage(&gone.output, &step.outputs);
         let outputs = outputs::parse(&gone.output, &step.outputs);
         let outputs = outputs.unwrap_or_else(|more| {
             problems.extend(more);
-            Object::new()
+            JsonObject::new()
         });
         let ended = if problems.is_empty() {
-            self.ended(gone.exit)
+            self.end_without_outputs(gone.exit)
         } else {
-            self.ended(Unable::logical(problems.join("; ")).into())
+            self.end_without_outputs(WorkError::logical(problems.join("; ")).into())
         };
-        Ended {
-            outputs,
-            usage,
-            service: gone.service,
-            ..ended
-        }
+        AttemptEnd { outputs, usage, service: gone.service, ..ended }
     }
 
-    /// What became of an attempt that was under way when an engine died; `None` if it is still
+    /// Returns the end of an attempt that was under way when an engine died; `None` if it is still
     /// to begin.
-    async fn recalled(&self, stop: &watch::Receiver<Stop>) -> Option<Gone> {
+    async fn recall_outcome(&self, stop: &watch::Receiver<StopLevel>) -> Option<ProcessOutcome> {
         self.since?;
         let session = &self.run.session;
-        let past = Past {
+        let past = SupervisorSearch {
             dir: &session.store.folder().keepers(),
-            own: session.hands.keeper(),
-            meant_for: self.run.tenure.keepers.as_deref(),
+            own: session.executor.keeper(),
+            supervisors: self.run.ownership.supervisors.as_deref(),
         };
         match recall(past, &self.task(), self.wires(stop.clone())).await {
-            Recall::Gone(mut gone) => {
-                if gone.exit == Exit::Interrupted {
-                    gone.usage = attempt::left_behind(&self.output());
+            RecalledOutcome::Gone(mut gone) => {
+                if gone.exit == WorkExit::Interrupted {
+                    gone.usage = attempt::recovered_usage(&self.output());
                 }
                 Some(gone)
             }
-            Recall::NeverBegan => None,
+            RecalledOutcome::NeverBegan => None,
         }
     }
 
-    /// The file that `WF_OUTPUT` names.
+    /// Returns the path of the file that `WF_OUTPUT` names.
     fn output(&self) -> std::path::PathBuf {
         log::path(&self.run.dir, &self.attempt).with_extension("out")
     }
 
-    fn task(&self) -> keeper::Task {
-        keeper::Task {
-            run: self.run.this.id.clone(),
-            attempt: self.attempt.clone(),
-        }
+    fn task(&self) -> keeper::RunAttempt {
+        keeper::RunAttempt { run: self.run.run_ref.id.clone(), attempt: self.attempt.clone() }
     }
 
-    fn or_unable(&self, done: Result<Ended, Unable>) -> Ended {
-        done.unwrap_or_else(|unable| self.ended(unable.into()))
+    fn or_unable(&self, done: Result<AttemptEnd, WorkError>) -> AttemptEnd {
+        done.unwrap_or_else(|unable| self.end_without_outputs(unable.into()))
     }
 
     async fn job(
         &self,
         step: &Step,
         secrets: &BTreeMap<String, String>,
-    ) -> Result<attempt::Job, Unable> {
+    ) -> Result<attempt::ProcessJob, WorkError> {
         let run = &self.run;
         let log = log::path(&run.dir, &self.attempt);
         let output = self.output();
@@ -294,33 +274,23 @@ impl Task {
             None => root.clone(),
         };
         let told = self.correction.as_ref();
-        let told = told.map_or(Ok(Env::new()), |told| correction::hand_over(told, &log))?;
-        let env = self.known(secrets, |known| {
+        let told = told.map_or(Ok(ProcessEnv::new()), |told| correction::write_feedback(told, &log))?;
+        let env = self.with_template_values(secrets, |known| {
             environment::of_step(&self.parts(step, &output, &told), known)
         });
-        let mut env = env.map_err(|error| Unable::logical(error.to_string()))?;
-        let path = env
-            .iter()
-            .find(|(name, _)| name == "PATH")
-            .map(|(_, value)| value.as_str());
+        let mut env = env.map_err(|error| WorkError::logical(error.to_string()))?;
+        let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
         let argv = self.argv(step, (path, &cwd))?;
         let around = run.session.around.as_ref();
         let is_confined = around.is_some() && step.allow.is_some();
-        let unseen = self.admitted(is_confined).await?;
+        let unseen = self.hidden_paths(is_confined).await?;
         let mut sandbox = around.and_then(|around| around.of_step(step, &output, &unseen));
-        if let (Work::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
+        if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
             sandbox.starts(argv.first());
         }
-        env.extend(of_skill(step, sandbox.is_some(), root)?);
-        Ok(attempt::Job {
-            command: Command {
-                argv,
-                env,
-                cwd,
-                sandbox,
-                pins: run.pins.clone(),
-                input: None,
-            },
+        env.extend(skill_argv(step, sandbox.is_some(), root)?);
+        Ok(attempt::ProcessJob {
+            command: ProcessCommand { argv, env, cwd, sandbox, pins: run.pins.clone(), input: None },
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,
             log,
@@ -331,15 +301,20 @@ impl Task {
         })
     }
 
-    fn parts<'a>(&'a self, step: &'a Step, output: &'a Path, correction: &'a Env) -> Parts<'a> {
-        Parts {
+    fn parts<'a>(
+        &'a self,
+        step: &'a Step,
+        output: &'a Path,
+        correction: &'a ProcessEnv,
+    ) -> EnvironmentSources<'a> {
+        EnvironmentSources {
             host: &self.run.session.host,
-            passed: &self.run.session.passed,
+            passed: &self.run.session.passed_env,
             allow: self.run.session.around.as_ref().and(step.allow.as_deref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
             params: self.run.params(),
-            run: &self.run.this.id,
+            run: &self.run.run_ref.id,
             attempt: &self.attempt,
             item: self.item.as_ref(),
             fan: &step.fan,
@@ -349,16 +324,16 @@ impl Task {
         }
     }
 
-    pub(super) fn ended(&self, exit: Exit) -> Ended {
-        Ended {
+    pub(super) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
+        AttemptEnd {
             attempt: self.attempt.clone(),
             exit,
-            outputs: Object::new(),
+            outputs: JsonObject::new(),
             artifacts: Vec::new(),
             standing: None,
-            class: None,
+            failure_class: None,
             seen: Vec::new(),
-            usage: Usage::default(),
+            usage: AttemptUsage::default(),
             service: false,
         }
     }

@@ -1,78 +1,80 @@
-//! What a step executes, word by word.
+//! The words of the command that a step executes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::exec::{Unable, files, shell};
+use crate::exec::{WorkError, files, shell};
 use crate::expr::EvalError;
-use crate::model::{Step, Work};
+use crate::model::{Step, StepWork};
 
-use super::scope::{Known, words};
-use super::unit::Task;
+use super::scope::{TemplateValues, argument_words};
+use super::unit::AttemptTask;
 
-/// Why a script of a skill is not run at all.
-const UNCONFINED: &str = "a script of a skill runs only in the sandbox, and it is off here; \
-     remove `sandbox: off` from wf.yaml";
+/// The reason why a script of a skill is not run at all.
+const UNCONFINED_SKILL_REASON: &str = "skill scripts run only in the sandbox, which is off here; remove \
+    `sandbox: off` from wf.yaml";
 
-impl Task {
-    /// Where it runs, relative to the workspace, which it does not leave whatever its template
-    /// gives.
-    pub(super) fn cwd(&self, step: &Step) -> Result<Option<String>, Unable> {
+impl AttemptTask {
+    /// Returns the working directory, relative to the workspace, which it does not leave whatever
+    /// its template gives.
+    pub(super) fn cwd(&self, step: &Step) -> Result<Option<String>, WorkError> {
         let Some(cwd) = &step.cwd else {
             return Ok(None);
         };
-        let rendered = self.known(&BTreeMap::new(), |known| cwd.render(known));
-        let rendered = rendered.map_err(|error| Unable::logical(error.to_string()))?;
+        let rendered = self.with_template_values(&BTreeMap::new(), |known| cwd.render(known));
+        let rendered = rendered.map_err(|error| WorkError::logical(error.to_string()))?;
         if cwd.refs().is_empty() {
             return Ok(Some(rendered));
         }
         files::plain(&rendered).map(|cwd| Some(cwd.to_owned()))
     }
 
-    /// The program and its arguments; none if the step is no process.
+    /// Returns the program and its arguments; none if the step is no process.
     pub(super) fn argv(
         &self,
         step: &Step,
         (path, cwd): (Option<&str>, &Path),
-    ) -> Result<Vec<String>, Unable> {
-        let logical = |error: EvalError| Unable::logical(error.to_string());
+    ) -> Result<Vec<String>, WorkError> {
+        let logical = |error: EvalError| WorkError::logical(error.to_string());
         let none = BTreeMap::new();
         match &step.work {
-            Work::Run(script) => Ok(shell::argv(script, path, cwd)),
-            Work::Exec(_) if self.tool_args.is_some() => {
-                Ok(self.tool_args.as_deref().map(words).unwrap_or_default())
+            StepWork::Run(script) => Ok(shell::argv(script, path, cwd)),
+            StepWork::Exec(_) if self.tool_args.is_some() => {
+                Ok(self.tool_args.as_deref().map(argument_words).unwrap_or_default())
             }
-            Work::Exec(templates) => {
+            StepWork::Exec(templates) => {
                 let words = templates.iter();
-                let render = |known: &Known<'_>| -> Result<Vec<String>, EvalError> {
+                let render = |known: &TemplateValues<'_>| -> Result<Vec<String>, EvalError> {
                     words.map(|word| word.render(known)).collect()
                 };
-                self.known(&none, render).map_err(logical)
+                self.with_template_values(&none, render).map_err(logical)
             }
-            Work::Skill(call) => {
-                let call = shell::named(call, &self.run.session.root);
+            StepWork::Skill(call) => {
+                let call = shell::with_interpreter(call, &self.run.session.root);
                 let cwd = self.cwd(step)?;
-                let argv = |known: &Known<'_>| Ok(call.argv(cwd.as_deref(), known));
-                let argv = self.known(&none, argv).map_err(logical)?;
-                argv.map_err(|bad| Unable::logical(bad.to_string()))
+                let argv = |known: &TemplateValues<'_>| Ok(call.argv(cwd.as_deref(), known));
+                let argv = self.with_template_values(&none, argv).map_err(logical)?;
+                argv.map_err(|bad| WorkError::logical(bad.to_string()))
             }
-            Work::Http(_) | Work::Uses(_) | Work::Wait(_) | Work::Approve(_) => Ok(Vec::new()),
+            StepWork::Http(_) | StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
+                Ok(Vec::new())
+            }
         }
     }
 }
 
-/// What a script of a skill is told besides: where the skill lies. It runs in the sandbox or not at
-/// all.
-pub(super) fn of_skill(
+/// Returns the variable that tells a script of a skill the path of the skill. The script runs in
+/// the sandbox or not at all.
+pub(super) fn skill_argv(
     step: &Step,
     is_confined: bool,
     root: &Path,
-) -> Result<Option<(String, String)>, Unable> {
-    let Work::Skill(call) = &step.work else {
+) -> Result<Option<(String, String)>, WorkError> {
+    let StepWork::Skill(call) = &step.work else {
         return Ok(None);
     };
     if !is_confined {
-        return Err(Unable::logical(UNCONFINED));
+        return Err(WorkError::logical(UNCONFINED_SKILL_REASON));
     }
     let folder = root.join(&call.folder).display().to_string();
     Ok(Some(("WF_SKILL".into(), folder)))

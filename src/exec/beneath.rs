@@ -1,9 +1,9 @@
-//! What a path means below a folder, found so that nothing leads out of the folder: no `..`, no
-//! link, and nobody who renames things meanwhile.
+//! Resolves paths below a folder so that nothing leads out of it: no `..`, no link, and no
+//! concurrent rename.
 //!
-//! The kernel resolves the path in one go (`openat2`). Where it cannot, or where an absolute link
-//! may lead back below the folder, the path is walked part by part, each opened from the one
-//! before without following links.
+//! The kernel resolves the path in one call (`openat2`). Where it cannot, or where an absolute link
+//! may lead back below the folder, the path is walked part by part, each opened relative to the
+//! previous one without following links.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -13,70 +13,71 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::Unable;
+use super::WorkError;
 
-/// How often the kernel is asked again, if something was renamed while it looked.
-const TRIES: usize = 32;
+/// The number of attempts if something is renamed during the lookup.
+const MAX_LOOKUP_TRIES: usize = 32;
 
-/// How many links one path may lead through, as for the kernel.
-const LINKS: usize = 40;
+/// The maximum number of links in one path, as in the kernel.
+const MAX_LINKS: usize = 40;
 
-/// What is opened is looked at, not read.
-const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+/// The flags to open a file for inspection, not for reading.
+const INSPECT_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A folder that paths are looked up below.
+/// A folder below which paths are resolved.
 #[derive(Debug)]
-pub struct Beneath {
+pub struct ConfinedDir {
     root: OwnedFd,
-    /// Where it is, without links.
+    /// Its path without links.
     real: PathBuf,
 }
 
-/// Why a path leads to nothing.
+/// The reason why a path does not resolve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missed {
-    /// There is nothing.
+pub enum PathLookupError {
+    /// The file does not exist.
     Absent,
-    /// It leads out of the folder, whether or not there is something.
+    /// The path leads out of the folder, whether or not the file exists.
     Outside,
-    /// It could not be looked at.
+    /// The lookup failed.
     Failed(Errno),
 }
 
-impl Beneath {
+impl ConfinedDir {
     /// Opens a folder.
-    pub fn open(root: &Path) -> Result<Self, Missed> {
+    pub fn open(root: &Path) -> Result<Self, PathLookupError> {
         let real = root.canonicalize();
-        let real = real
-            .map_err(|error| Errno::from_io_error(&error).map_or(Missed::Absent, Missed::from))?;
-        let root = fs::open(&real, LOOK | OFlags::DIRECTORY, Mode::empty())?;
+        let real = real.map_err(|error| {
+            Errno::from_io_error(&error).map_or(PathLookupError::Absent, PathLookupError::from)
+        })?;
+        let root = fs::open(&real, INSPECT_FLAGS | OFlags::DIRECTORY, Mode::empty())?;
         Ok(Self { root, real })
     }
 
-    /// Opens what a path below the folder means, for nothing but looking at it.
-    pub fn find(&self, path: &Path) -> Result<OwnedFd, Missed> {
+    /// Opens a path below the folder for inspection only.
+    pub fn find(&self, path: &Path) -> Result<OwnedFd, PathLookupError> {
         match self.by_kernel(path) {
             Some(found) => found,
             None => self.walk(path),
         }
     }
 
-    /// Whether a path means a regular file.
-    pub fn is_file(&self, path: &Path) -> Result<bool, Missed> {
+    /// True if a path names a regular file.
+    pub fn is_file(&self, path: &Path) -> Result<bool, PathLookupError> {
         match self.find(path) {
             Ok(found) => Ok(kind(&found)? == FileType::RegularFile),
-            Err(Missed::Absent) => Ok(false),
+            Err(PathLookupError::Absent) => Ok(false),
             Err(missed) => Err(missed),
         }
     }
 
-    /// Makes a folder, and those above it, where there is none.
-    pub fn make_folder(&self, path: &Path) -> Result<(), Missed> {
+    /// Creates a folder and its parents if they do not exist.
+    pub fn make_folder(&self, path: &Path) -> Result<(), PathLookupError> {
         let mut sofar = PathBuf::new();
         for part in path.components() {
             let above = self.find(&sofar)?;
             sofar.push(part);
-            if matches!(self.find(&sofar), Err(Missed::Absent)) {
+            if matches!(self.find(&sofar), Err(PathLookupError::Absent)) {
                 match fs::mkdirat(&above, part.as_os_str(), Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
@@ -85,25 +86,21 @@ impl Beneath {
         }
         match kind(&self.find(path)?)? {
             FileType::Directory => Ok(()),
-            _ => Err(Missed::Failed(Errno::NOTDIR)),
+            _ => Err(PathLookupError::Failed(Errno::NOTDIR)),
         }
     }
 
-    /// Asks the kernel; `None` if it has no answer.
-    fn by_kernel(&self, path: &Path) -> Option<Result<OwnedFd, Missed>> {
-        let path = if path.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            path
-        };
+    /// Resolves a path by the kernel; `None` if the kernel cannot tell.
+    fn by_kernel(&self, path: &Path) -> Option<Result<OwnedFd, PathLookupError>> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        for _ in 0..TRIES {
-            match fs::openat2(&self.root, path, LOOK, Mode::empty(), within) {
+        for _ in 0..MAX_LOOKUP_TRIES {
+            match fs::openat2(&self.root, path, INSPECT_FLAGS, Mode::empty(), within) {
                 Ok(found) => return Some(Ok(found)),
-                // Something on the way was renamed.
+                // A part of the path was renamed.
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                // An old kernel, or a sandbox around us that does not know the call; or an
-                // absolute link, which may lead back.
+                // An old kernel, or an outer sandbox that does not know the call; or an absolute
+                // link, which may lead back.
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::XDEV) => return None,
                 Err(error) => return Some(Err(error.into())),
             }
@@ -111,25 +108,25 @@ impl Beneath {
         None
     }
 
-    /// Walks a path. Above a folder is the one that it was found in, wherever it is by now.
-    fn walk(&self, path: &Path) -> Result<OwnedFd, Missed> {
+    /// Walks a path. The parent of a folder is the folder in which it was found, even if it has moved since.
+    fn walk(&self, path: &Path) -> Result<OwnedFd, PathLookupError> {
         let mut to_go = Vec::new();
         let mut passed: Vec<OwnedFd> = Vec::new();
         let mut links = 0;
         self.turn(path, &mut to_go, &mut passed)?;
         while let Some(part) = to_go.pop() {
             if part == ".." {
-                passed.pop().ok_or(Missed::Outside)?;
+                passed.pop().ok_or(PathLookupError::Outside)?;
                 continue;
             }
-            let here = self.here(&passed);
-            let found = fs::openat(here, &part, LOOK | OFlags::NOFOLLOW, Mode::empty())?;
+            let here = self.current_folder(&passed);
+            let found = fs::openat(here, &part, INSPECT_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
             if kind(&found)? != FileType::Symlink {
                 passed.push(found);
                 continue;
             }
             links += 1;
-            if links > LINKS {
+            if links > MAX_LINKS {
                 return Err(Errno::LOOP.into());
             }
             let target = fs::readlinkat(&found, "", Vec::new())?;
@@ -142,21 +139,21 @@ impl Beneath {
         }
     }
 
-    fn here<'b>(&'b self, passed: &'b [OwnedFd]) -> BorrowedFd<'b> {
+    fn current_folder<'b>(&'b self, passed: &'b [OwnedFd]) -> BorrowedFd<'b> {
         passed.last().unwrap_or(&self.root).as_fd()
     }
 
-    /// Goes on along another path: from here, or from the folder if it is absolute and begins
+    /// Continues along another path: from here, or from the folder if it is absolute and begins
     /// there.
     fn turn(
         &self,
         path: &Path,
         to_go: &mut Vec<OsString>,
         passed: &mut Vec<OwnedFd>,
-    ) -> Result<(), Missed> {
+    ) -> Result<(), PathLookupError> {
         let below = if path.is_absolute() {
             passed.clear();
-            path.strip_prefix(&self.real).map_err(|_| Missed::Outside)?
+            path.strip_prefix(&self.real).map_err(|_| PathLookupError::Outside)?
         } else {
             path
         };
@@ -171,21 +168,19 @@ fn kind(found: &OwnedFd) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(fs::fstat(found)?.st_mode))
 }
 
-impl Missed {
-    /// What to say of a path that was missed.
-    pub fn unable(self, path: &Path) -> Unable {
+impl PathLookupError {
+    /// Converts the reason into an error for the user.
+    pub fn unable(self, path: &Path) -> WorkError {
         let path = path.display();
         match self {
-            Self::Outside => Unable::logical(format!("`{path}` leads out of the workspace")),
-            Self::Absent => Unable::environmental(format!("`{path}` is not there")),
-            Self::Failed(error) => {
-                Unable::environmental(format!("cannot look at `{path}`: {error}"))
-            }
+            Self::Outside => WorkError::logical(format!("`{path}` points outside the workspace")),
+            Self::Absent => WorkError::environmental(format!("`{path}` does not exist")),
+            Self::Failed(error) => WorkError::environmental(format!("cannot stat `{path}`: {error}")),
         }
     }
 }
 
-impl From<Errno> for Missed {
+impl From<Errno> for PathLookupError {
     fn from(error: Errno) -> Self {
         match error {
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Self::Absent,

@@ -1,29 +1,25 @@
-//! Cache keys: what the result of a step depends on.
+//! Cache keys: everything that the result of a step depends on.
 
 use std::fs::File;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Env, Unable, files};
-use crate::digest::Digest;
-use crate::mask::Mask;
-use crate::model::{Allow, Limits, Object, Output};
+use super::{ProcessEnv, WorkError, files};
+use crate::digest::Sha256Digest;
+use crate::mask::SecretMask;
+use crate::model::{JsonObject, RequiredOutput, ResourceLimits, SandboxPermissions};
 
-/// The most differences that are told.
-const MOST: usize = 50;
+/// The maximum number of differences reported.
+const MAX_DIFFERENCES: usize = 50;
 
-/// The sections of a key's parts that are told name by name, and the words for them.
-const SECTIONS: [(&str, &str); 4] = [
-    ("params", "param"),
-    ("env", "env"),
-    ("inputs", "input"),
-    ("outputs", "output"),
-];
+/// The sections of a key's parts that are reported name by name, and their labels.
+const SECTIONS: [(&str, &str); 4] =
+    [("params", "param"), ("env", "env"), ("inputs", "input"), ("outputs", "output")];
 
-/// The parts that are told as a whole, and the words for them.
-const WHOLES: [(&str, &str); 7] = [
-    ("work", "what is executed"),
+/// The parts that are reported as a whole, and their labels.
+const WHOLE_PARTS: [(&str, &str); 7] = [
+    ("work", "command"),
     ("cwd", "cwd"),
     ("sandbox", "allow and limits"),
     ("item", "item"),
@@ -32,46 +28,39 @@ const WHOLES: [(&str, &str); 7] = [
     ("platform", "platform"),
 ];
 
-/// What a result depends on besides the files.
+/// The inputs of a result other than files.
 #[derive(Clone, Debug)]
-pub struct Basis<'a> {
-    /// What is executed: shell and script, argv, or the request, as rendered.
+pub struct CacheInputs<'a> {
+    /// The work as rendered: shell and script, argv, or the request.
     pub work: Value,
-    /// Where it runs, relative to the workspace.
+    /// The working directory, relative to the workspace.
     pub cwd: &'a str,
-    /// What the step may reach and use, where it runs in a sandbox.
-    pub sandbox: Option<(&'a Allow, &'a Limits)>,
+    /// The grants and limits of the step, if it runs in a sandbox.
+    pub sandbox: Option<(&'a SandboxPermissions, &'a ResourceLimits)>,
     /// The variables that the plan and the step declare.
-    pub env: Env,
+    pub env: ProcessEnv,
     /// The plan's parameters.
-    pub params: &'a Object,
-    /// The item's value, where the step is repeated.
+    pub params: &'a JsonObject,
+    /// The value of the item, if the step is repeated.
     pub item: Option<&'a Value>,
     /// The declared outputs.
-    pub outputs: &'a [Output],
-    /// The globs of the files that a reuse restores.
+    pub outputs: &'a [RequiredOutput],
+    /// The globs of the files that are restored on reuse.
     pub files: &'a [String],
 }
 
-/// The key of a result, and what it was made of, for [`differences`]. Reads every file that
-/// `inputs` match. Secrets are masked in the parts, so a key does not depend on their values.
+/// Returns the key of a result and its parts, for [`differences`]. Reads every file that `inputs`
+/// match. Secrets are masked in the parts, so a key does not depend on their values.
 pub fn key(
-    basis: &Basis<'_>,
+    basis: &CacheInputs<'_>,
     root: &Path,
     inputs: &[String],
-    mask: &Mask,
-) -> Result<(Digest, Value), Unable> {
+    mask: &SecretMask,
+) -> Result<(Sha256Digest, Value), WorkError> {
     let (digests, empty) = self::inputs(root, inputs)?;
-    let env: Object = basis
-        .env
-        .iter()
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect();
-    let outputs: Object = basis
-        .outputs
-        .iter()
-        .map(|output| (output.name.to_string(), output.schema.text().clone()))
-        .collect();
+    let env: JsonObject = basis.env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let outputs: JsonObject =
+        basis.outputs.iter().map(|output| (output.name.to_string(), output.schema.text().clone())).collect();
     let mut parts = json!({
         "work": basis.work,
         "cwd": basis.cwd,
@@ -88,50 +77,50 @@ pub fn key(
         parts.insert("sandbox".into(), json!(sandbox));
     }
     mask.value(&mut parts);
-    Ok((key_of(&parts), parts))
+    Ok((cache_key(&parts), parts))
 }
 
-/// The key of the parts under which it is noted why the cache has no result for them. It is no part
-/// of what the key is made of.
-const REFUSED: &str = "refused";
+/// The name in the parts under which the reason for a cache miss is noted. It is not part of the
+/// key.
+const MISS_REASON_KEY: &str = "refused";
 
-/// The key that is made of some parts.
-pub fn key_of(parts: &Value) -> Digest {
+/// Returns the key of some parts.
+pub fn cache_key(parts: &Value) -> Sha256Digest {
     let mut parts = parts.clone();
     if let Value::Object(parts) = &mut parts {
-        parts.remove(REFUSED);
+        parts.remove(MISS_REASON_KEY);
     }
-    Digest::of(sorted(&parts).to_string().as_bytes())
+    Sha256Digest::of_bytes(sorted(&parts).to_string().as_bytes())
 }
 
-/// Parts with a note of why the cache has no result for them, if there is a reason.
-pub fn noted(mut parts: Value, why: Option<&str>) -> Value {
-    if let (Some(why), Value::Object(parts)) = (why, &mut parts) {
-        parts.insert(REFUSED.to_owned(), json!(why));
+/// Returns the parts with a note of the reason for a cache miss, if there is one.
+pub fn with_miss_reason(mut parts: Value, reason: Option<&str>) -> Value {
+    if let (Some(reason), Value::Object(parts)) = (reason, &mut parts) {
+        parts.insert(MISS_REASON_KEY.to_owned(), json!(reason));
     }
     parts
 }
 
-/// What was noted.
-pub fn refused(parts: &Value) -> Option<&str> {
-    parts.get(REFUSED).and_then(Value::as_str)
+/// Returns the noted reason.
+pub fn miss_reason(parts: &Value) -> Option<&str> {
+    parts.get(MISS_REASON_KEY).and_then(Value::as_str)
 }
 
-/// The digests of the files that globs match, by their paths, and the globs that match none.
-fn inputs(root: &Path, globs: &[String]) -> Result<(Object, Vec<String>), Unable> {
+/// Returns the digests of the files that globs match, by path, and the globs that match none.
+fn inputs(root: &Path, globs: &[String]) -> Result<(JsonObject, Vec<String>), WorkError> {
     let (found, empty) = files::matching(root, globs)?;
-    let mut digests = Object::new();
+    let mut digests = JsonObject::new();
     for (path, file) in found {
         let digest = File::open(file)
-            .and_then(Digest::of_reader)
-            .map_err(|error| Unable::environmental(format!("cannot read `{path}`: {error}")))?;
+            .and_then(Sha256Digest::of_reader)
+            .map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;
         digests.insert(path, json!(digest));
     }
     Ok((digests, empty))
 }
 
-/// The difference between the input files that the parts of a key name and those that globs match
-/// now, in words: the first one. What the work left itself, `own`, is none.
+/// Describes the first difference between the input files in a key's parts and those that globs
+/// match now. Files that the work itself left (`own`) do not count.
 pub fn input_changed(
     root: &Path,
     globs: &[String],
@@ -140,50 +129,44 @@ pub fn input_changed(
 ) -> Option<String> {
     let now = match inputs(root, globs) {
         Ok((now, _)) => now,
-        Err(unable) => return Some(unable.why),
+        Err(unable) => return Some(unable.reason),
     };
-    let none = Object::new();
+    let none = JsonObject::new();
     let then = parts.get("inputs").and_then(Value::as_object);
     let then = then.unwrap_or(&none);
     let differs = |path: &str, what: &str| Some(format!("its input `{path}` {what}"));
     for (path, was) in then {
         match now.get(path) {
-            None => return differs(path, "is gone"),
+            None => return differs(path, "is missing"),
             Some(is) if is != was && !own(path, is) => return differs(path, "changed since"),
             Some(_) => {}
         }
     }
-    let new = now
-        .iter()
-        .find(|(path, is)| !then.contains_key(*path) && !own(path, is));
+    let new = now.iter().find(|(path, is)| !then.contains_key(*path) && !own(path, is));
     new.and_then(|(path, _)| differs(path, "is new"))
 }
 
-/// What changed between two keys' parts, one line each, in human words.
+/// Returns the changes between two keys' parts in human words, one line each.
 pub fn differences(old: &Value, new: &Value) -> Vec<String> {
     let mut lines = Vec::new();
-    for (part, word) in WHOLES {
+    for (part, word) in WHOLE_PARTS {
         if old.get(part) != new.get(part) {
-            lines.push(format!(
-                "{word}: {} → {}",
-                shown(old.get(part)),
-                shown(new.get(part))
-            ));
+            lines.push(format!("{word}: {} → {}", value_text(old.get(part)), value_text(new.get(part))));
         }
     }
     for (section, word) in SECTIONS {
         compare(word, old.get(section), new.get(section), &mut lines);
     }
-    if lines.len() > MOST {
-        let more = lines.len() - MOST;
-        lines.truncate(MOST);
+    if lines.len() > MAX_DIFFERENCES {
+        let more = lines.len() - MAX_DIFFERENCES;
+        lines.truncate(MAX_DIFFERENCES);
         lines.push(format!("… and {more} more"));
     }
     lines
 }
 
 fn compare(word: &str, old: Option<&Value>, new: Option<&Value>, lines: &mut Vec<String>) {
-    let none = Object::new();
+    let none = JsonObject::new();
     let old = old.and_then(Value::as_object).unwrap_or(&none);
     let new = new.and_then(Value::as_object).unwrap_or(&none);
     for (name, was) in old {
@@ -191,18 +174,10 @@ fn compare(word: &str, old: Option<&Value>, new: Option<&Value>, lines: &mut Vec
             None => lines.push(format!("{word} {name} removed")),
             Some(is) if is == was => {}
             Some(is) if word == "input" => {
-                lines.push(format!(
-                    "{word} {name} changed {} → {}",
-                    short(was),
-                    short(is)
-                ));
+                lines.push(format!("{word} {name} changed {} → {}", short(was), short(is)));
             }
             Some(is) => {
-                lines.push(format!(
-                    "{word} {name}: {} → {}",
-                    shown(Some(was)),
-                    shown(Some(is))
-                ));
+                lines.push(format!("{word} {name}: {} → {}", value_text(Some(was)), value_text(Some(is))));
             }
         }
     }
@@ -210,8 +185,8 @@ fn compare(word: &str, old: Option<&Value>, new: Option<&Value>, lines: &mut Vec
     lines.extend(added.map(|name| format!("{word} {name} added")));
 }
 
-/// A value in a few words.
-fn shown(value: Option<&Value>) -> String {
+/// Returns a short text for a value.
+fn value_text(value: Option<&Value>) -> String {
     let text = value.map_or_else(|| "nothing".into(), Value::to_string);
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -220,22 +195,16 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 fn short(digest: &Value) -> &str {
-    digest
-        .as_str()
-        .and_then(|digest| digest.get(..8))
-        .unwrap_or("?")
+    digest.as_str().and_then(|digest| digest.get(..8)).unwrap_or("?")
 }
 
-/// The same value with the keys of its objects in order, so that equal parts have equal bytes.
+/// Returns the value with sorted object keys, so that equal parts have equal bytes.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let mut keys: Vec<_> = fields.iter().collect();
             keys.sort_by_key(|(key, _)| *key);
-            keys.into_iter()
-                .map(|(key, value)| (key.clone(), sorted(value)))
-                .collect::<Object>()
-                .into()
+            keys.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect::<JsonObject>().into()
         }
         Value::Array(items) => items.iter().map(sorted).collect(),
         other => other.clone(),

@@ -1,4 +1,4 @@
-//! Runs checks, outside the worker: an own process, a minimal environment, bounded output.
+//! Runs checks outside the worker: a separate process, a minimal environment, bounded output.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,69 +6,71 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::beneath::{Beneath, Missed};
-use super::pinned::Pins;
-use super::probe::Probed;
-use super::process::Command;
-use super::sandbox::Around;
-use super::{Env, Hands, Host, Stop, Unable, environment, shell};
-use crate::expr::{EvalError, Scope, Template};
-use crate::machine::{Ruling, Verdict};
-use crate::mask::Mask;
-use crate::model::{Check, CheckPhase, ClassRule, Expect, Mode, Object, Probe};
+use super::beneath::{ConfinedDir, PathLookupError};
+use super::pinned::PinnedFiles;
+use super::probe::ProbeOutcome;
+use super::process::ProcessCommand;
+use super::sandbox::SandboxFactory;
+use super::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, environment, shell};
+use crate::expr::{EvalError, ExprScope, Template};
+use crate::machine::{CheckRuling, CheckVerdict};
+use crate::mask::SecretMask;
+use crate::model::{
+    Check, CheckCertainty, CheckPhase, CheckProbe, Expectation, FailureClassRule, JsonObject,
+};
 use crate::name::Name;
 use crate::time::Clock;
-use crate::verify::{FileFound, Found, Judgement, judge};
+use crate::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge};
 
-/// How much of a probe's output is kept for judging, in bytes.
-pub(super) const HEAD: usize = 1024 * 1024;
+/// The number of bytes of a probe's output kept for the verdict.
+pub(super) const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
 
-/// How much a probe may print if nothing is said, in bytes.
-pub(super) const OUTPUT: u64 = 1 << 30;
+/// The default limit on a probe's output, in bytes.
+pub(super) const OUTPUT_LIMIT: u64 = 1 << 30;
 
-/// Where checks run.
+/// The surroundings in which checks run.
 #[derive(Clone)]
-pub struct Ground {
-    /// Who starts their processes.
-    pub hands: Hands,
+pub struct CheckEnvironment {
+    /// Starts the processes.
+    pub executor: ProcessExecutor,
     /// The workspace's root.
     pub root: PathBuf,
     /// The engine's own environment.
-    pub host: Arc<Host>,
-    /// What evidence must not show.
-    pub mask: Mask,
-    /// For the time a check took.
+    pub host: Arc<HostEnv>,
+    /// The mask for evidence.
+    pub mask: SecretMask,
+    /// The clock for a check's duration.
     pub clock: Arc<dyn Clock>,
-    /// The time between asking a probe to end and killing it.
+    /// The grace period between the request to terminate a probe and the kill.
     pub grace: Duration,
     /// The plan's resolved parameters.
-    pub params: Object,
-    /// What confines them; `None`: nothing.
-    pub around: Option<Arc<Around>>,
-    /// The files of skills that they may execute; `None`: nothing was said of any.
-    pub pins: Option<Arc<Pins>>,
-    /// What they do not see of the workspace, relative to it.
+    pub params: JsonObject,
+    /// The sandbox; `None`: unconfined.
+    pub around: Option<Arc<SandboxFactory>>,
+    /// The files of skills that may be executed; `None`: not restricted.
+    pub pins: Option<Arc<PinnedFiles>>,
+    /// The paths hidden from checks, relative to the workspace.
     pub whiteouts: Vec<PathBuf>,
 }
 
 /// A check with its templates rendered, ready to run.
-pub struct Trial {
+pub struct RenderedCheck {
     name: Name,
     phase: CheckPhase,
-    mode: Mode,
-    expect: Expect,
-    classify: Vec<ClassRule>,
+    mode: CheckCertainty,
+    expect: Expectation,
+    classify: Vec<FailureClassRule>,
     timeout: Duration,
-    /// How much the probe may print, in bytes.
+    /// The limit on the probe's output, in bytes.
     output: u64,
-    ground: Ground,
-    /// What is run, if anything; or why it cannot be.
-    command: Result<Option<Command>, Unable>,
+    environment: CheckEnvironment,
+    /// The command, if there is one, or the reason why it cannot run.
+    command: Result<Option<ProcessCommand>, WorkError>,
 }
 
-impl Trial {
-    /// Renders a check. What goes wrong is told by the verdict.
-    pub fn new(check: &Check, ground: &Ground, scope: &dyn Scope) -> Self {
+impl RenderedCheck {
+    /// Renders a check. Errors are reported by the verdict.
+    pub fn new(check: &Check, ground: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
         Self {
             name: check.name.clone(),
             phase: check.phase,
@@ -76,49 +78,52 @@ impl Trial {
             expect: check.expect.clone(),
             classify: check.classify.clone(),
             timeout: check.timeout,
-            output: check.limits.output.unwrap_or(OUTPUT),
-            ground: ground.clone(),
+            output: check.limits.output.unwrap_or(OUTPUT_LIMIT),
+            environment: ground.clone(),
             command: command(check, ground, scope),
         }
     }
 
-    /// Runs the probe and judges what it left. A check that is told to end rules `error`.
-    pub async fn run(self, stop: watch::Receiver<Stop>) -> Verdict {
-        let began = self.ground.clock.now();
+    /// Runs the probe and judges the findings. A check that is told to stop rules `error`.
+    pub async fn run(self, stop: watch::Receiver<StopLevel>) -> CheckVerdict {
+        let began = self.environment.clock.now();
         let probed = match self.command {
             Ok(None) => None,
             Ok(Some(command)) => {
-                let probe = super::probe::Probe {
+                let probe = super::probe::ProbeJob {
                     command,
                     timeout: self.timeout,
-                    grace: self.ground.grace,
-                    keep: HEAD,
+                    grace: self.environment.grace,
+                    keep: KEPT_OUTPUT_BYTES,
                     output: Some(self.output),
                 };
-                Some(self.ground.hands.probe(probe, stop).await)
+                Some(self.environment.executor.probe(probe, stop).await)
             }
-            Err(unable) => Some(Probed::silent(unable.into())),
+            Err(unable) => Some(ProbeOutcome::silent(unable.into())),
         };
-        let root = &self.ground.root;
+        let root = &self.environment.root;
         let paths = self.expect.file_exists.iter();
-        let files: Vec<FileFound> = paths.map(|path| look(root, path)).collect();
-        let found = found(probed.as_ref(), &files);
-        let took = self.ground.clock.now().since(began).as_millis();
-        let millis = u64::try_from(took).unwrap_or(u64::MAX);
-        let rule = |found: &Found<'_>| judge(&self.expect, found, &self.classify);
-        let judged = discreet(rule, &found, &self.ground.mask);
-        Verdict {
+        let files: Vec<FilePresence> = paths.map(|path| find_file(root, path)).collect();
+        let found = judgeable_findings(probed.as_ref(), &files);
+        let took = self.environment.clock.now().since(began).as_millis();
+        let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
+        let rule = |found: &ProbeFindings<'_>| judge(&self.expect, found, &self.classify);
+        let judged = discreet(rule, &found, &self.environment.mask);
+        CheckVerdict {
             phase: self.phase,
-            guards: probed.map(|probed| probed.guards.unwrap_or_default()),
-            hidden: super::view::listed(&self.ground.whiteouts),
-            ..judged.verdict(self.name, self.mode, millis)
+            isolation: probed.map(|probed| probed.isolation.unwrap_or_default()),
+            hidden: super::view::first_paths(&self.environment.whiteouts),
+            ..judged.verdict(self.name, self.mode, duration_ms)
         }
     }
 }
 
-/// What a probe left for judgement; `None`: nothing was run.
-pub(super) fn found<'a>(probed: Option<&'a Probed>, files: &'a [FileFound]) -> Found<'a> {
-    Found {
+/// Returns the findings for judgement; `None`: no command was run.
+pub(super) fn judgeable_findings<'a>(
+    probed: Option<&'a ProbeOutcome>,
+    files: &'a [FilePresence],
+) -> ProbeFindings<'a> {
+    ProbeFindings {
         exit: probed.map(|probed| &probed.exit),
         stdout: probed.map_or(&[], |probed| &probed.out),
         stderr: probed.map_or(&[], |probed| &probed.err),
@@ -129,26 +134,21 @@ pub(super) fn found<'a>(probed: Option<&'a Probed>, files: &'a [FileFound]) -> F
     }
 }
 
-/// What a check executes, with everything rendered.
+/// Returns a check's command with all templates rendered.
 pub(super) fn command(
     check: &Check,
-    ground: &Ground,
-    scope: &dyn Scope,
-) -> Result<Option<Command>, Unable> {
+    ground: &CheckEnvironment,
+    scope: &dyn ExprScope,
+) -> Result<Option<ProcessCommand>, WorkError> {
     let Some(probe) = &check.probe else {
         return Ok(None);
     };
-    let unable = |error: EvalError| Unable::logical(error.to_string());
-    let env: Env = environment::of_check(
-        &ground.host,
-        &ground.root,
-        &ground.params,
-        &check.env,
-        scope,
-    )
-    .map_err(unable)?;
+    let unable = |error: EvalError| WorkError::logical(error.to_string());
+    let env: ProcessEnv =
+        environment::of_check(&ground.host, &ground.root, &ground.params, &check.env, scope)
+            .map_err(unable)?;
     let cwd = folder(&ground.root, check.cwd.as_deref())?;
-    let mut command = Command {
+    let mut command = ProcessCommand {
         argv: Vec::new(),
         env,
         cwd,
@@ -157,64 +157,61 @@ pub(super) fn command(
         input: None,
     };
     command.argv = match probe {
-        Probe::Run(script) => shell::argv(script, command.path(), &command.cwd),
-        Probe::Exec(words) => render(words, scope).map_err(unable)?,
+        CheckProbe::Run(script) => shell::argv(script, command.path(), &command.cwd),
+        CheckProbe::Exec(words) => render(words, scope).map_err(unable)?,
     };
     Ok(Some(command))
 }
 
 /// Renders the words of a command.
-pub(super) fn render(words: &[Template], scope: &dyn Scope) -> Result<Vec<String>, EvalError> {
+pub(super) fn render(words: &[Template], scope: &dyn ExprScope) -> Result<Vec<String>, EvalError> {
     words.iter().map(|word| word.render(scope)).collect()
 }
 
-/// A folder below the root, which links must not lead out of. One that is not there is found
-/// missing by whoever goes there.
-fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, Unable> {
+/// Resolves a folder below the root; links must not lead out of it. A missing folder is reported
+/// later, on use.
+fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
     let Some(cwd) = cwd else {
         return Ok(root.to_path_buf());
     };
-    match Beneath::open(root).and_then(|root| root.find(Path::new(cwd))) {
-        Ok(_) | Err(Missed::Absent) => Ok(root.join(cwd)),
+    match ConfinedDir::open(root).and_then(|root| root.find(Path::new(cwd))) {
+        Ok(_) | Err(PathLookupError::Absent) => Ok(root.join(cwd)),
         Err(missed) => Err(missed.unable(Path::new(cwd))),
     }
 }
 
-/// Looks whether a path is a file of the workspace. One that leaves it is refused whether or not
-/// there is something.
-pub(super) fn look(root: &Path, path: &str) -> FileFound {
+/// Looks up a path as a file of the workspace. A path outside is refused whether or not the file
+/// exists.
+pub(super) fn find_file(root: &Path, path: &str) -> FilePresence {
     let path = Path::new(path);
-    match Beneath::open(root).and_then(|root| root.is_file(path)) {
-        Ok(true) => FileFound::Yes,
-        Ok(false) => FileFound::No,
-        Err(missed) => FileFound::Unable(missed.unable(path).why),
+    match ConfinedDir::open(root).and_then(|root| root.is_file(path)) {
+        Ok(true) => FilePresence::Present,
+        Ok(false) => FilePresence::Absent,
+        Err(missed) => FilePresence::Unknown(missed.unable(path).reason),
     }
 }
 
-/// The ruling on what was found, told without secrets. Texts are shortened when they are told,
-/// so they are masked before that: half a secret would not be known as one.
+/// Returns the judgement without secrets. Texts are shortened when they are reported, so they are
+/// masked before that: half a secret would not be recognised.
 pub(super) fn discreet(
-    judge: impl Fn(&Found<'_>) -> Judgement,
-    found: &Found<'_>,
-    mask: &Mask,
-) -> Judgement {
+    judge: impl Fn(&ProbeFindings<'_>) -> CriterionJudgement,
+    found: &ProbeFindings<'_>,
+    mask: &SecretMask,
+) -> CriterionJudgement {
     let judged = judge(found);
     if mask.is_empty() {
         return judged;
     }
-    let shown = Found {
-        stdout: &masked(found.stdout, mask),
-        stderr: &masked(found.stderr, mask),
-        ..*found
-    };
+    let shown =
+        ProbeFindings { stdout: &masked(found.stdout, mask), stderr: &masked(found.stderr, mask), ..*found };
     let told = judge(&shown);
     let reason = match judged.ruling {
-        Ruling::Pass => "",
-        // The same expectation was missed, so the masked text tells it.
+        CheckRuling::Pass => "",
+        // The same expectation failed, so the masked text describes it.
         _ if told.expected == judged.expected => &told.found,
-        _ => "output with a secret in it",
+        _ => "output that contains a secret",
     };
-    Judgement {
+    CriterionJudgement {
         expected: mask.text(&judged.expected).into_owned(),
         found: mask.text(reason).into_owned(),
         evidence: told.evidence,
@@ -222,11 +219,11 @@ pub(super) fn discreet(
     }
 }
 
-/// Bytes without secrets. Where they were cut off, what could be the beginning of one is left out.
-pub(super) fn masked(bytes: &[u8], mask: &Mask) -> Vec<u8> {
+/// Returns the bytes without secrets. At a cut-off, a possible beginning of a secret is dropped.
+pub(super) fn masked(bytes: &[u8], mask: &SecretMask) -> Vec<u8> {
     let mut stream = mask.stream();
     let mut shown = stream.feed(bytes).into_owned();
-    if bytes.len() < HEAD {
+    if bytes.len() < KEPT_OUTPUT_BYTES {
         shown.extend(stream.finish());
     }
     shown

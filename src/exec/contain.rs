@@ -1,17 +1,17 @@
-//! A control group for everything that one keeper starts, where the system lets us have one.
+//! A control group for everything that one supervisor starts, where the system permits one.
 //!
-//! Nothing that is started in a group leaves it by forgetting its parents, its session or its
-//! environment, so what a dead keeper left is found in it whatever it did.
+//! A process cannot leave its group by dropping its parents, its session or its environment, so
+//! everything that a dead supervisor left is found in the group.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tree::{self, Living};
+use super::tree::{self, LivingProcess};
 
-/// Where hierarchies are mounted: the only one of version 2, two of version 1 that every system has
-/// which has any, and the one of version 2 beside those. Version 1 comes before it because a process
-/// of one thread gets into a group of it at once: see [`enter`].
+/// The mount points of hierarchies: the only one of version 2, two of version 1 that exist on every
+/// system with version 1, and the one of version 2 beside those. Version 1 comes before it because
+/// a single-threaded process enters its groups at once: see [`enter`].
 const MOUNTS: [(&str, &str); 4] = [
     ("", "/sys/fs/cgroup"),
     ("name=systemd", "/sys/fs/cgroup/systemd"),
@@ -19,12 +19,12 @@ const MOUNTS: [(&str, &str); 4] = [
     ("", "/sys/fs/cgroup/unified"),
 ];
 
-/// A control group that this process has put itself into.
+/// A control group that this process has entered.
 #[derive(Debug)]
-pub(super) struct Group(PathBuf);
+pub(super) struct ControlGroup(PathBuf);
 
-impl Group {
-    /// Makes a group below the one of this process and enters it; `None` where that may not be.
+impl ControlGroup {
+    /// Creates a group below the one of this process and enters it; `None` where that is not permitted.
     pub(super) fn enter(name: &str) -> Option<Self> {
         candidates(name).into_iter().find_map(|path| {
             let group = Self(path);
@@ -37,7 +37,7 @@ impl Group {
         })
     }
 
-    /// Its folder.
+    /// Returns the folder of the group.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
@@ -49,8 +49,8 @@ impl Group {
     }
 }
 
-/// Kills everything in the group of a process that died, and removes it. Where it is, its journal
-/// says, if it lived to write it.
+/// Kills everything in the group of a dead process and removes the group. Its journal names the
+/// group, if the process lived long enough to write it.
 pub(super) fn kill(name: &str, noted: Option<PathBuf>) {
     let likely = candidates(name).into_iter().filter(|path| path.exists());
     for group in noted.into_iter().chain(likely) {
@@ -59,7 +59,7 @@ pub(super) fn kill(name: &str, noted: Option<PathBuf>) {
     }
 }
 
-/// Where a group could be made: below the groups of this process.
+/// Returns the possible folders for a group: below the groups of this process.
 fn candidates(name: &str) -> Vec<PathBuf> {
     let memberships = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let parents = MOUNTS.iter().filter_map(|(controller, mount)| {
@@ -67,26 +67,21 @@ fn candidates(name: &str) -> Vec<PathBuf> {
         let parent = Path::new(mount).join(path.trim_start_matches('/'));
         parent.join("cgroup.procs").exists().then_some(parent)
     });
-    parents
-        .map(|parent| parent.join(format!("wf-{name}")))
-        .collect()
+    parents.map(|parent| parent.join(format!("wf-{name}"))).collect()
 }
 
-/// What lives in a group.
-fn inside(group: &Path) -> Vec<Living> {
+/// Returns the living processes of a group.
+fn inside(group: &Path) -> Vec<LivingProcess> {
     let numbers = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     let numbers = numbers.lines().filter_map(|line| line.parse().ok());
-    numbers
-        .filter_map(tree::living)
-        .filter(|one| !one.zombie)
-        .collect()
+    numbers.filter_map(tree::process_by_id).filter(|one| !one.zombie).collect()
 }
 
-/// Puts this process into a group.
+/// Moves this process into a group.
 ///
-/// To move a whole process the system first waits until no other one is starting or ending a thread,
-/// which takes it some 10 ms. Of a single thread, which has nobody to wait for, only version 1 lets
-/// us move just that; and of a process of one thread, that is all.
+/// Before it moves a whole process, the system waits until no other one is starting or ending a
+/// thread, about 10 ms. A single thread moves without that wait, but only in version 1; for a
+/// single-threaded process that is enough.
 fn enter(group: &Path) -> io::Result<()> {
     let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     let single = group.join("tasks");
@@ -96,7 +91,7 @@ fn enter(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), "0")
 }
 
-/// The group of a process in the hierarchy of a controller, as `/proc/self/cgroup` tells it:
+/// Returns the group of a process in the hierarchy of a controller, from `/proc/self/cgroup`:
 /// `number:controllers:path`.
 pub(super) fn membership<'a>(memberships: &'a str, controller: &str) -> Option<&'a str> {
     memberships.lines().find_map(|line| {
@@ -113,8 +108,7 @@ mod tests {
 
     #[test]
     fn groups_are_found_by_their_controller() {
-        let told =
-            "9:name=systemd:/user.slice\n5:cpu,cpuacct:/a:b\n8:pids:/\n0::/session-1.scope\n";
+        let told = "9:name=systemd:/user.slice\n5:cpu,cpuacct:/a:b\n8:pids:/\n0::/session-1.scope\n";
         for (controller, path) in [
             ("", Some("/session-1.scope")),
             ("name=systemd", Some("/user.slice")),

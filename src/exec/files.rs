@@ -1,4 +1,4 @@
-//! Files that globs name inside the workspace.
+//! Files matched by globs inside the workspace.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,77 +11,68 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use walkdir::{DirEntry, WalkDir};
 
-use super::Unable;
-use super::beneath::Beneath;
-use crate::digest::Digest;
-use crate::expr::{EvalError, Scope, Template};
+use super::WorkError;
+use super::beneath::ConfinedDir;
+use crate::digest::Sha256Digest;
+use crate::expr::{EvalError, ExprScope, Template};
 use crate::machine::Artifact;
-use crate::mask::Mask;
-use crate::store::KeptFile;
+use crate::mask::SecretMask;
+use crate::store::CachedFile;
 
-/// The most entries of folders that one glob may look at.
-const MOST: usize = 2_000_000;
+/// The maximum number of folder entries that one glob may visit.
+const MAX_VISITED_ENTRIES: usize = 2_000_000;
 
-/// Folders that belong to tools, not to the work.
-const SKIPPED: [&str; 2] = [".git", ".wf"];
+/// Folders of tools, which are not part of the work.
+const SKIPPED_FOLDERS: [&str; 2] = [".git", ".wf"];
 
-/// Puts the files that globs match away with `keep`, which gives digest and size. A glob that
-/// matches nothing is an error, and so is a file that a secret can be read from.
+/// Stores the files that globs match with `keep`, which returns digest and size. A glob without a
+/// match is an error, and so is a file that contains a secret.
 pub fn artifacts<E: Display>(
     root: &Path,
     globs: &[String],
-    mask: &Mask,
-    mut keep: impl FnMut(&Path) -> Result<(Digest, u64), E>,
-) -> Result<Vec<Artifact>, Unable> {
-    let kept = cached(root, globs, mask, &mut keep)?;
-    let artifact = |file: KeptFile| Artifact {
-        path: file.path,
-        digest: file.digest,
-        size: file.size,
-    };
+    mask: &SecretMask,
+    mut keep: impl FnMut(&Path) -> Result<(Sha256Digest, u64), E>,
+) -> Result<Vec<Artifact>, WorkError> {
+    let kept = artifacts_for_cache(root, globs, mask, &mut keep)?;
+    let artifact = |file: CachedFile| Artifact { path: file.path, digest: file.digest, size: file.size };
     Ok(kept.into_iter().map(artifact).collect())
 }
 
-/// As [`artifacts`], with the permissions that bringing them back needs.
-pub fn cached<E: Display>(
+/// Like [`artifacts`], with the permissions needed to restore the files.
+pub fn artifacts_for_cache<E: Display>(
     root: &Path,
     globs: &[String],
-    mask: &Mask,
-    mut keep: impl FnMut(&Path) -> Result<(Digest, u64), E>,
-) -> Result<Vec<KeptFile>, Unable> {
+    mask: &SecretMask,
+    mut keep: impl FnMut(&Path) -> Result<(Sha256Digest, u64), E>,
+) -> Result<Vec<CachedFile>, WorkError> {
     let (files, idle) = matching(root, globs)?;
     if let Some(glob) = idle.first() {
-        return Err(Unable::logical(format!("no file matches `{glob}`")));
+        return Err(WorkError::logical(format!("no file matches `{glob}`")));
     }
     let mut kept = Vec::with_capacity(files.len());
     for (path, file) in files {
         let unable =
-            |error: &dyn Display| Unable::environmental(format!("cannot keep `{path}`: {error}"));
+            |error: &dyn Display| WorkError::environmental(format!("cannot store `{path}`: {error}"));
         if let Cow::Owned(shown) = mask.text(&path) {
-            return Err(Unable::logical(format!(
-                "the name of `{shown}` contains a secret, and names of what is kept are recorded"
+            return Err(WorkError::logical(format!(
+                "the file name `{shown}` contains a secret, but names of stored files are recorded"
             )));
         }
         let metadata = fs::metadata(&file).map_err(|error| unable(&error))?;
         if shows_secret(&file, mask).map_err(|error| unable(&error))? {
-            return Err(Unable::logical(format!(
-                "`{path}` contains a secret, and what is kept can be shown; leave it out"
+            return Err(WorkError::logical(format!(
+                "`{path}` contains a secret, but stored files can be shown; leave it out"
             )));
         }
         let (digest, size) = keep(&file).map_err(|error| unable(&error))?;
         let mode = metadata.permissions().mode() & 0o7777;
-        kept.push(KeptFile {
-            path,
-            digest,
-            size,
-            mode,
-        });
+        kept.push(CachedFile { path, digest, size, mode });
     }
     Ok(kept)
 }
 
-/// Whether a file has a secret in it that a mask knows.
-fn shows_secret(file: &Path, mask: &Mask) -> io::Result<bool> {
+/// True if a file contains a secret that a mask knows.
+fn shows_secret(file: &Path, mask: &SecretMask) -> io::Result<bool> {
     if mask.is_empty() {
         return Ok(false);
     }
@@ -99,19 +90,19 @@ fn shows_secret(file: &Path, mask: &Mask) -> io::Result<bool> {
     Ok(stream.has_masked())
 }
 
-/// Brings files back with `fetch`, which writes a content to a path. Their folders are made.
+/// Restores files with `fetch`, which writes a content to a path. Their folders are created.
 pub fn restore<E: Display>(
     root: &Path,
-    files: &[KeptFile],
-    mut fetch: impl FnMut(&KeptFile, &Path) -> Result<(), E>,
-) -> Result<(), Unable> {
+    files: &[CachedFile],
+    mut fetch: impl FnMut(&CachedFile, &Path) -> Result<(), E>,
+) -> Result<(), WorkError> {
     for file in files {
         let unable = |error: &dyn Display| {
-            Unable::environmental(format!("cannot bring back `{}`: {error}", file.path))
+            WorkError::environmental(format!("cannot restore `{}`: {error}", file.path))
         };
         let path = Path::new(plain(&file.path)?);
         if let Some(folder) = path.parent() {
-            let made = Beneath::open(root).and_then(|root| root.make_folder(folder));
+            let made = ConfinedDir::open(root).and_then(|root| root.make_folder(folder));
             made.map_err(|missed| missed.unable(folder))?;
         }
         fetch(file, &root.join(path)).map_err(|error| unable(&error))?;
@@ -119,12 +110,12 @@ pub fn restore<E: Display>(
     Ok(())
 }
 
-/// The files that globs match, by their paths below the root, and the globs that match none. A
-/// glob that matches a folder means all files below it.
+/// Returns the files that globs match, by path below the root, and the globs that match none. A
+/// glob that matches a folder stands for all files below it.
 pub(super) fn matching(
     root: &Path,
     globs: &[String],
-) -> Result<(BTreeMap<String, PathBuf>, Vec<String>), Unable> {
+) -> Result<(BTreeMap<String, PathBuf>, Vec<String>), WorkError> {
     let mut files = BTreeMap::new();
     let mut idle = Vec::new();
     for glob in globs {
@@ -137,8 +128,8 @@ pub(super) fn matching(
     Ok((files, idle))
 }
 
-/// Adds the files that one glob matches; gives whether it matched any.
-fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<bool, Unable> {
+/// Adds the files that one glob matches; returns true if there are any.
+fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<bool, WorkError> {
     let glob = plain(glob)?;
     let globs = compile(glob)?;
     let start = root.join(literal_part(glob));
@@ -146,24 +137,22 @@ fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Resul
         return Ok(false);
     }
     inside(root, &start)?;
-    apart(root, &start)?;
+    refuse_state_folder(root, &start)?;
     let mut any = false;
-    let walk = WalkDir::new(&start)
-        .into_iter()
-        .filter_entry(is_of_the_work);
+    let walk = WalkDir::new(&start).into_iter().filter_entry(is_of_the_work);
     for (count, entry) in walk.enumerate() {
-        if count > MOST {
-            let why = format!("`{glob}` looks at more than {MOST} files and folders");
-            return Err(Unable::logical(why));
+        if count > MAX_VISITED_ENTRIES {
+            let reason = format!("`{glob}` searches more than {MAX_VISITED_ENTRIES} files and folders");
+            return Err(WorkError::logical(reason));
         }
         let entry = entry
-            .map_err(|error| Unable::environmental(format!("cannot look for `{glob}`: {error}")))?;
+            .map_err(|error| WorkError::environmental(format!("cannot search for `{glob}`: {error}")))?;
         let Ok(path) = entry.path().strip_prefix(root) else {
             continue;
         };
         if globs.is_match(path) && is_file(root, &entry)? {
             let name = path.to_str().ok_or_else(|| {
-                Unable::logical(format!("the name of `{}` is not UTF-8", path.display()))
+                WorkError::logical(format!("the file name `{}` is not valid UTF-8", path.display()))
             })?;
             files.insert(name.to_owned(), entry.into_path());
             any = true;
@@ -172,8 +161,8 @@ fn walk(root: &Path, glob: &str, files: &mut BTreeMap<String, PathBuf>) -> Resul
     Ok(any)
 }
 
-/// Whether an entry is a file, or a link to one, which must be inside the workspace.
-fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, Unable> {
+/// True if an entry is a file or a link to a file, which must be inside the workspace.
+fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, WorkError> {
     if !entry.path_is_symlink() {
         return Ok(entry.file_type().is_file());
     }
@@ -181,17 +170,17 @@ fn is_file(root: &Path, entry: &DirEntry) -> Result<bool, Unable> {
         return Ok(false);
     }
     inside(root, entry.path())?;
-    apart(root, entry.path()).map(|()| true)
+    refuse_state_folder(root, entry.path()).map(|()| true)
 }
 
-/// Refuses a path that leads into the state: what is kept can be shown, and brought back where
-/// those can read it to whom the state is closed.
-fn apart(root: &Path, path: &Path) -> Result<(), Unable> {
+/// Refuses a path that leads into the state folder: stored files can be shown, and restored to
+/// places readable by users who may not read the state.
+fn refuse_state_folder(root: &Path, path: &Path) -> Result<(), WorkError> {
     let state = fs::canonicalize(root.join(".wf")).ok();
     let meant = fs::canonicalize(path).ok();
     match (meant, state) {
-        (Some(meant), Some(state)) if meant.starts_with(&state) => Err(Unable::logical(format!(
-            "`{}` leads into the state of wf",
+        (Some(meant), Some(state)) if meant.starts_with(&state) => Err(WorkError::logical(format!(
+            "`{}` points into the state directory of wf",
             path.strip_prefix(root).unwrap_or(path).display()
         ))),
         _ => Ok(()),
@@ -199,44 +188,44 @@ fn apart(root: &Path, path: &Path) -> Result<(), Unable> {
 }
 
 fn is_of_the_work(entry: &DirEntry) -> bool {
-    entry.depth() == 0 || SKIPPED.iter().all(|name| entry.file_name() != *name)
+    entry.depth() == 0 || SKIPPED_FOLDERS.iter().all(|name| entry.file_name() != *name)
 }
 
-/// A path or glob that stays below where it starts, without a leading `./`.
-pub fn plain(glob: &str) -> Result<&str, Unable> {
+/// Returns a path or glob without a leading `./`; fails if it leaves its starting point.
+pub fn plain(glob: &str) -> Result<&str, WorkError> {
     let plain = glob.trim_start_matches("./").trim_end_matches('/');
     if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
-        return Err(Unable::logical(format!("`{glob}` leaves the workspace")));
+        return Err(WorkError::logical(format!("`{glob}` points outside the workspace")));
     }
     Ok(plain)
 }
 
-/// The glob that a template gives: its values mean themselves, whatever characters they have.
-pub fn glob(template: &Template, scope: &dyn Scope) -> Result<String, EvalError> {
+/// Renders a template as a glob: special characters in its values are literal.
+pub fn glob(template: &Template, scope: &dyn ExprScope) -> Result<String, EvalError> {
     template.render_quoted(scope, |value| literal(&value))
 }
 
-/// Stands for a value that is not known. No path has it.
-const UNKNOWN: &str = "\0";
+/// The placeholder for an unknown value. No path contains it.
+const UNKNOWN_VALUE: &str = "\0";
 
-/// As [`glob`], as far as the values are known; what is not known could be any name, or any path where
-/// nothing stands beside it. `None` if it says nothing besides.
-pub fn glob_so_far(template: &Template, scope: &dyn Scope) -> Option<String> {
-    let glob = template.render_known(scope, |value| literal(&value), UNKNOWN)?;
+/// Like [`glob`], as far as the values are known; an unknown value matches any name, or any path
+/// where nothing stands beside it. `None` if nothing else is in the template.
+pub fn glob_so_far(template: &Template, scope: &dyn ExprScope) -> Option<String> {
+    let glob = template.render_known(scope, |value| literal(&value), UNKNOWN_VALUE)?;
     let parts = glob.split('/').map(|part| match part {
-        UNKNOWN => "**".to_owned(),
-        part => part.replace(UNKNOWN, "*"),
+        UNKNOWN_VALUE => "**".to_owned(),
+        part => part.replace(UNKNOWN_VALUE, "*"),
     });
     Some(parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Globs as they mean files of the workspace; those that cannot be read mean none.
+/// Compiles globs for files of the workspace; invalid ones match nothing.
 pub(super) fn globs<'a>(globs: impl Iterator<Item = &'a str>) -> Vec<GlobSet> {
     let plain = globs.filter_map(|glob| plain(glob).ok());
     plain.filter_map(|glob| compile(glob).ok()).collect()
 }
 
-/// A glob that means this text alone.
+/// Returns a glob that matches only this text.
 fn literal(text: &str) -> String {
     let mut glob = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -249,7 +238,7 @@ fn literal(text: &str) -> String {
     glob
 }
 
-/// The folders that a glob names before its first special character: where to begin looking.
+/// Returns the folders that a glob names before its first special character, the start of the search.
 fn literal_part(glob: &str) -> &str {
     match glob.find(['*', '?', '[', '{', '\\']) {
         None => glob,
@@ -260,30 +249,21 @@ fn literal_part(glob: &str) -> &str {
     }
 }
 
-/// A glob, which also means all that is below what it matches.
-pub(super) fn compile(glob: &str) -> Result<GlobSet, Unable> {
-    let unable = |error: globset::Error| Unable::logical(format!("bad glob: {error}"));
-    let below = if glob.is_empty() {
-        "**".into()
-    } else {
-        format!("{glob}/**")
-    };
+/// Compiles a glob so that it also matches everything below its matches.
+pub(super) fn compile(glob: &str) -> Result<GlobSet, WorkError> {
+    let unable = |error: globset::Error| WorkError::logical(format!("invalid glob: {error}"));
+    let below = if glob.is_empty() { "**".into() } else { format!("{glob}/**") };
     let mut set = GlobSetBuilder::new();
     for text in [glob, &below] {
-        set.add(
-            GlobBuilder::new(text)
-                .literal_separator(true)
-                .build()
-                .map_err(unable)?,
-        );
+        set.add(GlobBuilder::new(text).literal_separator(true).build().map_err(unable)?);
     }
     set.build().map_err(unable)
 }
 
-/// Refuses a path that links lead out of the workspace.
-pub(super) fn inside(root: &Path, path: &Path) -> Result<(), Unable> {
+/// Refuses a path that leads out of the workspace through links.
+pub(super) fn inside(root: &Path, path: &Path) -> Result<(), WorkError> {
     let below = path.strip_prefix(root).unwrap_or(path);
-    let found = Beneath::open(root).and_then(|root| root.find(below));
+    let found = ConfinedDir::open(root).and_then(|root| root.find(below));
     found.map(drop).map_err(|missed| missed.unable(below))
 }
 

@@ -3,63 +3,62 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::watch;
 
-use super::attempt::{self, Gone, Job, Ties};
-use super::keeper::{Keeper, Lost, Seat, Task, Wires};
-use super::probe::{self, Probe, Probed};
-use super::{Stop, Unable};
+use super::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
+use super::keeper::{CapacityClaim, JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
+use super::probe::{self, ProbeJob, ProbeOutcome};
+use super::{StopLevel, WorkError};
 use crate::time::SystemClock;
 
-/// Numbers what this process starts itself.
-static STARTED: AtomicU64 = AtomicU64::new(1);
+/// The counter that numbers the process trees of this process.
+static STARTED_COUNTER: AtomicU64 = AtomicU64::new(1);
 
-/// Who starts processes: this process itself, or a keeper that outlives it.
+/// The owner of processes: this process itself, or a supervisor that outlives it.
 #[derive(Clone, Debug)]
-pub enum Hands {
-    /// This process. What it started dies with its futures.
-    Own,
-    /// A keeper.
-    Keeper(Arc<Keeper>),
+pub enum ProcessExecutor {
+    /// This process. The processes it started die with their futures.
+    InProcess,
+    /// A supervisor.
+    Supervised(Arc<SupervisorClient>),
 }
 
-impl Hands {
-    /// Fails if those who started processes are gone: what is said about processes then is not
-    /// about them.
-    pub fn hold(&self) -> Result<(), Lost> {
+impl ProcessExecutor {
+    /// Fails if the supervisor is gone: reports about its processes are then not reliable.
+    pub fn ensure_supervised(&self) -> Result<(), SupervisorLost> {
         match self {
-            Self::Keeper(keeper) if keeper.is_lost() => Err(Lost),
+            Self::Supervised(keeper) if keeper.is_lost() => Err(SupervisorLost),
             _ => Ok(()),
         }
     }
 
-    /// The end of all that was done is recorded.
-    pub fn settle(&self) {
-        if let Self::Keeper(keeper) = self {
-            keeper.settle();
+    /// Declares that all outcomes are recorded.
+    pub fn confirm_recorded(&self) {
+        if let Self::Supervised(keeper) = self {
+            keeper.confirm_recorded();
         }
     }
 
-    /// Ends all that is under way, at once.
+    /// Kills everything under way.
     pub fn kill(&self) {
-        if let Self::Keeper(keeper) = self {
+        if let Self::Supervised(keeper) = self {
             keeper.kill();
         }
     }
 
-    /// Does the work of an attempt; `None`: it was staged and does not begin. This process itself
-    /// counts nothing: what is staged begins at once.
+    /// Runs the work of an attempt; `None`: it was staged and does not begin. Without a supervisor
+    /// there is no queue: a staged attempt begins at once.
     pub async fn run(
         &self,
-        task: Task,
-        job: Job,
-        seat: Option<Seat>,
-        wires: Wires,
-    ) -> Result<Option<Gone>, Lost> {
+        task: RunAttempt,
+        job: ProcessJob,
+        seat: Option<CapacityClaim>,
+        wires: JobHooks,
+    ) -> Result<Option<ProcessOutcome>, SupervisorLost> {
         match self {
-            Self::Own => {
+            Self::InProcess => {
                 if let Some(staged) = wires.staged {
                     (staged.on_begin)();
                 }
-                let ties = Ties {
+                let ties = ProcessHooks {
                     mark: own_mark(),
                     mask: job.mask(),
                     clock: Arc::new(SystemClock),
@@ -69,32 +68,32 @@ impl Hands {
                 };
                 Ok(Some(attempt::run(job, ties).await))
             }
-            Self::Keeper(keeper) => keeper.run(task, job, seat, wires).await,
+            Self::Supervised(keeper) => keeper.run(task, job, seat, wires).await,
         }
     }
 
-    /// The id of the keeper, if there is one.
+    /// Returns the id of the supervisor, if there is one.
     pub fn keeper(&self) -> Option<&str> {
         match self {
-            Self::Own => None,
-            Self::Keeper(keeper) => Some(keeper.id()),
+            Self::InProcess => None,
+            Self::Supervised(keeper) => Some(keeper.id()),
         }
     }
 
-    /// Runs something that does not outlive this process.
-    pub async fn probe(&self, probe: Probe, stop: watch::Receiver<Stop>) -> Probed {
+    /// Runs a probe that does not outlive this process.
+    pub async fn probe(&self, probe: ProbeJob, stop: watch::Receiver<StopLevel>) -> ProbeOutcome {
         match self {
-            Self::Own => probe::run(probe, &own_mark(), stop).await,
-            Self::Keeper(keeper) => match keeper.probe(probe, stop).await {
+            Self::InProcess => probe::run(probe, &own_mark(), stop).await,
+            Self::Supervised(keeper) => match keeper.probe(probe, stop).await {
                 Ok(probed) => probed,
-                Err(lost) => Probed::silent(Unable::environmental(lost.to_string()).into()),
+                Err(lost) => ProbeOutcome::silent(WorkError::environmental(lost.to_string()).into()),
             },
         }
     }
 }
 
-/// What tells apart the trees that this process starts.
+/// Returns a unique mark for a process tree of this process.
 pub(super) fn own_mark() -> String {
-    let number = STARTED.fetch_add(1, Ordering::Relaxed);
+    let number = STARTED_COUNTER.fetch_add(1, Ordering::Relaxed);
     format!("{}-{number}", std::process::id())
 }

@@ -1,46 +1,40 @@
-use super::ends::Last;
-use super::log::Stream;
-use super::supervise::Sink;
+use super::ends::TailCollector;
+use super::log::LogStream;
+use super::supervise::OutputSink;
 
-/// Keeps the beginning and the very end of what a process prints in memory.
+/// Keeps the beginning and the very end of a process's output in memory.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct OutputHead {
     pub(super) out: Vec<u8>,
     pub(super) err: Vec<u8>,
-    /// Whether standard output went on.
+    /// True if standard output was cut off.
     pub(super) truncated: bool,
-    pub(super) last: Last,
+    pub(super) last: TailCollector,
     limit: usize,
 }
 
-impl Head {
+impl OutputHead {
     pub(super) fn new(limit: usize) -> Self {
-        Self {
-            out: Vec::new(),
-            err: Vec::new(),
-            truncated: false,
-            last: Last::default(),
-            limit,
-        }
+        Self { out: Vec::new(), err: Vec::new(), truncated: false, last: TailCollector::default(), limit }
     }
 }
 
-impl Sink for Head {
-    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+impl OutputSink for OutputHead {
+    fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
         self.last.take(stream, bytes);
         let kept = match stream {
-            Stream::Out => &mut self.out,
-            Stream::Err => &mut self.err,
-            Stream::Note => return,
+            LogStream::Out => &mut self.out,
+            LogStream::Err => &mut self.err,
+            LogStream::Note => return,
         };
         let room = self.limit.saturating_sub(kept.len()).min(bytes.len());
         kept.extend(bytes.iter().take(room));
-        self.truncated |= stream == Stream::Out && room < bytes.len();
+        self.truncated |= stream == LogStream::Out && room < bytes.len();
     }
 
-    fn holds(&self) -> bool {
+    fn has_pending(&self) -> bool {
         false
     }
 
-    fn quiet(&mut self) {}
+    fn on_idle(&mut self) {}
 }

@@ -1,78 +1,74 @@
-//! The keyring of the user: the Secret Service on Linux, the keychain on macOS. Built with the
+//! The keyring of the user: the Secret Service on Linux, the keychain on macOS. Requires the
 //! feature `keyring`; without it there is none.
 
-/// How long a keyring may take. Somebody may be asked to unlock it.
+/// The timeout for a keyring. The user may be asked to unlock it.
 #[cfg(feature = "keyring")]
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// Why a keyring gives or takes nothing.
+/// The reason why a keyring cannot read or store an entry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum RingFault {
-    /// Built without it.
+pub enum KeyringError {
+    /// Built without keyring support.
     #[error("this wf was built without the feature `keyring`")]
     None,
-    /// It holds no such entry.
-    #[error("the keyring has none")]
+    /// The entry does not exist.
+    #[error("no such entry in the keyring")]
     Missing,
-    /// It cannot be asked, or what it holds cannot be used.
+    /// The keyring cannot be reached, or the entry cannot be used.
     #[error("{0}")]
     Other(String),
 }
 
-/// What an entry holds.
+/// Returns the value of an entry.
 pub async fn read(service: &str, account: &str) -> Result<Vec<u8>, String> {
     let (of, on) = (service.to_owned(), account.to_owned());
     let asked = tokio::task::spawn_blocking(move || recall(&of, &on)).await;
-    let given = asked.unwrap_or_else(|_| Err(RingFault::Other("it could not be read".into())));
-    given.map_err(|why| format!("the entry of service `{service}` and account `{account}`: {why}"))
+    let given = asked.unwrap_or_else(|_| Err(KeyringError::Other("cannot read it".into())));
+    given.map_err(|reason| format!("keyring entry of service `{service}`, account `{account}`: {reason}"))
 }
 
-/// What an entry holds. Blocks, for half a minute at most.
+/// Returns the value of an entry. Blocks for up to 30 seconds.
 #[cfg(feature = "keyring")]
-pub fn recall(service: &str, account: &str) -> Result<Vec<u8>, RingFault> {
+pub fn recall(service: &str, account: &str) -> Result<Vec<u8>, KeyringError> {
     asked(service, account, value)
 }
 
-/// Keeps a value in an entry. Blocks, for half a minute at most.
+/// Stores a value in an entry. Blocks for up to 30 seconds.
 #[cfg(feature = "keyring")]
-pub fn remember(service: &str, account: &str, value: &str) -> Result<(), RingFault> {
+pub fn remember(service: &str, account: &str, value: &str) -> Result<(), KeyringError> {
     let value = value.to_owned();
-    asked(service, account, move |entry| {
-        entry.set_password(&value).map_err(|error| fault(&error))
-    })
+    asked(service, account, move |entry| entry.set_password(&value).map_err(|error| fault(&error)))
 }
 
-/// Forgets an entry; one that is not there is forgotten already. Blocks, for half a minute at most.
+/// Deletes an entry; a missing one is no error. Blocks for up to 30 seconds.
 #[cfg(feature = "keyring")]
-pub fn forget(service: &str, account: &str) -> Result<(), RingFault> {
-    let gone = asked(service, account, |entry| {
-        entry.delete_credential().map_err(|error| fault(&error))
-    });
+pub fn forget(service: &str, account: &str) -> Result<(), KeyringError> {
+    let gone = asked(service, account, |entry| entry.delete_credential().map_err(|error| fault(&error)));
     match gone {
-        Err(RingFault::Missing) => Ok(()),
+        Err(KeyringError::Missing) => Ok(()),
         other => other,
     }
 }
 
-/// Forgets an entry: there is no keyring.
+/// Fails: there is no keyring.
 #[cfg(not(feature = "keyring"))]
-pub fn forget(_: &str, _: &str) -> Result<(), RingFault> {
-    Err(RingFault::None)
+pub fn forget(_: &str, _: &str) -> Result<(), KeyringError> {
+    Err(KeyringError::None)
 }
 
-/// What an entry holds: there is no keyring.
+/// Fails: there is no keyring.
 #[cfg(not(feature = "keyring"))]
-pub fn recall(_: &str, _: &str) -> Result<Vec<u8>, RingFault> {
-    Err(RingFault::None)
+pub fn recall(_: &str, _: &str) -> Result<Vec<u8>, KeyringError> {
+    Err(KeyringError::None)
 }
 
-/// Keeps a value in an entry: there is no keyring.
+/// Fails: there is no keyring.
 #[cfg(not(feature = "keyring"))]
-pub fn remember(_: &str, _: &str, _: &str) -> Result<(), RingFault> {
-    Err(RingFault::None)
+pub fn remember(_: &str, _: &str, _: &str) -> Result<(), KeyringError> {
+    Err(KeyringError::None)
 }
 
-/// Asks in a thread of its own: a keyring that waits for a person must not hold up the program.
+/// Queries the keyring in a separate thread: one that waits for the user must not block the program.
 #[cfg(feature = "keyring")]
 #[expect(
     clippy::disallowed_methods,
@@ -81,38 +77,36 @@ pub fn remember(_: &str, _: &str, _: &str) -> Result<(), RingFault> {
 fn asked<T: Send + 'static>(
     service: &str,
     account: &str,
-    ask: impl FnOnce(&keyring_core::Entry) -> Result<T, RingFault> + Send + 'static,
-) -> Result<T, RingFault> {
+    ask: impl FnOnce(&keyring_core::Entry) -> Result<T, KeyringError> + Send + 'static,
+) -> Result<T, KeyringError> {
     let (service, account) = (service.to_owned(), account.to_owned());
     let (tell, told) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let entry = match keyring::v1::Entry::store_status() {
-            Ok(()) => keyring_core::Entry::new(&service, &account).map_err(|why| fault(&why)),
-            Err(why) => Err(RingFault::Other(format!(
-                "no keyring can be reached: {why}"
-            ))),
+            Ok(()) => keyring_core::Entry::new(&service, &account).map_err(|reason| fault(&reason)),
+            Err(reason) => Err(KeyringError::Other(format!("cannot reach a keyring: {reason}"))),
         };
-        // Nobody listens any more once the patience is over.
+        // After the timeout there is no receiver.
         let _ = tell.send(entry.and_then(|entry| ask(&entry)));
     });
-    let late = || RingFault::Other("the keyring did not answer in time; is it locked?".into());
+    let late = || KeyringError::Other("the keyring did not answer in time; is it locked?".into());
     told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(late()))
 }
 
 #[cfg(feature = "keyring")]
-fn value(entry: &keyring_core::Entry) -> Result<Vec<u8>, RingFault> {
+fn value(entry: &keyring_core::Entry) -> Result<Vec<u8>, KeyringError> {
     entry.get_secret().map_err(|error| fault(&error))
 }
 
-/// The reason, without what some errors carry of the value.
+/// Describes an error without the parts of the value that some errors carry.
 #[cfg(feature = "keyring")]
-fn fault(error: &keyring_core::Error) -> RingFault {
+fn fault(error: &keyring_core::Error) -> KeyringError {
     use keyring_core::Error;
-    RingFault::Other(match error {
-        Error::NoEntry => return RingFault::Missing,
-        Error::Ambiguous(_) => "the keyring has more than one".into(),
-        Error::BadEncoding(_) | Error::BadDataFormat(..) => "it is damaged".into(),
-        Error::NoStorageAccess(error) => format!("the keyring cannot be opened: {error}"),
+    KeyringError::Other(match error {
+        Error::NoEntry => return KeyringError::Missing,
+        Error::Ambiguous(_) => "several matching entries in the keyring".into(),
+        Error::BadEncoding(_) | Error::BadDataFormat(..) => "the entry is damaged".into(),
+        Error::NoStorageAccess(error) => format!("cannot open the keyring: {error}"),
         error => error.to_string(),
     })
 }
@@ -139,6 +133,6 @@ mod tests {
         let credential: &mock::Cred = entry.as_any().downcast_ref().unwrap();
         credential.set_error(Error::BadEncoding(b"tr0ub4dor".to_vec()));
         let told = value(&entry).unwrap_err();
-        assert_eq!(told, RingFault::Other("it is damaged".into()));
+        assert_eq!(told, RingFault::Other("the entry is damaged".into()));
     }
 }

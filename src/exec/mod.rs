@@ -1,16 +1,16 @@
-//! The hands: processes, requests, files. What the engine starts, it starts here.
+//! Processes, requests and files: everything that the engine starts is started here.
 //!
-//! Everything is bounded: memory whatever a step prints, disk by the log limit, time by the
-//! caller's timeout and by short grace times of its own. Every future may be dropped at any
-//! point; the processes it started then end with it, except the work that a [`keeper`] does.
+//! Everything is bounded: memory regardless of a step's output, disk by the log limit, time by the
+//! caller's timeout and short internal grace periods. Every future may be dropped at any point; the
+//! processes it started end with it, except the work done by a [`keeper`], the supervisor.
 //!
 //! ```text
-//! engine ──▶ Hands ──Own──▶ attempt, probe      tests, and whoever has no state
+//! engine ──▶ Hands ──Own──▶ attempt, probe      tests, and callers without state
 //!               └──Keeper──▶ socket ──▶ the same, in a process that outlives the engine
 //! ```
 //!
-//! **Invariant:** only [`process`] spawns, and the keeper itself is started by its client. **Invariant:** nothing reaches the disk before the
-//! mask has seen it.
+//! **Invariant:** only [`process`] spawns processes; the supervisor itself is started by its
+//! client. **Invariant:** output is masked before it reaches the disk.
 //!
 //! Start at [`attempt::run`].
 
@@ -56,16 +56,16 @@ mod stop;
 mod unable;
 
 pub use alone::alone;
-pub use ends::Ends;
-pub use hands::Hands;
-pub use stop::Stop;
-pub use unable::Unable;
+pub use ends::StreamTails;
+pub use hands::ProcessExecutor;
+pub use stop::StopLevel;
+pub use unable::WorkError;
 
-/// The environment of the engine itself, read once at the face.
-pub type Host = std::collections::BTreeMap<String, String>;
+/// The engine's own environment, read once by the CLI.
+pub type HostEnv = std::collections::BTreeMap<String, String>;
 
-/// A complete environment for a process, in order, each name once.
-pub type Env = Vec<(String, String)>;
+/// A complete environment for a process: sorted, each name once.
+pub type ProcessEnv = Vec<(String, String)>;
 
-/// Is shown the masked output of a piece of work while it runs.
-pub type OnOutput = Box<dyn FnMut(log::Stream, &[u8]) + Send>;
+/// A callback that receives the masked output of a piece of work while it runs.
+pub type OnOutput = Box<dyn FnMut(log::LogStream, &[u8]) + Send>;

@@ -1,21 +1,21 @@
-//! Reads the file in which a step leaves its outputs.
+//! Reads the file to which a step writes its outputs.
 
 use serde_json::Value;
 
 use super::usage::is_usage;
 use crate::diag::nearest;
-use crate::model::{Object, Output};
+use crate::model::{JsonObject, RequiredOutput};
 
 /// The largest output file that is read, in bytes.
-pub const LIMIT: u64 = 1024 * 1024;
+pub const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;
 
-/// The values of an output file, or everything that is wrong with it.
+/// Parses the values of an output file, or returns all errors in it.
 ///
-/// A line is `key=value`, or a JSON object of keys and values. The value of `key=value` is read
-/// as its declaration asks; empty lines mean nothing. A key may be given twice only with the
-/// same value. What tells of [usage](super::usage) gives no output.
-pub fn parse(text: &str, declared: &[Output]) -> Result<Object, Vec<String>> {
-    let mut given = Object::new();
+/// A line is `key=value`, or a JSON object of keys and values. The value of `key=value` is parsed
+/// as its declaration asks; empty lines are ignored. A key may be repeated only with the same
+/// value. [Usage](super::usage) is not an output.
+pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
+    let mut given = JsonObject::new();
     let mut problems = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
@@ -27,13 +27,13 @@ pub fn parse(text: &str, declared: &[Output]) -> Result<Object, Vec<String>> {
                     }
                     if given.get(&key).is_some_and(|before| *before != value) {
                         problems.push(format!(
-                            "output `{key}` is given twice, in line {number} with another value"
+                            "output `{key}` is set twice, with another value in line {number}"
                         ));
                     }
                     given.insert(key, value);
                 }
             }
-            Err(why) => problems.push(format!("line {number} of the output file {why}")),
+            Err(reason) => problems.push(format!("line {number} of the output file {reason}")),
         }
     }
     match check(given, declared) {
@@ -46,15 +46,15 @@ pub fn parse(text: &str, declared: &[Output]) -> Result<Object, Vec<String>> {
     }
 }
 
-/// Checks values against their declarations: each declared one given, none undeclared. Gives
-/// them in the order of the declarations.
-pub fn check(mut given: Object, declared: &[Output]) -> Result<Object, Vec<String>> {
-    let mut outputs = Object::new();
+/// Checks values against their declarations: each declared one is given, none is undeclared.
+/// Returns them in the order of the declarations.
+pub fn check(mut given: JsonObject, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
+    let mut outputs = JsonObject::new();
     let mut problems = Vec::new();
-    for Output { name, schema } in declared {
+    for RequiredOutput { name, schema } in declared {
         match given.shift_remove(name.as_str()) {
-            None => problems.push(format!("output `{name}` was not given")),
-            Some(value) => match schema.mistake(&value) {
+            None => problems.push(format!("output `{name}` is missing")),
+            Some(value) => match schema.first_mistake(&value) {
                 Some(mistake) => problems.push(format!("output `{name}`: {mistake}")),
                 None => drop(outputs.insert(name.to_string(), value)),
             },
@@ -62,31 +62,23 @@ pub fn check(mut given: Object, declared: &[Output]) -> Result<Object, Vec<Strin
     }
     for key in given.keys() {
         let names = declared.iter().map(|output| output.name.as_str());
-        let meant = nearest(key, names)
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
+        let meant = nearest(key, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         problems.push(format!("output `{}` is not declared{meant}", shorten(key)));
     }
-    if problems.is_empty() {
-        Ok(outputs)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(outputs) } else { Err(problems) }
 }
 
-/// The keys and values of a line.
-fn pairs(line: &str, declared: &[Output]) -> Result<Vec<(String, Value)>, &'static str> {
+/// Returns the keys and values of a line.
+fn pairs(line: &str, declared: &[RequiredOutput]) -> Result<Vec<(String, Value)>, &'static str> {
     if line.trim().is_empty() {
         return Ok(Vec::new());
     }
     if line.trim_start().starts_with('{') {
-        return serde_json::from_str::<Object>(line)
+        return serde_json::from_str::<JsonObject>(line)
             .map(|object| object.into_iter().collect())
-            .map_err(|_| "begins like a JSON object and is none");
+            .map_err(|_| "starts like a JSON object but is not valid JSON");
     }
-    let (key, text) = line
-        .split_once('=')
-        .ok_or("is neither key=value nor a JSON object")?;
+    let (key, text) = line.split_once('=').ok_or("is neither key=value nor a JSON object")?;
     let output = declared.iter().find(|output| output.name.as_str() == key);
     let value = output.map_or_else(|| text.into(), |output| output.schema.read(text));
     Ok(vec![(key.to_owned(), value)])
@@ -99,21 +91,18 @@ fn shorten(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::parse;
-    use crate::model::{Output, Schema};
+    use crate::model::{RequiredOutput, ValueSchema};
     use crate::name::Name;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    fn declared() -> Vec<Output> {
-        [
-            ("rows", json!({ "type": "integer" })),
-            ("path", json!({ "type": "string" })),
-        ]
-        .map(|(name, schema)| Output {
-            name: Name::parse(name).unwrap(),
-            schema: Schema::new(schema).unwrap(),
-        })
-        .into()
+    fn declared() -> Vec<RequiredOutput> {
+        [("rows", json!({ "type": "integer" })), ("path", json!({ "type": "string" }))]
+            .map(|(name, schema)| RequiredOutput {
+                name: Name::parse(name).unwrap(),
+                schema: ValueSchema::new(schema).unwrap(),
+            })
+            .into()
     }
 
     fn check(text: &str, expected: Result<Value, &[&str]>) {
@@ -136,36 +125,21 @@ mod tests {
         check("path=a=b \r\n\r\n\nrows=3", Ok(both.clone()));
         check(r#"{"rows":3,"path":"a=b "}"#, Ok(both.clone()));
         check("rows=3\nrows=3\n{\"path\":\"a=b \"}\n", Ok(both));
-        check(
-            "rows=3\n{\"path\":\"a\\nb\"}",
-            Ok(json!({ "rows": 3, "path": "a\nb" })),
-        );
+        check("rows=3\n{\"path\":\"a\\nb\"}", Ok(json!({ "rows": 3, "path": "a\nb" })));
         check("rows=3\npath=12", Ok(json!({ "rows": 3, "path": "12" })));
         check("rows=3\npath=", Ok(json!({ "rows": 3, "path": "" })));
     }
 
     #[test]
     fn every_mistake_is_told() {
-        check("", Err(&["`rows` was not given", "`path` was not given"]));
+        check("", Err(&["`rows` is missing", "`path` is missing"]));
         check("rows=three\npath=x", Err(&["output `rows`"]));
-        check("rows=1\nrows=2\npath=x", Err(&["given twice, in line 2"]));
-        check(
-            "rows=1\npath=x\npaht=y",
-            Err(&["`paht` is not declared; did you mean `path`?"]),
-        );
-        check(
-            "rows=1\npath=x\nnonsense",
-            Err(&["line 3 of the output file is neither"]),
-        );
-        check(
-            "rows=1\npath=x\n{\"a\"",
-            Err(&["line 3 of the output file begins like"]),
-        );
+        check("rows=1\nrows=2\npath=x", Err(&["set twice, with another value in line 2"]));
+        check("rows=1\npath=x\npaht=y", Err(&["`paht` is not declared; did you mean `path`?"]));
+        check("rows=1\npath=x\nnonsense", Err(&["line 3 of the output file is neither"]));
+        check("rows=1\npath=x\n{\"a\"", Err(&["line 3 of the output file starts like"]));
         check("{\"rows\":\"1\",\"path\":\"x\"}", Err(&["output `rows`"]));
-        check(
-            "rows =1\npath=x",
-            Err(&["`rows` was not given", "did you mean `rows`?"]),
-        );
+        check("rows =1\npath=x", Err(&["`rows` is missing", "did you mean `rows`?"]));
     }
 
     proptest! {

@@ -1,89 +1,85 @@
-//! A process that is run for what it prints: a check, a program that knows a secret.
+//! A process that is run for its output: a check, a program that prints a secret.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::head::Head;
-use super::process::{self, Command};
-use super::sandbox::Guard;
-use super::supervise::{End, Limits, supervise};
-use super::tree::Pause;
-use super::{Ends, Stop, sandbox};
-use crate::machine::Exit;
+use super::head::OutputHead;
+use super::process::{self, ProcessCommand};
+use super::sandbox::IsolationKind;
+use super::supervise::{ProcessEnd, ProcessLimits, supervise};
+use super::tree::PauseGuard;
+use super::{StopLevel, StreamTails, sandbox};
+use crate::machine::WorkExit;
 
-/// What is run, and how much of what it prints counts.
+/// The command and the limits of a probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Probe {
+pub struct ProbeJob {
     /// The process.
-    pub command: Command,
-    /// The longest it may take.
+    pub command: ProcessCommand,
+    /// The timeout.
     pub timeout: Duration,
-    /// The time between asking it to end and killing it.
+    /// The grace period between the request to terminate and the kill.
     pub grace: Duration,
-    /// How much of either output is kept, in bytes.
+    /// The number of bytes kept of each output stream.
     pub keep: usize,
-    /// How much it may print before it is killed, in bytes.
+    /// The output size in bytes at which it is killed; `None`: unlimited.
     pub output: Option<u64>,
 }
 
-/// How a probe ended, and what it printed.
+/// The outcome of a probe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Probed {
-    /// How.
-    pub exit: Exit,
+pub struct ProbeOutcome {
+    /// The exit.
+    pub exit: WorkExit,
     /// The beginning of its standard output.
     pub out: Vec<u8>,
     /// The beginning of its standard error.
     pub err: Vec<u8>,
-    /// Whether its standard output went on.
+    /// True if standard output was cut off.
     pub truncated: bool,
-    /// What its sandbox enforced; `None`: it had none.
-    pub guards: Option<Vec<Guard>>,
-    /// The end of both.
-    pub ends: Ends,
+    /// The guards that its sandbox enforced; `None`: it had none.
+    pub isolation: Option<Vec<IsolationKind>>,
+    /// The tails of both streams.
+    pub ends: StreamTails,
 }
 
-impl Probed {
-    /// A probe of which nothing is known but how it ended.
-    pub(super) fn silent(exit: Exit) -> Self {
+impl ProbeOutcome {
+    /// A probe of which only the exit is known.
+    pub(super) fn silent(exit: WorkExit) -> Self {
         Self {
             exit,
             out: Vec::new(),
             err: Vec::new(),
             truncated: false,
-            guards: None,
-            ends: Ends::default(),
+            isolation: None,
+            ends: StreamTails::default(),
         }
     }
 }
 
-/// Runs a probe to its end, or ends it. All that it starts bears `mark`.
-pub async fn run(probe: Probe, mark: &str, stop: watch::Receiver<Stop>) -> Probed {
-    let limits = Limits {
-        timeout: Some(probe.timeout),
-        grace: probe.grace,
-        output: probe.output,
-    };
-    let mut head = Head::new(probe.keep);
+/// Runs a probe until it exits or is terminated. Its descendants bear `mark`.
+pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) -> ProbeOutcome {
+    let limits = ProcessLimits { timeout: Some(probe.timeout), grace: probe.grace, output: probe.output };
+    let mut head = OutputHead::new(probe.keep);
     sandbox::prepare(&probe.command).await;
-    // What looks from a sandbox can reach nothing that steps left running, and must not see it at work.
+    // A sandboxed probe cannot reach the processes that steps left running, and must not see their changes.
     let pause = match &probe.command.sandbox {
-        Some(sandbox) if !sandbox.network => match Pause::begin().await {
+        Some(sandbox) if !sandbox.network => match PauseGuard::begin().await {
             Ok(pause) => Some(pause),
-            Err(unable) => return Probed::silent(unable.into()),
+            Err(unable) => return ProbeOutcome::silent(unable.into()),
         },
         _ => None,
     };
     let end = match process::spawn(&probe.command, mark) {
         Ok(process) => supervise(process, limits, stop, &mut head).await,
-        Err(unable) => End::without(unable),
+        Err(unable) => ProcessEnd::without(unable),
     };
     drop(pause);
-    Probed {
+    ProbeOutcome {
         exit: end.exit,
-        guards: end.guards,
+        isolation: end.isolation,
         out: head.out,
         err: head.err,
         truncated: head.truncated,

@@ -1,15 +1,15 @@
-//! Scripts: given to their shell, or executed directly where a shell would add nothing.
+//! Scripts: passed to their shell, or executed directly where a shell would add nothing.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use super::process;
-use crate::model::{Script, SkillCall, interpreter_named};
+use crate::model::{ShellScript, SkillCall, interpreter_named};
 use crate::skill;
 
-/// The words that a shell takes for more than the name of a program: the keywords and builtins
-/// of the shells that may be called `sh`, in order.
+/// The words that a shell does not treat as the name of a program: the keywords and builtins of the
+/// shells that may be called `sh`, sorted.
 const SHELL_WORDS: &[&str] = &[
     ".",
     ":",
@@ -98,12 +98,12 @@ const SHELL_WORDS: &[&str] = &[
     "while",
 ];
 
-/// The words to execute for a script. `path` is the `PATH` that the script will see.
+/// Returns the words to execute for a script. `path` is the `PATH` of the script.
 ///
-/// A script for `sh` that is one simple command of plain words is executed without the shell,
-/// which costs as much as the command itself. What the shell would execute as a script of its
-/// own is left to it.
-pub fn argv(script: &Script, path: Option<&str>, cwd: &Path) -> Vec<String> {
+/// A script for `sh` that is one simple command of plain words is executed without the shell, which
+/// costs as much as the command itself. A file that the shell would execute as its own script is
+/// left to the shell.
+pub fn argv(script: &ShellScript, path: Option<&str>, cwd: &Path) -> Vec<String> {
     let direct = plain_words(script).filter(|words| {
         let found = words.first().map(|name| process::find(name, path, cwd));
         !matches!(found, Some(Ok(program)) if program.is_file() && !process::starts_itself(&program))
@@ -115,9 +115,9 @@ pub fn argv(script: &Script, path: Option<&str>, cwd: &Path) -> Vec<String> {
     })
 }
 
-/// A script of a skill with the interpreter that its first line names, if it names one that is
-/// known. `root` is where the skill's folder lies.
-pub fn named(call: &SkillCall, root: &Path) -> SkillCall {
+/// Returns a skill's script with the interpreter of its first line, if that names a known one.
+/// `root` is the parent of the skill's folder.
+pub fn with_interpreter(call: &SkillCall, root: &Path) -> SkillCall {
     let mut call = call.clone();
     let path = root.join(call.path());
     let head = first_line(&path).and_then(|line| interpreter_named(&skill::shebang(&line)?));
@@ -138,8 +138,8 @@ fn first_line(path: &Path) -> Option<Vec<u8>> {
     Some(line)
 }
 
-/// The words of a script that is one simple command, read the same by every `sh`.
-fn plain_words(script: &Script) -> Option<Vec<String>> {
+/// Returns the words of a script that is one simple command, parsed the same by every `sh`.
+fn plain_words(script: &ShellScript) -> Option<Vec<String>> {
     let shell: Vec<&str> = script.shell.iter().map(String::as_str).collect();
     if !matches!(shell.as_slice(), ["sh", "-eu", "-c"] | ["sh", "-c"]) {
         return None;
@@ -148,17 +148,14 @@ fn plain_words(script: &Script) -> Option<Vec<String>> {
     if !line.chars().all(|c| is_plain(c) || matches!(c, ' ' | '\t')) {
         return None;
     }
-    let words: Vec<String> = line
-        .split([' ', '\t'])
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let words: Vec<String> =
+        line.split([' ', '\t']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     let name = words.first()?;
     let means_a_program = !name.contains('=') && SHELL_WORDS.binary_search(&name.as_str()).is_err();
     means_a_program.then_some(words)
 }
 
-/// A character that no shell gives a meaning anywhere in a word.
+/// True for characters without a special meaning to any shell.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ',' | ':' | '+' | '@' | '=')
 }
@@ -166,14 +163,11 @@ fn is_plain(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{SHELL_WORDS, argv, plain_words};
-    use crate::model::Script;
+    use crate::model::ShellScript;
     use std::path::Path;
 
-    fn script(text: &str) -> Script {
-        Script {
-            shell: ["sh", "-eu", "-c"].map(String::from).into(),
-            text: text.into(),
-        }
+    fn script(text: &str) -> ShellScript {
+        ShellScript { shell: ["sh", "-eu", "-c"].map(String::from).into(), text: text.into() }
     }
 
     fn check(text: &str, words: Option<&[&str]>) {
@@ -185,10 +179,7 @@ mod tests {
     fn plain_commands_need_no_shell() {
         check("make", Some(&["make"]));
         check("  cargo test --lib\n", Some(&["cargo", "test", "--lib"]));
-        check(
-            "dd if=a of=b bs=1,2",
-            Some(&["dd", "if=a", "of=b", "bs=1,2"]),
-        );
+        check("dd if=a of=b bs=1,2", Some(&["dd", "if=a", "of=b", "bs=1,2"]));
         check("/bin/true", Some(&["/bin/true"]));
         check("./run.sh\ta:b c@d", Some(&["./run.sh", "a:b", "c@d"]));
     }
@@ -196,10 +187,10 @@ mod tests {
     #[test]
     fn everything_else_is_the_shells() {
         for text in [
-            "", " \n", "a b\nc", "a; b", "a & b", "a && b", "a | b", "a > b", "a < b", "a $B",
-            "a ${B}", "a `b`", "a $(b)", "a 'b'", "a \"b\"", "a \\b", "a *", "a b?", "a [b]",
-            "a {b,c}", "~/a", "a ~", "A=1 b", "A=1", "# a", "a #b", "! a", "(a)", "{ a; }",
-            "[ a ]", "[[ a ]]", "a %1", "a ^b", "a\rb", "a\u{a0}b", "ä", "a\0b", "a\u{b}b",
+            "", " \n", "a b\nc", "a; b", "a & b", "a && b", "a | b", "a > b", "a < b", "a $B", "a ${B}",
+            "a `b`", "a $(b)", "a 'b'", "a \"b\"", "a \\b", "a *", "a b?", "a [b]", "a {b,c}", "~/a", "a ~",
+            "A=1 b", "A=1", "# a", "a #b", "! a", "(a)", "{ a; }", "[ a ]", "[[ a ]]", "a %1", "a ^b",
+            "a\rb", "a\u{a0}b", "ä", "a\0b", "a\u{b}b",
         ] {
             check(text, None);
         }
@@ -216,12 +207,8 @@ mod tests {
 
     #[test]
     fn only_the_default_shell_is_left_out() {
-        for shell in [
-            &["bash", "-euo", "pipefail", "-c"][..],
-            &["python3", "-c"],
-            &["sh", "-x", "-c"],
-        ] {
-            let script = Script {
+        for shell in [&["bash", "-euo", "pipefail", "-c"][..], &["python3", "-c"], &["sh", "-x", "-c"]] {
+            let script = ShellScript {
                 shell: shell.iter().map(|word| (*word).to_owned()).collect(),
                 text: "make".into(),
             };
@@ -237,21 +224,10 @@ mod tests {
             let file = dir.path().join("tool");
             std::fs::write(&file, text).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-            assert_eq!(
-                argv(&script("./tool"), None, dir.path()).len(),
-                words,
-                "{text}"
-            );
+            assert_eq!(argv(&script("./tool"), None, dir.path()).len(), words, "{text}");
             let path = dir.path().to_str();
-            assert_eq!(
-                argv(&script("tool"), path, Path::new("/")).len(),
-                words,
-                "{text}"
-            );
+            assert_eq!(argv(&script("tool"), path, Path::new("/")).len(), words, "{text}");
         }
-        assert_eq!(
-            argv(&script("no_such_tool"), None, dir.path()),
-            ["no_such_tool"]
-        );
+        assert_eq!(argv(&script("no_such_tool"), None, dir.path()), ["no_such_tool"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The calls that start a process.
+//! The system calls that start a process.
 
 use std::ffi::CString;
 use std::io::{self, Seek as _, Write as _};
@@ -14,65 +14,65 @@ use rustix::pipe::PipeFlags;
 use rustix::process::Pid;
 use rustix::time::ClockId;
 
-/// `POSIX_SPAWN_SETSID`, of which `nix` has no name: the same in every C library of Linux.
+/// `POSIX_SPAWN_SETSID`, which `nix` does not define: the same in every C library of Linux.
 const SETSID: i32 = 0x80;
 
-/// This program, whatever became of its file since it was started.
-pub(super) const SELF: &str = "/proc/self/exe";
+/// The path of this program, even if its file was replaced since the start.
+pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// The least number of a copy of what is given: no process is given one that high.
-const GIVEN: i32 = 16;
+/// The lowest number for copies of passed descriptors, above all numbers that they are passed under.
+const FIRST_PASSED_FD: i32 = 16;
 
-/// Held while the current folder is that of a process that is being started: the one of this process,
-/// once it was left.
+/// The working directory of this process, once it was left. Locked while it is that of a process
+/// being started.
 static FOLDER: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Nothing to read, once it was opened.
-static NOTHING: OnceLock<OwnedFd> = OnceLock::new();
+/// `/dev/null`, once opened.
+static DEV_NULL: OnceLock<OwnedFd> = OnceLock::new();
 
-/// How many signals are the system's and the C library's own, which ignores its two; those for real
-/// time follow.
-const OF_THE_SYSTEM: u32 = 33;
+/// The number of signals of the system and of the C library, which ignores its own two; real-time
+/// signals follow.
+const SYSTEM_SIGNAL_COUNT: u32 = 33;
 
-/// The signals that are set back for what is started.
-static RESTORED: OnceLock<SigSet> = OnceLock::new();
+/// The signals that are reset to their defaults in started processes.
+static SIGNALS_TO_RESET: OnceLock<SigSet> = OnceLock::new();
 
-/// What is started.
+/// The program to start and its surroundings.
 #[derive(Clone, Copy)]
-pub(super) struct Image<'a> {
-    /// The file.
+pub(super) struct ProcessImage<'a> {
+    /// The file of the program.
     pub(super) program: &'a Path,
     /// The arguments, the name of the program first.
     pub(super) argv: &'a [String],
     /// The whole environment, `NAME=value`.
     pub(super) env: &'a [String],
-    /// Where it runs.
+    /// The working directory.
     pub(super) cwd: &'a Path,
 }
 
-/// A process that was started, and the reading ends of its outputs.
-pub(super) struct Started {
+/// A started process, and the reading ends of its outputs.
+pub(super) struct SpawnedProcess {
     pub(super) pid: Pid,
     pub(super) out: OwnedFd,
     pub(super) err: OwnedFd,
-    /// The ends that it writes to. As long as somebody has them besides it, its end is told once: by
-    /// itself, and not by each of its outputs before that.
+    /// The writing ends. While another holder keeps them open, the end of the process is reported
+    /// only once: by its exit, and not by each of its outputs before that.
     pub(super) written: [OwnedFd; 2],
-    /// When it began, in ticks since the boot, if that could be told.
+    /// The start time in clock ticks since boot, if known.
     pub(super) start: Option<u64>,
 }
 
-/// Starts a process in a session of its own, both outputs piped. It gets these descriptors under
-/// these numbers; as standard input, if none is given, nothing to read.
-pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Result<Started> {
+/// Starts a process in a session of its own, both outputs piped. It gets the given descriptors
+/// under their numbers; without one for standard input, that is empty.
+pub(super) fn spawn(image: ProcessImage<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Result<SpawnedProcess> {
     let (out, out_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let (err, err_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let nothing = nothing()?;
     let mut files = PosixSpawnFileActions::init()?;
     let usual = [(nothing, 0), (out_end.as_fd(), 1), (err_end.as_fd(), 2)];
-    // None of them may bear a number that another is to get.
+    // None of them may have a number that another one is to get.
     let high = given.iter().map(|(end, number)| {
-        let end = rustix::io::fcntl_dupfd_cloexec(end, GIVEN)?;
+        let end = rustix::io::fcntl_dupfd_cloexec(end, FIRST_PASSED_FD)?;
         io::Result::Ok((end, *number))
     });
     let high: Vec<_> = high.collect::<io::Result<_>>()?;
@@ -82,25 +82,15 @@ pub(super) fn spawn(image: Image<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Re
     }
     let before = ticks();
     let pid = start(image, &files, SETSID)?;
-    // It began between: mostly there is but one answer.
+    // The start was between both readings, which mostly agree.
     let start = before.filter(|before| ticks() == Some(*before));
     let written = [out_end, err_end];
-    Ok(Started {
-        pid,
-        out,
-        err,
-        written,
-        start,
-    })
+    Ok(SpawnedProcess { pid, out, err, written, start })
 }
 
-/// Starts a process that has the outputs of this one, this input or nothing to read, and none of
-/// these descriptors.
-pub(super) fn beside(
-    image: Image<'_>,
-    input: Option<&OwnedFd>,
-    without: &[i32],
-) -> io::Result<Pid> {
+/// Starts a process that shares the outputs of this one, with the given or an empty input, and
+/// without the listed descriptors.
+pub(super) fn beside(image: ProcessImage<'_>, input: Option<&OwnedFd>, without: &[i32]) -> io::Result<Pid> {
     let mut files = PosixSpawnFileActions::init()?;
     match input {
         Some(input) => files.add_dup2(input.as_raw_fd(), 0)?,
@@ -112,8 +102,8 @@ pub(super) fn beside(
     start(image, &files, 0)
 }
 
-/// The descriptors of this process besides the usual three: those that it was given, by whoever
-/// started it, also.
+/// Returns the descriptors of this process besides the three standard ones, including those
+/// inherited from the caller.
 pub(super) fn descriptors() -> io::Result<Vec<i32>> {
     let entries = std::fs::read_dir("/proc/self/fd")?;
     let mut numbers = Vec::new();
@@ -124,19 +114,14 @@ pub(super) fn descriptors() -> io::Result<Vec<i32>> {
     Ok(numbers)
 }
 
-/// Starts this program once more, with all that it has but its environment.
-pub(super) fn again(argv: &[&str]) -> io::Result<Pid> {
+/// Starts this program again, with the same descriptors but an empty environment.
+pub(super) fn spawn_self(argv: &[&str]) -> io::Result<Pid> {
     let argv: Vec<String> = argv.iter().map(|&word| word.to_owned()).collect();
-    let image = Image {
-        program: Path::new(SELF),
-        argv: &argv,
-        env: &[],
-        cwd: Path::new("/"),
-    };
+    let image = ProcessImage { program: Path::new(OWN_PROGRAM), argv: &argv, env: &[], cwd: Path::new("/") };
     start(image, &PosixSpawnFileActions::init()?, 0)
 }
 
-/// A text as something that a process can read from its beginning.
+/// Writes a text to a descriptor that a process can read from its start.
 pub(super) fn readable(text: &str) -> io::Result<OwnedFd> {
     let file = rustix::fs::memfd_create("wf-input", MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(file);
@@ -146,15 +131,15 @@ pub(super) fn readable(text: &str) -> io::Result<OwnedFd> {
 }
 
 fn nothing() -> io::Result<BorrowedFd<'static>> {
-    if let Some(open) = NOTHING.get() {
+    if let Some(open) = DEV_NULL.get() {
         return Ok(open.as_fd());
     }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let opened = rustix::fs::open("/dev/null", flags, Mode::empty())?;
-    Ok(NOTHING.get_or_init(|| opened).as_fd())
+    Ok(DEV_NULL.get_or_init(|| opened).as_fd())
 }
 
-/// The time since the boot, as the system tells when processes began.
+/// Returns the time since boot in the unit of process start times.
 fn ticks() -> Option<u64> {
     let now = rustix::time::clock_gettime(ClockId::Boottime);
     let nanos = u64::try_from(now.tv_nsec).ok()?;
@@ -163,31 +148,24 @@ fn ticks() -> Option<u64> {
     Some(seconds * second + nanos / 1_000_000_000_u64.checked_div(second)?)
 }
 
-/// Starts a process. The working directory is changed for as long as that takes, because the
-/// system's call has no word for it that every C library knows.
-fn start(image: Image<'_>, files: &PosixSpawnFileActions, flags: i32) -> io::Result<Pid> {
+/// Starts a process. The working directory is changed meanwhile, because the system call has no
+/// option for it that every C library supports.
+fn start(image: ProcessImage<'_>, files: &PosixSpawnFileActions, flags: i32) -> io::Result<Pid> {
     let program = CString::new(image.program.as_os_str().as_bytes())?;
     let argv = strings(image.argv)?;
     let env = strings(image.env)?;
     let attributes = attributes(flags)?;
-    let started = inside(image.cwd, || {
-        Ok(posix_spawn(
-            program.as_c_str(),
-            files,
-            &attributes,
-            &argv,
-            &env,
-        )?)
-    })?;
+    let started =
+        inside(image.cwd, || Ok(posix_spawn(program.as_c_str(), files, &attributes, &argv, &env)?))?;
     Ok(Pid::from_raw(started.as_raw()).ok_or(io::ErrorKind::Other)?)
 }
 
-/// Signals as a program expects them.
+/// Returns the attributes that reset signals as programs expect them.
 fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
     let mut attributes = PosixSpawnAttr::init()?;
-    let restored = RESTORED.get_or_init(|| {
+    let restored = SIGNALS_TO_RESET.get_or_init(|| {
         let status = std::fs::read_to_string("/proc/self/status");
-        restored(&status.unwrap_or_default())
+        signals_to_reset(&status.unwrap_or_default())
     });
     attributes.set_sigdefault(restored)?;
     attributes.set_sigmask(&SigSet::empty())?;
@@ -199,16 +177,16 @@ fn attributes(flags: i32) -> io::Result<PosixSpawnAttr> {
     Ok(attributes)
 }
 
-/// The signals that are set back to what they do by themselves, by the status of this process: all
-/// but those that whoever started it let it ignore. The C library does that to each anyway, and
-/// needs two calls for one that it has to ask about first. Rust ignores broken pipes.
-fn restored(status: &str) -> SigSet {
+/// Returns the signals to reset to their defaults, derived from the status of this process: all but
+/// those that its caller made it ignore. The C library resets each anyway, and needs two calls for
+/// a signal that it has to query first. Rust ignores broken pipes.
+fn signals_to_reset(status: &str) -> SigSet {
     let mut lines = status.lines();
     let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // Those for real time have no names here, and are not looked at one by one.
+    // Real-time signals have no names here, and are not inspected one by one.
     let mut restored = match ignored {
-        Some(ignored) if ignored >> OF_THE_SYSTEM == 0 => SigSet::all(),
+        Some(ignored) if ignored >> SYSTEM_SIGNAL_COUNT == 0 => SigSet::all(),
         _ => SigSet::empty(),
     };
     for signal in Signal::iterator() {
@@ -223,7 +201,7 @@ fn restored(status: &str) -> SigSet {
     restored
 }
 
-/// Does something in a folder.
+/// Runs a function in a folder.
 fn inside<T>(folder: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let mut own = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
     let own = match &mut *own {
@@ -248,16 +226,16 @@ fn strings(texts: &[String]) -> io::Result<Vec<CString>> {
 mod tests {
     use nix::sys::signal::Signal;
 
-    use super::restored;
+    use super::signals_to_reset;
 
     #[test]
     fn what_was_ignored_stays_ignored_but_broken_pipes() {
-        let restored = |mask| restored(&format!("SigBlk:\t0\nSigIgn:\t{mask}\nSigCgt:\t0\n"));
+        let restored = |mask| signals_to_reset(&format!("SigBlk:\t0\nSigIgn:\t{mask}\nSigCgt:\t0\n"));
         // `nohup`, and broken pipes.
         let set = restored("0000000180001001");
         assert!(!set.contains(Signal::SIGHUP));
         assert!(set.contains(Signal::SIGPIPE) && set.contains(Signal::SIGINT));
-        // `SIGINT`, and one for real time.
+        // `SIGINT`, and a real-time signal.
         let set = restored("0000000200000002");
         assert!(!set.contains(Signal::SIGINT) && set.contains(Signal::SIGPIPE));
         assert!(set.contains(Signal::SIGTERM));
@@ -265,7 +243,7 @@ mod tests {
 
     #[test]
     fn without_an_answer_only_broken_pipes_are_set_back() {
-        let set = restored("");
+        let set = signals_to_reset("");
         assert!(set.contains(Signal::SIGPIPE) && !set.contains(Signal::SIGINT));
     }
 }

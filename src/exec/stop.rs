@@ -1,22 +1,13 @@
-/// Whether a piece of work is told to end. Only ever grows.
+/// The stop request for a piece of work. It only escalates.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    serde::Deserialize,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
-pub enum Stop {
-    /// It goes on.
+pub enum StopLevel {
+    /// The work continues.
     #[default]
     No,
-    /// It is asked to end and killed after its grace time.
+    /// The work is asked to terminate and killed after its grace period.
     Gently,
-    /// It is killed.
+    /// The work is killed.
     AtOnce,
 }

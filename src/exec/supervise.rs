@@ -1,4 +1,4 @@
-//! Follows a process to its end, or ends it.
+//! Follows a process until it exits, or terminates it.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -8,338 +8,333 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::log::Stream;
-use super::pipe::Pipe;
-use super::process::Process;
-use super::sandbox::{Guard, Report};
-use super::{Stop, Unable, tree};
-use crate::machine::Exit;
+use super::log::LogStream;
+use super::pipe::OutputPipe;
+use super::process::ChildProcess;
+use super::sandbox::{IsolationKind, SandboxReport};
+use super::{StopLevel, WorkError, tree};
+use crate::machine::WorkExit;
 
-/// How long output may keep coming, or pipes stay open, after the process itself ended.
-const AFTER_END: Duration = Duration::from_millis(200);
+/// The time for which output may continue, or pipes stay open, after the exit of the process itself.
+const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(200);
 
-/// How long a killed process may take to disappear; longer, and it is beyond our reach.
-const AFTER_KILL: Duration = Duration::from_secs(5);
+/// The time for which a killed process may remain; after that it is out of reach.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often what is left is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// The interval between looks at remaining processes.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Silence after which the beginning of a line is shown.
-const QUIET: Duration = Duration::from_millis(200);
+/// The silence after which an incomplete line is shown.
+const IDLE_TIME: Duration = Duration::from_millis(200);
 
-/// For ever, as far as a process is concerned.
-const A_YEAR: Duration = Duration::from_hours(365 * 24);
+/// The maximum duration of a wait.
+const MAX_WAIT: Duration = Duration::from_hours(365 * 24);
 
-/// Takes the output of a process while it runs.
-pub(super) trait Sink: Send {
-    /// Some bytes came.
-    fn take(&mut self, stream: Stream, bytes: &[u8]);
+/// A receiver of a process's output.
+pub(super) trait OutputSink: Send {
+    /// Receives some bytes.
+    fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]);
 
-    /// Whether some bytes are held back in the hope of more.
-    fn holds(&self) -> bool;
+    /// True if bytes are held back until more arrive.
+    fn has_pending(&self) -> bool;
 
-    /// Nothing came for a while.
-    fn quiet(&mut self);
+    /// Called after a silence.
+    fn on_idle(&mut self);
 }
 
-/// How long a process may take.
+/// The limits on a process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// Until it is asked to end.
+pub(super) struct ProcessLimits {
+    /// The run time until it is asked to terminate.
     pub(super) timeout: Option<Duration>,
-    /// From then on until it is killed.
+    /// The grace period from then on until it is killed.
     pub(super) grace: Duration,
-    /// How much it may print, in bytes, before it is killed.
+    /// The output size in bytes at which it is killed.
     pub(super) output: Option<u64>,
 }
 
-/// Where the end of a process has got to, and until when it may stay there.
+/// The phase of a process's life, which ends at `until`.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
-    Runs,
-    Asked,
+enum ProcessPhase {
+    Running,
+    Terminating,
     Killed,
-    /// It ended, and something that it started holds its output.
-    Ended,
-    /// That was killed too.
+    /// It exited, but a descendant holds its output.
+    Exited,
+    /// The descendant was killed, too.
     Orphaned,
 }
 
-/// Reads all output of a process and waits for its end; ends its group if it must.
+/// Reads all output of a process and waits for its exit; kills its group if it must.
 pub(super) async fn supervise(
-    process: Process,
-    limits: Limits,
-    stop: watch::Receiver<Stop>,
-    sink: &mut dyn Sink,
-) -> End {
-    let mut watched = Watched::new(process, limits);
-    let exit = watched.follow(stop, sink).await;
+    process: ChildProcess,
+    limits: ProcessLimits,
+    stop: watch::Receiver<StopLevel>,
+    sink: &mut dyn OutputSink,
+) -> ProcessEnd {
+    let mut watched = WatchedProcess::new(process, limits);
+    let exit = watched.run_to_end(stop, sink).await;
     let report = watched.process.report();
-    let service = tree::has_adopted() && watched.process.has_left_something();
+    let service = tree::has_adopted() && watched.process.has_living_descendant();
     watched.process.set_ended();
-    let mut end = End::new(exit, report);
+    let mut end = ProcessEnd::new(exit, report);
     end.service = service && end.exit.is_success();
-    if matches!(end.exit, Exit::Code { .. } | Exit::Signal { .. })
-        && let Some(disturbed) = watched.process.disturbed()
+    if matches!(end.exit, WorkExit::Code { .. } | WorkExit::Signal { .. })
+        && let Some(disturbed) = watched.process.file_change_reason()
     {
         end.exit = disturbed.into();
     }
-    // However it ended, such a file must not stay.
-    if let Some(meddled) = watched.process.meddled() {
+    // After any exit such a file must not stay.
+    if let Some(meddled) = watched.process.control_file_reason() {
         end.exit = meddled.into();
     }
     end
 }
 
-/// How a process ended.
-pub(super) struct End {
-    pub(super) exit: Exit,
-    /// What its sandbox enforced; `None`: it had none.
-    pub(super) guards: Option<Vec<Guard>>,
-    /// Whether something that it started lives on.
+/// The outcome of a process.
+pub(super) struct ProcessEnd {
+    pub(super) exit: WorkExit,
+    /// The guards that its sandbox enforced; `None`: it had none.
+    pub(super) isolation: Option<Vec<IsolationKind>>,
+    /// True if a descendant lives on.
     pub(super) service: bool,
 }
 
-impl End {
-    /// The end of what could not begin.
-    pub(super) fn without(unable: Unable) -> Self {
-        Self {
-            exit: unable.into(),
-            guards: None,
-            service: false,
-        }
+impl ProcessEnd {
+    /// The outcome of work that could not begin.
+    pub(super) fn without(unable: WorkError) -> Self {
+        Self { exit: unable.into(), isolation: None, service: false }
     }
 
-    /// What the sandbox says of its command counts where nobody here ended it.
-    fn new(exit: Exit, report: Option<Report>) -> Self {
-        let Some(Report { guards, exit: told }) = report else {
-            return Self {
-                exit,
-                guards: None,
-                service: false,
-            };
+    /// Combines exit and report: the sandbox's report decides unless the process was terminated here.
+    fn new(exit: WorkExit, report: Option<SandboxReport>) -> Self {
+        let Some(SandboxReport { isolation, exit: told }) = report else {
+            return Self { exit, isolation: None, service: false };
         };
         let exit = match (exit, told) {
-            (Exit::Code { .. }, Some(told)) => told,
-            (Exit::Code { .. }, None) => {
-                Unable::environmental("the sandbox ended without a word").into()
+            (WorkExit::Code { .. }, Some(told)) => told,
+            (WorkExit::Code { .. }, None) => {
+                WorkError::environmental("the sandbox exited without a report").into()
             }
             (exit, _) => exit,
         };
-        Self {
-            exit,
-            guards: Some(guards),
-            service: false,
-        }
+        Self { exit, isolation: Some(isolation), service: false }
     }
 }
 
-struct Watched {
-    process: Process,
-    limits: Limits,
-    phase: Phase,
+struct WatchedProcess {
+    process: ChildProcess,
+    limits: ProcessLimits,
+    phase: ProcessPhase,
     until: Option<Instant>,
     status: Option<ExitStatus>,
-    /// How much it has printed.
+    /// The number of bytes printed.
     printed: u64,
-    /// Whether all that holds the output was killed.
-    insisted: bool,
-    /// Why we ended it, if we did.
-    reason: Option<Exit>,
+    /// True if all holders of the output were killed.
+    holders_killed: bool,
+    /// The reason for terminating it, if it was terminated here.
+    reason: Option<WorkExit>,
 }
 
-/// What happens next.
-enum Happening {
+/// The next event.
+enum ProcessEvent {
     Out,
     Err,
     Exit(io::Result<ExitStatus>),
-    Stop(Stop),
-    Due,
-    Quiet,
+    Stop(StopLevel),
+    Timeout,
+    Idle,
 }
 
-impl Watched {
-    fn new(process: Process, limits: Limits) -> Self {
+impl WatchedProcess {
+    fn new(process: ChildProcess, limits: ProcessLimits) -> Self {
         Self {
             process,
             limits,
-            phase: Phase::Runs,
+            phase: ProcessPhase::Running,
             until: limits.timeout.map(soon),
             status: None,
             printed: 0,
-            insisted: false,
+            holders_killed: false,
             reason: None,
         }
     }
 
-    async fn follow(&mut self, mut stop: watch::Receiver<Stop>, sink: &mut dyn Sink) -> Exit {
-        let mut out = Pipe::new(self.process.out.take());
-        let mut err = Pipe::new(self.process.err.take());
-        self.told_to(*stop.borrow_and_update());
+    async fn run_to_end(
+        &mut self,
+        mut stop: watch::Receiver<StopLevel>,
+        sink: &mut dyn OutputSink,
+    ) -> WorkExit {
+        let mut out = OutputPipe::new(self.process.out.take());
+        let mut err = OutputPipe::new(self.process.err.take());
+        self.on_stop(*stop.borrow_and_update());
         loop {
             let closed = self.status.is_some() && out.is_closed() && err.is_closed();
             if closed && self.is_over() {
                 return self.ending();
             }
             let due = self.due();
-            // Nobody can say which of two streams was written to first; where both have something,
-            // the order is at least always the same.
+            // The order of writes to two streams is unknown; if both have data, at least the order
+            // of reading is always the same.
             let happened = tokio::select! {
                 biased;
-                told = told(&mut stop) => Happening::Stop(told),
-                () = wait_until(due) => Happening::Due,
-                () = out.fill(), if !out.is_closed() => Happening::Out,
-                () = err.fill(), if !err.is_closed() => Happening::Err,
+                told = next_stop(&mut stop) => ProcessEvent::Stop(told),
+                () = wait_until(due) => ProcessEvent::Timeout,
+                () = out.fill(), if !out.is_closed() => ProcessEvent::Out,
+                () = err.fill(), if !err.is_closed() => ProcessEvent::Err,
                 exit = self.process.wait(), if self.status.is_none() => {
-                    Happening::Exit(exit)
+                    ProcessEvent::Exit(exit)
                 }
-                () = tokio::time::sleep(QUIET), if sink.holds() => Happening::Quiet,
+                () = tokio::time::sleep(IDLE_TIME), if sink.has_pending() => ProcessEvent::Idle,
             };
             match happened {
-                Happening::Out => self.prints(out.drain(Stream::Out, sink)),
-                Happening::Err => self.prints(err.drain(Stream::Err, sink)),
-                Happening::Exit(status) => {
-                    self.exited(status);
-                    // Usually all of it is there, and nothing needs to be waited for.
-                    self.prints(out.rest(Stream::Out, sink));
-                    self.prints(err.rest(Stream::Err, sink));
+                ProcessEvent::Out => self.prints(out.drain(LogStream::Out, sink)),
+                ProcessEvent::Err => self.prints(err.drain(LogStream::Err, sink)),
+                ProcessEvent::Exit(status) => {
+                    self.on_exit(status);
+                    // Usually all of it is available, and nothing needs to be waited for.
+                    self.prints(out.drain_available(LogStream::Out, sink));
+                    self.prints(err.drain_available(LogStream::Err, sink));
                 }
-                Happening::Stop(told) => self.told_to(told),
-                Happening::Quiet => sink.quiet(),
-                Happening::Due if !self.escalate(sink) => return self.ending(),
-                Happening::Due => {}
+                ProcessEvent::Stop(told) => self.on_stop(told),
+                ProcessEvent::Idle => sink.on_idle(),
+                ProcessEvent::Timeout if !self.escalate(sink) => return self.ending(),
+                ProcessEvent::Timeout => {}
             }
         }
     }
 
-    /// Whether nothing needs to be waited for: where we did not end the process ourselves, what it
-    /// left running without our pipes may stay, until the keeper ends it with the run.
+    /// True if there is nothing to wait for: if the process was not terminated here, descendants
+    /// without its pipes may stay until the supervisor ends them with the run.
     fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Ended | Phase::Orphaned) || !self.process.has_left_something()
+        matches!(self.phase, ProcessPhase::Exited | ProcessPhase::Orphaned)
+            || !self.process.has_living_descendant()
     }
 
-    /// When to act next. What lives on after its parent tells nobody when the last of it is
-    /// gone.
+    /// Returns the time of the next action. Orphaned descendants give no notice of their exit, so
+    /// they are polled.
     fn due(&self) -> Option<Instant> {
         match self.status {
-            Some(_) => self.until.map(|until| until.min(soon(LOOK))),
+            Some(_) => self.until.map(|until| until.min(soon(POLL_INTERVAL))),
             None => self.until,
         }
     }
 
-    fn exited(&mut self, status: io::Result<ExitStatus>) {
+    fn on_exit(&mut self, status: io::Result<ExitStatus>) {
         if let Err(error) = &status {
-            let why = format!("cannot learn how the process ended: {error}");
-            self.reason = Some(Unable::environmental(why).into());
+            let reason = format!("cannot get the exit status of the process: {error}");
+            self.reason = Some(WorkError::environmental(reason).into());
         }
         self.status = Some(status.unwrap_or_default());
         match self.phase {
-            Phase::Runs => self.enter(Phase::Ended, AFTER_END),
-            Phase::Killed => self.enter(Phase::Killed, AFTER_KILL),
-            Phase::Asked | Phase::Ended | Phase::Orphaned => {}
+            ProcessPhase::Running => self.enter(ProcessPhase::Exited, OUTPUT_AFTER_EXIT),
+            ProcessPhase::Killed => self.enter(ProcessPhase::Killed, KILL_TIMEOUT),
+            ProcessPhase::Terminating | ProcessPhase::Exited | ProcessPhase::Orphaned => {}
         }
     }
 
-    fn told_to(&mut self, stop: Stop) {
+    fn on_stop(&mut self, stop: StopLevel) {
         match (stop, self.phase) {
-            (Stop::No, _) | (_, Phase::Killed | Phase::Orphaned) | (Stop::Gently, Phase::Asked) => {
-            }
-            (Stop::Gently, Phase::Runs) => self.ask(Exit::Cancelled),
-            (Stop::Gently | Stop::AtOnce, _) => {
+            (StopLevel::No, _)
+            | (_, ProcessPhase::Killed | ProcessPhase::Orphaned)
+            | (StopLevel::Gently, ProcessPhase::Terminating) => {}
+            (StopLevel::Gently, ProcessPhase::Running) => self.ask(WorkExit::Cancelled),
+            (StopLevel::Gently | StopLevel::AtOnce, _) => {
                 if self.status.is_none() {
-                    self.reason.get_or_insert(Exit::Cancelled);
+                    self.reason.get_or_insert(WorkExit::Cancelled);
                 }
                 self.kill();
             }
         }
     }
 
-    /// It is time to look, or the time of this phase is up. Gives whether there is another.
-    fn escalate(&mut self, sink: &mut dyn Sink) -> bool {
+    /// Acts on a poll or on the end of a phase; returns false after the last phase.
+    fn escalate(&mut self, sink: &mut dyn OutputSink) -> bool {
         let over = self.until.is_some_and(|until| until <= Instant::now());
         match self.phase {
-            Phase::Runs => self.ask(Exit::TimedOut),
-            Phase::Asked if over => self.kill(),
-            Phase::Ended if over => {
-                let note = "… ended what the step left running with its output …\n";
-                sink.take(Stream::Note, note.as_bytes());
+            ProcessPhase::Running => self.ask(WorkExit::TimedOut),
+            ProcessPhase::Terminating if over => self.kill(),
+            ProcessPhase::Exited if over => {
+                let note = "… killed background processes that kept the step's output open …\n";
+                sink.on_bytes(LogStream::Note, note.as_bytes());
                 self.process.kill_group();
-                self.enter(Phase::Orphaned, AFTER_END);
+                self.enter(ProcessPhase::Orphaned, OUTPUT_AFTER_EXIT);
             }
-            // Who has left the group still holds the output.
-            Phase::Orphaned if over && !self.insisted => {
-                self.insisted = true;
+            // A process that has left the group still holds the output.
+            ProcessPhase::Orphaned if over && !self.holders_killed => {
+                self.holders_killed = true;
                 self.process.kill();
-                self.enter(Phase::Orphaned, AFTER_KILL);
+                self.enter(ProcessPhase::Orphaned, KILL_TIMEOUT);
             }
-            Phase::Killed | Phase::Orphaned if over => {
-                let note = "… some of what the step started cannot be ended …\n";
-                sink.take(Stream::Note, note.as_bytes());
+            ProcessPhase::Killed | ProcessPhase::Orphaned if over => {
+                let note = "… some processes of the step cannot be killed …\n";
+                sink.on_bytes(LogStream::Note, note.as_bytes());
                 return false;
             }
-            // Something may have been started while the others were killed.
-            Phase::Killed if self.status.is_some() => self.process.kill(),
-            Phase::Asked | Phase::Ended | Phase::Killed | Phase::Orphaned => {}
+            // A new process may have been started during the kill.
+            ProcessPhase::Killed if self.status.is_some() => self.process.kill(),
+            ProcessPhase::Terminating
+            | ProcessPhase::Exited
+            | ProcessPhase::Killed
+            | ProcessPhase::Orphaned => {}
         }
         true
     }
 
-    /// It printed something; too much at last ends it.
+    /// Counts output; too much of it gets the process killed.
     fn prints(&mut self, bytes: usize) {
         self.printed += bytes as u64;
         if let Some(most) = self.limits.output
             && self.printed > most
             && self.reason.is_none()
         {
-            let why = format!("it printed more than {most} bytes");
-            self.reason = Some(Unable::logical(why).into());
+            let reason = format!("output exceeds {most} bytes");
+            self.reason = Some(WorkError::logical(reason).into());
             self.kill();
         }
     }
 
-    fn ask(&mut self, reason: Exit) {
+    fn ask(&mut self, reason: WorkExit) {
         self.reason = Some(reason);
         self.process.ask_to_end();
-        self.enter(Phase::Asked, self.limits.grace);
+        self.enter(ProcessPhase::Terminating, self.limits.grace);
     }
 
     fn kill(&mut self) {
         self.process.kill();
-        self.enter(Phase::Killed, AFTER_KILL);
+        self.enter(ProcessPhase::Killed, KILL_TIMEOUT);
     }
 
-    fn enter(&mut self, phase: Phase, wait: Duration) {
+    fn enter(&mut self, phase: ProcessPhase, wait: Duration) {
         self.phase = phase;
         self.until = Some(soon(wait));
     }
 
-    fn ending(&mut self) -> Exit {
+    fn ending(&mut self) -> WorkExit {
         match (self.reason.take(), self.status) {
             (Some(reason), _) => reason,
             (None, Some(status)) => of_status(status),
-            (None, None) => Exit::Cancelled,
+            (None, None) => WorkExit::Cancelled,
         }
     }
 }
 
-fn of_status(status: ExitStatus) -> Exit {
+fn of_status(status: ExitStatus) -> WorkExit {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code { code },
-        (None, signal) => Exit::Signal {
-            signal: signal.unwrap_or(0),
-        },
+        (Some(code), _) => WorkExit::Code { code },
+        (None, signal) => WorkExit::Signal { signal: signal.unwrap_or(0) },
     }
 }
 
-/// Waits for the next word; forever, if none can come.
-pub(super) async fn told(stop: &mut watch::Receiver<Stop>) -> Stop {
+/// Waits for the next stop request; forever if none can come.
+pub(super) async fn next_stop(stop: &mut watch::Receiver<StopLevel>) -> StopLevel {
     match stop.changed().await {
         Ok(()) => *stop.borrow_and_update(),
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Waits for an instant; forever, if there is none.
+/// Waits until an instant; forever if there is none.
 pub(super) async fn wait_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -347,10 +342,10 @@ pub(super) async fn wait_until(at: Option<Instant>) {
     }
 }
 
-/// This long from now; a wait beyond the clock's end is a year's.
+/// Returns the instant after a wait; one beyond the clock's range is cut to a year.
 fn soon(wait: Duration) -> Instant {
     let now = Instant::now();
-    now.checked_add(wait).unwrap_or(now + A_YEAR)
+    now.checked_add(wait).unwrap_or(now + MAX_WAIT)
 }
 
 #[cfg(test)]

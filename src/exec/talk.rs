@@ -1,4 +1,4 @@
-//! A process that is talked to: lines to its standard input, lines from its standard output.
+//! A dialogue with a process: lines to its standard input, lines from its standard output.
 
 use std::future::Future;
 use std::io;
@@ -9,143 +9,135 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
-use super::ends::Last;
+use super::ends::TailCollector;
 use super::hands::own_mark;
-use super::log::Stream;
-use super::process::{self, Command};
-use super::supervise::{Limits, Sink, supervise};
-use super::{Ends, Stop, Unable};
-use crate::machine::Exit;
+use super::log::LogStream;
+use super::process::{self, ProcessCommand};
+use super::supervise::{OutputSink, ProcessLimits, supervise};
+use super::{StopLevel, StreamTails, WorkError};
+use crate::machine::WorkExit;
 
-/// How long a process may take to read what it is told, in a pipe that holds much more.
-const SAY: Duration = Duration::from_secs(5);
+/// The timeout for a process to read a line, from a pipe with room for much more.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a process is talked to.
+/// The limits of a dialogue.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// The longest it may take.
+pub struct DialogueLimits {
+    /// The timeout.
     pub timeout: Duration,
-    /// The time between asking it to end and killing it.
+    /// The grace period between the request to terminate and the kill.
     pub grace: Duration,
-    /// The longest line that counts, in bytes. Of a longer one, one byte more comes, and no more.
+    /// The maximum length of a line, in bytes. A longer one is cut after one byte more.
     pub line: usize,
-    /// How much it may print before it is killed, in bytes.
+    /// The output size in bytes at which the process is killed.
     pub output: u64,
 }
 
-/// What is said to a process.
+/// The sending side of a dialogue.
 #[derive(Debug)]
-pub struct Mouth(Option<pipe::Sender>);
+pub struct LineSender(Option<pipe::Sender>);
 
-/// What a process says: its lines, without their ends; `None` once it says no more.
-pub type Ears = mpsc::UnboundedReceiver<Vec<u8>>;
+/// The lines of a process without their newlines; `None` at the end of its output.
+pub type LineReceiver = mpsc::UnboundedReceiver<Vec<u8>>;
 
-/// How a process ended, and the last that it printed.
+/// The outcome of a process and the tail of its output.
 #[derive(Clone, Debug)]
-pub struct Ended {
-    /// How.
-    pub exit: Exit,
-    /// The end of both outputs, not masked.
-    pub ends: Ends,
+pub struct DialogueEnd {
+    /// The exit.
+    pub exit: WorkExit,
+    /// The tails of both streams, not masked.
+    pub ends: StreamTails,
 }
 
-/// Starts a process to talk to. It runs while the future is polled; dropping that ends it.
+/// Starts a process for a dialogue. It runs while the future is polled; dropping that kills it.
 pub fn begin(
-    command: &Command,
-    bounds: Bounds,
-    stop: watch::Receiver<Stop>,
-) -> Result<(Mouth, Ears, impl Future<Output = Ended> + use<>), Unable> {
-    let unable = |error: io::Error| Unable::environmental(format!("no pipe can be made: {error}"));
-    let (read, write) =
-        rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| unable(error.into()))?;
+    command: &ProcessCommand,
+    bounds: DialogueLimits,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<(LineSender, LineReceiver, impl Future<Output = DialogueEnd> + use<>), WorkError> {
+    let unable = |error: io::Error| WorkError::environmental(format!("cannot create a pipe: {error}"));
+    let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| unable(error.into()))?;
     let mouth = pipe::Sender::from_owned_fd(write).map_err(unable)?;
     let process = process::spawn_fed(command, &own_mark(), Some(&read))?;
     drop(read);
     let (tell, ears) = mpsc::unbounded_channel();
-    let limits = Limits {
-        timeout: Some(bounds.timeout),
-        grace: bounds.grace,
-        output: Some(bounds.output),
-    };
-    let mut lines = Lines {
-        tell: Some(tell),
+    let limits =
+        ProcessLimits { timeout: Some(bounds.timeout), grace: bounds.grace, output: Some(bounds.output) };
+    let mut lines = LineSplitter {
+        line_sender: Some(tell),
         line: Vec::new(),
-        most: bounds.line,
+        max_length: bounds.line,
         is_cut: false,
-        last: Last::default(),
+        last: TailCollector::default(),
     };
     let follow = async move {
         let end = supervise(process, limits, stop, &mut lines).await;
         lines.finish();
-        Ended {
-            exit: end.exit,
-            ends: lines.last.ends(),
-        }
+        DialogueEnd { exit: end.exit, ends: lines.last.ends() }
     };
-    Ok((Mouth(Some(mouth)), ears, follow))
+    Ok((LineSender(Some(mouth)), ears, follow))
 }
 
-impl Mouth {
-    /// Says a line, with its end. A process that does not listen any more is no failure here: its end
-    /// tells.
-    pub async fn say(&mut self, line: &[u8]) {
+impl LineSender {
+    /// Sends a line including its newline. A process that does not read is no error here: its exit
+    /// will tell.
+    pub async fn send_line(&mut self, line: &[u8]) {
         let Some(pipe) = &mut self.0 else { return };
-        let said = tokio::time::timeout(SAY, pipe.write_all(line)).await;
+        let said = tokio::time::timeout(WRITE_TIMEOUT, pipe.write_all(line)).await;
         if !matches!(said, Ok(Ok(()))) {
             self.0 = None;
         }
     }
 
-    /// Says nothing more: the process reads the end of its input.
+    /// Closes the input of the process.
     pub fn close(&mut self) {
         self.0 = None;
     }
 }
 
-/// Cuts what a process prints into lines.
-struct Lines {
-    /// `None`: nobody listens any more.
-    tell: Option<mpsc::UnboundedSender<Vec<u8>>>,
+/// Splits output into lines.
+struct LineSplitter {
+    /// `None`: there is no receiver any more.
+    line_sender: Option<mpsc::UnboundedSender<Vec<u8>>>,
     line: Vec<u8>,
-    most: usize,
-    /// Whether the rest of a line that is too long is left out.
+    max_length: usize,
+    /// True while the rest of an overlong line is skipped.
     is_cut: bool,
-    last: Last,
+    last: TailCollector,
 }
 
-impl Lines {
+impl LineSplitter {
     fn add(&mut self, part: &[u8]) {
         if self.is_cut {
             return;
         }
-        let room = (self.most + 1).saturating_sub(self.line.len());
-        self.line
-            .extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
-        if self.line.len() > self.most {
-            self.pass();
+        let room = (self.max_length + 1).saturating_sub(self.line.len());
+        self.line.extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
+        if self.line.len() > self.max_length {
+            self.flush_line();
             self.is_cut = true;
         }
     }
 
-    fn pass(&mut self) {
+    fn flush_line(&mut self) {
         let line = std::mem::take(&mut self.line);
-        if let Some(tell) = &self.tell {
+        if let Some(tell) = &self.line_sender {
             let _ = tell.send(line);
         }
     }
 
     fn finish(&mut self) {
         if !self.line.is_empty() {
-            self.pass();
+            self.flush_line();
         }
-        self.tell = None;
+        self.line_sender = None;
     }
 }
 
-impl Sink for Lines {
-    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+impl OutputSink for LineSplitter {
+    fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
         self.last.take(stream, bytes);
-        if stream != Stream::Out {
+        if stream != LogStream::Out {
             return;
         }
         let mut parts = bytes.split(|byte| *byte == b'\n').peekable();
@@ -153,18 +145,18 @@ impl Sink for Lines {
             self.add(part);
             if parts.peek().is_some() {
                 if !self.is_cut {
-                    self.pass();
+                    self.flush_line();
                 }
                 self.is_cut = false;
             }
         }
     }
 
-    fn holds(&self) -> bool {
+    fn has_pending(&self) -> bool {
         false
     }
 
-    fn quiet(&mut self) {}
+    fn on_idle(&mut self) {}
 }
 
 #[cfg(test)]
@@ -174,15 +166,15 @@ mod tests {
 
     fn told(most: usize, chunks: &[&[u8]]) -> Vec<Vec<u8>> {
         let (tell, mut ears) = mpsc::unbounded_channel();
-        let mut lines = Lines {
-            tell: Some(tell),
+        let mut lines = LineSplitter {
+            line_sender: Some(tell),
             line: Vec::new(),
-            most,
+            max_length: most,
             is_cut: false,
-            last: Last::default(),
+            last: TailCollector::default(),
         };
         for chunk in chunks {
-            lines.take(Stream::Out, chunk);
+            lines.on_bytes(LogStream::Out, chunk);
         }
         lines.finish();
         std::iter::from_fn(|| ears.try_recv().ok()).collect()
@@ -190,10 +182,7 @@ mod tests {
 
     #[test]
     fn lines_are_cut_at_their_ends_and_where_they_are_too_long() {
-        assert_eq!(
-            told(9, &[b"a\nb", b"c\n\n", b"d"]),
-            [&b"a"[..], b"bc", b"", b"d"]
-        );
+        assert_eq!(told(9, &[b"a\nb", b"c\n\n", b"d"]), [&b"a"[..], b"bc", b"", b"d"]);
         assert_eq!(told(2, &[b"abcdef", b"gh\nij\n"]), [&b"abc"[..], b"ij"]);
         assert!(told(2, &[]).is_empty());
     }
@@ -218,39 +207,32 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_is_talked_to() {
-        let command = Command {
-            argv: [
-                "sh",
-                "-c",
-                "read one; echo \"got $one\"; read two || echo end",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+        let command = ProcessCommand {
+            argv: ["sh", "-c", "read one; echo \"got $one\"; read two || echo end"]
+                .map(str::to_owned)
+                .to_vec(),
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
             cwd: "/".into(),
             sandbox: None,
             pins: None,
             input: None,
         };
-        let bounds = Bounds {
+        let bounds = DialogueLimits {
             timeout: Duration::from_secs(20),
             grace: Duration::from_secs(1),
             line: 100,
             output: 1000,
         };
-        let (_told, stop) = watch::channel(Stop::No);
+        let (_told, stop) = watch::channel(StopLevel::No);
         let (mut mouth, mut ears, follow) = begin(&command, bounds, stop).unwrap();
         let talk = async {
-            mouth.say(b"hello\n").await;
+            mouth.send_line(b"hello\n").await;
             let first = ears.recv().await;
             mouth.close();
             (first, ears.recv().await, ears.recv().await)
         };
         let (ended, lines) = tokio::join!(follow, talk);
-        assert_eq!(
-            lines,
-            (Some(b"got hello".to_vec()), Some(b"end".to_vec()), None)
-        );
+        assert_eq!(lines, (Some(b"got hello".to_vec()), Some(b"end".to_vec()), None));
         assert!(ended.exit.is_success());
     }
 }

@@ -1,9 +1,9 @@
-//! What a process started, and what that started: found even where it left its parents, its
-//! group or its session.
+//! A process and all its descendants: found even if they left their parents, their group or their
+//! session.
 //!
-//! A process that outlives its parent is given to the nearest ancestor that asked for such: the
-//! one that starts all (see [`adopt`]). Whose it was is told by its session, by a mark in its
-//! environment, or, where it threw both away, by nobody else having lived when it began.
+//! An orphaned process is given to the nearest ancestor that registered for that: the one that
+//! starts all processes (see [`adopt`]). Its tree is identified by its session, by a mark in its
+//! environment, or, if it dropped both, because no other tree lived when it started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,88 +20,84 @@ mod pause;
 
 pub(super) use adopted::has_adopted;
 pub use adopted::{adopt, reap_adopted};
-pub(super) use pause::Pause;
+pub(super) use pause::PauseGuard;
 
 /// The variable that marks every process of one tree.
-pub const MARK: &str = "WF_TREE";
+pub const MARK_VARIABLE: &str = "WF_TREE";
 
-/// How much of a process' status is read: more than comes before the last field that is looked at.
-const STAT: usize = 512;
+/// The number of bytes read of a process' status: enough to include the last field used.
+const STAT_BYTES: usize = 512;
 
-/// How often what was killed is looked for again, and the pause in between.
-const ROUNDS: usize = 200;
-const PAUSE: Duration = Duration::from_millis(5);
+/// The maximum number of searches for killed processes, and the pause in between.
+const MAX_SEARCHES: usize = 200;
+const SEARCH_PAUSE: Duration = Duration::from_millis(5);
 
-/// Whether what loses its parent comes to this process.
-static ADOPTS: AtomicBool = AtomicBool::new(false);
+/// True if orphaned descendants are reparented to this process.
+static ADOPTS_ORPHANS: AtomicBool = AtomicBool::new(false);
 
 /// The processes that this one started and that have not ended.
-static ROOTS: Mutex<BTreeMap<i32, Root>> = Mutex::new(BTreeMap::new());
+static PROCESS_ROOTS: Mutex<BTreeMap<i32, ProcessRoot>> = Mutex::new(BTreeMap::new());
 
-/// Where a tree begins.
+/// The root of a process tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Root {
-    /// The process that was started, which leads a session and a group.
+pub(super) struct ProcessRoot {
+    /// The process that was started, the leader of a session and a group.
     pub(super) pid: i32,
-    /// When, in ticks since the boot.
+    /// Its start time in clock ticks since boot.
     pub(super) start: u64,
-    /// What its environment says in [`MARK`].
+    /// The value of [`MARK_VARIABLE`] in its environment.
     pub(super) mark: String,
 }
 
-/// A living process, as the system tells it.
+/// A living process, as reported by the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Living {
-    /// Its id.
+pub struct LivingProcess {
+    /// The process id.
     pub pid: i32,
-    /// Whether it has ended and nobody has asked how.
+    /// True if it has exited and was not reaped.
     pub zombie: bool,
     parent: i32,
     group: i32,
     session: i32,
-    /// When it began, in ticks since the boot.
+    /// The start time in clock ticks since boot.
     pub(super) start: u64,
 }
 
-impl Root {
-    /// A process that was just started, and when, if that is known.
+impl ProcessRoot {
+    /// Registers a process that was just started, with its start time, if known.
     pub(super) fn new(pid: Pid, start: Option<u64>, mark: &str) -> Self {
         let pid = pid.as_raw_nonzero().get();
-        let start = start.or_else(|| living(pid).map(|process| process.start));
+        let start = start.or_else(|| process_by_id(pid).map(|process| process.start));
         let start = start.unwrap_or(0);
-        let root = Self {
-            pid,
-            start,
-            mark: mark.to_owned(),
-        };
+        let root = Self { pid, start, mark: mark.to_owned() };
         roots(|roots| roots.insert(pid, root.clone()));
         root
     }
 
-    /// The process itself has ended, and its number may be another's soon.
-    pub(super) fn ended(&self) {
+    /// Records the exit of the process itself, whose number may be reused soon.
+    pub(super) fn note_exit(&self) {
         roots(|roots| roots.remove(&self.pid));
     }
 
-    /// What lives of the tree, its root included.
-    pub(super) fn members(&self) -> Vec<Living> {
-        self.among(&all())
+    /// Returns the living processes of the tree, its root included.
+    pub(super) fn members(&self) -> Vec<LivingProcess> {
+        self.among(&all_processes())
     }
 
-    /// Whether nothing lives of the tree, whose root has ended. Usually one question to the
-    /// system answers that.
+    /// True if no process of the tree lives, after the exit of its root. Usually this takes one
+    /// system call.
     pub(super) fn is_gone(&self) -> bool {
-        if ADOPTS.load(Ordering::Relaxed) && !has_children() {
+        if ADOPTS_ORPHANS.load(Ordering::Relaxed) && !has_children() {
             return true;
         }
         self.among(&later_than(self.pid)).is_empty()
     }
 
-    /// Sends a signal to all that lives of the tree. Nobody must be missed because it was just
-    /// being started: who kills looks again.
+    /// Sends a signal to all living processes of the tree. A process that is just being started may
+    /// be missed, so a caller that kills must look again.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(group) = Pid::from_raw(self.pid) {
-            // A group that is gone needs no signal, so failure is no news.
+            // A missing group needs no signal, so failure does not matter.
             let _ = rustix::process::kill_process_group(group, signal);
         }
         for member in self.members() {
@@ -111,24 +107,24 @@ impl Root {
         }
     }
 
-    fn among(&self, all: &[Living]) -> Vec<Living> {
+    fn among(&self, all: &[LivingProcess]) -> Vec<LivingProcess> {
         let mut others = roots(|roots| roots.clone());
         others.remove(&self.pid);
         let me = rustix::process::getpid().as_raw_nonzero().get();
         reap(all, me, &others, self.pid);
-        let view = View {
+        let view = TreeMembership {
             all,
             root: self,
             others: &others,
             me,
-            adopts: ADOPTS.load(Ordering::Relaxed),
+            adopts: ADOPTS_ORPHANS.load(Ordering::Relaxed),
         };
         view.members(&mark_of)
     }
 }
 
-impl Living {
-    /// Sends it a signal.
+impl LivingProcess {
+    /// Sends a signal to the process.
     pub fn signal(&self, signal: Signal) {
         if let Some(pid) = Pid::from_raw(self.pid) {
             let _ = rustix::process::kill_process(pid, signal);
@@ -136,69 +132,66 @@ impl Living {
     }
 }
 
-/// Kills every process with a mark that is wanted.
+/// Kills every process whose mark matches.
 pub fn kill_marked(wanted: impl Fn(&str) -> bool) {
-    let wanted = |one: &Living| mark_of(one.pid).is_some_and(|mark| wanted(&mark));
-    kill_all(|| those(&wanted));
+    let wanted = |one: &LivingProcess| mark_of(one.pid).is_some_and(|mark| wanted(&mark));
+    kill_all(|| processes_where(&wanted));
 }
 
-/// Ends everything that came to this process: asks it to, and kills what has not ended in time.
+/// Terminates all adopted processes: first by request, then by a kill after the grace period.
 pub fn end_the_rest(grace: Duration) {
-    if !ADOPTS.load(Ordering::Relaxed) || !has_children() {
+    if !ADOPTS_ORPHANS.load(Ordering::Relaxed) || !has_children() {
         return;
     }
     for one in &descendants() {
         one.signal(Signal::TERM);
     }
-    let rounds = grace.as_millis() / PAUSE.as_millis().max(1);
+    let rounds = grace.as_millis() / SEARCH_PAUSE.as_millis().max(1);
     for _ in 0..rounds {
         if descendants().is_empty() {
             return;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(SEARCH_PAUSE);
     }
     kill_all(descendants);
 }
 
-/// Everything that lives below this process. The dead that nobody else asks about are asked.
-fn descendants() -> Vec<Living> {
+/// Returns all living descendants of this process and reaps orphaned zombies.
+fn descendants() -> Vec<LivingProcess> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
-    let all = all();
+    let all = all_processes();
     reap(&all, me, &BTreeMap::new(), me);
     let mut inside = BTreeSet::from([me]);
     loop {
         let below = all.iter().filter(|one| inside.contains(&one.parent));
-        let more: Vec<i32> = below
-            .map(|one| one.pid)
-            .filter(|pid| !inside.contains(pid))
-            .collect();
+        let more: Vec<i32> = below.map(|one| one.pid).filter(|pid| !inside.contains(pid)).collect();
         if more.is_empty() {
             break;
         }
         inside.extend(more);
     }
-    let living = |one: &Living| !one.zombie && one.pid != me && inside.contains(&one.pid);
+    let living = |one: &LivingProcess| !one.zombie && one.pid != me && inside.contains(&one.pid);
     all.into_iter().filter(living).collect()
 }
 
-/// Kills what a session holds whose leader began at a certain time.
+/// Kills all processes of a session whose leader has this start time.
 pub fn kill_session(leader: i32, start: u64) {
-    // Another process may have the number by now, and its session with it.
-    if living(leader).is_none_or(|now| now.start == start) {
-        let wanted = |one: &Living| one.session == leader && one.start >= start;
-        kill_all(|| those(&wanted));
+    // The number may belong to another process and its session by now.
+    if process_by_id(leader).is_none_or(|now| now.start == start) {
+        let wanted = |one: &LivingProcess| one.session == leader && one.start >= start;
+        kill_all(|| processes_where(&wanted));
     }
 }
 
-fn those(wanted: &dyn Fn(&Living) -> bool) -> Vec<Living> {
-    let living = all().into_iter().filter(|one| !one.zombie);
+fn processes_where(wanted: &dyn Fn(&LivingProcess) -> bool) -> Vec<LivingProcess> {
+    let living = all_processes().into_iter().filter(|one| !one.zombie);
     living.filter(|one| wanted(one)).collect()
 }
 
-/// Kills what is found, and looks again until nothing is: what was killed may have been starting
-/// something.
-pub(super) fn kill_all(find: impl Fn() -> Vec<Living>) {
-    for _ in 0..ROUNDS {
+/// Kills all processes found, and searches again until there are none: a killed process may have
+/// been starting another one.
+pub(super) fn kill_all(find: impl Fn() -> Vec<LivingProcess>) {
+    for _ in 0..MAX_SEARCHES {
         let found = find();
         if found.is_empty() {
             return;
@@ -206,22 +199,22 @@ pub(super) fn kill_all(find: impl Fn() -> Vec<Living>) {
         for one in &found {
             one.signal(Signal::KILL);
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(SEARCH_PAUSE);
     }
 }
 
-/// What membership is decided from.
-struct View<'a> {
-    all: &'a [Living],
-    root: &'a Root,
-    others: &'a BTreeMap<i32, Root>,
+/// The facts that decide membership.
+struct TreeMembership<'a> {
+    all: &'a [LivingProcess],
+    root: &'a ProcessRoot,
+    others: &'a BTreeMap<i32, ProcessRoot>,
     me: i32,
-    /// Whether what loses its parent comes to this process; else it can be anywhere.
+    /// True if orphaned descendants are reparented to this process; otherwise they can be anywhere.
     adopts: bool,
 }
 
-impl View<'_> {
-    fn members(&self, mark: &dyn Fn(i32) -> Option<String>) -> Vec<Living> {
+impl TreeMembership<'_> {
+    fn members(&self, mark: &dyn Fn(i32) -> Option<String>) -> Vec<LivingProcess> {
         let mut inside: BTreeSet<i32> = BTreeSet::new();
         loop {
             let before = inside.len();
@@ -235,15 +228,12 @@ impl View<'_> {
             }
         }
         let living = self.all.iter().filter(|process| !process.zombie);
-        living
-            .filter(|process| inside.contains(&process.pid))
-            .cloned()
-            .collect()
+        living.filter(|process| inside.contains(&process.pid)).cloned().collect()
     }
 
     fn belongs(
         &self,
-        process: &Living,
+        process: &LivingProcess,
         inside: &BTreeSet<i32>,
         mark: &dyn Fn(i32) -> Option<String>,
     ) -> bool {
@@ -251,7 +241,7 @@ impl View<'_> {
         if process.pid == self.me || self.others.contains_key(&process.pid) {
             return false;
         }
-        // A number that was used again belongs to somebody who began before.
+        // A process that started before the root has a reused number.
         if process.start < root.start {
             return false;
         }
@@ -272,77 +262,65 @@ impl View<'_> {
     }
 }
 
-/// Asks for the ends of those that came to this process and of which nobody else knows.
-fn reap(all: &[Living], me: i32, others: &BTreeMap<i32, Root>, root: i32) {
-    for dead in all
-        .iter()
-        .filter(|process| process.zombie && process.parent == me)
-    {
+/// Reaps adopted processes that no other code waits for.
+fn reap(all: &[LivingProcess], me: i32, others: &BTreeMap<i32, ProcessRoot>, root: i32) {
+    for dead in all.iter().filter(|process| process.zombie && process.parent == me) {
         if dead.pid != root && !others.contains_key(&dead.pid) {
             let _ = rustix::process::waitpid(Pid::from_raw(dead.pid), WaitOptions::NOHANG);
         }
     }
 }
 
-fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, Root>) -> T) -> T {
-    with(&mut ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
+fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, ProcessRoot>) -> T) -> T {
+    with(&mut PROCESS_ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// How many processes this one started that have not ended.
+/// Returns the number of processes that this one started and that have not exited.
 pub(super) fn under_way() -> usize {
     roots(|roots| roots.len())
 }
 
-/// Whether this process has a child, be it a dead one.
+/// True if this process has a child, living or zombie.
 pub fn has_children() -> bool {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::All, look), Err(rustix::io::Errno::CHILD))
 }
 
-/// Every process that can be seen, the dead that nobody asked about included.
-pub fn all() -> Vec<Living> {
-    numbers().into_iter().filter_map(living).collect()
+/// Returns every visible process, including zombies.
+pub fn all_processes() -> Vec<LivingProcess> {
+    numbers().into_iter().filter_map(process_by_id).collect()
 }
 
-/// Those with a number that was given after a certain one; all, where numbers began anew since.
-fn later_than(pid: i32) -> Vec<Living> {
+/// Returns the processes with a later number than a given one; all if the numbers have wrapped around since.
+fn later_than(pid: i32) -> Vec<LivingProcess> {
     let last = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let last = last
-        .split_whitespace()
-        .next_back()
-        .and_then(|last| last.parse().ok());
+    let last = last.split_whitespace().next_back().and_then(|last| last.parse().ok());
     let began_anew = last.is_none_or(|last: i32| last < pid);
     let numbers = numbers().into_iter();
-    numbers
-        .filter(|found| began_anew || *found > pid)
-        .filter_map(living)
-        .collect()
+    numbers.filter(|found| began_anew || *found > pid).filter_map(process_by_id).collect()
 }
 
 fn numbers() -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
-    let names = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok());
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     names.filter_map(|name| name.parse().ok()).collect()
 }
 
-/// A process by its number.
-pub fn living(pid: i32) -> Option<Living> {
-    // One question to the system; what is looked at is in its beginning.
-    let mut stat = [0; STAT];
-    let length = fs::File::open(format!("/proc/{pid}/stat"))
-        .and_then(|mut file| file.read(&mut stat))
-        .ok()?;
-    read(pid, &String::from_utf8_lossy(stat.get(..length)?))
+/// Returns a process by its number.
+pub fn process_by_id(pid: i32) -> Option<LivingProcess> {
+    // One system call: the fields used are at the start.
+    let mut stat = [0; STAT_BYTES];
+    let length =
+        fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut stat)).ok()?;
+    parse_stat(pid, &String::from_utf8_lossy(stat.get(..length)?))
 }
 
-/// Reads a line of `/proc/<id>/stat`: `id (name) state parent group session …`. The name may
-/// contain anything.
-fn read(pid: i32, stat: &str) -> Option<Living> {
+/// Parses a line of `/proc/<id>/stat`: `id (name) state parent group session …`. The name may
+/// contain any character.
+fn parse_stat(pid: i32, stat: &str) -> Option<LivingProcess> {
     let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace();
     let state = fields.next()?;
@@ -350,9 +328,9 @@ fn read(pid: i32, stat: &str) -> Option<Living> {
     let small = |number: i64| i32::try_from(number).ok();
     let (parent, group, session) = (number(0)?, number(0)?, number(0)?);
     let (threads, start) = (number(13)?, number(1)?);
-    Some(Living {
+    Some(LivingProcess {
         pid,
-        // A process whose first thread has ended lives in its others.
+        // A process whose first thread has exited lives on in the others.
         zombie: matches!(state, "Z" | "X") && threads <= 1,
         parent: small(parent)?,
         group: small(group)?,
@@ -361,13 +339,13 @@ fn read(pid: i32, stat: &str) -> Option<Living> {
     })
 }
 
-/// What a process' environment says it belongs to. Who changed it, or may not be looked at, says
-/// nothing.
+/// Returns the mark in the environment of a process. `None` if it changed its environment or may
+/// not be inspected.
 pub fn mark_of(pid: i32) -> Option<String> {
     let environ = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environ.split(|byte| *byte == 0);
     let mark = variables.find_map(|variable| {
-        let value = variable.strip_prefix(MARK.as_bytes())?;
+        let value = variable.strip_prefix(MARK_VARIABLE.as_bytes())?;
         value.strip_prefix(b"=")
     })?;
     Some(String::from_utf8_lossy(mark).into_owned())

@@ -1,39 +1,30 @@
-use crate::machine::Exit;
-use crate::model::Class;
+use crate::machine::WorkExit;
+use crate::model::FailureClass;
 
-/// Why a piece of work could not begin, or what it gave is not usable.
+/// The reason why a piece of work could not begin, or why its result is not usable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct Unable {
-    /// One sentence.
-    pub why: String,
-    /// Whose fault.
-    pub class: Class,
+#[error("{reason}")]
+pub struct WorkError {
+    /// The reason in one sentence.
+    pub reason: String,
+    /// The class of the failure.
+    pub failure_class: FailureClass,
 }
 
-impl Unable {
-    /// The author's fault.
-    pub fn logical(why: impl Into<String>) -> Self {
-        Self {
-            why: why.into(),
-            class: Class::Logical,
-        }
+impl WorkError {
+    /// Returns a failure caused by the author.
+    pub fn logical(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), failure_class: FailureClass::Logical }
     }
 
-    /// The world's fault.
-    pub fn environmental(why: impl Into<String>) -> Self {
-        Self {
-            why: why.into(),
-            class: Class::Environmental,
-        }
+    /// Returns a failure caused by the environment.
+    pub fn environmental(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), failure_class: FailureClass::Environmental }
     }
 }
 
-impl From<Unable> for Exit {
-    fn from(unable: Unable) -> Self {
-        Self::Unable {
-            why: unable.why,
-            class: unable.class,
-        }
+impl From<WorkError> for WorkExit {
+    fn from(unable: WorkError) -> Self {
+        Self::Error { reason: unable.reason, failure_class: unable.failure_class }
     }
 }

@@ -1,59 +1,53 @@
 use serde_json::Value;
 
-use super::node::{Comparison, Node};
-use super::{Ref, StatusTest, truthy};
+use super::node::{ComparisonOperator, ExprNode};
+use super::{ExprReference, StatusFunction, truthy};
 
-/// The most pairs of values that a comparison is tried with.
+/// The most pairs of values for which a comparison is tried.
 const MAX_PAIRS: usize = 1000;
 
-/// Which truth values an expression can have, at least as far as can be seen.
+/// The truth values that an expression can have, as far as can be determined.
 #[derive(Clone, Copy)]
-pub(super) struct Outcomes {
+pub(super) struct PossibleOutcomes {
     pub(super) can_be_true: bool,
     pub(super) can_be_false: bool,
 }
 
-type Domain<'d> = &'d dyn Fn(&Ref) -> Option<Vec<Value>>;
+type ReferenceDomain<'d> = &'d dyn Fn(&ExprReference) -> Option<Vec<Value>>;
 
-/// Finds what an expression can come to. Errs only on the side of "both".
-pub(super) fn outcomes(node: &Node, domain: Domain<'_>) -> Outcomes {
+/// Finds the possible outcomes of an expression. Errs only on the side of "both".
+pub(super) fn outcomes(node: &ExprNode, domain: ReferenceDomain<'_>) -> PossibleOutcomes {
     match node {
-        Node::Test(StatusTest::Always, _) => of([true]),
-        Node::Test(..) => of([true, false]),
-        Node::Const(_) | Node::Read(..) | Node::List(_) => match values(node, domain) {
+        ExprNode::Test(StatusFunction::Always, _) => of([true]),
+        ExprNode::Test(..) => of([true, false]),
+        ExprNode::Const(_) | ExprNode::Read(..) | ExprNode::List(_) => match values(node, domain) {
             Some(values) => of(values.iter().map(truthy)),
             None => of([true, false]),
         },
-        Node::Not(inner) => {
+        ExprNode::Not(inner) => {
             let inner = outcomes(inner, domain);
-            Outcomes {
-                can_be_true: inner.can_be_false,
-                can_be_false: inner.can_be_true,
-            }
+            PossibleOutcomes { can_be_true: inner.can_be_false, can_be_false: inner.can_be_true }
         }
-        Node::All(operands) => {
+        ExprNode::All(operands) => {
             let each: Vec<_> = operands.iter().map(|n| outcomes(n, domain)).collect();
-            Outcomes {
+            PossibleOutcomes {
                 can_be_true: each.iter().all(|o| o.can_be_true) && !contradict(operands),
                 can_be_false: each.iter().any(|o| o.can_be_false),
             }
         }
-        Node::Any(operands) => {
+        ExprNode::Any(operands) => {
             let each: Vec<_> = operands.iter().map(|n| outcomes(n, domain)).collect();
-            Outcomes {
+            PossibleOutcomes {
                 can_be_true: each.iter().any(|o| o.can_be_true),
                 can_be_false: each.iter().all(|o| o.can_be_false),
             }
         }
-        Node::Compare(how, sides) => compare(*how, &sides.0, &sides.1, domain),
+        ExprNode::Compare(how, sides) => compare(*how, &sides.0, &sides.1, domain),
     }
 }
 
-fn of(truths: impl IntoIterator<Item = bool>) -> Outcomes {
-    let mut found = Outcomes {
-        can_be_true: false,
-        can_be_false: false,
-    };
+fn of(truths: impl IntoIterator<Item = bool>) -> PossibleOutcomes {
+    let mut found = PossibleOutcomes { can_be_true: false, can_be_false: false };
     for truth in truths {
         found.can_be_true |= truth;
         found.can_be_false |= !truth;
@@ -61,7 +55,12 @@ fn of(truths: impl IntoIterator<Item = bool>) -> Outcomes {
     found
 }
 
-fn compare(how: Comparison, left: &Node, right: &Node, domain: Domain<'_>) -> Outcomes {
+fn compare(
+    how: ComparisonOperator,
+    left: &ExprNode,
+    right: &ExprNode,
+    domain: ReferenceDomain<'_>,
+) -> PossibleOutcomes {
     let (Some(left), Some(right)) = (values(left, domain), values(right, domain)) else {
         return of([true, false]);
     };
@@ -72,12 +71,12 @@ fn compare(how: Comparison, left: &Node, right: &Node, domain: Domain<'_>) -> Ou
     of(pairs.map(|(l, r)| how.holds(l, r) == Some(true)))
 }
 
-/// All the values a node can have, if they are known.
-fn values(node: &Node, domain: Domain<'_>) -> Option<Vec<Value>> {
+/// Returns all the values that a node can have, if they are known.
+fn values(node: &ExprNode, domain: ReferenceDomain<'_>) -> Option<Vec<Value>> {
     match node {
-        Node::Const(value) => Some(vec![value.clone()]),
-        Node::Read(name, path) if path.is_empty() => domain(name).filter(|v| !v.is_empty()),
-        Node::List(items) => {
+        ExprNode::Const(value) => Some(vec![value.clone()]),
+        ExprNode::Read(name, path) if path.is_empty() => domain(name).filter(|v| !v.is_empty()),
+        ExprNode::List(items) => {
             let consts: Option<Vec<Value>> = items.iter().map(constant).collect();
             Some(vec![Value::Array(consts?)])
         }
@@ -85,33 +84,33 @@ fn values(node: &Node, domain: Domain<'_>) -> Option<Vec<Value>> {
     }
 }
 
-fn constant(node: &Node) -> Option<Value> {
+fn constant(node: &ExprNode) -> Option<Value> {
     match node {
-        Node::Const(value) => Some(value.clone()),
+        ExprNode::Const(value) => Some(value.clone()),
         _ => None,
     }
 }
 
-/// Whether two operands ask the same name to equal different values.
-fn contradict(operands: &[Node]) -> bool {
+/// True if two operands require the same name to equal different values.
+fn contradict(operands: &[ExprNode]) -> bool {
     let wanted: Vec<_> = operands.iter().filter_map(equality).collect();
     wanted.iter().enumerate().any(|(at, (name, path, value))| {
         let later = wanted.iter().skip(at + 1).take(MAX_PAIRS);
         later.into_iter().any(|(other, way, rival)| {
-            name == other && path == way && Comparison::Unequal.holds(value, rival) == Some(true)
+            name == other && path == way && ComparisonOperator::Unequal.holds(value, rival) == Some(true)
         })
     })
 }
 
-type Equality<'n> = (&'n Ref, &'n [super::node::Key], &'n Value);
+type EqualityTest<'n> = (&'n ExprReference, &'n [super::node::LookupKey], &'n Value);
 
-fn equality(node: &Node) -> Option<Equality<'_>> {
-    let Node::Compare(Comparison::Equal, sides) = node else {
+fn equality(node: &ExprNode) -> Option<EqualityTest<'_>> {
+    let ExprNode::Compare(ComparisonOperator::Equal, sides) = node else {
         return None;
     };
     match &**sides {
-        (Node::Read(name, path), Node::Const(value))
-        | (Node::Const(value), Node::Read(name, path)) => Some((name, path, value)),
+        (ExprNode::Read(name, path), ExprNode::Const(value))
+        | (ExprNode::Const(value), ExprNode::Read(name, path)) => Some((name, path, value)),
         _ => None,
     }
 }

@@ -1,17 +1,17 @@
 use serde_json::Value;
 
-use super::{Ref, StatusTest};
+use super::{ExprReference, StatusFunction};
 
-/// Answers the references of an expression. Implemented by the machine and by tests.
-pub trait Scope {
-    /// The value of a name; `None` if it has none now. Never called with [`Ref::Test`].
-    fn value(&self, name: &Ref) -> Option<Value>;
+/// Resolves the references of an expression. Implemented by the machine and by tests.
+pub trait ExprScope {
+    /// Returns the value of a name; `None` if it has none now. Never called with [`ExprReference::Test`].
+    fn value(&self, name: &ExprReference) -> Option<Value>;
 
-    /// The answer of a status function.
-    fn test(&self, test: StatusTest, step: Option<&str>) -> bool;
+    /// Returns the answer of a status function.
+    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool;
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
     /// A name has no value at this point.
@@ -25,12 +25,12 @@ pub enum EvalError {
     Operation {
         /// The expression as written.
         expression: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Whether a value counts as true: not false, null, zero, or empty.
+/// True if a value counts as true: not false, null, zero, or empty.
 pub fn truthy(value: &Value) -> bool {
     match value {
         Value::Null => false,

@@ -1,15 +1,16 @@
-/// What to write instead of something that an expression of another tool reads; `None` if it reads
-/// nothing that is known to be of one.
-pub(super) fn elsewhere(text: &str) -> Option<&'static str> {
+/// Returns advice on how to replace an expression of another tool; `None` if it is not known to be
+/// of one.
+pub(super) fn foreign_syntax_advice(text: &str) -> Option<&'static str> {
     let in_word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
     let root: String = text.trim_start().chars().take_while(in_word).collect();
     Some(match root.as_str() {
         "github" | "gitea" | "inputs" | "vars" | "parameters" | "workflow" | "runner" | "job"
         | "strategy" => {
-            "declare it in `params`, write `params.NAME`, and give it: `wf run PLAN -p NAME=VALUE`"
+            "declare it in `params`, write `params.NAME`, and set it: `wf run PLAN -p NAME=VALUE`"
         }
         "env" | "environ" => {
-            "an expression reads no variables: declare it in `params` and write `params.NAME`"
+            "environment variables cannot be read in expressions: declare it in `params` and write \
+             `params.NAME`"
         }
         "needs" | "tasks" | "jobs" | "outputs" | "dependencies" => {
             "write `steps.STEP.outputs.NAME` or `steps.STEP.status`"
@@ -17,18 +18,18 @@ pub(super) fn elsewhere(text: &str) -> Option<&'static str> {
         "loop" | "each" => "write `item`, `item_key` or `item_index`",
         "on_failure" | "failure" => "write `failed()`, or `failed('STEP')`",
         "on_success" | "success" => {
-            "leave it out: a step runs when all that it depends on has succeeded; or write `succeeded()`"
+            "remove it: a step runs when all its dependencies have succeeded; or write \
+             `succeeded()`"
         }
-        "manual" => "a step with `approve` asks people: let this one name it in `depends_on`",
-        "contains" | "startsWith" | "endsWith" | "format" | "join" | "toJSON" | "fromJSON"
-        | "hashFiles" => {
-            "let a step compute it and give it as an output: `steps.STEP.outputs.NAME == 'x'`"
+        "manual" => "add a step with `approve`, and list it in `depends_on` of this one",
+        "contains" | "startsWith" | "endsWith" | "format" | "join" | "toJSON" | "fromJSON" | "hashFiles" => {
+            "compute it in a step and declare it as an output: `steps.STEP.outputs.NAME == 'x'`"
         }
         _ => return None,
     })
 }
 
-/// Whether the inside of braces reads something of another tool whose templates stand in scripts.
+/// True if the inside of braces reads something of another tool whose templates occur in scripts.
 pub(super) fn is_foreign(inner: &str, has_dollar: bool) -> bool {
     let inner = inner.trim_start();
     let begins = |names: &[&str]| names.iter().any(|name| inner.starts_with(name));
@@ -50,7 +51,7 @@ pub(super) fn is_foreign(inner: &str, has_dollar: bool) -> bool {
     }
 }
 
-/// What expressions of GitHub begin with.
+/// The prefixes of GitHub expressions.
 const CONTEXTS: [&str; 21] = [
     "github",
     "env",

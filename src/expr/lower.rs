@@ -3,41 +3,36 @@ use std::ops::Range;
 use minijinja::machinery::{Token, ast, parse_expr, tokenize};
 use serde_json::Value;
 
-use super::foreign::elsewhere;
-use super::node::{Comparison, Key, Node};
-use super::{Expr, Ref, SpannedRef, StatusTest, names};
+use super::foreign::foreign_syntax_advice;
+use super::node::{ComparisonOperator, ExprNode, LookupKey};
+use super::{Expr, ExprReference, SpannedReference, StatusFunction, names};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::Span;
 
-/// Shorter texts are within the other bounds by their length alone.
+/// The length up to which a text is within the other bounds.
 const SHORT: usize = 400;
 /// The most tokens of an expression.
 const MAX_TOKENS: usize = 2000;
 /// The most words that make the parser descend without a bound of its own.
 const MAX_DESCENTS: usize = 64;
 
-const REMEDY: &str = "an expression only looks up and compares; anything that computes is a step";
+const REMEDY: &str = "expressions only look up and compare values; compute in a step instead";
 
-/// Turns the text of one expression into a [`Node`], collecting names and mistakes.
-pub(super) struct Lowering<'t> {
+/// Turns the text of one expression into a [`ExprNode`], collecting names and mistakes.
+pub(super) struct ExprLowering<'t> {
     text: &'t str,
     at: Span,
-    pub(super) refs: Vec<SpannedRef>,
-    pub(super) wrong: Vec<Diagnostic>,
+    pub(super) refs: Vec<SpannedReference>,
+    pub(super) mistakes: Vec<Diagnostic>,
 }
 
-impl<'t> Lowering<'t> {
+impl<'t> ExprLowering<'t> {
     pub(super) fn new(text: &'t str, at: Span) -> Self {
-        Self {
-            text,
-            at,
-            refs: Vec::new(),
-            wrong: Vec::new(),
-        }
+        Self { text, at, refs: Vec::new(), mistakes: Vec::new() }
     }
 
     /// Parses and lowers; if there is no result, there are mistakes.
-    pub(super) fn run(&mut self) -> Option<Node> {
+    pub(super) fn run(&mut self) -> Option<ExprNode> {
         if let Some(reason) = self.unbounded() {
             return self.refuse(Code::ExpressionForm, 0..self.text.len(), reason);
         }
@@ -45,11 +40,11 @@ impl<'t> Lowering<'t> {
             Ok(tree) => self.node(&tree),
             Err(error) => {
                 let range = error.range().unwrap_or(0..self.text.len());
-                let detail = error.detail().unwrap_or("it cannot be read").to_owned();
-                let message = format!("this is no expression: {detail}");
+                let detail = error.detail().unwrap_or("syntax error").to_owned();
+                let message = format!("invalid expression: {detail}");
                 let wrong = self.mistake(Code::ExpressionSyntax, range, message);
-                self.wrong.push(match syntax_help(&detail, self.text) {
-                    Some(help) => wrong.help(help),
+                self.mistakes.push(match syntax_help(&detail, self.text) {
+                    Some(help) => wrong.with_help(help),
                     None => wrong,
                 });
                 None
@@ -57,10 +52,10 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    /// Why the text is not even given to the parser.
+    /// Returns the reason why the text is not even given to the parser.
     fn unbounded(&self) -> Option<&'static str> {
         if self.text.len() > Expr::MAX {
-            return Some("an expression has at most 10,000 characters");
+            return Some("the expression is longer than 10,000 characters");
         }
         if self.text.len() <= SHORT {
             return None;
@@ -69,60 +64,48 @@ impl<'t> Lowering<'t> {
         for token in tokenize(self.text, true, minijinja::syntax::SyntaxConfig::default()) {
             let Ok((token, _)) = token else { break };
             tokens += 1;
-            descents += usize::from(matches!(
-                token,
-                Token::Minus | Token::Ident("not" | "if" | "else")
-            ));
+            descents += usize::from(matches!(token, Token::Minus | Token::Ident("not" | "if" | "else")));
         }
         (tokens > MAX_TOKENS || descents > MAX_DESCENTS).then_some("the expression is too large")
     }
 
-    fn node(&mut self, tree: &ast::Expr<'_>) -> Option<Node> {
+    fn node(&mut self, tree: &ast::Expr<'_>) -> Option<ExprNode> {
         match tree {
             ast::Expr::Const(constant) => self.constant(&constant.value, tree),
             ast::Expr::Var(_) | ast::Expr::GetAttr(_) | ast::Expr::GetItem(_) => self.lookup(tree),
             ast::Expr::Call(call) => self.call(call, range(tree)),
-            ast::Expr::List(list) => self.nodes(list.items.iter()).map(Node::List),
+            ast::Expr::List(list) => self.nodes(list.items.iter()).map(ExprNode::List),
             ast::Expr::UnaryOp(unary) => match unary.op {
-                ast::UnaryOpKind::Not => Some(Node::Not(Box::new(self.node(&unary.expr)?))),
+                ast::UnaryOpKind::Not => Some(ExprNode::Not(Box::new(self.node(&unary.expr)?))),
                 ast::UnaryOpKind::Neg => self.negative(unary),
             },
             ast::Expr::BinOp(binary) => self.binary(binary, tree),
-            ast::Expr::Compare(_) => self.refuse_form(
-                tree,
-                "comparisons cannot be chained",
-                "write `a < b and b < c`",
-            ),
-            ast::Expr::Filter(_) => self.refuse_form(tree, "filters are not allowed", REMEDY),
-            ast::Expr::Test(_) => {
-                self.refuse_form(tree, "tests with `is` are not allowed", "compare with `==`")
+            ast::Expr::Compare(_) => {
+                self.refuse_form(tree, "chained comparisons are not supported", "write `a < b and b < c`")
             }
-            ast::Expr::IfExpr(_) => self.refuse_form(tree, "`if` is not allowed", REMEDY),
-            ast::Expr::Slice(_) => self.refuse_form(tree, "slices are not allowed", REMEDY),
-            ast::Expr::Tuple(_) => {
-                self.refuse_form(tree, "tuples are not allowed", "write a list: [1, 2]")
-            }
-            ast::Expr::Map(_) => self.refuse_form(tree, "objects are not allowed", REMEDY),
+            ast::Expr::Filter(_) => self.refuse_form(tree, "filters are not supported", REMEDY),
+            ast::Expr::Test(_) => self.refuse_form(tree, "`is` tests are not supported", "compare with `==`"),
+            ast::Expr::IfExpr(_) => self.refuse_form(tree, "`if` is not supported", REMEDY),
+            ast::Expr::Slice(_) => self.refuse_form(tree, "slices are not supported", REMEDY),
+            ast::Expr::Tuple(_) => self.refuse_form(tree, "tuples are not supported", "write a list: [1, 2]"),
+            ast::Expr::Map(_) => self.refuse_form(tree, "objects are not supported", REMEDY),
         }
     }
 
-    /// Lowers all, so that the mistakes of each are found.
-    fn nodes<'a, 's: 'a>(
-        &mut self,
-        trees: impl Iterator<Item = &'a ast::Expr<'s>>,
-    ) -> Option<Vec<Node>> {
+    /// Lowers all nodes, so that the mistakes of each are found.
+    fn nodes<'a, 's: 'a>(&mut self, trees: impl Iterator<Item = &'a ast::Expr<'s>>) -> Option<Vec<ExprNode>> {
         let lowered: Vec<_> = trees.map(|tree| self.node(tree)).collect();
         lowered.into_iter().collect()
     }
 
-    fn constant(&mut self, value: &minijinja::Value, tree: &ast::Expr<'_>) -> Option<Node> {
+    fn constant(&mut self, value: &minijinja::Value, tree: &ast::Expr<'_>) -> Option<ExprNode> {
         match serde_json::to_value(value) {
-            Ok(json) if !(json.is_null() && value.is_number()) => Some(Node::Const(json)),
+            Ok(json) if !(json.is_null() && value.is_number()) => Some(ExprNode::Const(json)),
             _ => self.refuse(Code::ExpressionForm, range(tree), "the number is too large"),
         }
     }
 
-    fn negative(&mut self, unary: &ast::Spanned<ast::UnaryOp<'_>>) -> Option<Node> {
+    fn negative(&mut self, unary: &ast::Spanned<ast::UnaryOp<'_>>) -> Option<ExprNode> {
         let at = bytes(unary.span());
         let number = match &unary.expr {
             ast::Expr::Const(constant) => serde_json::to_value(&constant.value).ok(),
@@ -134,35 +117,31 @@ impl<'t> Lowering<'t> {
             (None, None) => None,
         });
         match negative {
-            Some(value) => Some(Node::Const(value)),
-            None => self.refuse(Code::ExpressionForm, at, "only a number can be negative"),
+            Some(value) => Some(ExprNode::Const(value)),
+            None => self.refuse(Code::ExpressionForm, at, "only numbers can be negated"),
         }
     }
 
-    fn binary(
-        &mut self,
-        binary: &ast::Spanned<ast::BinOp<'_>>,
-        tree: &ast::Expr<'_>,
-    ) -> Option<Node> {
+    fn binary(&mut self, binary: &ast::Spanned<ast::BinOp<'_>>, tree: &ast::Expr<'_>) -> Option<ExprNode> {
         use ast::BinOpKind as Kind;
         let how = match binary.op {
-            Kind::ScAnd => return self.operands(tree, true).map(Node::All),
-            Kind::ScOr => return self.operands(tree, false).map(Node::Any),
-            Kind::Eq => Comparison::Equal,
-            Kind::Ne => Comparison::Unequal,
-            Kind::Lt => Comparison::Below,
-            Kind::Lte => Comparison::AtMost,
-            Kind::Gt => Comparison::Above,
-            Kind::Gte => Comparison::AtLeast,
-            Kind::In => Comparison::Within,
-            _ => return self.refuse_form(tree, "arithmetic is not allowed", REMEDY),
+            Kind::ScAnd => return self.operands(tree, true).map(ExprNode::All),
+            Kind::ScOr => return self.operands(tree, false).map(ExprNode::Any),
+            Kind::Eq => ComparisonOperator::Equal,
+            Kind::Ne => ComparisonOperator::Unequal,
+            Kind::Lt => ComparisonOperator::Below,
+            Kind::Lte => ComparisonOperator::AtMost,
+            Kind::Gt => ComparisonOperator::Above,
+            Kind::Gte => ComparisonOperator::AtLeast,
+            Kind::In => ComparisonOperator::Within,
+            _ => return self.refuse_form(tree, "arithmetic is not supported", REMEDY),
         };
         let (left, right) = (self.node(&binary.left), self.node(&binary.right));
-        Some(Node::Compare(how, Box::new((left?, right?))))
+        Some(ExprNode::Compare(how, Box::new((left?, right?))))
     }
 
-    /// The operands of a run of `and` or of `or`, which the parser nests to the left.
-    fn operands(&mut self, tree: &ast::Expr<'_>, and: bool) -> Option<Vec<Node>> {
+    /// Returns the operands of a run of `and` or of `or`, which the parser nests to the left.
+    fn operands(&mut self, tree: &ast::Expr<'_>, and: bool) -> Option<Vec<ExprNode>> {
         let mut trees = Vec::new();
         let mut left = tree;
         while let ast::Expr::BinOp(binary) = left {
@@ -178,14 +157,14 @@ impl<'t> Lowering<'t> {
         self.nodes(trees.into_iter().rev())
     }
 
-    fn lookup(&mut self, tree: &ast::Expr<'_>) -> Option<Node> {
+    fn lookup(&mut self, tree: &ast::Expr<'_>) -> Option<ExprNode> {
         let mut keys = Vec::new();
         let mut inner = tree;
         let (root, start) = loop {
             match inner {
                 ast::Expr::Var(var) => break (var.id, bytes(var.span()).start),
                 ast::Expr::GetAttr(get) => {
-                    keys.push(Key::Field(get.name.to_owned()));
+                    keys.push(LookupKey::Field(get.name.to_owned()));
                     inner = &get.expr;
                 }
                 ast::Expr::GetItem(get) => {
@@ -193,7 +172,7 @@ impl<'t> Lowering<'t> {
                     inner = &get.expr;
                 }
                 other => {
-                    let message = "fields are looked up in names only";
+                    let message = "fields can only be read from names";
                     return self.refuse_form(other, message, REMEDY);
                 }
             }
@@ -203,12 +182,12 @@ impl<'t> Lowering<'t> {
         match names::resolve(root, keys) {
             Ok((name, path)) => {
                 self.read(name.clone(), at);
-                Some(Node::Read(name, path))
+                Some(ExprNode::Read(name, path))
             }
             Err(wrong) => {
                 let found = self.mistake(wrong.code, at, wrong.message);
-                self.wrong.push(match wrong.help {
-                    Some(help) => found.help(help),
+                self.mistakes.push(match wrong.help {
+                    Some(help) => found.with_help(help),
                     None => found,
                 });
                 None
@@ -216,71 +195,68 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    fn subscript(&mut self, tree: &ast::Expr<'_>) -> Option<Key> {
+    fn subscript(&mut self, tree: &ast::Expr<'_>) -> Option<LookupKey> {
         if let ast::Expr::Const(constant) = tree {
             if let Some(name) = constant.value.as_str() {
-                return Some(Key::Field(name.to_owned()));
+                return Some(LookupKey::Field(name.to_owned()));
             }
             if let Some(at) = constant.value.as_usize() {
-                return Some(Key::Index(at));
+                return Some(LookupKey::Index(at));
             }
         }
-        let message = "only a text or a whole number can stand between brackets";
+        let message = "the index must be a string or a whole number";
         self.refuse_form(tree, message, REMEDY)
     }
 
-    fn call(&mut self, call: &ast::Call<'_>, at: Range<usize>) -> Option<Node> {
+    fn call(&mut self, call: &ast::Call<'_>, at: Range<usize>) -> Option<ExprNode> {
         let ast::Expr::Var(function) = &call.expr else {
-            return self.refuse(Code::ExpressionForm, at, "methods are not allowed");
+            return self.refuse(Code::ExpressionForm, at, "methods are not supported");
         };
-        let Some(test) = StatusTest::ALL
-            .into_iter()
-            .find(|t| t.as_str() == function.id)
-        else {
-            let known = StatusTest::ALL.map(StatusTest::as_str);
-            let message = format!("there is no function `{}`", function.id);
+        let Some(test) = StatusFunction::ALL.into_iter().find(|t| t.as_str() == function.id) else {
+            let known = StatusFunction::ALL.map(StatusFunction::as_str);
+            let message = format!("unknown function `{}`", function.id);
             let wrong = self.mistake(Code::UnknownName, bytes(function.span()), message);
-            self.wrong.push(match nearest(function.id, known) {
-                Some(near) => wrong.meant(Some(near)),
-                None => match elsewhere(function.id) {
-                    Some(help) => wrong.help(help),
-                    None => wrong.help(format!("the functions are {}", known.join(", "))),
+            self.mistakes.push(match nearest(function.id, known) {
+                Some(near) => wrong.with_suggestion(Some(near)),
+                None => match foreign_syntax_advice(function.id) {
+                    Some(help) => wrong.with_help(help),
+                    None => wrong.with_help(format!("valid functions: {}", known.join(", "))),
                 },
             });
             return None;
         };
         let step = match call.args.as_slice() {
-            [] if test != StatusTest::Skipped => None,
-            [ast::CallArg::Pos(ast::Expr::Const(arg))] if test != StatusTest::Always => {
+            [] if test != StatusFunction::Skipped => None,
+            [ast::CallArg::Pos(ast::Expr::Const(arg))] if test != StatusFunction::Always => {
                 arg.value.as_str().map(str::to_owned)
             }
             _ => None,
         };
-        if step.is_none() && !(call.args.is_empty() && test != StatusTest::Skipped) {
+        if step.is_none() && !(call.args.is_empty() && test != StatusFunction::Skipped) {
             let message = match test {
-                StatusTest::Always => "`always()` takes nothing between its parentheses".to_owned(),
-                _ => format!("`{test}` takes the id of one step, in quotes"),
+                StatusFunction::Always => "`always()` takes no arguments".to_owned(),
+                _ => format!("`{test}` takes one argument: the quoted id of a step"),
             };
             return self.refuse(Code::ExpressionForm, at, message);
         }
-        self.read(Ref::Test(test, step.clone()), at);
-        Some(Node::Test(test, step))
+        self.read(ExprReference::Test(test, step.clone()), at);
+        Some(ExprNode::Test(test, step))
     }
 
-    fn read(&mut self, name: Ref, at: Range<usize>) {
+    fn read(&mut self, name: ExprReference, at: Range<usize>) {
         let span = self.place(at);
-        self.refs.push(SpannedRef { name, span });
+        self.refs.push(SpannedReference { name, span });
     }
 
     fn refuse_form<T>(&mut self, tree: &ast::Expr<'_>, message: &str, help: &str) -> Option<T> {
         let wrong = self.mistake(Code::ExpressionForm, range(tree), message);
-        self.wrong.push(wrong.help(help));
+        self.mistakes.push(wrong.with_help(help));
         None
     }
 
     fn refuse<T>(&mut self, code: Code, at: Range<usize>, message: impl Into<String>) -> Option<T> {
         let wrong = self.mistake(code, at, message);
-        self.wrong.push(wrong.help(REMEDY));
+        self.mistakes.push(wrong.with_help(REMEDY));
         None
     }
 
@@ -288,7 +264,7 @@ impl<'t> Lowering<'t> {
         Diagnostic::new(code, self.place(at), message)
     }
 
-    /// The place of a part of the text in the file.
+    /// Returns the position of a part of the text in the file.
     fn place(&self, part: Range<usize>) -> Span {
         let whole = self.at.range();
         if whole.len() != self.text.len() {
@@ -296,7 +272,7 @@ impl<'t> Lowering<'t> {
         }
         let end = self.text.ceil_char_boundary(part.end.min(self.text.len()));
         let start = self.text.floor_char_boundary(part.start.min(end));
-        self.at.part(start..end)
+        self.at.subspan(start..end)
     }
 }
 
@@ -310,22 +286,21 @@ fn bytes(span: minijinja::machinery::Span) -> Range<usize> {
 
 fn syntax_help(detail: &str, text: &str) -> Option<&'static str> {
     if text.trim_start().starts_with("${{") {
-        return elsewhere(text.trim_start().trim_start_matches("${{")).or(Some(
-            "leave out `${{` and `}}`: this is an expression already",
-        ));
+        return foreign_syntax_advice(text.trim_start().trim_start_matches("${{"))
+            .or(Some("remove `${{` and `}}`: this is already an expression"));
     }
     if text.trim().is_empty() {
-        Some("write what is to be looked up, for example `params.day`")
+        Some("write the value to look up, for example `params.day`")
     } else if text.contains("&&") || text.contains("||") {
         Some("write `and` and `or`")
     } else if text.trim_start().starts_with("{{") {
-        Some("leave out the braces: this is an expression already")
+        Some("remove the braces: this is already an expression")
     } else if text.contains('=') && !text.contains("==") {
         Some("compare with `==`")
     } else if text.contains('!') && !text.contains("!=") {
         Some("write `not`")
     } else if detail.contains("recursion") {
-        Some("fewer parentheses say the same")
+        Some("use fewer parentheses")
     } else {
         None
     }

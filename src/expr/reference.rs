@@ -2,16 +2,16 @@ use std::fmt;
 
 use crate::source::Span;
 
-/// A name that an expression reads, in the only forms there are.
+/// A name that an expression reads, in one of these forms only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ref {
+pub enum ExprReference {
     /// `params.NAME`
     Param(String),
     /// `steps.STEP.outputs.NAME`
     Output {
         /// The step read from.
         step: String,
-        /// Which of its outputs.
+        /// The output.
         output: String,
     },
     /// `steps.STEP.status`, the word for a step's final state.
@@ -22,23 +22,23 @@ pub enum Ref {
     Item,
     /// `item_key`, the stable key of this item.
     ItemKey,
-    /// `item_index`, the place of this item in its list, from zero.
+    /// `item_index`, the position of this item in its list, from zero.
     ItemIndex,
     /// `matrix.AXIS`
     Matrix(String),
     /// `run.id`
     RunId,
     /// A status function: `always()`, `failed('a')`, `succeeded()` …
-    Test(StatusTest, Option<String>),
+    Test(StatusFunction, Option<String>),
 }
 
-/// The status functions. With a step's name they ask about that step, without one about all
-/// steps so far. Calling any of them lifts the rule that all dependencies must have succeeded.
+/// The status functions. With a step's name they ask about that step, without one about all steps
+/// so far. Calling any of them lifts the rule that all dependencies must have succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StatusTest {
+pub enum StatusFunction {
     /// `always()`: true.
     Always,
-    /// `succeeded('a')`: the step succeeded; without a name: nothing failed and nobody cancelled.
+    /// `succeeded('a')`: the step succeeded; without a name: no failure and no cancellation.
     Succeeded,
     /// `failed('a')`: the step failed; without a name: some step failed.
     Failed,
@@ -48,29 +48,27 @@ pub enum StatusTest {
     Cancelled,
 }
 
-/// A reference and where it stands.
+/// A reference and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpannedRef {
-    /// What is referred to.
-    pub name: Ref,
-    /// Where.
+pub struct SpannedReference {
+    /// The reference.
+    pub name: ExprReference,
+    /// The position.
     pub span: Span,
 }
 
-impl Ref {
-    /// The step it asks about, if it asks about one.
+impl ExprReference {
+    /// Returns the step it asks about, if any.
     pub fn step(&self) -> Option<&str> {
         match self {
-            Self::Output { step, .. } | Self::StepStatus(step) | Self::Test(_, Some(step)) => {
-                Some(step)
-            }
+            Self::Output { step, .. } | Self::StepStatus(step) | Self::Test(_, Some(step)) => Some(step),
             _ => None,
         }
     }
 }
 
-/// Writes the one text that stands for the name, for example `steps.a.outputs.rows`.
-impl fmt::Display for Ref {
+/// Writes the only spelling of the name, for example `steps.a.outputs.rows`.
+impl fmt::Display for ExprReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Param(name) => write!(f, "params.{name}"),
@@ -88,17 +86,11 @@ impl fmt::Display for Ref {
     }
 }
 
-impl StatusTest {
+impl StatusFunction {
     /// Every status function.
-    pub const ALL: [Self; 5] = [
-        Self::Always,
-        Self::Succeeded,
-        Self::Failed,
-        Self::Skipped,
-        Self::Cancelled,
-    ];
+    pub const ALL: [Self; 5] = [Self::Always, Self::Succeeded, Self::Failed, Self::Skipped, Self::Cancelled];
 
-    /// Its name, as it is called.
+    /// Returns its name, as it is called.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -110,7 +102,7 @@ impl StatusTest {
     }
 }
 
-impl fmt::Display for StatusTest {
+impl fmt::Display for StatusFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -2,19 +2,19 @@ use std::fmt;
 use std::ops::Range;
 
 use super::foreign::is_foreign;
-use super::{Expr, Ref};
+use super::{Expr, ExprReference};
 use crate::source::Span;
 
-/// What a template in a script reads.
+/// A read of a template in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ScriptRead {
+pub enum ScriptReference {
     /// A name of the language.
-    Own(Ref),
-    /// Something of another tool, as it is written.
+    Own(ExprReference),
+    /// A read of another tool's name, as written.
     Foreign(String),
 }
 
-impl fmt::Display for ScriptRead {
+impl fmt::Display for ScriptReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Own(name) => name.fmt(f),
@@ -23,10 +23,10 @@ impl fmt::Display for ScriptRead {
     }
 }
 
-/// Finds the templates of a script: every `{{ … }}` whose inside reads one of the language's
-/// names, or one of other tools that put values into scripts, with its place in the text. Braces
-/// of other languages are left alone.
-pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptRead)> {
+/// Finds the templates of a script: every `{{ … }}` whose inside reads one of the language's names,
+/// or one of another tool that fills values into scripts, with its position in the text. Braces of
+/// other languages are ignored.
+pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptReference)> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(close) = text.get(from..).and_then(|rest| rest.find("}}")) {
@@ -36,10 +36,9 @@ pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptRead)> {
             let inner = before.get(open + 2..).unwrap_or("");
             let has_dollar = before.get(..open).unwrap_or("").ends_with('$');
             let start = from + open - usize::from(has_dollar);
-            let own = first_name(inner).map(ScriptRead::Own);
-            let foreign = || {
-                is_foreign(inner, has_dollar).then(|| ScriptRead::Foreign(inner.trim().to_owned()))
-            };
+            let own = first_name(inner).map(ScriptReference::Own);
+            let foreign =
+                || is_foreign(inner, has_dollar).then(|| ScriptReference::Foreign(inner.trim().to_owned()));
             found.extend(own.or_else(foreign).map(|read| (start..close + 2, read)));
         }
         from = close + 2;
@@ -47,8 +46,8 @@ pub fn templates_in_script(text: &str) -> Vec<(Range<usize>, ScriptRead)> {
     found
 }
 
-/// The first name read by the inside of a template; the whole of it need not be allowed.
-fn first_name(inner: &str) -> Option<Ref> {
+/// Returns the first name read by the inside of a template; the whole of it need not be allowed.
+fn first_name(inner: &str) -> Option<ExprReference> {
     if inner.len() > Expr::MAX {
         return None;
     }

@@ -3,23 +3,20 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Expr, Ref, Scope, StatusTest, Template, templates_in_script};
+use super::{Expr, ExprReference, ExprScope, StatusFunction, Template, templates_in_script};
 use crate::diag::Code;
 use crate::source::Span;
 
 /// A scope of values by the text of their names.
 struct Fixed(BTreeMap<&'static str, Value>);
 
-impl Scope for Fixed {
-    fn value(&self, name: &Ref) -> Option<Value> {
+impl ExprScope for Fixed {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
         self.0.get(name.to_string().as_str()).cloned()
     }
 
-    fn test(&self, test: StatusTest, step: Option<&str>) -> bool {
-        matches!(
-            (test, step),
-            (StatusTest::Always, None) | (StatusTest::Failed, Some("a"))
-        )
+    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
+        matches!((test, step), (StatusFunction::Always, None) | (StatusFunction::Failed, Some("a")))
     }
 }
 
@@ -75,18 +72,12 @@ fn what_has_no_value_says_so() {
     for (text, expected) in [
         ("params.absent == 1", "params.absent has no value here"),
         ("params.conf.port", "params.conf.port has no value here"),
-        (
-            "params.conf.ports[2]",
-            "params.conf.ports[2] has no value here",
-        ),
+        ("params.conf.ports[2]", "params.conf.ports[2] has no value here"),
         (
             "params.n < 'x'",
-            "cannot evaluate `params.n < 'x'`: a number has no order with a text",
+            "cannot evaluate `params.n < 'x'`: cannot compare the order of a number and a string",
         ),
-        (
-            "1 in params.n",
-            "cannot evaluate `1 in params.n`: a number cannot be looked for in a number",
-        ),
+        ("1 in params.n", "cannot evaluate `1 in params.n`: cannot search for a number in a number"),
     ] {
         let error = parse(text).eval(&scope()).unwrap_err();
         assert_eq!(error.to_string(), expected, "{text}");
@@ -97,22 +88,11 @@ fn what_has_no_value_says_so() {
 fn check_wrong(text: &str, marks: &str, code: Code, needle: &str) {
     let wrong = Expr::parse(text, whole(text)).expect_err(text);
     assert_eq!(wrong.len(), 1, "{text}: {wrong:?}");
-    let said = format!(
-        "{} / {}",
-        wrong[0].message,
-        wrong[0].help.clone().unwrap_or_default()
-    );
+    let said = format!("{} / {}", wrong[0].message, wrong[0].help.clone().unwrap_or_default());
     assert_eq!(wrong[0].code, code, "{text}: {said}");
     assert!(said.contains(needle), "{text}: {said}");
-    let drawn: String = (0..text.len())
-        .map(|at| {
-            if wrong[0].span.range().contains(&at) {
-                '^'
-            } else {
-                ' '
-            }
-        })
-        .collect();
+    let drawn: String =
+        (0..text.len()).map(|at| if wrong[0].span.range().contains(&at) { '^' } else { ' ' }).collect();
     assert_eq!(drawn.trim_end(), marks, "{text}: {said}");
 }
 
@@ -120,52 +100,27 @@ fn check_wrong(text: &str, marks: &str, code: Code, needle: &str) {
 fn mistakes_are_placed_and_have_a_remedy() {
     use Code::{ExpressionForm as Form, ExpressionSyntax as Syntax, UnknownName as Name};
     for (text, marks, code, needle) in [
-        (
-            "params.a + 1 == 2",
-            "^^^^^^^^^^^^",
-            Form,
-            "anything that computes is a step",
-        ),
-        (
-            "params.a == 1 | int",
-            "                ^^^",
-            Form,
-            "filters",
-        ),
-        (
-            "parms.day == 'x'",
-            "^^^^^^^^^",
-            Name,
-            "did you mean `params`?",
-        ),
+        ("params.a + 1 == 2", "^^^^^^^^^^^^", Form, "compute in a step instead"),
+        ("params.a == 1 | int", "                ^^^", Form, "filters"),
+        ("parms.day == 'x'", "^^^^^^^^^", Name, "did you mean `params`?"),
         ("params.day == eu", "              ^^", Name, "'eu'"),
         ("params.day == null", "              ^^^^", Name, "`none`"),
-        (
-            "steps.a.output.rows",
-            "^^^^^^^^^^^^^^^^^^^",
-            Name,
-            "did you mean `outputs`?",
-        ),
+        ("steps.a.output.rows", "^^^^^^^^^^^^^^^^^^^", Name, "did you mean `outputs`?"),
         ("steps.a", "^^^^^^^", Form, "steps.STEP.outputs.NAME"),
-        ("run.name", "^^^^^^^^", Name, "only id"),
-        ("fail('a')", "^^^^", Name, "functions are"),
+        ("run.name", "^^^^^^^^", Name, "valid here: id"),
+        ("fail('a')", "^^^^", Name, "valid functions"),
         ("failled('a')", "^^^^^^^", Name, "did you mean `failed`?"),
-        ("always('a')", "^^^^^^^^^^^", Form, "nothing between"),
-        ("skipped()", "^^^^^^^^^", Form, "one step"),
-        ("failed(params.a)", "^^^^^^^^^^^^^^^^", Form, "in quotes"),
+        ("always('a')", "^^^^^^^^^^^", Form, "no arguments"),
+        ("skipped()", "^^^^^^^^^", Form, "id of a step"),
+        ("failed(params.a)", "^^^^^^^^^^^^^^^^", Form, "quoted id"),
         ("always", "^^^^^^", Name, "`always()`"),
         ("1 < params.n < 3", "^^^^^^^^^^^^^^^^", Form, "chained"),
-        ("secrets.TOKEN.x", "^^^^^^^^^^^^^^^", Form, "without fields"),
+        ("secrets.TOKEN.x", "^^^^^^^^^^^^^^^", Form, "has no fields"),
         ("{'a': 1}", "^^^^^^^^", Form, "objects"),
-        (
-            "'ü' == params.x.y ~ 'a'",
-            "        ^^^^^^^^^^^^^^^^",
-            Form,
-            "arithmetic",
-        ),
+        ("'ü' == params.x.y ~ 'a'", "        ^^^^^^^^^^^^^^^^", Form, "arithmetic"),
         ("params.a && params.b", "         ^", Syntax, "`and`"),
         ("params.a = 1", "         ^", Syntax, "`==`"),
-        ("-params.n", "^^^^^^^^^", Form, "only a number"),
+        ("-params.n", "^^^^^^^^^", Form, "only numbers"),
     ] {
         check_wrong(text, marks, code, needle);
     }
@@ -232,8 +187,8 @@ fn constants_are_known() {
 
 #[test]
 fn what_is_never_true_is_seen() {
-    let domain = |name: &Ref| match name {
-        Ref::Param(name) if name == "region" => Some(vec![json!("eu"), json!("us")]),
+    let domain = |name: &ExprReference| match name {
+        ExprReference::Param(name) if name == "region" => Some(vec![json!("eu"), json!("us")]),
         _ => None,
     };
     for (text, expected) in [
@@ -242,10 +197,7 @@ fn what_is_never_true_is_seen() {
         ("params.region in ['moon', 'mars']", true),
         ("params.region == 'eu' and params.region == 'us'", true),
         ("params.x == 1 and params.y == 2 and 2 == params.x", true),
-        (
-            "not (params.region == 'eu' or params.region == 'us')",
-            false,
-        ),
+        ("not (params.region == 'eu' or params.region == 'us')", false),
         ("not params.region in ['eu', 'us', 'moon']", true),
         ("params.x.a == 1 and params.x.b == 2", false),
         ("params.x == 1 and params.x == 1.0", false),
@@ -263,15 +215,9 @@ fn what_is_never_true_is_seen() {
 fn templates_have_values() {
     for (text, value) in [
         ("{{ params.n }}", json!(3)),
-        (
-            "{{ params.conf }}",
-            json!({ "host": "h", "ports": [80, 443] }),
-        ),
+        ("{{ params.conf }}", json!({ "host": "h", "ports": [80, 443] })),
         ("n={{ params.n }}", json!("n=3")),
-        (
-            "{{params.day}}{{ params.conf.ports }}",
-            json!("mon[80,443]"),
-        ),
+        ("{{params.day}}{{ params.conf.ports }}", json!("mon[80,443]")),
         ("{{ '{{' }} {{ '}}' }} {{ '{%' }}", json!("{{ }} {%")),
         ("plain } text {", json!("plain } text {")),
         ("", json!("")),
@@ -304,19 +250,13 @@ fn mistakes_of_templates_are_placed() {
 fn only_our_templates_are_found_in_scripts() {
     for (script, names) in [
         ("echo {{ params.day }}", vec!["params.day"]),
-        (
-            "a {{params.day | upper}} {{ item }}",
-            vec!["params.day", "item"],
-        ),
+        ("a {{params.day | upper}} {{ item }}", vec!["params.day", "item"]),
         ("{{ {{ steps.a.outputs.x }}", vec!["steps.a.outputs.x"]),
         ("docker inspect -f '{{ .State.Running }}'", vec![]),
         ("awk '{{ print $1 }}' {{ range . }} {{ params }}", vec![]),
         ("${{ github.ref }} {{ unclosed", vec!["github.ref"]),
         ("${{ steps.a.outputs.x }}", vec!["steps.a.outputs.x"]),
-        (
-            "{{inputs.parameters.day}} {{ inputs }}",
-            vec!["inputs.parameters.day"],
-        ),
+        ("{{inputs.parameters.day}} {{ inputs }}", vec!["inputs.parameters.day"]),
         ("f'${{x}}' ${{a: 1}} $'{{ env.A }}'", vec![]),
         ("}} {{", vec![]),
     ] {
@@ -351,26 +291,19 @@ proptest! {
     }
 }
 
-/// Whatever a text is, places stay on its character boundaries.
+/// Positions stay on the character boundaries of any text.
 fn check_bounds(text: &str) -> Result<(), TestCaseError> {
     let _ = templates_in_script(text);
     let on_text = |span: Span| text.get(span.range()).is_some();
     let expr = Expr::parse(text, whole(text));
     let template = Template::parse(text, whole(text));
-    for wrong in [expr.as_ref().err(), template.as_ref().err()]
-        .into_iter()
-        .flatten()
-    {
+    for wrong in [expr.as_ref().err(), template.as_ref().err()].into_iter().flatten() {
         prop_assert!(!wrong.is_empty());
         prop_assert!(wrong.iter().all(|w| on_text(w.span)), "{text:?}: {wrong:?}");
     }
     if let Ok(expr) = expr {
         prop_assert!(expr.refs().iter().all(|r| on_text(r.span)));
-        let _ = (
-            expr.eval(&scope()),
-            expr.constant(),
-            expr.never_true(&|_| None),
-        );
+        let _ = (expr.eval(&scope()), expr.constant(), expr.never_true(&|_| None));
     }
     if let Ok(template) = template {
         prop_assert!(template.refs().iter().all(|r| on_text(r.span)));

@@ -1,24 +1,24 @@
 use serde_json::Value;
 
 use super::guardrail::{find, guardrail};
-use super::predicate::{FileFacts, clamped, predicate};
+use super::predicate::{FileInspector, clamped, predicate};
 use super::subject::{places, subject};
-use super::{ALLOWED_MUTATIONS, Action, Answer, Context};
-use crate::model::{Gate, Guardrail, Object, Predicate, Provider};
+use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext};
+use crate::model::{Gate, GatePredicate, GateProvider, Guardrail, JsonObject};
 
-/// What a gate says whose answer needs no program and no model; `None` for any other. What is
-/// rewritten stands where it stood, in the keys of the context that a gate may rewrite; what must be
-/// rewritten and may not be is blocked.
-pub fn computed(gate: &Gate, context: &Context, files: &dyn FileFacts) -> Option<Answer> {
+/// Returns the answer of a gate that needs no program and no model; `None` for any other gate.
+/// Rewritten values keep their place, in the keys of the context that a gate may rewrite; a value
+/// that must be rewritten and may not be is blocked.
+pub fn computed_answer(gate: &Gate, context: &GateContext, files: &dyn FileInspector) -> Option<GateAnswer> {
     let whole = Value::Object(context.clone());
     match &gate.provider {
-        Provider::Predicate(rule) => Some(by_rule(gate, rule, &whole, files)),
-        Provider::Guardrail(guardrail) => Some(by_detectors(gate, guardrail, &whole)),
-        Provider::Script(_) | Provider::Llm(_) => None,
+        GateProvider::Predicate(rule) => Some(by_rule(gate, rule, &whole, files)),
+        GateProvider::Guardrail(guardrail) => Some(by_detectors(gate, guardrail, &whole)),
+        GateProvider::Script(_) | GateProvider::Llm(_) => None,
     }
 }
 
-fn by_rule(gate: &Gate, rule: &Predicate, whole: &Value, files: &dyn FileFacts) -> Answer {
+fn by_rule(gate: &Gate, rule: &GatePredicate, whole: &Value, files: &dyn FileInspector) -> GateAnswer {
     let value = match whole {
         Value::Object(context) => subject(gate, context),
         _ => None,
@@ -27,14 +27,12 @@ fn by_rule(gate: &Gate, rule: &Predicate, whole: &Value, files: &dyn FileFacts) 
     if let (Some(place), Some(value)) = (places(gate, whole).first(), &value)
         && let Some(moved) = clamped(rule, value)
     {
-        answer.modified = match replaced(whole, &[(place.clone(), moved)]) {
+        answer.modified = match replace_values(whole, &[(place.clone(), moved)]) {
             Ok(modified) => modified,
             Err(key) => {
-                return Answer {
+                return GateAnswer {
                     flags: answer.flags,
-                    ..Answer::block(format!(
-                        "The number is in `{key}`, which no gate may rewrite"
-                    ))
+                    ..GateAnswer::block(format!("The number is in `{key}`, which gates must not modify"))
                 };
             }
         };
@@ -42,8 +40,8 @@ fn by_rule(gate: &Gate, rule: &Predicate, whole: &Value, files: &dyn FileFacts) 
     answer
 }
 
-fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> Answer {
-    let mut all = Answer::pass();
+fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> GateAnswer {
+    let mut all = GateAnswer::pass();
     let mut instead = Vec::new();
     for place in places(gate, whole) {
         let Some(value) = whole.pointer(&place) else {
@@ -51,7 +49,7 @@ fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> Answer {
         };
         let mut name = place.trim_start_matches('/').replace('/', ".");
         if !find(&rule.detect, &name).is_empty() {
-            // What stands in a key is not told either.
+            // A finding in the name itself is not reported either.
             name = name.split('.').next().unwrap_or_default().to_owned();
         }
         let guarded = guardrail(rule, value, &name);
@@ -60,23 +58,23 @@ fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> Answer {
             all.reason = guarded.answer.reason;
         }
         all.flags.extend(guarded.answer.flags);
-        instead.extend(guarded.instead.map(|value| (place, value)));
+        instead.extend(guarded.replacement.map(|value| (place, value)));
     }
-    if all.action == Action::Continue {
-        match replaced(whole, &instead) {
+    if all.action == GateAction::Continue {
+        match replace_values(whole, &instead) {
             Ok(modified) => all.modified = modified,
             Err(key) => {
-                all.action = Action::Block;
+                all.action = GateAction::Block;
                 let found = all.flags.join("; ");
-                all.reason = format!("Found {found}, in `{key}`, which no gate may rewrite");
+                all.reason = format!("Found {found}, in `{key}`, which gates must not modify");
             }
         }
     }
     all
 }
 
-/// The keys of a context with values replaced in them; or the key in which nothing may be.
-fn replaced(whole: &Value, instead: &[(String, Value)]) -> Result<Object, String> {
+/// Returns the keys of a context with values replaced in them; or the key that may not be rewritten.
+fn replace_values(whole: &Value, instead: &[(String, Value)]) -> Result<JsonObject, String> {
     let mut new = whole.clone();
     let mut keys = Vec::new();
     for (place, value) in instead {

@@ -1,70 +1,66 @@
 use crate::model::{Escalation, EscalationAction, Gate};
 
-/// An escalation that was found, or what stands in for it.
+/// An escalation that was found, or its substitute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
-    /// It.
+pub struct ResolvedEscalation {
+    /// The escalation.
     pub escalation: Escalation,
-    /// What is wrong with how it was named, for the record.
+    /// The fault in its name, for the record.
     pub warning: Option<String>,
 }
 
-/// What the block of a gate leads to. A name means the gate's own escalation, else the plan's,
-/// else the one that is built in; one that means nothing is reported instead (Silas 5.1.1).
-/// `None` means what the gate itself says; one that says nothing is reported.
-pub fn escalation(name: Option<&str>, gate: &Gate, plan: &[Escalation]) -> Resolved {
+/// Resolves the escalation of a gate's block. A name means the gate's own escalation, else the
+/// plan's, else the built-in one; an unknown name falls back to `report` (Silas 5.1.1). `None`
+/// means the gate's default; a gate without one falls back to `report`.
+pub fn escalation(name: Option<&str>, gate: &Gate, plan: &[Escalation]) -> ResolvedEscalation {
     let Some(name) = name.or(gate.on_block.as_deref()) else {
-        return fine(report());
+        return without_warning(report());
     };
     let mut known = gate.escalations.iter().chain(plan);
-    match known
-        .find(|known| known.name == name)
-        .cloned()
-        .or_else(|| built_in(name))
-    {
-        Some(escalation) => fine(escalation),
-        None => reported(&format!("there is no escalation `{name}`")),
+    match known.find(|known| known.name == name).cloned().or_else(|| built_in(name)) {
+        Some(escalation) => without_warning(escalation),
+        None => report_with_warning(&format!("unknown escalation `{name}`")),
     }
 }
 
-/// The escalation that follows when one has nothing left to do; `tried` are the names of those
-/// that were tried, this one among them. `None` if none follows. One that would be tried twice is
-/// reported instead.
-pub fn after(
+/// Returns the escalation that follows when one has nothing left to do; `tried` are the names of
+/// those tried, including this one. `None` if none follows. Instead of one that would be tried
+/// twice, `report` follows.
+pub fn next_escalation(
     done: &Escalation,
     tried: &[&str],
     gate: &Gate,
     plan: &[Escalation],
-) -> Option<Resolved> {
+) -> Option<ResolvedEscalation> {
     let next = done.fallback.as_deref()?;
     if next == done.name || tried.contains(&next) {
-        let why = format!("the escalation `{next}` falls back on itself");
-        return Some(reported(&why));
+        let reason = format!("the escalation `{next}` falls back on itself");
+        return Some(report_with_warning(&reason));
     }
     Some(escalation(Some(next), gate, plan))
 }
 
-/// An escalation and all that would follow it, each once.
-pub fn chain(gate: &Gate, plan: &[Escalation]) -> Vec<Resolved> {
+/// Returns an escalation and all that would follow it, each once.
+pub fn chain(gate: &Gate, plan: &[Escalation]) -> Vec<ResolvedEscalation> {
     let mut all = vec![escalation(None, gate, plan)];
     loop {
         let tried: Vec<&str> = all.iter().map(|one| one.escalation.name.as_str()).collect();
         let last = all.last().map(|last| &last.escalation);
-        match last.and_then(|last| after(last, &tried, gate, plan)) {
+        match last.and_then(|last| next_escalation(last, &tried, gate, plan)) {
             Some(next) => all.push(next),
             None => return all,
         }
     }
 }
 
-/// The names of the escalations that are always there.
+/// The names of the built-in escalations.
 pub const BUILT_IN: [&str; 2] = ["polite_redirect", "report"];
 
 fn built_in(name: &str) -> Option<Escalation> {
     match name {
         "polite_redirect" => Some(Escalation {
             action: EscalationAction::Respond,
-            message: Some("This cannot be done here. What else is wanted?".into()),
+            message: Some("This request cannot be handled here. What else can I do for you?".into()),
             ..named(name)
         }),
         "report" => Some(report()),
@@ -89,23 +85,17 @@ fn named(name: &str) -> Escalation {
     }
 }
 
-fn fine(escalation: Escalation) -> Resolved {
-    Resolved {
-        escalation,
-        warning: None,
-    }
+fn without_warning(escalation: Escalation) -> ResolvedEscalation {
+    ResolvedEscalation { escalation, warning: None }
 }
 
-fn reported(why: &str) -> Resolved {
-    Resolved {
-        escalation: report(),
-        warning: Some(format!("{why}, so it is reported")),
-    }
+fn report_with_warning(reason: &str) -> ResolvedEscalation {
+    ResolvedEscalation { escalation: report(), warning: Some(format!("{reason}; using `report` instead")) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{after, chain, escalation};
+    use super::{chain, escalation, next_escalation};
     use crate::gate::sample;
     use crate::model::{Escalation, EscalationAction, Gate};
     use proptest::prelude::*;
@@ -120,11 +110,7 @@ mod tests {
     }
 
     fn gate(on_block: Option<&str>, own: Vec<Escalation>) -> Gate {
-        Gate {
-            on_block: on_block.map(str::to_owned),
-            escalations: own,
-            ..sample::gate("it")
-        }
+        Gate { on_block: on_block.map(str::to_owned), escalations: own, ..sample::gate("it") }
     }
 
     fn said(name: Option<&str>, gate: &Gate, plan: &[Escalation]) -> Option<String> {
@@ -133,10 +119,7 @@ mod tests {
 
     #[test]
     fn the_gates_own_comes_before_the_plans_before_the_built_in() {
-        let plan = [
-            one("support", None, "plan"),
-            one("polite_redirect", None, "plan"),
-        ];
+        let plan = [one("support", None, "plan"), one("polite_redirect", None, "plan")];
         let own = gate(Some("support"), vec![one("support", None, "own")]);
         let none = gate(Some("support"), Vec::new());
         assert_eq!(said(None, &own, &plan).as_deref(), Some("own"));
@@ -155,7 +138,7 @@ mod tests {
     fn an_unknown_name_is_reported_with_a_warning() {
         let found = escalation(Some("nobody"), &gate(None, Vec::new()), &[]);
         assert_eq!(found.escalation.action, EscalationAction::Report);
-        let warning = "there is no escalation `nobody`, so it is reported";
+        let warning = "unknown escalation `nobody`; using `report` instead";
         assert_eq!(found.warning.as_deref(), Some(warning));
     }
 
@@ -168,10 +151,7 @@ mod tests {
 
     #[test]
     fn fallbacks_are_followed() {
-        let own = vec![
-            one("a", Some("b"), ""),
-            one("b", Some("polite_redirect"), ""),
-        ];
+        let own = vec![one("a", Some("b"), ""), one("b", Some("polite_redirect"), "")];
         let names = |gate: &Gate| -> Vec<String> {
             let all = chain(gate, &[]).into_iter();
             all.map(|one| one.escalation.name).collect()
@@ -186,10 +166,10 @@ mod tests {
         let circle = gate(Some("a"), own);
         let last = chain(&circle, &[]).pop().unwrap();
         assert_eq!(last.escalation.action, EscalationAction::Report);
-        let warning = "the escalation `a` falls back on itself, so it is reported";
+        let warning = "the escalation `a` falls back on itself; using `report` instead";
         assert_eq!(last.warning.as_deref(), Some(warning));
         let own = one("a", Some("a"), "");
-        let found = after(&own, &[], &circle, &[]).unwrap();
+        let found = next_escalation(&own, &[], &circle, &[]).unwrap();
         assert_eq!(found.warning.as_deref(), Some(warning));
     }
 
@@ -204,7 +184,7 @@ mod tests {
             let gate = gate(Some("a"), all);
             let found = chain(&gate, &[]);
             prop_assert!(found.len() <= 8);
-            // Where a chain is cut off, that is said.
+            // Only the last one, where a chain is cut off, may have a warning.
             let (last, before) = found.split_last().unwrap();
             prop_assert!(before.iter().all(|one| one.warning.is_none()));
             prop_assert!(last.escalation.fallback.is_none());

@@ -1,11 +1,11 @@
 //! Gates: rules at trigger points that continue, block or ask (DESIGN section 6; Silas 5.4).
 //!
-//! A [`Context`] says what a gate is asked about; an [`Answer`] is what its provider says, a
-//! [`GateResult`] what is recorded of that, [`Gated`] what comes of all gates of a trigger point.
-//! Pure: whoever runs programs and looks at files is elsewhere.
+//! A [`GateContext`] is the input of a gate; an [`GateAnswer`] is the output of its provider, a
+//! [`GateResult`] the record of that, [`GateOutcome`] the outcome of all gates of a trigger point. Pure:
+//! running programs and reading files is left to the caller.
 //!
-//! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only what
-//! [`ALLOWED_MUTATIONS`] names is ever rewritten.
+//! **Invariant:** a quality gate decides nothing and rewrites nothing. **Invariant:** only the keys
+//! in [`ALLOWED_MUTATIONS`] are ever rewritten.
 
 mod computed;
 mod escalation;
@@ -19,9 +19,9 @@ mod ruling;
 mod sample;
 mod subject;
 
-pub use computed::computed;
-pub use escalation::{BUILT_IN, Resolved, after, chain, escalation};
-pub use pass::Pass;
-pub use result::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};
-pub use ruling::{Ruling, ruling};
-pub use subject::{about, no_provider, subject};
+pub use computed::computed_answer;
+pub use escalation::{BUILT_IN, ResolvedEscalation, chain, escalation, next_escalation};
+pub use pass::GatePass;
+pub use result::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
+pub use ruling::{GateRuling, ruling};
+pub use subject::{no_provider, subject, trigger_subject};

@@ -3,63 +3,55 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ALLOWED_MUTATIONS, Action, Answer, Context, GateResult, Gated};
-use crate::model::{Gate, Lane, Object, Provider, Trigger};
+use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
+use crate::model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject};
 
-/// One pass over the gates of a trigger point: says whom to ask about what, and takes the answers
+/// One pass over the gates of a trigger point: yields the gates to ask, and takes their answers
 /// (Silas 5.4).
 ///
-/// First those that decide are asked, in the order of the triggers and then in the order given;
-/// then those that advise, about what the others made of it. Nobody is left out because another
-/// blocks.
+/// The deciding gates come first, in the order of the triggers and then in the order given; then
+/// the advising ones, about the result of the others. A block does not stop the rest from being
+/// asked.
 #[derive(Debug)]
-pub struct Pass {
-    left: VecDeque<Arc<Gate>>,
-    asked: Option<Arc<Gate>>,
-    context: Context,
-    gated: Gated,
+pub struct GatePass {
+    remaining: VecDeque<Arc<Gate>>,
+    current: Option<Arc<Gate>>,
+    context: GateContext,
+    outcome: GateOutcome,
 }
 
-impl Pass {
-    /// Begins with the gates that these triggers ask.
+impl GatePass {
+    /// Begins with the gates of these triggers.
     pub fn new<'g>(
         gates: impl IntoIterator<Item = &'g Arc<Gate>>,
-        triggers: &[Trigger],
-        context: Context,
+        triggers: &[GateTrigger],
+        context: GateContext,
     ) -> Self {
         let turn = |gate: &Gate| triggers.iter().position(|on| *on == gate.on);
-        let mut left: Vec<Arc<Gate>> = gates
-            .into_iter()
-            .filter(|gate| turn(gate).is_some())
-            .cloned()
-            .collect();
+        let mut left: Vec<Arc<Gate>> =
+            gates.into_iter().filter(|gate| turn(gate).is_some()).cloned().collect();
         left.sort_by_key(|gate| (gate.lane, turn(gate)));
-        Self {
-            left: left.into(),
-            asked: None,
-            context,
-            gated: Gated::default(),
-        }
+        Self { remaining: left.into(), current: None, context, outcome: GateOutcome::default() }
     }
 
-    /// The gate to ask next, and what to ask it about; `None` after the last. Asked again before
-    /// there was an answer, it is the same.
-    pub fn ask(&mut self) -> Option<(Arc<Gate>, &Context)> {
-        if self.asked.is_none() {
-            self.asked = self.left.pop_front();
+    /// Returns the gate to ask next, with its context; `None` after the last. Returns the same
+    /// again until there is an answer.
+    pub fn next_gate(&mut self) -> Option<(Arc<Gate>, &GateContext)> {
+        if self.current.is_none() {
+            self.current = self.remaining.pop_front();
         }
-        let gate = Arc::clone(self.asked.as_ref()?);
+        let gate = Arc::clone(self.current.as_ref()?);
         let on = gate.on.as_str();
         self.context.insert("trigger".into(), Value::from(on));
         Some((gate, &self.context))
     }
 
-    /// Takes what the gate said, or why it could not be asked, and how long that took.
-    pub fn take(&mut self, answer: Result<Answer, String>, millis: u64) {
-        let Some(gate) = self.asked.take() else {
+    /// Takes the answer of the gate, or the reason why it could not be asked, and the time it took.
+    pub fn take_answer(&mut self, answer: Result<GateAnswer, String>, duration_ms: u64) {
+        let Some(gate) = self.current.take() else {
             return;
         };
-        let answer = answer.unwrap_or_else(|why| unasked(&gate, why));
+        let answer = answer.unwrap_or_else(|reason| failed_answer(&gate, reason));
         let mut result = GateResult {
             gate: gate.id.clone(),
             trigger: gate.on,
@@ -71,53 +63,49 @@ impl Pass {
             changed: Vec::new(),
             rejected: Vec::new(),
             ignored: None,
-            millis,
+            duration_ms,
         };
         match gate.lane {
-            Lane::Policy => self.rewrite(answer.modified, &mut result),
-            Lane::Quality => {
-                let wanted = std::mem::replace(&mut result.action, Action::Continue);
-                result.ignored = Some(wanted).filter(|wanted| *wanted != Action::Continue);
+            GateLane::Policy => self.rewrite(answer.modified, &mut result),
+            GateLane::Quality => {
+                let wanted = std::mem::replace(&mut result.action, GateAction::Continue);
+                result.ignored = Some(wanted).filter(|wanted| *wanted != GateAction::Continue);
                 result.rejected = answer.modified.keys().cloned().collect();
             }
         }
-        self.gated.results.push(result);
+        self.outcome.results.push(result);
     }
 
-    /// What came of it.
-    pub fn end(self) -> Gated {
-        self.gated
+    /// Returns the outcome.
+    pub fn into_outcome(self) -> GateOutcome {
+        self.outcome
     }
 
-    /// Takes over what may be rewritten; from left to right, so that a later gate sees it.
-    fn rewrite(&mut self, modified: Object, result: &mut GateResult) {
+    /// Applies the permitted rewrites; from left to right, so that a later gate sees them.
+    fn rewrite(&mut self, modified: JsonObject, result: &mut GateResult) {
         for (key, value) in modified {
             if !ALLOWED_MUTATIONS.contains(&key.as_str()) {
                 result.rejected.push(key);
             } else if self.context.get(&key) != Some(&value) {
                 self.context.insert(key.clone(), value.clone());
-                self.gated.rewritten.insert(key.clone(), value);
+                self.outcome.rewritten.insert(key.clone(), value);
                 result.changed.push(key);
             }
         }
     }
 }
 
-/// What counts as the answer of a gate that could not be asked: one that decides blocks, one that
-/// advises lets pass and is flagged.
-fn unasked(gate: &Gate, why: String) -> Answer {
+/// Returns the answer of a gate that could not be asked: a deciding one blocks, an advising one
+/// passes with a flag.
+fn failed_answer(gate: &Gate, reason: String) -> GateAnswer {
     match gate.lane {
-        Lane::Policy => Answer::block(why),
-        Lane::Quality => {
+        GateLane::Policy => GateAnswer::block(reason),
+        GateLane::Quality => {
             let flag = match gate.provider {
-                Provider::Llm(_) => "llm_error",
+                GateProvider::Llm(_) => "llm_error",
                 _ => "not_asked",
             };
-            Answer {
-                reason: why,
-                flags: vec![flag.to_owned()],
-                ..Answer::pass()
-            }
+            GateAnswer { reason, flags: vec![flag.to_owned()], ..GateAnswer::pass() }
         }
     }
 }

@@ -1,90 +1,90 @@
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Lane, Object, Trigger};
+use crate::model::{GateLane, GateTrigger, JsonObject};
 use crate::name::GateId;
 
 /// The keys of a context that a gate may rewrite.
 pub const ALLOWED_MUTATIONS: [&str; 3] = ["response", "message", "tool_args"];
 
-/// What a gate is asked about: a JSON object with `trigger`, `run`, `plan`, `params` and, as far as
-/// they are known, `step`, `item`, `steps`, `tool_name`, `tool_args`, `message` and `response`.
-pub type Context = Object;
+/// The input of a gate: a JSON object with `trigger`, `run`, `plan`, `params` and, if known,
+/// `step`, `item`, `steps`, `tool_name`, `tool_args`, `message` and `response`.
+pub type GateContext = JsonObject;
 
-/// What a gate says.
+/// The action of a gate.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// It may go on.
+pub enum GateAction {
+    /// Continue.
     Continue,
-    /// Somebody must agree first.
+    /// Ask the approver first.
     RequireApproval,
-    /// It may not go on.
+    /// Block.
     Block,
 }
 
-/// What a provider says.
+/// The answer of a provider.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// What is to happen.
-    pub action: Action,
-    /// Why; may be empty if it goes on.
+pub struct GateAnswer {
+    /// The action.
+    pub action: GateAction,
+    /// The reason; may be empty to continue.
     pub reason: String,
-    /// How good it is, from 0 to 1.
+    /// The quality, from 0 to 1.
     pub score: Option<f64>,
-    /// What was noticed.
+    /// The flags raised.
     pub flags: Vec<String>,
-    /// What is to be rewritten.
-    pub modified: Object,
+    /// The keys to rewrite.
+    pub modified: JsonObject,
 }
 
-/// What is recorded of the answer of a gate.
+/// The record of a gate's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateResult {
     /// The gate.
     pub gate: GateId,
-    /// When it was asked.
-    pub trigger: Trigger,
-    /// Whether it decides or advises.
-    pub lane: Lane,
-    /// What it said; of a quality gate, that it goes on.
-    pub action: Action,
-    /// Why.
+    /// The trigger at which it was asked.
+    pub trigger: GateTrigger,
+    /// The lane: deciding or advising.
+    pub lane: GateLane,
+    /// The action; for a quality gate, to continue.
+    pub action: GateAction,
+    /// The reason.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// How good it is, from 0 to 1.
+    /// The quality, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// What was noticed.
+    /// The flags raised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
-    /// What it rewrote.
+    /// The keys it rewrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// What it wanted to rewrite and may not.
+    /// The keys it wanted to rewrite and may not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<String>,
-    /// What a quality gate wanted to happen, which it may not say.
+    /// The action that a quality gate wanted and may not order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ignored: Option<Action>,
-    /// How long it took.
-    pub millis: u64,
+    pub ignored: Option<GateAction>,
+    /// The time it took, in milliseconds.
+    pub duration_ms: u64,
 }
 
-/// What comes of all gates of a trigger point.
+/// The outcome of all gates of a trigger point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Gated {
-    /// What each said, in the order in which they were asked.
+pub struct GateOutcome {
+    /// The results, in the order in which the gates were asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<GateResult>,
-    /// What was rewritten, and to what.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub rewritten: Object,
+    /// The rewritten keys, with their values.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub rewritten: JsonObject,
 }
 
-impl Action {
-    /// The word for it.
+impl GateAction {
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Continue => "continue",
@@ -94,29 +94,23 @@ impl Action {
     }
 }
 
-impl Answer {
-    /// It may go on.
+impl GateAnswer {
+    /// Returns the answer to continue.
     pub fn pass() -> Self {
-        Self::of(Action::Continue, "")
+        Self::of(GateAction::Continue, "")
     }
 
-    /// It may not go on.
+    /// Returns the answer to block.
     pub fn block(reason: impl Into<String>) -> Self {
-        Self::of(Action::Block, reason)
+        Self::of(GateAction::Block, reason)
     }
 
-    /// Somebody must agree.
+    /// Returns the answer to ask the approver.
     pub fn ask(reason: impl Into<String>) -> Self {
-        Self::of(Action::RequireApproval, reason)
+        Self::of(GateAction::RequireApproval, reason)
     }
 
-    fn of(action: Action, reason: impl Into<String>) -> Self {
-        Self {
-            action,
-            reason: reason.into(),
-            score: None,
-            flags: Vec::new(),
-            modified: Object::new(),
-        }
+    fn of(action: GateAction, reason: impl Into<String>) -> Self {
+        Self { action, reason: reason.into(), score: None, flags: Vec::new(), modified: JsonObject::new() }
     }
 }

@@ -1,18 +1,18 @@
-use crate::model::{Gate, Lane, Needs, Predicate, Provider, Trigger};
+use crate::model::{ApprovalRequirement, Gate, GateLane, GatePredicate, GateProvider, GateTrigger};
 use crate::name::GateId;
 
-/// A gate for tests: on the output, in the policy lane, and it always asks.
+/// Returns a gate for tests: on the output, in the policy lane, and it always asks.
 pub(super) fn gate(id: &str) -> Gate {
     Gate {
         id: GateId::parse(id).expect("a test names gates well"),
         title: None,
         path: None,
-        on: Trigger::OnOutput,
-        lane: Lane::Policy,
-        provider: Provider::Predicate(Predicate::ApprovalAlways),
+        on: GateTrigger::OnOutput,
+        lane: GateLane::Policy,
+        provider: GateProvider::Predicate(GatePredicate::ApprovalAlways),
         extract: None,
         on_block: None,
         escalations: Vec::new(),
-        approval: Needs::default(),
+        approval: ApprovalRequirement::default(),
     }
 }

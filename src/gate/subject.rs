@@ -1,11 +1,11 @@
 use serde_json::Value;
 
-use super::Context;
-use crate::model::{Gate, Provider, Trigger};
+use super::GateContext;
+use crate::model::{Gate, GateProvider, GateTrigger};
 
-/// What a gate that is no program looks at: what it extracts of the context, else what its trigger
-/// is about (Silas 5.5.1). `None` if there is no such thing; several values become a list.
-pub fn subject(gate: &Gate, context: &Context) -> Option<Value> {
+/// Returns the value that a gate without a program examines: its extract of the context, else the
+/// subject of its trigger (Silas 5.5.1). `None` if there is none; several values become a list.
+pub fn subject(gate: &Gate, context: &GateContext) -> Option<Value> {
     match &gate.extract {
         Some(path) => {
             let whole = Value::Object(context.clone());
@@ -15,26 +15,26 @@ pub fn subject(gate: &Gate, context: &Context) -> Option<Value> {
                 _ => Some(Value::Array(all)),
             }
         }
-        None => about(gate.on, context),
+        None => trigger_subject(gate.on, context),
     }
 }
 
-/// What a trigger is about.
-pub fn about(on: Trigger, context: &Context) -> Option<Value> {
+/// Returns the subject of a trigger.
+pub fn trigger_subject(on: GateTrigger, context: &GateContext) -> Option<Value> {
     context.get(key(on)).cloned()
 }
 
-/// The key of a context that a trigger is about.
-fn key(on: Trigger) -> &'static str {
+/// Returns the key of a context that is the subject of a trigger.
+fn key(on: GateTrigger) -> &'static str {
     match on {
-        Trigger::OnInput => "message",
-        Trigger::OnToolCall => "tool_args",
-        Trigger::AfterStep | Trigger::OnOutput | Trigger::BeforePublish => "response",
-        Trigger::BeforeRun | Trigger::BeforeStep => "params",
+        GateTrigger::OnInput => "message",
+        GateTrigger::OnToolCall => "tool_args",
+        GateTrigger::AfterStep | GateTrigger::OnOutput | GateTrigger::BeforePublish => "response",
+        GateTrigger::BeforeRun | GateTrigger::BeforeStep => "params",
     }
 }
 
-/// Where the values are that a gate looks at: JSON pointers into its context.
+/// Returns the places of the values that a gate examines: JSON pointers into its context.
 pub(super) fn places(gate: &Gate, whole: &Value) -> Vec<String> {
     match &gate.extract {
         Some(path) => path.pointers(whole),
@@ -42,8 +42,8 @@ pub(super) fn places(gate: &Gate, whole: &Value) -> Vec<String> {
     }
 }
 
-/// Why a provider that nobody has made available cannot be asked.
-pub fn no_provider(provider: &Provider) -> String {
+/// Returns the reason why an unavailable provider cannot be asked.
+pub fn no_provider(provider: &GateProvider) -> String {
     format!("No provider: {}", provider.as_str())
 }
 
@@ -51,11 +51,11 @@ pub fn no_provider(provider: &Provider) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{about, subject};
-    use crate::gate::{Context, sample};
-    use crate::model::{Gate, JsonPath, Trigger};
+    use super::{subject, trigger_subject};
+    use crate::gate::{GateContext, sample};
+    use crate::model::{BoundedJsonPath, Gate, GateTrigger};
 
-    fn context() -> Context {
+    fn context() -> GateContext {
         let Value::Object(context) = json!({
             "message": "hello", "tool_args": { "amount": 12, "to": ["a", "b"] }, "params": { "n": 1 },
         }) else {
@@ -64,24 +64,20 @@ mod tests {
         context
     }
 
-    fn gate(on: Trigger, extract: Option<&str>) -> Gate {
-        let extract = extract.map(|path| JsonPath::parse(path).unwrap());
-        Gate {
-            on,
-            extract,
-            ..sample::gate("it")
-        }
+    fn gate(on: GateTrigger, extract: Option<&str>) -> Gate {
+        let extract = extract.map(|path| BoundedJsonPath::parse(path).unwrap());
+        Gate { on, extract, ..sample::gate("it") }
     }
 
     #[test]
     fn a_gate_looks_at_what_its_trigger_is_about() {
         for (on, found) in [
-            (Trigger::OnInput, Some(json!("hello"))),
-            (Trigger::BeforeRun, Some(json!({ "n": 1 }))),
-            (Trigger::OnOutput, None),
+            (GateTrigger::OnInput, Some(json!("hello"))),
+            (GateTrigger::BeforeRun, Some(json!({ "n": 1 }))),
+            (GateTrigger::OnOutput, None),
         ] {
             assert_eq!(subject(&gate(on, None), &context()), found);
-            assert_eq!(about(on, &context()), found);
+            assert_eq!(trigger_subject(on, &context()), found);
         }
     }
 
@@ -92,10 +88,7 @@ mod tests {
             ("$.tool_args.to[*]", Some(json!(["a", "b"]))),
             ("$.nothing", None),
         ] {
-            assert_eq!(
-                subject(&gate(Trigger::OnInput, Some(path)), &context()),
-                found
-            );
+            assert_eq!(subject(&gate(GateTrigger::OnInput, Some(path)), &context()), found);
         }
     }
 }

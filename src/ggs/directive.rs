@@ -1,25 +1,15 @@
 use serde::{Deserialize, Serialize};
 
-/// Where a run goes after a round: the macro-states of the source, and `accept` before them
+/// The direction of a run after a round: the macro-states of the source, and `accept` before them
 /// (artoo v0.8, The 6 Macro-States).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Directive {
-    /// Everything holds: the end.
+    /// Everything passes: the end.
     Accept,
-    /// What is missing is within δ: the end. Not everything holds, and that must be said.
+    /// The rest is within δ: the end. Not everything passes, and that must be reported.
     Success,
     /// The same approach to the same target, with other parameters.
     Refine,
@@ -34,7 +24,7 @@ pub enum Directive {
 }
 
 impl Directive {
-    /// The word for it, as it is recorded.
+    /// Returns the word for it, as it is recorded.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "accept",
@@ -47,7 +37,7 @@ impl Directive {
         }
     }
 
-    /// Whether another round follows.
+    /// True if another round follows.
     pub fn acts(self) -> bool {
         match self {
             Self::Refine | Self::ChangePath | Self::ChangeApproach | Self::BreakSymmetry => true,
@@ -56,24 +46,14 @@ impl Directive {
     }
 }
 
-/// Which rule of the cascade chose a directive. They are in its order: each wins over all below.
+/// The rule of the cascade that chose a directive. Rules are in order: each wins over all below.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
-    /// D = 0: nothing failed. This is no row of the source's table: what holds in full is handed
-    /// over without passing the cascade, also when the budget is used up.
+pub enum GgsRule {
+    /// D = 0: nothing failed. Not a row of the source's table: a full pass is accepted without the
+    /// cascade, even when the budget is used up.
     AllHold,
     /// Ω ≥ θ: the budget is used up.
     BudgetSpent,
@@ -83,17 +63,17 @@ pub enum Rule {
     WithinDelta,
     /// |∇L| < ε and P > ρ: no change, and the approach is wrong.
     PlateauLogical,
-    /// |∇L| ≥ ε and P > ρ: a change, and the approach is wrong. Also when the loss shrank: what
-    /// fails by its approach and seems to get better is not believed (the source's cell 6).
+    /// |∇L| ≥ ε and P > ρ: a change, and the approach is wrong. Also when the loss shrank: an
+    /// approach that fails and seems to improve is not trusted (the source's cell 6).
     SignalLogical,
-    /// |∇L| < ε and P ≤ ρ: no change, and the world is in the way.
+    /// |∇L| < ε and P ≤ ρ: no change, and the environment is at fault.
     PlateauEnvironmental,
-    /// |∇L| ≥ ε and P ≤ ρ: a change, and the world is in the way.
+    /// |∇L| ≥ ε and P ≤ ρ: a change, and the environment is at fault.
     SignalEnvironmental,
 }
 
-impl Rule {
-    /// The word for it, as it is recorded.
+impl GgsRule {
+    /// Returns the word for it, as it is recorded.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AllHold => "all_hold",
@@ -107,7 +87,7 @@ impl Rule {
         }
     }
 
-    /// What it chooses.
+    /// Returns the directive that it chooses.
     pub fn directive(self) -> Directive {
         match self {
             Self::AllHold => Directive::Accept,
@@ -121,46 +101,36 @@ impl Rule {
     }
 }
 
-/// How hard a directive is applied. It follows from the direction of the loss, and never changes
-/// the directive (artoo v0.8, ∇L Sign as Urgency Modulator).
+/// The intensity of a directive. It follows from the direction of the loss, and never changes the
+/// directive (artoo v0.8, ∇L Sign as Urgency Modulator).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Urgency {
-    /// ∇L < −ε: it gets better.
+pub enum DirectiveUrgency {
+    /// ∇L < −ε: the loss shrinks.
     Low,
     /// Neither.
     Normal,
-    /// ∇L > ε: it gets worse.
+    /// ∇L > ε: the loss grows.
     High,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Directive, Rule};
+    use super::{Directive, GgsRule};
 
     #[test]
     fn words_are_those_that_are_recorded() {
         let rules = [
-            Rule::AllHold,
-            Rule::BudgetSpent,
-            Rule::Diverging,
-            Rule::WithinDelta,
-            Rule::PlateauLogical,
-            Rule::SignalLogical,
-            Rule::PlateauEnvironmental,
-            Rule::SignalEnvironmental,
+            GgsRule::AllHold,
+            GgsRule::BudgetSpent,
+            GgsRule::Diverging,
+            GgsRule::WithinDelta,
+            GgsRule::PlateauLogical,
+            GgsRule::SignalLogical,
+            GgsRule::PlateauEnvironmental,
+            GgsRule::SignalEnvironmental,
         ];
         for rule in rules {
             assert_eq!(serde_json::json!(rule), rule.as_str());
@@ -168,15 +138,8 @@ mod tests {
             assert_eq!(serde_json::json!(directive), directive.as_str());
         }
         let words: Vec<&str> = rules.map(|rule| rule.directive().as_str()).into();
-        assert_eq!(
-            words[4..],
-            ["break_symmetry", "change_approach", "change_path", "refine"]
-        );
-        assert!(
-            rules
-                .iter()
-                .all(|rule| rule.directive().acts() == (*rule >= Rule::PlateauLogical))
-        );
+        assert_eq!(words[4..], ["break_symmetry", "change_approach", "change_path", "refine"]);
+        assert!(rules.iter().all(|rule| rule.directive().acts() == (*rule >= GgsRule::PlateauLogical)));
         assert!(Directive::Accept < Directive::Abandon);
     }
 }

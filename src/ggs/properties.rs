@@ -1,20 +1,14 @@
-//! What holds for all numbers.
+//! Properties for all numbers.
 
-use super::{Directive, Loss, Measures, Past, Rule, Solved, Urgency, decide, loss, solve};
-use crate::model::Replan;
+use super::{
+    Directive, DirectiveUrgency, GgsRule, PreviousRound, RoundLoss, RoundMeasures, SolverOutcome, decide,
+    loss, solve,
+};
+use crate::model::ReplanSettings;
 use proptest::prelude::*;
 
 fn odd() -> impl Strategy<Value = f64> {
-    let odd = [
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::MAX,
-        f64::MIN_POSITIVE,
-        -0.0,
-        0.0,
-        1.0,
-    ];
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE, -0.0, 0.0, 1.0];
     prop_oneof![
         4 => 0.0..=1.0_f64,
         1 => any::<f64>(),
@@ -22,18 +16,18 @@ fn odd() -> impl Strategy<Value = f64> {
     ]
 }
 
-fn measures() -> impl Strategy<Value = Measures> {
-    (odd(), odd(), odd()).prop_map(|(d, p, omega)| Measures { d, p, omega })
+fn measures() -> impl Strategy<Value = RoundMeasures> {
+    (odd(), odd(), odd()).prop_map(|(d, p, omega)| RoundMeasures { d, p, omega })
 }
 
 fn changes() -> impl Strategy<Value = f64> {
     prop_oneof![4 => -1.5..1.5_f64, 1 => odd()]
 }
 
-fn replans() -> impl Strategy<Value = Replan> {
+fn replans() -> impl Strategy<Value = ReplanSettings> {
     let weights = (0.0..10.0_f64, 0.0..10.0_f64, 0.0..10.0_f64);
     let thresholds = (0.0..=1.0_f64, 0.0..=1.0_f64, 0.0..=1.0_f64, 0.01..=1.0_f64);
-    (weights, thresholds, any::<bool>()).prop_map(|(weights, thresholds, strict)| Replan {
+    (weights, thresholds, any::<bool>()).prop_map(|(weights, thresholds, strict)| ReplanSettings {
         alpha: weights.0,
         beta: weights.1,
         lambda: weights.2,
@@ -42,16 +36,16 @@ fn replans() -> impl Strategy<Value = Replan> {
         rho: thresholds.2,
         theta: thresholds.3,
         strict,
-        ..Replan::default()
+        ..ReplanSettings::default()
     })
 }
 
-fn pasts() -> impl Strategy<Value = Past> {
+fn pasts() -> impl Strategy<Value = PreviousRound> {
     let loss = prop::option::of(prop_oneof![4 => 0.0..2.0_f64, 1 => odd()]);
-    (loss, 0..4_u32).prop_map(|(loss, worsening)| Past { loss, worsening })
+    (loss, 0..4_u32).prop_map(|(loss, worsening)| PreviousRound { loss, worsening })
 }
 
-fn numbers(solved: &Solved) -> [u64; 5] {
+fn numbers(solved: &SolverOutcome) -> [u64; 5] {
     let loss = solved.loss;
     [loss.d, loss.p, loss.omega, loss.l, solved.gradient].map(f64::to_bits)
 }
@@ -72,14 +66,14 @@ proptest! {
     fn two_worse_rounds_in_a_row_end_it(
         replan in replans(), first in measures(), second in measures(), third in measures(),
     ) {
-        let one = solve(&replan, first, Past::default());
+        let one = solve(&replan, first, PreviousRound::default());
         let two = solve(&replan, second, one.past());
         let three = solve(&replan, third, two.past());
         if two.gradient > replan.epsilon && three.gradient > replan.epsilon {
             let ended = matches!(three.directive, Directive::Accept | Directive::Abandon);
             prop_assert!(ended, "{:?}", three);
         } else {
-            prop_assert!(three.rule != Rule::Diverging, "{:?}", three);
+            prop_assert!(three.rule != GgsRule::Diverging, "{:?}", three);
         }
     }
 
@@ -88,7 +82,7 @@ proptest! {
         replan in replans(), measures in measures(), more in (0.001..1.0_f64, 0.001..1.0_f64),
     ) {
         let one = decide(&replan, measures, replan.epsilon + more.0, 0);
-        prop_assert!(one.rule != Rule::Diverging && one.worsening == 1, "{:?}", one);
+        prop_assert!(one.rule != GgsRule::Diverging && one.worsening == 1, "{:?}", one);
         let two = decide(&replan, measures, replan.epsilon + more.1, one.worsening);
         prop_assert!(!two.directive.acts() && two.directive != Directive::Success, "{:?}", two);
     }
@@ -102,7 +96,7 @@ proptest! {
         prop_assert_eq!(up.directive, down.directive);
         prop_assert_eq!(up.rule, down.rule);
         prop_assert!(up.urgency >= down.urgency);
-        prop_assert_eq!(up.urgency == Urgency::High, down.urgency == Urgency::Low);
+        prop_assert_eq!(up.urgency == DirectiveUrgency::High, down.urgency == DirectiveUrgency::Low);
     }
 
     #[test]
@@ -127,9 +121,9 @@ proptest! {
 
     #[test]
     fn the_first_round_has_no_change(replan in replans(), measures in measures()) {
-        let solved = solve(&replan, measures, Past::default());
+        let solved = solve(&replan, measures, PreviousRound::default());
         prop_assert_eq!(solved.gradient.to_bits(), 0);
-        prop_assert_eq!((solved.worsening, solved.urgency), (0, Urgency::Normal));
+        prop_assert_eq!((solved.worsening, solved.urgency), (0, DirectiveUrgency::Normal));
     }
 
     #[test]
@@ -140,17 +134,17 @@ proptest! {
         let again = solve(&replan, measures, past);
         prop_assert_eq!(numbers(&solved), numbers(&again));
         let text = serde_json::to_string(&solved).unwrap();
-        let read: Solved = serde_json::from_str(&text).unwrap();
+        let read: SolverOutcome = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(numbers(&solved), numbers(&read));
         prop_assert_eq!(solved, read);
-        let Loss { d, p, omega, .. } = solved.loss;
-        let shown = decide(&replan, Measures { d, p, omega }, solved.gradient, past.worsening);
+        let RoundLoss { d, p, omega, .. } = solved.loss;
+        let shown = decide(&replan, RoundMeasures { d, p, omega }, solved.gradient, past.worsening);
         prop_assert_eq!(solved, shown, "what is shown leads to the same");
     }
 
     #[test]
     fn a_reason_is_one_line(replan in replans(), measures in measures(), past in pasts()) {
-        let why = solve(&replan, measures, past).rationale(&replan);
-        prop_assert!(!why.is_empty() && !why.contains('\n') && !why.contains("NaN"), "{}", why);
+        let reason = solve(&replan, measures, past).rationale(&replan);
+        prop_assert!(!reason.is_empty() && !reason.contains('\n') && !reason.contains("NaN"), "{}", reason);
     }
 }

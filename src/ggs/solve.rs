@@ -1,73 +1,70 @@
 use serde::{Deserialize, Serialize};
 
 use super::loss::rounded;
-use super::{Directive, Loss, Measures, Rule, Urgency, loss};
-use crate::model::Replan;
+use super::{Directive, DirectiveUrgency, GgsRule, RoundLoss, RoundMeasures, loss};
+use crate::model::ReplanSettings;
 
-/// How many worse rounds in a row end a run (artoo v0.8, Law 2 Kill-Switch).
+/// The number of worse rounds in a row that end a run (artoo v0.8, Law 2 Kill-Switch).
 pub const WORSENING: u32 = 2;
 
-/// What a round must know of the one before.
+/// The facts that a round must know of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Past {
+pub struct PreviousRound {
     /// L of the round before; `None` for the first.
     pub loss: Option<f64>,
-    /// How many rounds in a row were worse by more than ε, the one before the last of them.
+    /// The number of rounds in a row that were worse by more than ε, up to the one before.
     pub worsening: u32,
 }
 
-/// What follows from a round.
+/// The outcome of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Solved {
-    /// What the round cost.
-    pub loss: Loss,
-    /// ∇L: by how much more than the round before; 0 for the first.
+pub struct SolverOutcome {
+    /// The loss of the round.
+    pub loss: RoundLoss,
+    /// ∇L: the change of the loss since the round before; 0 for the first.
     pub gradient: f64,
-    /// How many rounds in a row were worse by more than ε, with this one.
+    /// The number of rounds in a row that were worse by more than ε, including this one.
     pub worsening: u32,
-    /// The cell of the source's table (artoo v0.8, Full 24-Cell Enumeration) in which the numbers
-    /// are, from 1 to 24. None for what holds in full, and where |∇L| = ε: the table has no row
-    /// for that. With [`Rule::Diverging`] it is where the numbers are, not what was chosen.
+    /// The cell of the source's table (artoo v0.8, Full 24-Cell Enumeration) that the numbers are
+    /// in, from 1 to 24. None for a full pass, and for |∇L| = ε, which has no row in the table.
+    /// With [`GgsRule::Diverging`] it is the cell of the numbers, not of the choice.
     pub cell: Option<u8>,
-    /// Where the run goes.
+    /// The directive for the run.
     pub directive: Directive,
-    /// Which rule says so.
-    pub rule: Rule,
-    /// How hard the directive is applied.
-    pub urgency: Urgency,
+    /// The rule that chose it.
+    pub rule: GgsRule,
+    /// The intensity of the directive.
+    pub urgency: DirectiveUrgency,
 }
 
-impl Solved {
-    /// What the next round must know of this one.
-    pub fn past(&self) -> Past {
-        Past {
-            loss: Some(self.loss.l),
-            worsening: self.worsening,
-        }
+impl SolverOutcome {
+    /// Returns the facts that the next round must know of this one.
+    pub fn past(&self) -> PreviousRound {
+        PreviousRound { loss: Some(self.loss.l), worsening: self.worsening }
     }
 }
 
-/// What follows from a round that was measured.
-pub fn solve(replan: &Replan, measures: Measures, past: Past) -> Solved {
+/// Returns the outcome of a round that was measured.
+pub fn solve(replan: &ReplanSettings, measures: RoundMeasures, past: PreviousRound) -> SolverOutcome {
     let now = loss(replan, measures).l;
-    // What is no number says nothing of a change.
+    // NaN says nothing of a change.
     let past_loss = past.loss.filter(|before| !before.is_nan());
     let gradient = past_loss.map_or(0.0, |before| now - rounded(before));
     decide(replan, measures, gradient, past.worsening)
 }
 
-/// What follows from a round whose change of loss is known. `before` is how many rounds in a row
-/// were worse before this one. A change that is no number counts as none.
-pub fn decide(replan: &Replan, measures: Measures, gradient: f64, before: u32) -> Solved {
+/// Returns the outcome of a round whose change of loss is known. `before` is the number of rounds
+/// in a row that were worse before this one. A change of NaN counts as none.
+pub fn decide(replan: &ReplanSettings, measures: RoundMeasures, gradient: f64, before: u32) -> SolverOutcome {
     let loss = loss(replan, measures);
     let gradient = rounded(gradient);
     let urgency = urgency(replan, gradient);
     let worsening = match urgency {
-        Urgency::High => before.saturating_add(1),
-        Urgency::Low | Urgency::Normal => 0,
+        DirectiveUrgency::High => before.saturating_add(1),
+        DirectiveUrgency::Low | DirectiveUrgency::Normal => 0,
     };
     let rule = rule(replan, &loss, gradient, worsening);
-    Solved {
+    SolverOutcome {
         loss,
         gradient,
         worsening,
@@ -78,45 +75,45 @@ pub fn decide(replan: &Replan, measures: Measures, gradient: f64, before: u32) -
     }
 }
 
-/// The cascade. The order of the lines is the order of the rules.
-fn rule(replan: &Replan, loss: &Loss, gradient: f64, worsening: u32) -> Rule {
+/// Returns the first rule of the cascade that matches. The order of the lines is that of the rules.
+fn rule(replan: &ReplanSettings, loss: &RoundLoss, gradient: f64, worsening: u32) -> GgsRule {
     let plateau = gradient.abs() < replan.epsilon;
     let logical = loss.p > replan.rho;
     match (plateau, logical) {
-        _ if loss.d == 0.0 => Rule::AllHold,
-        _ if loss.omega >= replan.theta => Rule::BudgetSpent,
-        _ if worsening >= WORSENING => Rule::Diverging,
-        _ if loss.d <= replan.accepted() => Rule::WithinDelta,
-        (true, true) => Rule::PlateauLogical,
-        (false, true) => Rule::SignalLogical,
-        (true, false) => Rule::PlateauEnvironmental,
-        (false, false) => Rule::SignalEnvironmental,
+        _ if loss.d == 0.0 => GgsRule::AllHold,
+        _ if loss.omega >= replan.theta => GgsRule::BudgetSpent,
+        _ if worsening >= WORSENING => GgsRule::Diverging,
+        _ if loss.d <= replan.accepted_distance() => GgsRule::WithinDelta,
+        (true, true) => GgsRule::PlateauLogical,
+        (false, true) => GgsRule::SignalLogical,
+        (true, false) => GgsRule::PlateauEnvironmental,
+        (false, false) => GgsRule::SignalEnvironmental,
     }
 }
 
-fn urgency(replan: &Replan, gradient: f64) -> Urgency {
+fn urgency(replan: &ReplanSettings, gradient: f64) -> DirectiveUrgency {
     if gradient > replan.epsilon {
-        Urgency::High
+        DirectiveUrgency::High
     } else if gradient < -replan.epsilon {
-        Urgency::Low
+        DirectiveUrgency::Low
     } else {
-        Urgency::Normal
+        DirectiveUrgency::Normal
     }
 }
 
-/// The number of the cell: eight for each direction of the loss, in them four for each distance,
-/// two for each cost and one for each kind of failure.
-fn cell(replan: &Replan, loss: &Loss, gradient: f64) -> Option<u8> {
+/// Returns the number of the cell: eight for each direction of the loss, in them four for each
+/// distance, two for each cost and one for each kind of failure.
+fn cell(replan: &ReplanSettings, loss: &RoundLoss, gradient: f64) -> Option<u8> {
     let direction = match urgency(replan, gradient) {
-        Urgency::Low => 0,
-        Urgency::Normal if gradient.abs() < replan.epsilon => 8,
-        Urgency::Normal => return None,
-        Urgency::High => 16,
+        DirectiveUrgency::Low => 0,
+        DirectiveUrgency::Normal if gradient.abs() < replan.epsilon => 8,
+        DirectiveUrgency::Normal => return None,
+        DirectiveUrgency::High => 16,
     };
     if loss.d == 0.0 {
         return None;
     }
-    let far = 4 * u8::from(loss.d > replan.accepted());
+    let far = 4 * u8::from(loss.d > replan.accepted_distance());
     let spent = 2 * u8::from(loss.omega >= replan.theta);
     let logical = u8::from(loss.p > replan.rho);
     Some(direction + far + spent + logical + 1)

@@ -1,41 +1,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Turn;
+use super::DueActions;
 use crate::time::Moment;
 
-/// When goals are to be looked at next: waking up costs what is due, not how many goals there are.
+/// The schedule of goals to consider: waking up costs what is due, not the number of goals.
 ///
-/// **Invariant:** whoever looks at [`due`](Self::due) alone decides what somebody would who looked at
-/// all: of any other goal nothing is to begin, and none of its slots has come since.
+/// **Invariant:** considering only the goals of [`due`](Self::due) leads to the same decisions as
+/// considering all: no other goal has anything to start, or a new scheduled time.
 #[derive(Clone, Debug)]
-pub struct Agenda<K> {
+pub struct GoalAgenda<K> {
     wakes: BTreeMap<K, Option<Moment>>,
     order: BTreeSet<(Moment, K)>,
-    /// Those that are looked at whatever the time.
+    /// The goals considered at any time.
     always: BTreeSet<K>,
-    /// When it was last asked what is due.
+    /// The time of the last query for due goals.
     latest: Option<Moment>,
 }
 
-impl<K> Default for Agenda<K> {
+impl<K> Default for GoalAgenda<K> {
     fn default() -> Self {
-        Self {
-            wakes: BTreeMap::new(),
-            order: BTreeSet::new(),
-            always: BTreeSet::new(),
-            latest: None,
-        }
+        Self { wakes: BTreeMap::new(), order: BTreeSet::new(), always: BTreeSet::new(), latest: None }
     }
 }
 
-impl<K: Ord + Clone> Agenda<K> {
-    /// Lets a goal be looked at the next time, whatever the time is.
+impl<K: Ord + Clone> GoalAgenda<K> {
+    /// Makes a goal due the next time, whatever the time is.
     pub fn add(&mut self, goal: K) {
         self.wakes.entry(goal.clone()).or_default();
         self.always.insert(goal);
     }
 
-    /// The goals that are to be looked at now, in order. All of them are once the clock was set back.
+    /// Returns the goals to consider now, in order; all of them after the clock was set back.
     pub fn due(&mut self, now: Moment) -> Vec<K> {
         let is_set_back = self.latest.is_some_and(|latest| now < latest);
         self.latest = Some(now);
@@ -50,8 +45,8 @@ impl<K: Ord + Clone> Agenda<K> {
         due
     }
 
-    /// Takes note of a look at a goal.
-    pub fn put(&mut self, goal: &K, turn: &Turn) {
+    /// Records the result of considering a goal.
+    pub fn put(&mut self, goal: &K, turn: &DueActions) {
         let before = self.wakes.insert(goal.clone(), turn.wake).flatten();
         if before != turn.wake {
             if let Some(wake) = before {
@@ -68,7 +63,7 @@ impl<K: Ord + Clone> Agenda<K> {
         }
     }
 
-    /// Forgets a goal.
+    /// Removes a goal.
     pub fn remove(&mut self, goal: &K) {
         if let Some(Some(wake)) = self.wakes.remove(goal) {
             self.order.remove(&(wake, goal.clone()));
@@ -76,12 +71,12 @@ impl<K: Ord + Clone> Agenda<K> {
         self.always.remove(goal);
     }
 
-    /// When a goal is due next.
+    /// Returns the time at which a goal is due next.
     pub fn wake_of(&self, goal: &K) -> Option<Moment> {
         self.wakes.get(goal).copied().flatten()
     }
 
-    /// When the next goal is due.
+    /// Returns the time at which the next goal is due.
     pub fn wake(&self) -> Option<Moment> {
         self.order.first().map(|(wake, _)| *wake)
     }

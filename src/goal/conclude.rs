@@ -1,20 +1,20 @@
 use serde::{Deserialize, Serialize};
 
-use crate::model::{GoalNews, OnUnmet};
+use crate::model::{GoalEvent, OnUnmet};
 use crate::time::Moment;
 
-/// Which run of a cycle one is.
+/// The part of a reconciliation that a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// The checks alone.
+pub enum ReconciliationPart {
+    /// The checks alone: the check run.
     Look,
-    /// The steps that repair, and then the checks.
+    /// The repairing steps, and then the checks.
     Repair,
 }
 
-impl Part {
-    /// The word.
+impl ReconciliationPart {
+    /// Returns the word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Look => "look",
@@ -23,36 +23,30 @@ impl Part {
     }
 }
 
-/// How a goal is, as its last cycle found it.
+/// The health of a goal, as its last reconciliation found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Health {
+pub enum ReconciliationHealth {
     /// The state is as desired.
     Healthy,
-    /// It was not, and a repair made it so.
+    /// The state was not as desired, and a repair fixed it.
     Repaired,
-    /// It is not.
+    /// The state is not as desired.
     Failed,
-    /// It is not, and a repair waits for people.
+    /// The state is not as desired, and a repair waits for the user.
     Waiting,
-    /// Nobody knows: the checks could not be made.
+    /// The state is unknown: the checks could not be made.
     Unknown,
-    /// The cycle was cancelled.
+    /// The reconciliation was cancelled.
     Cancelled,
 }
 
-impl Health {
-    /// Every one.
-    pub const ALL: [Self; 6] = [
-        Self::Healthy,
-        Self::Repaired,
-        Self::Failed,
-        Self::Waiting,
-        Self::Unknown,
-        Self::Cancelled,
-    ];
+impl ReconciliationHealth {
+    /// All values.
+    pub const ALL: [Self; 6] =
+        [Self::Healthy, Self::Repaired, Self::Failed, Self::Waiting, Self::Unknown, Self::Cancelled];
 
-    /// Its word.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -64,140 +58,148 @@ impl Health {
         }
     }
 
-    /// Whether the state is as desired.
+    /// True if the state is as desired.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Healthy | Self::Repaired)
     }
 
-    /// Whether it counts as a failed cycle, of which too many in a row pause a goal.
+    /// True if it counts as a failed reconciliation, of which too many in a row pause a goal.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::Unknown)
     }
 }
 
-/// What a look found.
+/// The findings of a check run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looked {
-    /// Whether every check held.
-    pub holds: bool,
-    /// Whether it was cancelled.
+pub struct CheckRunFindings {
+    /// True if every check passed.
+    pub passed: bool,
+    /// True if the run was cancelled.
     pub cancelled: bool,
-    /// The checks that do not hold.
-    pub refuted: Vec<String>,
+    /// The checks that failed.
+    pub failed_checks: Vec<String>,
     /// The checks that could not be made.
-    pub unable: Vec<String>,
-    /// Why the run failed, in its own words.
-    pub why: String,
+    pub unchecked: Vec<String>,
+    /// The reason for the run's failure, in its own words.
+    pub reason: String,
 }
 
-/// What became of a repair.
+/// The outcome of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Repaired {
-    /// Its checks hold.
+pub enum RepairOutcome {
+    /// Its checks pass.
     Done,
-    /// It ended, and they do not; why.
+    /// It ended, and its checks fail; the reason.
     Failed(String),
-    /// It may not begin, or waits for an answer; why.
+    /// It may not start, or waits for an answer; the reason.
     Waits(String),
     /// It was cancelled.
     Cancelled,
 }
 
-/// How a cycle ended.
+/// The verdict of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// How the goal is.
-    pub health: Health,
-    /// Why, in a few words; none if it is as desired.
-    pub why: String,
+pub struct GoalOutcome {
+    /// The health of the goal.
+    pub health: ReconciliationHealth,
+    /// The reason, in a few words; empty if the state is as desired.
+    pub reason: String,
 }
 
-/// How a cycle goes on.
+/// The next step of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// With a repair.
+pub enum ReconciliationStep {
+    /// Start a repair.
     Repair,
-    /// It has ended.
-    End(Verdict),
+    /// End with a verdict.
+    End(GoalOutcome),
 }
 
-/// How a cycle goes on after its look, and after its repair if there was one (Silas 5.2.3). Only
-/// what a check refuted is repaired: where no check could be made nobody knows, and that is said.
-pub fn concluded(rule: OnUnmet, looked: &Looked, repaired: Option<&Repaired>) -> Next {
-    let end = |health, why: String| Next::End(Verdict { health, why });
-    if looked.holds {
-        return end(Health::Healthy, String::new());
+/// Decides the next step of a reconciliation after its check run, and its repair if any (Silas 5.2.3).
+/// Only failed checks are repaired: without a check the state is unknown, and reported so.
+pub fn next_step(
+    rule: OnUnmet,
+    looked: &CheckRunFindings,
+    repaired: Option<&RepairOutcome>,
+) -> ReconciliationStep {
+    let end = |health, reason: String| ReconciliationStep::End(GoalOutcome { health, reason });
+    if looked.passed {
+        return end(ReconciliationHealth::Healthy, String::new());
     }
     if looked.cancelled {
-        return end(Health::Cancelled, "the look was cancelled".into());
+        return end(ReconciliationHealth::Cancelled, "the check was cancelled".into());
     }
-    if looked.refuted.is_empty() {
-        let why = match looked.unable.as_slice() {
-            [] => looked.why.clone(),
-            unable => format!("could not be checked: {}", unable.join(", ")),
+    if looked.failed_checks.is_empty() {
+        let reason = match looked.unchecked.as_slice() {
+            [] => looked.reason.clone(),
+            unable => format!("checks could not run: {}", unable.join(", ")),
         };
-        return end(Health::Unknown, why);
+        return end(ReconciliationHealth::Unknown, reason);
     }
-    let refuted = format!("does not hold: {}", looked.refuted.join(", "));
+    let refuted = format!("checks failed: {}", looked.failed_checks.join(", "));
     match (repaired, rule) {
-        (None, OnUnmet::Report) => end(Health::Failed, refuted),
-        (None, OnUnmet::SpawnPlan) => Next::Repair,
-        (Some(Repaired::Done), _) => end(Health::Repaired, refuted),
-        (Some(Repaired::Failed(why)), _) => end(
-            Health::Failed,
-            format!("{refuted}; the repair failed: {why}"),
-        ),
-        (Some(Repaired::Waits(why)), _) => end(
-            Health::Waiting,
-            format!("{refuted}; the repair waits: {why}"),
-        ),
-        (Some(Repaired::Cancelled), _) => end(
-            Health::Cancelled,
-            format!("{refuted}; the repair was cancelled"),
-        ),
+        (None, OnUnmet::Report) => end(ReconciliationHealth::Failed, refuted),
+        (None, OnUnmet::SpawnPlan) => ReconciliationStep::Repair,
+        (Some(RepairOutcome::Done), _) => end(ReconciliationHealth::Repaired, refuted),
+        (Some(RepairOutcome::Failed(reason)), _) => {
+            end(ReconciliationHealth::Failed, format!("{refuted}; the repair failed: {reason}"))
+        }
+        (Some(RepairOutcome::Waits(reason)), _) => {
+            end(ReconciliationHealth::Waiting, format!("{refuted}; the repair is waiting: {reason}"))
+        }
+        (Some(RepairOutcome::Cancelled), _) => {
+            end(ReconciliationHealth::Cancelled, format!("{refuted}; the repair was cancelled"))
+        }
     }
 }
 
-/// How many of the latest cycles failed in a row, newest first, each with when it ended. Those that ended
-/// before the goal was last resumed do not count: whoever resumed it knew of them. One that was
-/// cancelled says nothing about the goal.
-pub fn failed_in_a_row(
-    ends: impl Iterator<Item = (Moment, Health)>,
+/// Counts the failures in a row among the latest reconciliations, newest first, each with the time of its
+/// end. Those that ended before the goal was last resumed do not count: they were known when it was
+/// resumed. A cancelled one says nothing about the goal.
+pub fn consecutive_failures(
+    ends: impl Iterator<Item = (Moment, ReconciliationHealth)>,
     resumed: Option<Moment>,
 ) -> usize {
     let later = ends.filter(|(at, _)| resumed.is_none_or(|resumed| *at > resumed));
-    let told = later.filter(|(_, health)| *health != Health::Cancelled);
+    let told = later.filter(|(_, health)| *health != ReconciliationHealth::Cancelled);
     told.take_while(|(_, health)| health.is_failure()).count()
 }
 
-/// What is to be told when a goal goes from one condition to another. Nothing is told of what goes
-/// on as it was; that something was repaired is always told.
-pub fn news(before: Option<Health>, after: Health) -> Option<GoalNews> {
-    let was_bad = before.is_some_and(Health::is_failure);
+/// Returns the notification about a change of a goal's health. An unchanged health is not reported; a
+/// repair always is.
+pub fn health_notification(
+    before: Option<ReconciliationHealth>,
+    after: ReconciliationHealth,
+) -> Option<GoalEvent> {
+    let was_bad = before.is_some_and(ReconciliationHealth::is_failure);
     match after {
-        Health::Repaired => Some(GoalNews::Repaired),
-        Health::Healthy => before
-            .is_some_and(|before| !before.is_good() && before != Health::Cancelled)
-            .then_some(GoalNews::Healthy),
-        Health::Failed | Health::Unknown => (!was_bad).then_some(GoalNews::Failed),
-        Health::Waiting => (before != Some(Health::Waiting)).then_some(GoalNews::Waiting),
-        Health::Cancelled => None,
+        ReconciliationHealth::Repaired => Some(GoalEvent::Repaired),
+        ReconciliationHealth::Healthy => before
+            .is_some_and(|before| !before.is_good() && before != ReconciliationHealth::Cancelled)
+            .then_some(GoalEvent::Healthy),
+        ReconciliationHealth::Failed | ReconciliationHealth::Unknown => {
+            (!was_bad).then_some(GoalEvent::Failed)
+        }
+        ReconciliationHealth::Waiting => {
+            (before != Some(ReconciliationHealth::Waiting)).then_some(GoalEvent::Waiting)
+        }
+        ReconciliationHealth::Cancelled => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Health, failed_in_a_row};
+    use super::{ReconciliationHealth, consecutive_failures};
     use crate::time::Moment;
 
     #[test]
     fn only_failures_after_a_pause_count_and_a_cancelled_cycle_says_nothing() {
-        use Health::{Cancelled, Failed, Healthy, Unknown};
-        let count = |healths: &[Health], resumed: Option<i64>| {
+        use ReconciliationHealth::{Cancelled, Failed, Healthy, Unknown};
+        let count = |healths: &[ReconciliationHealth], resumed: Option<i64>| {
             // The newest ended at 10, the one before at 9.
             let ends = (0..).map(|at| Moment::from_millis(10 - at));
             let ends = ends.zip(healths.iter().copied());
-            failed_in_a_row(ends, resumed.map(Moment::from_millis))
+            consecutive_failures(ends, resumed.map(Moment::from_millis))
         };
         assert_eq!(count(&[], None), 0);
         assert_eq!(count(&[Failed, Unknown, Failed, Healthy, Failed], None), 3);

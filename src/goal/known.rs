@@ -1,69 +1,67 @@
 use std::time::Duration;
 
 use crate::name::RunId;
-use crate::schedule::Timing;
+use crate::schedule::GoalSchedule;
 use crate::time::Moment;
 
-use super::{Cause, SlotState};
+use super::{ReconciliationCause, SlotState};
 
-/// What the ledger knows of a goal.
+/// The ledger's knowledge of a goal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
-    /// When it is due, as it was when it was last looked at; `None` if that cannot be read any
-    /// more.
-    pub timing: Option<Timing>,
-    /// All slots up to here are accounted for.
-    pub decided: Moment,
-    /// Since when it is paused, and why.
+pub struct GoalLedgerState {
+    /// The schedule at the last decision; `None` if it cannot be read any more.
+    pub timing: Option<GoalSchedule>,
+    /// The time up to which all scheduled times are accounted for.
+    pub decided_until: Moment,
+    /// The start of its pause and the reason, if it is paused.
     pub paused: Option<(Moment, String)>,
-    /// The slots whose cycles are still to begin, in order.
-    pub open: Vec<Open>,
-    /// The cycles that have begun and not ended.
-    pub live: Vec<Live>,
-    /// The slots that have begun though they are not accounted for: a clock ran ahead and was put
-    /// right.
-    pub begun: Vec<Moment>,
+    /// The scheduled times whose reconciliations have not started yet, in order.
+    pub open_slots: Vec<OpenSlot>,
+    /// The running reconciliations.
+    pub active: Vec<ActiveReconciliation>,
+    /// The scheduled times that were started though they are not accounted for: a fast clock was
+    /// corrected.
+    pub unaccounted_starts: Vec<Moment>,
 }
 
-/// A slot whose cycle is still to begin.
+/// A scheduled time whose reconciliation has not started yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Open {
-    /// The slot.
+pub struct OpenSlot {
+    /// The scheduled time.
     pub slot: Moment,
     /// [`SlotState::Due`] or [`SlotState::Queued`].
     pub state: SlotState,
-    /// What its cycle is begun for.
-    pub cause: Cause,
-    /// When that was decided.
+    /// The cause of its reconciliation.
+    pub cause: ReconciliationCause,
+    /// The time of the decision.
     pub at: Moment,
 }
 
-/// A cycle that has begun and not ended.
+/// A running reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Live {
-    /// Its slot; `None`: somebody asked for it.
+pub struct ActiveReconciliation {
+    /// The scheduled time; `None`: the user asked for it.
     pub slot: Option<Moment>,
-    /// Its first run, which is its name.
+    /// The first run, which identifies it.
     pub run: RunId,
 }
 
-impl Known {
-    /// What is known of a goal that is seen for the first time: nothing that was due before now
-    /// is.
-    pub fn first(timing: Timing, now: Moment) -> Self {
+impl GoalLedgerState {
+    /// Returns the knowledge of a goal seen for the first time: nothing before now is due.
+    pub fn first_seen(timing: GoalSchedule, now: Moment) -> Self {
         Self {
             timing: Some(timing),
-            decided: now,
+            decided_until: now,
             paused: None,
-            open: Vec::new(),
-            live: Vec::new(),
-            begun: Vec::new(),
+            open_slots: Vec::new(),
+            active: Vec::new(),
+            unaccounted_starts: Vec::new(),
         }
     }
 }
 
-/// An instant and a while before it.
-pub(super) fn before(at: Moment, by: Duration) -> Moment {
+/// Returns the instant before another by a duration.
+pub(super) fn instant_before(at: Moment, by: Duration) -> Moment {
     let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
     Moment::from_millis(at.millis().saturating_sub(by))
 }

@@ -1,22 +1,22 @@
-//! What becomes of the slots of a goal: a decision from the clock and the ledger, and nothing else.
+//! The scheduling of goals: decisions from the clock and the ledger, and nothing else.
 //!
-//! A *slot* is an instant at which a goal is due. [`decide`](decide()) looks at all slots that the ledger
-//! does not account for yet and says of each what becomes of it, by the rules of the goal:
-//! *due* (a cycle is to begin), *queued* (it waits for another), *skipped* or *missed*. The store
-//! writes all of that in one transaction, together with how far has been looked. A cycle begins
-//! when its run is recorded, in the transaction that turns its slot from due to *started*.
+//! A *slot* is a scheduled time of a goal. [`decide`](decide()) takes all slots that the ledger does not
+//! account for yet and decides about each by the rules of the goal: *due* (a reconciliation is to start),
+//! *queued* (it waits for another), *skipped* or *missed*. The store writes all of that in one
+//! transaction, together with the time decided up to. A reconciliation starts when its run is recorded,
+//! in the transaction that turns its slot from due to *started*.
 //!
-//! [`turn`](turn()) does that for one goal with a [`Ledger`]; [`Looking`] is the same for whoever may
-//! not wait for one. The daemon's is the store, and that of [`simulate`], which lets a daemon live
-//! through a year without waiting for it, is in memory. [`Agenda`] says which goals are to be looked
-//! at: those that are due, however many there are.
-//! [`concluded`] says how a cycle ended, and [`news`] what that is to tell.
+//! [`turn`](turn()) does that for one goal with a [`GoalLedger`]; [`LedgerTurn`] does the same without blocking.
+//! The daemon's ledger is the store, and that of [`simulate`], which takes a daemon through a year
+//! without waiting for it, is in memory. [`GoalAgenda`] selects the goals to consider: those that are due,
+//! however many there are. [`next_step`] decides how a reconciliation ends, and [`health_notification`] the notification
+//! about it.
 //!
-//! [`counted`] says what people thought of the repairs of a goal, [`advise`] what may follow for what
-//! it may do by itself, and [`withdrawn`] whether an approval was taken back.
+//! [`count_samples`] counts the opinions on the repairs of a goal, [`advise`] proposes changes of its autonomy
+//! from them, and [`withdrawn_at`] tells if an approval was withdrawn.
 //!
-//! **Invariant:** slots come from the clock and the ledger, never from the last run: of a slot
-//! that is accounted for nothing more is decided, whatever becomes of the clock.
+//! **Invariant:** slots come from the clock and the ledger, never from the last run: a slot that is
+//! accounted for is not decided again, whatever the clock does.
 //! **Invariant:** nothing here reads a clock, a disk or a network.
 
 mod agenda;
@@ -33,16 +33,19 @@ mod tests;
 mod turn;
 mod withdrawal;
 
-pub use agenda::Agenda;
-pub use autonomy::{Advice, SHORTEST, Way, advise, narrower};
+pub use agenda::GoalAgenda;
+pub use autonomy::{AutonomyDirection, AutonomyProposal, SHORTEST, advise, narrow};
 pub use conclude::{
-    Health, Looked, Next, Part, Repaired, Verdict, concluded, failed_in_a_row, news,
+    CheckRunFindings, GoalOutcome, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
+    RepairOutcome, consecutive_failures, health_notification, next_step,
 };
-pub use decide::{Decision, decide, paused_until, rescheduled};
-pub use known::{Known, Live, Open};
-pub use memory::MemoryLedger;
-pub use opinion::{Counts, Grant, Opinion, Sample, counted, most_samples};
-pub use row::{Cause, Row, SlotState, cut_off};
-pub use sim::{Scenario, Simulated, simulate};
-pub use turn::{Entry, Ledger, Looking, Turn, turn};
-pub use withdrawal::{Withdrawal, withdrawn};
+pub use decide::{SlotDecision, decide, paused_until, rescheduled};
+pub use known::{ActiveReconciliation, GoalLedgerState, OpenSlot};
+pub use memory::InMemoryLedger;
+pub use opinion::{
+    OpinionCounts, RepairOpinion, RepairSample, StandingApprovalLimits, count_samples, most_samples,
+};
+pub use row::{ReconciliationCause, SlotEntry, SlotState, truncate_at};
+pub use sim::{SimulationResult, SimulationScenario, simulate};
+pub use turn::{DueActions, GoalLedger, LedgerEntry, LedgerTurn, turn};
+pub use withdrawal::{ApprovalWithdrawal, withdrawn_at};

@@ -2,26 +2,26 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::known::before;
-use crate::model::Autonomy;
+use super::known::instant_before;
+use crate::model::AutonomyThresholds;
 use crate::time::Moment;
 
-/// What people thought of a repair.
+/// The user's opinion on a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Opinion {
-    /// It was right. So is one about which nobody says anything.
+pub enum RepairOpinion {
+    /// It was right. A repair without feedback counts as right.
     Fine,
-    /// Somebody had to correct what it did.
+    /// The user had to correct its result.
     Corrected,
-    /// Somebody undid what it did.
+    /// The user undid its result.
     Undone,
-    /// It asked, and somebody said no.
+    /// The user denied its question.
     Declined,
 }
 
-impl Opinion {
-    /// Its word.
+impl RepairOpinion {
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fine => "fine",
@@ -32,162 +32,146 @@ impl Opinion {
     }
 }
 
-/// What a standing approval of a goal allows.
+/// The grant of a goal's standing approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// How many repairs.
+pub struct StandingApprovalLimits {
+    /// The number of repairs.
     pub executions: u32,
-    /// From when it is signed for how long.
+    /// The validity from the time of signing.
     pub validity: Duration,
 }
 
-/// A repair, and what people thought of it.
+/// A repair, and the opinion on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// When it began.
+pub struct RepairSample {
+    /// The time of its start.
     pub at: Moment,
-    /// What the approval allowed that it was done under; `None`: it needed none.
-    pub grant: Option<Grant>,
-    /// What people thought; `None`: nobody said anything.
-    pub opinion: Option<Opinion>,
+    /// The grant of the approval that it was done under; `None`: it needed none.
+    pub grant: Option<StandingApprovalLimits>,
+    /// The opinion; `None`: there was no feedback.
+    pub opinion: Option<RepairOpinion>,
 }
 
-/// What people thought of the repairs of a goal, in numbers. The goal is the family of actions.
+/// The number of repairs of a goal by opinion. The goal is the family of actions.
 ///
-/// A repair that failed is no correction: its checks have told that already, the goal pauses by
-/// itself when too many fail in a row, and only people know whether it did something that it should
-/// not have done. Silas counts what people did, too.
+/// A failed repair is not a correction: its checks have reported that already, the goal is paused
+/// when too many fail in a row, and only the user knows of a wrong action. Silas also counts user
+/// actions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// How many repairs.
+pub struct OpinionCounts {
+    /// The number of repairs.
     pub repairs: u32,
-    /// How many somebody had to correct.
+    /// The number of corrected repairs.
     pub corrected: u32,
-    /// How many were declined.
+    /// The number of declined repairs.
     pub declined: u32,
-    /// How many were undone.
+    /// The number of undone repairs.
     pub undone: u32,
-    /// When the first and the last of them began; `None`: there is none.
-    pub when: Option<(Moment, Moment)>,
+    /// The start of the first and the last of them; `None`: there is none.
+    pub period: Option<(Moment, Moment)>,
 }
 
-impl Counts {
-    /// How many people had to step in for.
-    pub fn bad(&self) -> u32 {
+impl OpinionCounts {
+    /// Returns the number of repairs in which the user intervened.
+    pub fn interventions(&self) -> u32 {
         self.corrected + self.declined + self.undone
     }
 
-    /// The correction rate, from 0 to 1; of no repairs it is 0 (Silas 5.9).
+    /// Returns the correction rate, from 0 to 1; 0 without repairs (Silas 5.9).
     pub fn rate(&self) -> f64 {
-        f64::from(self.bad()) / f64::from(self.repairs.max(1))
+        f64::from(self.interventions()) / f64::from(self.repairs.max(1))
     }
 }
 
-/// How many repairs are looked at, at most: enough to be sure, few enough that what is long past
-/// does not outweigh what goes wrong now.
-pub fn most_samples(limits: &Autonomy) -> u32 {
+/// Returns the maximum number of repairs considered: enough to be sure, few enough that old results
+/// do not outweigh present problems.
+pub fn most_samples(limits: &AutonomyThresholds) -> u32 {
     limits.min_samples.saturating_mul(4)
 }
 
-/// Counts the evidence about what is allowed now, from the repairs of a goal, newest first.
+/// Counts the evidence about the present grant, from the repairs of a goal, newest first.
 ///
 /// The window goes back [`most_samples`] repairs, at most the time of the limits, and never to a
-/// repair that was done under an approval of another extent: so that the same repairs do not speak
-/// for one step after another. Each extent must prove itself.
-pub fn counted(
-    samples: impl IntoIterator<Item = Sample>,
-    grant: Option<Grant>,
-    limits: &Autonomy,
+/// repair under an approval with another grant, so that the same repairs do not justify one step
+/// after another. Each grant must prove itself.
+pub fn count_samples(
+    samples: impl IntoIterator<Item = RepairSample>,
+    grant: Option<StandingApprovalLimits>,
+    limits: &AutonomyThresholds,
     now: Moment,
-) -> Counts {
-    let oldest = before(now, limits.window);
+) -> OpinionCounts {
+    let oldest = instant_before(now, limits.window);
     let within = samples
         .into_iter()
         .take_while(|sample| sample.at >= oldest && sample.grant == grant)
         .take(usize::try_from(most_samples(limits)).unwrap_or(usize::MAX));
-    let mut counts = Counts::default();
+    let mut counts = OpinionCounts::default();
     for sample in within {
         counts.repairs += 1;
         match sample.opinion {
-            None | Some(Opinion::Fine) => {}
-            Some(Opinion::Corrected) => counts.corrected += 1,
-            Some(Opinion::Undone) => counts.undone += 1,
-            Some(Opinion::Declined) => counts.declined += 1,
+            None | Some(RepairOpinion::Fine) => {}
+            Some(RepairOpinion::Corrected) => counts.corrected += 1,
+            Some(RepairOpinion::Undone) => counts.undone += 1,
+            Some(RepairOpinion::Declined) => counts.declined += 1,
         }
-        let last = counts.when.map_or(sample.at, |(_, last)| last);
-        counts.when = Some((sample.at, last));
+        let last = counts.period.map_or(sample.at, |(_, last)| last);
+        counts.period = Some((sample.at, last));
     }
     counts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Grant, Opinion, Sample, counted};
-    use crate::model::Autonomy;
+    use super::{OpinionCounts, RepairOpinion, RepairSample, StandingApprovalLimits, count_samples};
+    use crate::model::AutonomyThresholds;
     use crate::time::Moment;
     use std::time::Duration;
 
     const DAY: i64 = 86_400_000;
 
-    fn grant(executions: u32) -> Grant {
+    fn grant(executions: u32) -> StandingApprovalLimits {
         let validity = Duration::from_hours(24);
-        Grant {
-            executions,
-            validity,
-        }
+        StandingApprovalLimits { executions, validity }
     }
 
-    fn sample(day: i64, executions: u32, opinion: Option<Opinion>) -> Sample {
-        Sample {
-            at: Moment::from_millis(day * DAY),
-            grant: Some(grant(executions)),
-            opinion,
-        }
+    fn sample(day: i64, executions: u32, opinion: Option<RepairOpinion>) -> RepairSample {
+        RepairSample { at: Moment::from_millis(day * DAY), grant: Some(grant(executions)), opinion }
     }
 
-    fn count(samples: &[Sample], limits: &Autonomy) -> Counts {
+    fn count(samples: &[RepairSample], limits: &AutonomyThresholds) -> OpinionCounts {
         let now = Moment::from_millis(100 * DAY);
-        counted(samples.iter().copied(), Some(grant(10)), limits, now)
+        count_samples(samples.iter().copied(), Some(grant(10)), limits, now)
     }
 
     #[test]
     fn each_opinion_has_its_number_and_silence_is_none() {
         let samples = [
             sample(99, 10, None),
-            sample(98, 10, Some(Opinion::Corrected)),
-            sample(97, 10, Some(Opinion::Fine)),
-            sample(96, 10, Some(Opinion::Undone)),
-            sample(95, 10, Some(Opinion::Declined)),
+            sample(98, 10, Some(RepairOpinion::Corrected)),
+            sample(97, 10, Some(RepairOpinion::Fine)),
+            sample(96, 10, Some(RepairOpinion::Undone)),
+            sample(95, 10, Some(RepairOpinion::Declined)),
         ];
-        let counts = count(&samples, &Autonomy::default());
+        let counts = count(&samples, &AutonomyThresholds::default());
         let when = (Moment::from_millis(95 * DAY), Moment::from_millis(99 * DAY));
-        let wanted = Counts {
-            repairs: 5,
-            corrected: 1,
-            declined: 1,
-            undone: 1,
-            when: Some(when),
-        };
-        assert_eq!((counts, counts.bad()), (wanted, 3));
+        let wanted = OpinionCounts { repairs: 5, corrected: 1, declined: 1, undone: 1, period: Some(when) };
+        assert_eq!((counts, counts.interventions()), (wanted, 3));
         assert!((counts.rate() - 0.6).abs() < 1e-9);
     }
 
     #[test]
     fn the_window_ends_where_it_is_too_old_or_too_full_or_another_approval_held() {
-        let limits = Autonomy::default();
+        let limits = AutonomyThresholds::default();
         let old = [sample(99, 10, None), sample(9, 10, None)];
         assert_eq!(count(&old, &limits).repairs, 1, "91 days ago");
         let kept = [sample(99, 10, None), sample(10, 10, None)];
         assert_eq!(count(&kept, &limits).repairs, 2, "90 days ago");
-        // What was before another extent does not count either, even if it was of the same.
+        // Repairs before another grant do not count either, even if theirs was the same.
         let other = [10, 10, 20, 10].map(|executions| sample(99, executions, None));
         assert_eq!(count(&other, &limits).repairs, 2);
-        assert_eq!(count(&[sample(99, 20, None)], &limits), Counts::default());
-        let few = Autonomy {
-            min_samples: 2,
-            ..limits
-        };
+        assert_eq!(count(&[sample(99, 20, None)], &limits), OpinionCounts::default());
+        let few = AutonomyThresholds { min_samples: 2, ..limits };
         assert_eq!(count(&[sample(99, 10, None); 50], &few).repairs, 8);
-        assert!(Counts::default().rate().abs() < f64::EPSILON);
+        assert!(OpinionCounts::default().rate().abs() < f64::EPSILON);
     }
 }

@@ -1,39 +1,33 @@
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::Timing;
+use crate::schedule::GoalSchedule;
 use crate::time::Moment;
 
-/// How many rows of one decision are kept apart. Beyond that, slots in a row to which the same
-/// happened for the same reason share one.
+/// The maximum number of separate rows in one decision. Beyond that, consecutive scheduled times
+/// with the same state and reason share one.
 pub(super) const MOST_ROWS: usize = 1000;
 
-/// What became of a slot.
+/// The state of a scheduled time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotState {
-    /// A cycle is to begin for it.
+    /// A reconciliation is to start for it.
     Due,
-    /// It waits until another cycle has ended.
+    /// It waits until another reconciliation has ended.
     Queued,
-    /// A cycle was begun for it.
+    /// A reconciliation was started for it.
     Started,
-    /// It was left out on purpose.
+    /// It was skipped by a rule.
     Skipped,
-    /// Nobody was there in time.
+    /// It was not started in time.
     Missed,
 }
 
 impl SlotState {
-    /// Every state.
-    pub const ALL: [Self; 5] = [
-        Self::Due,
-        Self::Queued,
-        Self::Started,
-        Self::Skipped,
-        Self::Missed,
-    ];
+    /// All states.
+    pub const ALL: [Self; 5] = [Self::Due, Self::Queued, Self::Started, Self::Skipped, Self::Missed];
 
-    /// Its word.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Due => "due",
@@ -44,28 +38,28 @@ impl SlotState {
         }
     }
 
-    /// Whether nothing more is decided about it.
+    /// True if the decision about it is final.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Started | Self::Skipped | Self::Missed)
     }
 }
 
-/// What a cycle is begun for.
+/// The cause of a reconciliation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum ReconciliationCause {
     /// The schedule.
     Schedule,
-    /// The schedule, later than it says.
+    /// The schedule, later than planned.
     CatchUp,
-    /// Somebody asked for slots of the past.
+    /// The user asked for past scheduled times.
     Backfill,
-    /// Somebody asked for it now; there is no slot.
+    /// The user asked for it now; there is no scheduled time.
     Person,
 }
 
-impl Cause {
-    /// Its word.
+impl ReconciliationCause {
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Schedule => "schedule",
@@ -76,61 +70,54 @@ impl Cause {
     }
 }
 
-/// What was decided about a slot, or about several in a row.
+/// The decision about a scheduled time, or about several in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
-    /// The slot; the first of several.
+pub struct SlotEntry {
+    /// The scheduled time; the first of several.
     pub slot: Moment,
-    /// The last of several; of one, the slot itself.
+    /// The last of several; for one, the scheduled time itself.
     pub last: Moment,
-    /// How many slots it speaks for.
+    /// The number of scheduled times in the row.
     pub count: u64,
-    /// What becomes of it.
+    /// The state.
     pub state: SlotState,
-    /// What a cycle is begun for.
-    pub cause: Cause,
-    /// Why it is not begun, or why late; a few words, or none.
-    pub why: String,
+    /// The cause of the reconciliation.
+    pub cause: ReconciliationCause,
+    /// The reason why it is not started, or is late; a few words, or none.
+    pub reason: String,
 }
 
-impl Row {
-    /// About one slot.
-    pub fn of(slot: Moment, state: SlotState, cause: Cause, why: impl Into<String>) -> Self {
-        Self {
-            slot,
-            last: slot,
-            count: 1,
-            state,
-            cause,
-            why: why.into(),
-        }
+impl SlotEntry {
+    /// Makes a row about one scheduled time.
+    pub fn of(slot: Moment, state: SlotState, cause: ReconciliationCause, reason: impl Into<String>) -> Self {
+        Self { slot, last: slot, count: 1, state, cause, reason: reason.into() }
     }
 }
 
-/// What is left of a row about several slots of a timing where only those up to an instant stay
-/// decided: the last of them, and how many they are. At least the first stays.
-pub fn cut_off(timing: &Timing, first: Moment, decided: Moment) -> (Moment, u64) {
+/// Cuts a row about several scheduled times so that only those up to an instant stay decided;
+/// returns the last of them, and their number. At least the first stays.
+pub fn truncate_at(timing: &GoalSchedule, first: Moment, decided: Moment) -> (Moment, u64) {
     let slots = timing.slots(first, decided);
     slots.fold((first, 1), |(_, count), slot| (slot.at, count + 1))
 }
 
 /// The rows of one decision.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
-    rows: Vec<Row>,
-    /// The number of the slot that follows the last row without a slot between them.
+pub(super) struct SlotEntries {
+    rows: Vec<SlotEntry>,
+    /// The number of the scheduled time that directly follows the last row.
     next: Option<u64>,
 }
 
-impl Rows {
-    /// Adds a row about the slot of a number: slots are counted in order. Those that are left out
-    /// share one with the row before where there are many, if no slot is between them.
-    pub(super) fn push(&mut self, number: u64, row: Row) {
+impl SlotEntries {
+    /// Adds a row about the scheduled time with a number: they are counted in order. If there are
+    /// many, skipped and missed times share a row with the one before, if it is adjacent.
+    pub(super) fn push(&mut self, number: u64, row: SlotEntry) {
         if self.rows.len() >= MOST_ROWS
             && self.next == Some(number)
             && let Some(last) = self.rows.last_mut()
             && matches!(row.state, SlotState::Skipped | SlotState::Missed)
-            && (last.state, last.cause, &last.why) == (row.state, row.cause, &row.why)
+            && (last.state, last.cause, &last.reason) == (row.state, row.cause, &row.reason)
         {
             last.last = row.last;
             last.count = last.count.saturating_add(row.count);
@@ -140,8 +127,8 @@ impl Rows {
         self.next = number.checked_add(1);
     }
 
-    /// Puts a row in the place of that of its slot; adds it if there is none.
-    pub(super) fn replace(&mut self, row: Row) {
+    /// Replaces the row of the same scheduled time; adds it if there is none.
+    pub(super) fn replace(&mut self, row: SlotEntry) {
         if let Some(known) = self.get_mut(row.slot) {
             *known = row;
         } else {
@@ -150,12 +137,12 @@ impl Rows {
         }
     }
 
-    /// What becomes of a slot that is among them, if it is.
-    pub(super) fn get_mut(&mut self, slot: Moment) -> Option<&mut Row> {
+    /// Returns the row of a scheduled time, if there is one.
+    pub(super) fn get_mut(&mut self, slot: Moment) -> Option<&mut SlotEntry> {
         self.rows.iter_mut().rev().find(|row| row.slot == slot)
     }
 
-    pub(super) fn into_vec(self) -> Vec<Row> {
+    pub(super) fn into_vec(self) -> Vec<SlotEntry> {
         self.rows
     }
 }

@@ -1,33 +1,33 @@
 use std::collections::{BTreeMap, VecDeque};
 
-use super::Graph;
+use super::StepGraph;
 
-/// How many steps of a group are tried as the beginning of a circle.
+/// The number of steps of a group that are tried as the start of a cycle.
 const MAX_TRIES: usize = 64;
-/// How many steps are walked through for one group before its first circle must do.
+/// The number of steps visited for one group before its first cycle must do.
 const MAX_WALK: usize = 200_000;
 
-impl Graph {
-    /// One circle of each group of steps that need each other: a shortest one, as far as it takes
-    /// reasonable time to find. Each step of it needs the next, and the last needs the first.
+impl StepGraph {
+    /// Returns one cycle of each group of steps that need each other: a shortest one, if it can be
+    /// found in reasonable time. Each step of it needs the next, and the last needs the first.
     pub fn cycles(&self) -> Vec<Vec<usize>> {
         let shortest = |group: &[usize]| {
             let tries = (MAX_WALK / group.len()).clamp(1, MAX_TRIES);
             let tries = group.iter().take(tries);
-            let found = tries.filter_map(|start| self.circle_through(*start, group));
+            let found = tries.filter_map(|start| self.shortest_cycle(*start, group));
             found.min_by_key(Vec::len)
         };
-        self.circles().filter_map(shortest).collect()
+        self.cyclic_groups().filter_map(shortest).collect()
     }
 
-    /// A shortest way from a step through what it needs back to itself, inside a group.
-    fn circle_through(&self, start: usize, group: &[usize]) -> Option<Vec<usize>> {
+    /// Returns a shortest path from a step through its needs back to itself, inside a group.
+    fn shortest_cycle(&self, start: usize, group: &[usize]) -> Option<Vec<usize>> {
         let mut from: BTreeMap<usize, usize> = BTreeMap::new();
         let mut next = VecDeque::from([start]);
         while let Some(step) = next.pop_front() {
             for needed in self.needs(step) {
                 if *needed == start {
-                    return Some(way_back(start, step, &from));
+                    return Some(path_back(start, step, &from));
                 }
                 if group.binary_search(needed).is_ok() && !from.contains_key(needed) {
                     from.insert(*needed, step);
@@ -39,8 +39,8 @@ impl Graph {
     }
 }
 
-/// The way from `start` to `end`.
-fn way_back(start: usize, end: usize, from: &BTreeMap<usize, usize>) -> Vec<usize> {
+/// Returns the path from `start` to `end`.
+fn path_back(start: usize, end: usize, from: &BTreeMap<usize, usize>) -> Vec<usize> {
     let mut way = vec![end];
     let mut at = end;
     while at != start {
@@ -54,7 +54,7 @@ fn way_back(start: usize, end: usize, from: &BTreeMap<usize, usize>) -> Vec<usiz
 
 #[cfg(test)]
 mod tests {
-    use super::super::Graph;
+    use super::super::StepGraph;
 
     #[test]
     fn a_shortest_circle_of_each_group_is_found() {
@@ -68,7 +68,7 @@ mod tests {
                 vec![vec![1, 2], vec![4, 5]],
             ),
         ] {
-            let mut found = Graph::new(needs).cycles();
+            let mut found = StepGraph::new(needs).cycles();
             found.sort();
             assert_eq!(found, cycles);
         }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_ring_of_a_hundred_thousand_is_found() {
         let count = 100_000;
-        let ring = Graph::new((0..count).map(|i| vec![(i + 1) % count]).collect());
+        let ring = StepGraph::new((0..count).map(|i| vec![(i + 1) % count]).collect());
         assert_eq!(ring.cycles()[0].len(), count);
     }
 }

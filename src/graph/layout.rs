@@ -1,42 +1,33 @@
-use super::Graph;
+use super::StepGraph;
 use crate::model::{Plan, StepIx};
 
-/// How often the layers are put in order from one end to the other and back.
+/// The number of times the layers are ordered from one end to the other and back.
 const SWEEPS: usize = 4;
 
-/// A plan as layers to draw, whatever it is drawn with.
+/// A plan as layers to draw, by any renderer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The steps of each layer, side by side. A layer needs only what is in layers before it;
-    /// each `finally` step is a layer of its own, after the main steps.
+pub struct PlanLayout {
+    /// The steps of each layer, side by side. A layer needs only steps in layers before it; each
+    /// `finally` step is a layer of its own, after the main steps.
     pub layers: Vec<Vec<StepIx>>,
-    /// From each step to those that need it.
+    /// The edges from each step to those that need it.
     pub edges: Vec<(StepIx, StepIx)>,
 }
 
 /// Lays a plan out so that few of its edges cross.
-pub fn export(plan: &Plan) -> Layout {
+pub fn export(plan: &Plan) -> PlanLayout {
     let steps = plan.steps();
-    let needs = steps
-        .iter()
-        .map(|step| step.depends_on.iter().map(|ix| ix.at()).collect());
-    let graph = Graph::new(needs.collect());
+    let needs = steps.iter().map(|step| step.depends_on.iter().map(|ix| ix.index()).collect());
+    let graph = StepGraph::new(needs.collect());
     let main = plan.parts().main.min(steps.len());
     let mut layers = main_layers(&graph, main);
     untangle(&graph, &mut layers);
     layers.extend((main..steps.len()).map(|step| vec![step]));
-    let edges = (0..steps.len()).flat_map(|step| {
-        graph
-            .needs(step)
-            .iter()
-            .map(move |needed| (index(*needed), index(step)))
-    });
-    Layout {
+    let edges = (0..steps.len())
+        .flat_map(|step| graph.needs(step).iter().map(move |needed| (index(*needed), index(step))));
+    PlanLayout {
         edges: edges.collect(),
-        layers: layers
-            .into_iter()
-            .map(|layer| layer.into_iter().map(index).collect())
-            .collect(),
+        layers: layers.into_iter().map(|layer| layer.into_iter().map(index).collect()).collect(),
     }
 }
 
@@ -44,7 +35,7 @@ fn index(step: usize) -> StepIx {
     StepIx(u32::try_from(step).unwrap_or(u32::MAX))
 }
 
-fn main_layers(graph: &Graph, main: usize) -> Vec<Vec<usize>> {
+fn main_layers(graph: &StepGraph, main: usize) -> Vec<Vec<usize>> {
     let mut layers: Vec<Vec<usize>> = Vec::new();
     for (step, layer) in graph.layers().into_iter().enumerate().take(main) {
         if layers.len() <= layer {
@@ -56,7 +47,7 @@ fn main_layers(graph: &Graph, main: usize) -> Vec<Vec<usize>> {
 }
 
 /// Moves each step towards the middle of its neighbours, layer by layer, down and up in turns.
-fn untangle(graph: &Graph, layers: &mut [Vec<usize>]) {
+fn untangle(graph: &StepGraph, layers: &mut [Vec<usize>]) {
     let mut needed_by = vec![Vec::new(); graph.len()];
     for step in 0..graph.len() {
         for needed in graph.needs(step) {
@@ -92,7 +83,7 @@ fn arrange<'g>(layer: &mut [usize], places: &mut [f64], beside: impl Fn(usize) -
     settle(layer, places);
 }
 
-/// Gives each step of a layer its place from 0 to 1, so that layers of any length compare.
+/// Gives each step of a layer its position from 0 to 1, so that layers of any length compare.
 fn settle(layer: &[usize], places: &mut [f64]) {
     for (at, step) in layer.iter().enumerate() {
         places[*step] = (count(at) + 0.5) / count(layer.len());
@@ -103,9 +94,9 @@ fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A whole number in the order of places.
+/// Returns a whole number in the order of positions.
 fn ordered(place: f64) -> u64 {
-    // Places are from 0 to 1, and the bits of such numbers are in their order.
+    // Positions are from 0 to 1, and the bits of such numbers are in their order.
     place.to_bits()
 }
 
@@ -114,29 +105,22 @@ mod tests {
     use std::time::Duration;
 
     use super::export;
-    use crate::model::{OnFailure, Parts, Plan, Policy, Step, StepIx, Wait, Work};
+    use crate::model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx, StepWork, WaitCondition};
     use crate::name::{Name, PlanId};
 
     fn step(id: &str, depends_on: &[u32]) -> Step {
         Step {
             depends_on: depends_on.iter().copied().map(StepIx).collect(),
-            ..Step::new(
-                Name::parse(id).unwrap(),
-                Work::Wait(Wait::For(Duration::ZERO)),
-            )
+            ..Step::new(Name::parse(id).unwrap(), StepWork::Wait(WaitCondition::For(Duration::ZERO)))
         }
     }
 
     fn plan(steps: Vec<Step>, main: usize) -> std::sync::Arc<Plan> {
-        let parts = Parts::new(
+        let parts = PlanParts::new(
             PlanId::parse("drawn").unwrap(),
             steps,
             main,
-            Policy {
-                max_parallel: 1,
-                on_failure: OnFailure::Stop,
-                grace: Duration::ZERO,
-            },
+            PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO },
         );
         Plan::new(parts).unwrap()
     }
@@ -152,11 +136,8 @@ mod tests {
             step("report", &[]),
         ];
         let layout = export(&plan(steps, 4));
-        let layers: Vec<Vec<u32>> = layout
-            .layers
-            .iter()
-            .map(|layer| layer.iter().map(|ix| ix.0).collect())
-            .collect();
+        let layers: Vec<Vec<u32>> =
+            layout.layers.iter().map(|layer| layer.iter().map(|ix| ix.0).collect()).collect();
         assert_eq!(layers, [vec![0, 1], vec![3, 2], vec![4], vec![5]]);
         let edges: Vec<_> = layout.edges.iter().map(|(a, b)| (a.0, b.0)).collect();
         assert_eq!(edges, [(1, 2), (0, 3)]);

@@ -1,8 +1,8 @@
-//! Questions about graphs of steps: circles, who comes after whom, layers, drawings.
+//! Questions about graphs of steps: cycles, dependants, layers, drawings.
 //!
-//! Works on places of steps in a list, so that it serves a plan that is checked and one that is
+//! Works on indices of steps in a list, so that it serves a plan that is checked and one that is
 //! loaded alike. Every answer takes time linear in steps and dependencies, and in the number of
-//! questions where there are many.
+//! questions if there are many.
 
 mod critical;
 mod cycle;
@@ -11,5 +11,5 @@ mod needs;
 mod tree;
 mod upstream;
 
-pub use layout::{Layout, export};
-pub use needs::Graph;
+pub use layout::{PlanLayout, export};
+pub use needs::StepGraph;

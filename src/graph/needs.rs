@@ -1,20 +1,20 @@
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-/// Which steps need which. Steps are numbered from zero.
+/// The dependencies between steps. Steps are numbered from zero.
 #[derive(Clone, Debug)]
-pub struct Graph {
-    /// For each step those it needs, in order, each once.
+pub struct StepGraph {
+    /// The steps that each step needs, in order, each once.
     needs: Vec<Vec<usize>>,
-    /// All steps; each comes after those it needs, unless it is part of a circle.
+    /// All steps; each comes after those it needs, unless it is part of a cycle.
     order: Vec<usize>,
     /// Groups of steps of which each needs each other.
-    circles: Vec<Vec<usize>>,
+    cyclic_groups: Vec<Vec<usize>>,
 }
 
-impl Graph {
-    /// A graph in which the step at each place needs those listed there. Numbers beyond the last
-    /// step are left out.
+impl StepGraph {
+    /// Makes a graph in which the step at each index needs those listed there. Numbers beyond the
+    /// last step are left out.
     pub fn new(needs: Vec<Vec<usize>>) -> Self {
         let count = needs.len();
         let tidy = |mut list: Vec<usize>| {
@@ -24,52 +24,45 @@ impl Graph {
             list
         };
         let needs: Vec<Vec<usize>> = needs.into_iter().map(tidy).collect();
-        // Circles are rare, and to look for them takes several times as long as to find none.
+        // Cycles are rare, and to look for them takes several times as long as to find none.
         let (order, circles) = match sorted(&needs) {
             Some(order) => (order, Vec::new()),
             None => grouped(&needs),
         };
-        Self {
-            needs,
-            order,
-            circles,
-        }
+        Self { needs, order, cyclic_groups: circles }
     }
 
-    /// How many steps there are.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.needs.len()
     }
 
-    /// Whether there are no steps.
+    /// True if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.needs.is_empty()
     }
 
-    /// The steps that a step needs, in order.
+    /// Returns the steps that a step needs, in order.
     pub fn needs(&self, step: usize) -> &[usize] {
         self.needs.get(step).map_or(&[], Vec::as_slice)
     }
 
-    /// All steps; each comes after those it needs, unless it is part of a circle.
+    /// Returns all steps; each comes after those it needs, unless it is part of a cycle.
     pub fn order(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.order.iter().copied()
     }
 
-    /// Groups of steps of which each needs each other.
-    pub(super) fn circles(&self) -> impl Iterator<Item = &[usize]> {
-        self.circles.iter().map(Vec::as_slice)
+    /// Returns groups of steps of which each needs each other.
+    pub(super) fn cyclic_groups(&self) -> impl Iterator<Item = &[usize]> {
+        self.cyclic_groups.iter().map(Vec::as_slice)
     }
 
-    /// For each step the number of its layer: one more than the highest of those it needs.
-    /// In a circle the numbers mean little.
+    /// Returns the number of the layer for each step: one more than the highest of those it needs.
+    /// In a cycle the numbers mean little.
     pub fn layers(&self) -> Vec<usize> {
         let mut layers = vec![0; self.len()];
         for step in self.order() {
-            let below = self
-                .needs(step)
-                .iter()
-                .filter_map(|needed| layers.get(*needed));
+            let below = self.needs(step).iter().filter_map(|needed| layers.get(*needed));
             let layer = below.max().map_or(0, |highest: &usize| highest + 1);
             if let Some(place) = layers.get_mut(step) {
                 *place = layer;
@@ -79,37 +72,37 @@ impl Graph {
     }
 }
 
-/// Where a walk stands with a step.
+/// The state of a walk at a step.
 #[derive(Clone, Copy, PartialEq)]
-enum Seen {
+enum VisitState {
     No,
-    /// What it needs is being looked at.
+    /// The steps it needs are being visited.
     Open,
     Done,
 }
 
-/// All steps, the needed before the needing, else as they are written; `None` if there is a circle.
+/// Returns all steps, the needed before the needing, else as written; `None` if there is a cycle.
 fn sorted(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut seen = vec![Seen::No; needs.len()];
+    let mut seen = vec![VisitState::No; needs.len()];
     let mut order = Vec::with_capacity(needs.len());
-    // The steps that are open, each with what it needs and was not looked at.
+    // The steps that are open, each with its needs that were not visited yet.
     let mut open: Vec<(usize, std::slice::Iter<'_, usize>)> = Vec::new();
     for start in 0..needs.len() {
-        let mut next = (seen[start] == Seen::No).then_some(start);
+        let mut next = (seen[start] == VisitState::No).then_some(start);
         loop {
             if let Some(step) = next.take() {
-                seen[step] = Seen::Open;
+                seen[step] = VisitState::Open;
                 open.push((step, needs[step].iter()));
             }
             let Some((step, left)) = open.last_mut() else {
                 break;
             };
             match left.next().map(|needed| (*needed, seen[*needed])) {
-                Some((_, Seen::Open)) => return None,
-                Some((needed, Seen::No)) => next = Some(needed),
-                Some((_, Seen::Done)) => {}
+                Some((_, VisitState::Open)) => return None,
+                Some((needed, VisitState::No)) => next = Some(needed),
+                Some((_, VisitState::Done)) => {}
                 None => {
-                    seen[*step] = Seen::Done;
+                    seen[*step] = VisitState::Done;
                     order.push(*step);
                     open.pop();
                 }
@@ -119,8 +112,8 @@ fn sorted(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-/// All steps, the needed before the needing but for circles, and the circles: groups of steps that
-/// need each other.
+/// Returns all steps, the needed before the needing except in cycles, and the cycles: groups of
+/// steps that need each other.
 fn grouped(needs: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
     let mut groups = groups(needs);
     let order = groups.iter().flatten().copied().collect();
@@ -152,7 +145,7 @@ fn groups(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Graph, grouped, sorted};
+    use super::{StepGraph, grouped, sorted};
     use proptest::prelude::*;
 
     #[test]
@@ -162,7 +155,7 @@ mod tests {
             (vec![vec![], vec![0], vec![1, 0], vec![]], vec![0, 1, 2, 0]),
             (vec![vec![2], vec![], vec![1, 1, 9]], vec![2, 0, 1]),
         ] {
-            assert_eq!(Graph::new(needs).layers(), layers);
+            assert_eq!(StepGraph::new(needs).layers(), layers);
         }
     }
 
@@ -175,7 +168,7 @@ mod tests {
             for (step, needed) in edges {
                 needs[step].push(needed);
             }
-            let needs = Graph::new(needs).needs;
+            let needs = StepGraph::new(needs).needs;
             let (long, circles) = grouped(&needs);
             prop_assert_eq!(sorted(&needs).is_none(), !circles.is_empty());
             for order in sorted(&needs).into_iter().chain([long]) {
@@ -193,13 +186,9 @@ mod tests {
     #[test]
     fn a_hundred_thousand_steps_in_a_row() {
         let count = 100_000;
-        let row = Graph::new(
-            (0..count)
-                .map(|i: usize| i.checked_sub(1).into_iter().collect())
-                .collect(),
-        );
+        let row = StepGraph::new((0..count).map(|i: usize| i.checked_sub(1).into_iter().collect()).collect());
         assert_eq!(row.layers().last(), Some(&(count - 1)));
-        assert_eq!(row.circles().count(), 0);
+        assert_eq!(row.cyclic_groups().count(), 0);
         assert!(row.order().eq(0..count));
     }
 }

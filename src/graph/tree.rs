@@ -1,18 +1,17 @@
-use super::Graph;
+use super::StepGraph;
 
-/// A tree in which every step hangs from the one of its needs that ends last. What it says is
-/// true of the graph, and takes no walk to find out; what it does not say may be true all the
-/// same.
-pub(super) struct Tree {
-    /// The steps that hang from a step, directly or through others, have the places from its own
-    /// to the end of its span.
+/// A tree in which every step is a child of the one of its needs that comes last in the order. A
+/// dependency in the tree is one of the graph, found without a walk; one that is not in the tree
+/// may still exist.
+pub(super) struct DependencyTree {
+    /// The place of each step; its descendants have the places from its own to the end of its span.
     places: Vec<usize>,
     sizes: Vec<usize>,
 }
 
-impl Tree {
-    /// The tree of a graph, given the place of each step in the order.
-    pub(super) fn new(graph: &Graph, positions: &[usize]) -> Self {
+impl DependencyTree {
+    /// Makes the tree of a graph, given the position of each step in the order.
+    pub(super) fn new(graph: &StepGraph, positions: &[usize]) -> Self {
         let parents: Vec<Option<usize>> = (0..graph.len())
             .map(|step| {
                 let earlier = |needed: &&usize| positions[**needed] < positions[step];
@@ -38,8 +37,8 @@ impl Tree {
         Self { places, sizes }
     }
 
-    /// Whether a step hangs from another.
-    pub(super) fn hangs(&self, step: usize, from: usize) -> bool {
+    /// True if a step is a descendant of another.
+    pub(super) fn is_descendant(&self, step: usize, from: usize) -> bool {
         let (Some(place), Some(top)) = (self.places.get(step), self.places.get(from)) else {
             return false;
         };

@@ -1,17 +1,17 @@
 use std::collections::BTreeMap;
 
-use super::Graph;
-use super::tree::Tree;
+use super::StepGraph;
+use super::tree::DependencyTree;
 
-/// How many targets are looked for at once: one bit each.
+/// The number of targets that are looked for at once: one bit each.
 const BATCH: usize = 64;
 
 /// A target: its position in the order, and the step itself.
-type Target = (usize, usize);
+type OrderedStep = (usize, usize);
 
-impl Graph {
-    /// Whether, in each pair, the first step needs the second, directly or through others. No
-    /// step needs itself, unless it is part of a circle.
+impl StepGraph {
+    /// Returns for each pair whether the first step needs the second, directly or through others.
+    /// No step needs itself, unless it is part of a cycle.
     ///
     /// All questions are answered together. Most are answered by a tree of the graph; one pass
     /// over a part of the graph serves the remaining questions about 64 targets.
@@ -20,11 +20,11 @@ impl Graph {
         for (position, step) in self.order().enumerate() {
             positions[step] = position;
         }
-        let tree = Tree::new(self, &positions);
+        let tree = DependencyTree::new(self, &positions);
         let mut answers = vec![false; questions.len()];
-        let mut open: BTreeMap<Target, Vec<usize>> = BTreeMap::new();
+        let mut open: BTreeMap<OrderedStep, Vec<usize>> = BTreeMap::new();
         for (at, (step, target)) in questions.iter().enumerate() {
-            if self.needs(*step).binary_search(target).is_ok() || tree.hangs(*step, *target) {
+            if self.needs(*step).binary_search(target).is_ok() || tree.is_descendant(*step, *target) {
                 answers[at] = true;
             } else if *step < self.len() && *target < self.len() {
                 let target = (positions[*target], *target);
@@ -32,20 +32,18 @@ impl Graph {
             }
         }
         let order: Vec<usize> = self.order().collect();
-        let open: Vec<(Target, Vec<usize>)> = open.into_iter().collect();
+        let open: Vec<(OrderedStep, Vec<usize>)> = open.into_iter().collect();
         let mut known = vec![0_u64; self.len()];
         for batch in open.chunks(BATCH) {
             let asked = batch.iter().flat_map(|(_, asked)| asked);
             let last = asked.map(|at| positions[questions[*at].0]).max();
             let first = batch.first().map(|((position, _), _)| *position);
-            let part = first
-                .zip(last)
-                .and_then(|(first, last)| order.get(first..=last));
+            let part = first.zip(last).and_then(|(first, last)| order.get(first..=last));
             let part = part.unwrap_or(&[]);
-            self.pass(part, batch, &mut known);
+            self.propagate(part, batch, &mut known);
             for (bit, (_, asked)) in batch.iter().enumerate() {
                 for at in asked {
-                    answers[*at] = self.any(questions[*at].0, &known) >> bit & 1 == 1;
+                    answers[*at] = self.targets_of_needs(questions[*at].0, &known) >> bit & 1 == 1;
                 }
             }
             let targets = batch.iter().map(|((_, target), _)| target);
@@ -54,18 +52,18 @@ impl Graph {
         answers
     }
 
-    /// Finds for each step of a part of the order which of the targets it is or needs.
-    fn pass(&self, part: &[usize], batch: &[(Target, Vec<usize>)], known: &mut [u64]) {
+    /// Finds for each step of a part of the order the targets that it is or needs.
+    fn propagate(&self, part: &[usize], batch: &[(OrderedStep, Vec<usize>)], known: &mut [u64]) {
         for (bit, ((_, target), _)) in batch.iter().enumerate() {
             known[*target] = 1 << bit;
         }
         for step in part {
-            known[*step] |= self.any(*step, known);
+            known[*step] |= self.targets_of_needs(*step, known);
         }
     }
 
-    /// What is known of the steps that a step needs.
-    fn any(&self, step: usize, known: &[u64]) -> u64 {
+    /// Returns the known targets of the steps that a step needs.
+    fn targets_of_needs(&self, step: usize, known: &[u64]) -> u64 {
         let needs = self.needs(step).iter();
         needs.fold(0, |bits, needed| bits | known[*needed])
     }
@@ -73,22 +71,13 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Graph;
+    use super::super::StepGraph;
     use proptest::prelude::*;
 
     #[test]
     fn indirect_needs_count() {
-        let graph = Graph::new(vec![vec![], vec![0], vec![1], vec![]]);
-        let questions = [
-            (2, 0),
-            (2, 1),
-            (1, 0),
-            (0, 2),
-            (3, 0),
-            (1, 1),
-            (9, 0),
-            (0, 9),
-        ];
+        let graph = StepGraph::new(vec![vec![], vec![0], vec![1], vec![]]);
+        let questions = [(2, 0), (2, 1), (1, 0), (0, 2), (3, 0), (1, 1), (9, 0), (0, 9)];
         let answers = [true, true, true, false, false, false, false, false];
         assert_eq!(graph.reaches(&questions), answers);
     }
@@ -97,7 +86,7 @@ mod tests {
     fn everybody_asks_about_somebody_far_away() {
         let count = 20_000;
         let row = (0..count).map(|i: usize| i.checked_sub(1).into_iter().collect());
-        let row = Graph::new(row.collect());
+        let row = StepGraph::new(row.collect());
         let questions: Vec<_> = (0..count).map(|i| (i, i / 2)).collect();
         let answers = row.reaches(&questions);
         assert!(answers.iter().skip(1).all(|yes| *yes) && !answers[0]);
@@ -112,7 +101,7 @@ mod tests {
                     needs[a.max(b)].push(a.min(b));
                 }
             }
-            let graph = Graph::new(needs);
+            let graph = StepGraph::new(needs);
             let all: Vec<_> = (0..100).flat_map(|a| (0..100).map(move |b| (a, b))).collect();
             for ((step, target), answer) in all.iter().zip(graph.reaches(&all)) {
                 prop_assert_eq!(answer, walk(&graph, *step, *target));
@@ -120,7 +109,7 @@ mod tests {
         }
     }
 
-    fn walk(graph: &Graph, step: usize, target: usize) -> bool {
+    fn walk(graph: &StepGraph, step: usize, target: usize) -> bool {
         let mut seen = [false; 100];
         let mut next = vec![step];
         while let Some(at) = next.pop() {

@@ -1,56 +1,56 @@
-//! Which other way a step is done in, after a round: the plan's declared alternatives (DESIGN
-//! section 8, actuator). Pure: the same step, the same history, the same choice.
+//! The choice of another alternative for a step after a round, among the plan's declared ones
+//! (DESIGN section 8, actuator). Pure: the same step and history give the same choice.
 
 use std::collections::BTreeSet;
 
-use super::advised::{Advised, is_avoided, is_liked};
+use super::advised::{ToolAdvice, is_avoided, is_preferred};
 use crate::ggs::Directive;
 use crate::model::Step;
 
-/// What bears on a choice.
-pub(super) struct Bounds<'a> {
-    /// The tools that may not be used.
+/// The constraints on a choice.
+pub(super) struct ChoiceConstraints<'a> {
+    /// The blocked tools.
     pub(super) tools: &'a BTreeSet<String>,
-    /// The targets that may not be used.
+    /// The blocked targets.
     pub(super) targets: &'a BTreeSet<String>,
-    /// The tools that were used in this run.
+    /// The tools used in this run.
     pub(super) used: &'a BTreeSet<String>,
-    /// What memory says.
-    pub(super) advice: &'a [Advised],
+    /// The advice from memory.
+    pub(super) advice: &'a [ToolAdvice],
 }
 
-/// The next way to do a step, and what sort of change that is; `None` if none is left. Ways that
-/// were tried are never chosen again, so a run comes to an end.
+/// Returns the next alternative for a step and the kind of that change; `None` if none is left.
+/// Alternatives already tried are never chosen again, so a run terminates.
 ///
-/// The sort of change that is ordered comes first, then larger ones, then smaller ones; among
-/// ways of one sort those whose tool memory prefers, then the order in which they are declared.
+/// Prefers changes of the ordered kind, then larger ones, then smaller ones; within one kind,
+/// alternatives whose tool memory prefers, then the order of declaration.
 pub(super) fn choose(
     step: &Step,
     (now, tried): (u32, &BTreeSet<u32>),
     ordered: Directive,
-    bounds: &Bounds<'_>,
+    bounds: &ChoiceConstraints<'_>,
 ) -> Option<(u32, Directive)> {
-    let all = (0_u32..).take(step.ways());
+    let all = (0_u32..).take(step.alternative_count());
     let open = all.filter(|way| *way != now && !tried.contains(way));
     let allowed = open.filter(|way| is_allowed(step, *way, bounds));
     let ranked = allowed.map(|way| {
         let kind = kind(step, (now, way), bounds.used);
-        let liked = is_liked(bounds.advice, step, way);
+        let liked = is_preferred(bounds.advice, step, way);
         ((rank(ordered, kind), !liked, way), kind)
     });
     let ((_, _, way), kind) = ranked.min_by_key(|(rank, _)| *rank)?;
     Some((way, kind))
 }
 
-/// Whether a way uses nothing that is blocked.
-fn is_allowed(step: &Step, way: u32, bounds: &Bounds<'_>) -> bool {
+/// True if an alternative uses nothing that is blocked.
+fn is_allowed(step: &Step, way: u32, bounds: &ChoiceConstraints<'_>) -> bool {
     let target = step.target(way as usize);
     !is_avoided(bounds.advice, step, way)
         && !bounds.tools.contains(&step.tool(way as usize))
         && target.is_none_or(|target| !bounds.targets.contains(target))
 }
 
-/// What sort of change it is to go from one way to another.
+/// Returns the kind of the change from one alternative to another.
 pub(super) fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>) -> Directive {
     let (old, new) = (step.tool(from as usize), step.tool(to as usize));
     let same_target = step.target(from as usize) == step.target(to as usize);
@@ -58,23 +58,23 @@ pub(super) fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>)
         Directive::Refine
     } else if old == new {
         Directive::ChangePath
-    } else if used.iter().any(|tool| class(tool) == class(&new)) {
+    } else if used.iter().any(|tool| failure_class(tool) == failure_class(&new)) {
         Directive::ChangeApproach
     } else {
         Directive::BreakSymmetry
     }
 }
 
-/// The class of a tool: what its name says before the first colon.
-pub(super) fn class(tool: &str) -> &str {
+/// Returns the class of a tool: its name up to the first colon.
+pub(super) fn failure_class(tool: &str) -> &str {
     tool.split(':').next().unwrap_or(tool)
 }
 
-/// How far a sort of change is from the one that is ordered.
+/// Returns the distance of a kind of change from the ordered one.
 fn rank(ordered: Directive, kind: Directive) -> u8 {
     use Directive::{BreakSymmetry, ChangeApproach, ChangePath, Refine};
     match (ordered, kind) {
-        // A tool of a new class is another tool, too.
+        // A tool of a new class is also another tool.
         (BreakSymmetry, BreakSymmetry)
         | (ChangePath, ChangePath)
         | (Refine, Refine)
@@ -91,15 +91,15 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use super::{Bounds, choose};
+    use super::{ChoiceConstraints, choose};
     use crate::ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine};
-    use crate::machine::{Advice, Advised};
-    use crate::model::{Alternative, Step, Work};
+    use crate::machine::{AdviceKind, ToolAdvice};
+    use crate::model::{Alternative, Step, StepWork};
     use crate::name::Name;
 
     fn step(ways: &[(&str, &str)]) -> Step {
         let way = |(tool, target): &(&str, &str)| {
-            let mut step = Step::new(Name::parse("fetch").unwrap(), Work::Exec(Vec::new()));
+            let mut step = Step::new(Name::parse("fetch").unwrap(), StepWork::Exec(Vec::new()));
             step.tool = Some((*tool).into());
             step.target = (!target.is_empty()).then(|| (*target).into());
             step
@@ -125,7 +125,7 @@ mod tests {
         ordered: Directive,
         tools: &[&str],
         targets: &[&str],
-        advice: &[Advised],
+        advice: &[ToolAdvice],
     ) -> Option<(u32, Directive)> {
         let step = step(&[
             ("net:curl", "a"),
@@ -137,12 +137,7 @@ mod tests {
         ]);
         let (tools, targets) = (set(tools), set(targets));
         let used = set(&["net:curl"]);
-        let bounds = Bounds {
-            tools: &tools,
-            targets: &targets,
-            used: &used,
-            advice,
-        };
+        let bounds = ChoiceConstraints { tools: &tools, targets: &targets, used: &used, advice };
         choose(&step, (0, &BTreeSet::from([0])), ordered, &bounds)
     }
 
@@ -161,15 +156,15 @@ mod tests {
     fn what_is_blocked_is_never_chosen_and_another_sort_takes_its_place() {
         let path = chosen(ChangePath, &[], &["a", "b"], &[]);
         assert_eq!(path, Some((4, BreakSymmetry)));
-        let class = chosen(BreakSymmetry, &["net:curl", "disk:cp", "disk:dd"], &[], &[]);
-        assert_eq!(class, Some((3, ChangeApproach)));
+        let failure_class = chosen(BreakSymmetry, &["net:curl", "disk:cp", "disk:dd"], &[], &[]);
+        assert_eq!(failure_class, Some((3, ChangeApproach)));
         let all = ["net:curl", "net:wget", "disk:cp", "disk:dd"];
         assert_eq!(chosen(Refine, &all, &[], &[]), None);
         assert_eq!(chosen(Refine, &[], &["a", "b", "c"], &[]), None);
     }
 
-    fn said(tool: &str, target: &str, advice: Advice) -> Advised {
-        Advised {
+    fn said(tool: &str, target: &str, advice: AdviceKind) -> ToolAdvice {
+        ToolAdvice {
             tool: tool.into(),
             target: (!target.is_empty()).then(|| target.into()),
             advice,
@@ -180,7 +175,7 @@ mod tests {
 
     #[test]
     fn memory_orders_ways_of_one_sort() {
-        let liked = [said("disk:dd", "c", Advice::Exploit)];
+        let liked = [said("disk:dd", "c", AdviceKind::Exploit)];
         let first = chosen(BreakSymmetry, &["net:curl"], &[], &liked);
         assert_eq!(first, Some((5, BreakSymmetry)));
         let sort_first = chosen(ChangePath, &[], &[], &liked);
@@ -189,23 +184,15 @@ mod tests {
 
     #[test]
     fn what_memory_avoids_is_not_chosen_unless_nothing_else_is_there() {
-        let bad = [said("net:curl", "b", Advice::Avoid)];
-        assert_eq!(
-            chosen(ChangePath, &[], &["a"], &bad),
-            Some((4, BreakSymmetry))
-        );
-        let all = [
-            ("net:curl", "a"),
-            ("net:curl", "b"),
-            ("net:wget", "a"),
-            ("disk:cp", "c"),
-            ("disk:dd", "c"),
-        ];
-        let all = all.map(|(tool, target)| said(tool, target, Advice::Avoid));
+        let bad = [said("net:curl", "b", AdviceKind::Avoid)];
+        assert_eq!(chosen(ChangePath, &[], &["a"], &bad), Some((4, BreakSymmetry)));
+        let all =
+            [("net:curl", "a"), ("net:curl", "b"), ("net:wget", "a"), ("disk:cp", "c"), ("disk:dd", "c")];
+        let all = all.map(|(tool, target)| said(tool, target, AdviceKind::Avoid));
         let path = chosen(ChangePath, &[], &["a"], &all);
         assert_eq!(path, Some((2, ChangePath)));
-        // About another target it says nothing.
-        let other = [said("net:curl", "", Advice::Avoid)];
+        // It says nothing about another target.
+        let other = [said("net:curl", "", AdviceKind::Avoid)];
         assert_eq!(chosen(Refine, &[], &[], &other), Some((1, Refine)));
     }
 
@@ -213,12 +200,7 @@ mod tests {
     fn each_way_is_chosen_once() {
         let step = step(&[("t", "a"), ("t", "b"), ("u", "b")]);
         let none = BTreeSet::new();
-        let bounds = Bounds {
-            tools: &none,
-            targets: &none,
-            used: &none,
-            advice: &[],
-        };
+        let bounds = ChoiceConstraints { tools: &none, targets: &none, used: &none, advice: &[] };
         let (mut now, mut tried) = (0, BTreeSet::from([0]));
         let mut order = Vec::new();
         while let Some((way, _)) = choose(&step, (now, &tried), Refine, &bounds) {

@@ -1,35 +1,35 @@
-//! What an attempt that failed is said to have done wrong, and what to do about it: by rule, so
-//! that nobody judges twice.
+//! The diagnosis of a failed attempt and the remedy for it, derived by rule, so that nothing is
+//! judged twice.
 
-use super::WHY_LIMIT;
-use super::correction::Unmet;
-use super::tries::Tries;
-use crate::model::Class;
+use super::REASON_LIMIT;
+use super::correction::FailedCheck;
+use super::tries::AttemptHistory;
+use crate::model::FailureClass;
 
-/// How many criteria are named before the rest is only counted.
-const NAMED: usize = 5;
+/// The number of criteria named before the rest is only counted.
+const MAX_NAMED_CRITERIA: usize = 5;
 
-/// What was wrong with the last attempt.
-pub(super) fn what_was_wrong(tries: &Tries) -> String {
+/// Describes what was wrong with the last attempt.
+pub(super) fn what_was_wrong(tries: &AttemptHistory) -> String {
     if let Some((gate, _)) = &tries.gate {
-        return cut(format!("gate `{gate}` did not let it pass"));
+        return truncate_sentence(format!("gate `{gate}` blocked it"));
     }
     if let Some(exit) = &tries.exit {
-        return cut(exit.clone());
+        return truncate_sentence(exit.clone());
     }
-    let told: Vec<String> = tries.failed.iter().map(told).collect();
+    let told: Vec<String> = tries.failed.iter().map(format_finding).collect();
     let text = told.join("; ");
-    cut(match tries.attempt {
-        0 => format!("the result from the cache did not pass: {text}"),
+    truncate_sentence(match tries.attempt {
+        0 => format!("the cached result failed its checks: {text}"),
         _ => text,
     })
 }
 
-/// What would make it right: the first criterion that failed says it.
-pub(super) fn what_to_do(tries: &Tries) -> String {
+/// Describes the remedy, as given by the first failed criterion.
+pub(super) fn what_to_do(tries: &AttemptHistory) -> String {
     if let Some((gate, todo)) = &tries.gate {
-        return cut(match todo.as_str() {
-            "" => format!("do it in a way that gate `{gate}` lets pass"),
+        return truncate_sentence(match todo.as_str() {
+            "" => format!("change the work so that gate `{gate}` accepts it"),
             todo => todo.to_owned(),
         });
     }
@@ -37,75 +37,69 @@ pub(super) fn what_to_do(tries: &Tries) -> String {
         return after_exit(tries);
     };
     let name = &first.criterion;
-    let found = found(first);
-    let todo = match first.class {
-        Some(Class::Logical) => format!("make `{name}` hold: {found}"),
-        Some(Class::Environmental) => {
-            format!("the approach need not change: see that what `{name}` needs is there ({found})")
+    let found = finding_text(first);
+    let todo = match first.failure_class {
+        Some(FailureClass::Logical) => format!("make `{name}` pass: {found}"),
+        Some(FailureClass::Environmental) => {
+            format!(
+                "keep the approach: make sure that everything `{name}` needs is available \
+                ({found})"
+            )
         }
-        Some(Class::Interrupted) | None => {
-            format!("find out why nobody could say whether `{name}` holds: {found}")
+        Some(FailureClass::Interrupted) | None => {
+            format!("find out why `{name}` could not be evaluated: {found}")
         }
     };
-    cut(match others(rest) {
+    truncate_sentence(match others(rest) {
         Some(others) => format!("{todo}; then {others}"),
         None => todo,
     })
 }
 
-/// What to do about work that did not end well.
-fn after_exit(tries: &Tries) -> String {
-    let exit = tries.exit.as_deref().unwrap_or("not known");
-    cut(match tries.class {
-        Some(Class::Environmental) => {
-            format!("the approach need not change: see that what it needs is there ({exit})")
+/// Describes the remedy for work that did not exit successfully.
+fn after_exit(tries: &AttemptHistory) -> String {
+    let exit = tries.exit.as_deref().unwrap_or("unknown");
+    truncate_sentence(match tries.failure_class {
+        Some(FailureClass::Environmental) => {
+            format!("keep the approach: make sure that everything it needs is available ({exit})")
         }
-        Some(Class::Interrupted) => {
-            "do the work again; parts of it may have been done already".to_owned()
-        }
-        Some(Class::Logical) | None => {
-            format!("make the work end well ({exit}); its log says more")
+        Some(FailureClass::Interrupted) => "repeat the work; parts of it may be done already".to_owned(),
+        Some(FailureClass::Logical) | None => {
+            format!("make the work succeed ({exit}); see its log")
         }
     })
 }
 
-fn others(rest: &[Unmet]) -> Option<String> {
+fn others(rest: &[FailedCheck]) -> Option<String> {
     if rest.is_empty() {
         return None;
     }
-    let names = rest.iter().take(NAMED);
-    let names: Vec<String> = names
-        .map(|unmet| format!("`{}`", unmet.criterion))
-        .collect();
-    Some(match rest.len().saturating_sub(NAMED) {
+    let names = rest.iter().take(MAX_NAMED_CRITERIA);
+    let names: Vec<String> = names.map(|unmet| format!("`{}`", unmet.criterion)).collect();
+    Some(match rest.len().saturating_sub(MAX_NAMED_CRITERIA) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     })
 }
 
-/// One criterion and what it found, as a verdict is told.
-fn told(unmet: &Unmet) -> String {
-    let Unmet {
-        criterion,
-        expected,
-        found,
-        ..
-    } = unmet;
-    super::flaw::told(criterion, expected, found)
+/// Formats a criterion and its finding, as a verdict is reported.
+fn format_finding(unmet: &FailedCheck) -> String {
+    let FailedCheck { criterion, expected, found, .. } = unmet;
+    super::flaw::format_mismatch(criterion, expected, found)
 }
 
-/// What a criterion found, without its name.
-fn found(unmet: &Unmet) -> String {
+/// Returns the finding of a criterion, without its name.
+fn finding_text(unmet: &FailedCheck) -> String {
     match (unmet.expected.is_empty(), unmet.found.is_empty()) {
-        (true, true) => "it did not pass".to_owned(),
+        (true, true) => "it failed".to_owned(),
         (true, false) => unmet.found.clone(),
         _ => format!("expected {}, found {}", unmet.expected, unmet.found),
     }
 }
 
-/// Cuts a sentence to the length that is kept.
-fn cut(text: String) -> String {
-    match text.char_indices().nth(WHY_LIMIT) {
+/// Truncates a sentence to the stored length.
+fn truncate_sentence(text: String) -> String {
+    match text.char_indices().nth(REASON_LIMIT) {
         Some((at, _)) => text.get(..at).unwrap_or_default().to_owned(),
         None => text,
     }

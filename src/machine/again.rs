@@ -1,22 +1,18 @@
-//! What a run that was replayed knows, for those who look at its results again.
+//! The data of a replayed run that is needed to check its results again.
 
-use super::scope::{self, View};
-use super::{Item, Machine, Place};
-use crate::model::Object;
+use super::scope::{self, TaskScope};
+use super::{Machine, StepItem, TaskId};
+use crate::model::JsonObject;
 
 impl Machine {
-    /// The item of a place, and what its checks read. Without a place: what the plan's own checks
-    /// read. `None` if a value is missing, or there is no such place.
-    pub fn read_by_checks(&self, place: Option<&Place>) -> Option<(Option<Item>, Object)> {
+    /// Returns the item of a task and the values that its checks read. Without a task: the values
+    /// that the plan's own checks read. `None` if a value is missing, or there is no such task.
+    pub fn read_by_checks(&self, place: Option<&TaskId>) -> Option<(Option<StepItem>, JsonObject)> {
         let spot = match place {
-            Some(place) => Some(self.spot(place)?),
+            Some(place) => Some(self.task_ix(place)?),
             None => None,
         };
-        let view = View {
-            plan: &self.plan,
-            state: &self.state,
-            spot,
-        };
+        let view = TaskScope { plan: &self.plan, state: &self.state, spot };
         let checks = match spot {
             Some(spot) => &self.plan.step(spot.ix()).verify,
             None => &self.plan.parts().verify,

@@ -1,104 +1,104 @@
 use serde::{Deserialize, Serialize};
 
-use super::{By, GatePoint, Place};
-use crate::digest::Digest;
+use super::{ApprovalSigner, GatePoint, TaskId};
+use crate::digest::Sha256Digest;
 use crate::gate::GateResult;
-use crate::model::{CheckPhase, Object};
+use crate::model::{CheckPhase, JsonObject};
 use crate::name::{GateId, Name};
 use crate::time::Moment;
 
-/// What people are asked to agree to.
+/// A request for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Ask {
-    /// Its number in its run, from 1.
-    pub number: u32,
-    /// When it was asked.
+pub struct ApprovalRequest {
+    /// Its number within the run, from 1.
+    pub request: u32,
+    /// The time of the request.
     pub since: Moment,
-    /// The place that waits for it; absent: the run does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
-    /// Where the gates are that ask for it; absent: the step itself does.
+    /// The task that waits for it; absent: the run does.
+    #[serde(flatten)]
+    pub place: Option<TaskId>,
+    /// The point of the gates that request it; absent: the step itself does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<GatePoint>,
-    /// The phase of checks that a yes lets be ignored; absent: it is about something else.
+    /// The phase of checks that an approval lets be ignored; absent: it is about something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<CheckPhase>,
-    /// The gates that ask for it.
+    /// The gates that request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateId>,
-    /// What other gates said that did not let pass: it counts after a yes.
+    /// The results of other gates that did not pass: they count after an approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub then: Vec<GateResult>,
-    /// What is asked.
+    pub deferred_results: Vec<GateResult>,
+    /// The question.
     pub message: String,
-    /// The values that are shown with it, and that the approval is of.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub show: Object,
-    /// What the gates rewrote, and to what.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub rewritten: Object,
-    /// How many must agree; absent: as many as the workspace's policy demands.
+    /// The values that are shown with it and covered by the approval.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub show: JsonObject,
+    /// The parts that the gates rewrote, with their new values.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub rewritten: JsonObject,
+    /// The number of approvals needed; absent: as many as the workspace's policy demands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<u32>,
-    /// The names of those who may; empty: every approver of the workspace.
+    /// The names of the approvers who may decide; empty: every approver of the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<String>,
-    /// The names of those who are asked next, if nobody answers in time.
+    /// The names of the approvers asked next if no answer arrives in time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalate_to: Vec<String>,
-    /// The queue that whoever decides works off.
+    /// The queue that the approver works from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
-    /// The escalation that follows, if nobody answers in time.
+    /// The escalation that follows if no answer arrives in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// The escalations that have had their turn.
+    /// The escalations already used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub had: Vec<String>,
-    /// Why the gate blocks that people are asked about.
+    pub tried_escalations: Vec<String>,
+    /// The reason for the block that the request is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Until when there is time to answer.
+    /// The deadline for an answer.
     pub expires: Moment,
-    /// The steps whose checked files are approved with it: a change of one makes it void.
+    /// The steps whose checked files are approved with it: a change to one makes it void.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub relies_on: Vec<Name>,
+    pub covers_steps: Vec<Name>,
 }
 
-/// What became of a request for a decision.
+/// The resolution of a request for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Given {
-    /// What was decided.
-    pub decision: Decision,
-    /// Who decided; empty where nobody did.
+pub struct ApprovalOutcome {
+    /// The decision.
+    pub decision: RequestDecision,
+    /// The approvers who decided; empty if none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub by: Vec<By>,
-    /// SHA-256 of what each of them signed.
+    pub by: Vec<ApprovalSigner>,
+    /// SHA-256 of the content that each of them signed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tokens: Vec<Digest>,
-    /// Why, in their words.
+    pub tokens: Vec<Sha256Digest>,
+    /// The reason that they gave.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
-/// What can become of a request for a decision. Only the first is a yes.
+/// A decision on a request for approval. Only the first is a yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
-    /// Those who had to agree did.
+pub enum RequestDecision {
+    /// The required approvers agreed.
     Approved,
-    /// Somebody who may refused.
+    /// An authorized approver refused.
     Denied,
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     Expired,
-    /// What was to be approved has changed since: people are asked anew.
+    /// The subject of the approval has changed since: it is requested anew.
     Void,
     /// It is not needed any more.
     Withdrawn,
 }
 
-impl Decision {
-    /// The word for it.
+impl RequestDecision {
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approved => "approved",

@@ -1,127 +1,122 @@
-//! What the block of a gate leads to (Silas 5.1.1).
+//! The consequences of a gate's block (Silas 5.1.1).
 
 use std::collections::BTreeSet;
 
-use super::asks::Plea;
-use super::end::Final;
+use super::asks::ApprovalDraft;
+use super::end::TaskCompletion;
 use super::gates::gates_at;
-use super::state::{self, Doing, Spot};
-use super::{Effect, Fact, GatePoint, Machine, Standing, Timer};
-use crate::gate::{self, GateResult, Resolved};
-use crate::model::{Class, Escalation, EscalationAction, Object};
+use super::state::{self, ActivityKind, TaskIx};
+use super::{Effect, EventKind, GatePoint, Machine, Standing, TimerKind};
+use crate::gate::{self, GateResult, ResolvedEscalation};
+use crate::model::{Escalation, EscalationAction, FailureClass, JsonObject};
 use crate::name::GateId;
 
-/// A block, and why.
+/// A block, with its reason.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Block {
+pub(super) struct GateBlock {
     pub(super) gate: GateId,
     pub(super) reason: String,
-    /// The escalation that comes next, if it is not the gate's own.
+    /// The next escalation, if it is not the gate's own.
     pub(super) next: Option<String>,
-    /// Those that have had their turn.
-    pub(super) had: BTreeSet<String>,
-    /// What else gates said that did not let pass: it counts when this block is lifted.
+    /// The escalations already used.
+    pub(super) tried_escalations: BTreeSet<String>,
+    /// The results of other gates that did not pass: they count once this block is lifted.
     pub(super) rest: Vec<GateResult>,
-    /// What gates rewrote.
-    pub(super) rewritten: Object,
+    /// The parts that gates rewrote.
+    pub(super) rewritten: JsonObject,
 }
 
-impl Block {
-    /// A block that nothing has been done about.
+impl GateBlock {
+    /// Creates a block that has not been handled yet.
     pub(super) fn new(gate: GateId, reason: String) -> Self {
         Self {
             gate,
             reason,
             next: None,
-            had: BTreeSet::new(),
+            tried_escalations: BTreeSet::new(),
             rest: Vec::new(),
-            rewritten: Object::new(),
+            rewritten: JsonObject::new(),
         }
     }
 
-    fn why(&self, message: Option<&str>) -> String {
+    fn reason(&self, message: Option<&str>) -> String {
         let said = message.filter(|message| !message.is_empty());
         match (said, self.reason.is_empty()) {
             (Some(message), true) => format!("gate `{}`: {message}", self.gate),
             (Some(message), false) => format!("gate `{}`: {message} ({})", self.gate, self.reason),
-            (None, true) => format!("gate `{}` blocks it", self.gate),
+            (None, true) => format!("blocked by gate `{}`", self.gate),
             (None, false) => format!("gate `{}`: {}", self.gate, self.reason),
         }
     }
 }
 
 impl Machine {
-    /// Does what a block leads to: the escalations one after the other, until one has done
-    /// something.
-    pub(super) fn block(&mut self, spot: Option<Spot>, point: GatePoint, mut block: Block) {
-        let gates = gates_at(&self.plan, spot.map(Spot::ix), point);
+    /// Handles a block: runs its escalations one after the other, until one has had an effect.
+    pub(super) fn block(&mut self, spot: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
+        let gates = gates_at(&self.plan, spot.map(TaskIx::ix), point);
         let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
         let Some(gate) = gate else {
-            return self.give_up(spot, point, &block.gate.clone(), &block.why(None));
+            return self.give_up(spot, point, &block.gate.clone(), &block.reason(None));
         };
         let plan = std::sync::Arc::clone(&self.plan);
         let known = &plan.parts().escalations;
-        let named = block.next.take().filter(|name| !block.had.contains(name));
-        let own = gate.on_block.clone().filter(|_| block.had.is_empty());
+        let named = block.next.take().filter(|name| !block.tried_escalations.contains(name));
+        let own = gate.on_block.clone().filter(|_| block.tried_escalations.is_empty());
         let first = named.or(own);
         let mut next = first.map(|name| gate::escalation(Some(&name), &gate, known));
-        while let Some(Resolved {
-            escalation,
-            warning,
-        }) = next
-        {
-            block.had.insert(escalation.name.clone());
+        while let Some(ResolvedEscalation { escalation, warning }) = next {
+            block.tried_escalations.insert(escalation.name.clone());
             if let Some(warning) = warning {
                 block.reason = format!("{} ({warning})", block.reason);
             }
             if self.escalate(spot, point, &block, &escalation) {
                 return;
             }
-            let had: Vec<&str> = block.had.iter().map(String::as_str).collect();
-            next = gate::after(&escalation, &had, &gate, known);
+            let tried_escalations: Vec<&str> = block.tried_escalations.iter().map(String::as_str).collect();
+            next = gate::next_escalation(&escalation, &tried_escalations, &gate, known);
         }
-        self.give_up(spot, point, &block.gate.clone(), &block.why(None));
+        self.give_up(spot, point, &block.gate.clone(), &block.reason(None));
     }
 
-    /// Does what an escalation says; false if it has nothing left to do.
+    /// Runs an escalation; false if it has nothing left to do.
     fn escalate(
         &mut self,
-        spot: Option<Spot>,
+        spot: Option<TaskIx>,
         point: GatePoint,
-        block: &Block,
+        block: &GateBlock,
         by: &Escalation,
     ) -> bool {
         let message = by.message.as_deref();
         match by.action {
             EscalationAction::Respond | EscalationAction::Report => {
-                self.tell_escalation(spot, block, by);
-                self.give_up(spot, point, &block.gate, &block.why(message));
+                self.record_escalation(spot, block, by);
+                self.give_up(spot, point, &block.gate, &block.reason(message));
                 true
             }
             EscalationAction::SuppressAndEscalate => {
-                self.tell_escalation(spot, block, by);
+                self.record_escalation(spot, block, by);
                 if by.fallback.is_none() {
-                    self.give_up(spot, point, &block.gate, &block.why(message));
+                    self.give_up(spot, point, &block.gate, &block.reason(message));
                 }
                 by.fallback.is_none()
             }
             EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
-                let tried = match spot.and_then(|spot| self.state.place(spot)) {
+                let tried = match spot.and_then(|spot| self.state.task_record(spot)) {
                     Some(slot) => slot.gate_tries,
                     None => self.state.gate_tries,
                 };
                 let left = tried < by.max_retries;
                 if left {
-                    self.tell_escalation(spot, block, by);
-                    self.try_again(spot, point, &block.why(message));
+                    self.record_escalation(spot, block, by);
+                    self.try_again(spot, point, &block.reason(message));
                 }
                 left
             }
             EscalationAction::TransferToQueue if by.queue.is_none() => false,
             EscalationAction::EscalateHuman | EscalationAction::TransferToQueue => {
-                self.tell_escalation(spot, block, by);
-                let plea = Plea {
-                    message: block.why(message),
+                self.record_escalation(spot, block, by);
+                let plea = ApprovalDraft {
+                    message: block.reason(message),
                     block: block.clone(),
                     fallback: by.fallback.clone(),
                     queue: by.queue.clone(),
@@ -133,33 +128,27 @@ impl Machine {
         }
     }
 
-    /// Lets a block stand, and names the plan that is to mend it: whoever has the right to, runs
-    /// it. False if no plan is named.
+    /// Lets a block stand and names the plan for its remediation, to be run by an authorized user.
+    /// False if no plan is named.
     fn leave_task(
         &mut self,
-        spot: Option<Spot>,
+        spot: Option<TaskIx>,
         point: GatePoint,
-        block: &Block,
+        block: &GateBlock,
         by: &Escalation,
     ) -> bool {
         let Some(plan) = &by.plan else { return false };
-        let why = format!(
-            "{}; to mend it: wf run {plan}",
-            block.why(by.message.as_deref())
-        );
-        let named = Escalation {
-            rephrase: Some(plan.clone()),
-            ..by.clone()
-        };
-        self.tell_escalation(spot, block, &named);
-        self.give_up(spot, point, &block.gate, &why);
+        let reason = format!("{}; to repair it: wf run {plan}", block.reason(by.message.as_deref()));
+        let named = Escalation { rephrase: Some(plan.clone()), ..by.clone() };
+        self.record_escalation(spot, block, &named);
+        self.give_up(spot, point, &block.gate, &reason);
         true
     }
 
-    fn tell_escalation(&mut self, spot: Option<Spot>, block: &Block, by: &Escalation) {
+    fn record_escalation(&mut self, spot: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
         let said = by.rephrase.as_ref().or(by.message.as_ref());
-        self.emit(Fact::Escalated {
-            place: spot.map(|spot| state::place(&self.plan, spot)),
+        self.emit(EventKind::Escalated {
+            place: spot.map(|spot| state::task_id(&self.plan, spot)),
             gate: block.gate.clone(),
             name: by.name.clone(),
             action: by.action,
@@ -167,65 +156,53 @@ impl Machine {
         });
     }
 
-    /// Asks the gates once more, of an attempt after its work with a new attempt.
-    fn try_again(&mut self, spot: Option<Spot>, point: GatePoint, why: &str) {
+    /// Asks the gates again; after the work of an attempt, with a new attempt.
+    fn try_again(&mut self, spot: Option<TaskIx>, point: GatePoint, reason: &str) {
         let Some(spot) = spot else {
             return self.ask_gates(None, point);
         };
-        let made = self.state.place(spot).map_or(0, |slot| slot.attempts);
+        let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
         let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
         let Some(next) = next else {
             let plan = std::sync::Arc::clone(&self.plan);
-            self.state.free(spot);
+            self.state.end_activity(spot);
             return self.state.enqueue(&plan, spot);
         };
         let attempt = state::attempt(&self.plan, spot, next);
-        self.emit(Fact::RetryScheduled {
+        self.emit(EventKind::RetryScheduled {
             attempt: attempt.clone(),
             due: self.now,
-            why: why.to_owned(),
+            reason: reason.to_owned(),
             looped: None,
         });
-        self.turn.effects.push(Effect::Wake {
-            timer: Timer::Retry(attempt),
-            at: self.now,
-        });
+        self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at: self.now });
     }
 
     /// Lets a block stand.
-    pub(super) fn give_up(
-        &mut self,
-        spot: Option<Spot>,
-        point: GatePoint,
-        gate: &GateId,
-        why: &str,
-    ) {
+    pub(super) fn give_up(&mut self, spot: Option<TaskIx>, point: GatePoint, gate: &GateId, reason: &str) {
         let Some(spot) = spot else {
-            let (gate, why) = (gate.clone(), why.to_owned());
-            self.emit(Fact::RunBlocked { gate, why });
+            let (gate, reason) = (gate.clone(), reason.to_owned());
+            self.emit(EventKind::RunBlocked { gate, reason });
             return self.after_block(point);
         };
         let standing = match point {
             GatePoint::Leave => Standing::Reported,
-            // What was refuted before stays so, though it is not done again.
+            // A task that failed verification before stays so, though it is not done again.
             GatePoint::Again if self.was_refuted(spot) => Standing::Refuted,
             _ => Standing::Unchecked,
         };
         let live = self.state.live.get(&spot);
-        debug_assert!(live.is_none_or(|live| live.doing != Doing::Working));
-        self.finish(
-            spot,
-            Final::bad(standing, Some(Class::Logical), why.to_owned()),
-        );
+        debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
+        self.finish(spot, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.to_owned()));
     }
 
-    /// Whether checks refuted the last attempt of a place.
-    fn was_refuted(&self, spot: Spot) -> bool {
-        let tries = self.state.place(spot).and_then(|slot| slot.own_tries());
+    /// True if the last attempt of a task failed verification.
+    fn was_refuted(&self, spot: TaskIx) -> bool {
+        let tries = self.state.task_record(spot).and_then(|slot| slot.history_of_round());
         tries.is_some_and(|tries| !tries.failed.is_empty())
     }
 
-    /// Ends what a run that is blocked does not do any more.
+    /// Ends the work that a blocked run no longer does.
     fn after_block(&mut self, point: GatePoint) {
         match point {
             GatePoint::Publish => self.after_publish(),

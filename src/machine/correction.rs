@@ -1,76 +1,72 @@
 use serde::{Deserialize, Serialize};
 
 use super::advice;
-use super::state::Spot;
-use super::{Loop, Machine, Place, Verdict};
-use crate::model::{CheckPhase, Class};
+use super::state::TaskIx;
+use super::{CheckVerdict, Machine, ReworkLoop, TaskId};
+use crate::model::{CheckPhase, FailureClass};
 use crate::name::Name;
 
-/// What an attempt is told about the one before it, which failed. It follows from what is
-/// recorded alone, so it is the same after a resume.
+/// The feedback to an attempt about the failed one before it. It follows from recorded facts alone,
+/// so it is the same after a resume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Correction {
-    /// The place whose attempts these are.
+pub struct AttemptFeedback {
+    /// The task of these attempts.
     #[serde(flatten)]
-    pub place: Place,
-    /// The attempt that failed; 0: a result from the cache, which a check refuted.
+    pub place: TaskId,
+    /// The attempt that failed; 0: a result from the cache that failed verification.
     pub attempt: u32,
-    /// Which loop of `inspect` or `test` the next attempt is; absent: it is none.
+    /// The loop of `inspect` or `test` that the next attempt is; absent: none.
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
-    pub looped: Option<Loop>,
-    /// Whose fault that was; absent where nobody knows.
+    pub looped: Option<ReworkLoop>,
+    /// The failure class; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// What was wrong, in one sentence.
+    pub failure_class: Option<FailureClass>,
+    /// The problem, in one sentence.
     pub what_was_wrong: String,
-    /// What would make it right, in one sentence.
+    /// The remedy, in one sentence.
     pub what_to_do: String,
     /// The criteria that it failed, in their order; empty if it ended before it was judged.
-    pub failed: Vec<Unmet>,
-    /// How many criteria each attempt so far failed, oldest first.
-    pub gaps: Vec<Gap>,
+    pub failed: Vec<FailedCheck>,
+    /// The number of criteria that each attempt so far failed, oldest first.
+    pub gaps: Vec<FailureCount>,
 }
 
-/// A criterion that did not hold.
+/// A failed criterion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Unmet {
+pub struct FailedCheck {
     /// Its name.
     pub criterion: Name,
-    /// What it is asked for; absent: `verify`.
+    /// The phase of the criterion; absent: `verify`.
     #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
     pub phase: CheckPhase,
-    /// Whose fault.
+    /// The failure class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// What was expected, in a few words.
+    pub failure_class: Option<FailureClass>,
+    /// The expected result, in a few words.
     pub expected: String,
-    /// What was found, in a few words.
+    /// The actual result, in a few words.
     pub found: String,
-    /// What the check printed, at most [`WHY_LIMIT`](super::WHY_LIMIT) characters.
+    /// The output of the check, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
     pub evidence: String,
 }
 
-/// How far a judged attempt was from done.
+/// The distance of a judged attempt from success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Gap {
+pub struct FailureCount {
     /// The attempt; 0: a result from the cache.
     pub attempt: u32,
-    /// How many of its criteria failed.
+    /// The number of its failed criteria.
     pub failed: u32,
-    /// How many criteria were asked: those of a later phase only if all before it held.
+    /// The number of criteria checked: those of a later phase only if all before it passed.
     pub of: u32,
 }
 
-impl Gap {
+impl FailureCount {
     /// Counts one more criterion of an attempt in a trajectory.
     pub fn count(gaps: &mut Vec<Self>, attempt: u32, passed: bool) {
         if gaps.last().is_none_or(|gap| gap.attempt != attempt) {
             let (failed, of) = (0, 0);
-            gaps.push(Self {
-                attempt,
-                failed,
-                of,
-            });
+            gaps.push(Self { attempt, failed, of });
         }
         if let Some(gap) = gaps.last_mut() {
             gap.of += 1;
@@ -80,14 +76,14 @@ impl Gap {
 }
 
 impl Machine {
-    /// What the next attempt of a place, or the one under way, is told; `None` if it is the first.
-    pub(super) fn correction(&self, spot: Spot) -> Option<Box<Correction>> {
-        let tries = self.state.place(spot)?.tries.as_deref()?;
-        Some(Box::new(Correction {
-            place: super::state::place(&self.plan, spot),
+    /// Returns the feedback to the next or current attempt of a task; `None` if it is the first.
+    pub(super) fn correction(&self, spot: TaskIx) -> Option<Box<AttemptFeedback>> {
+        let tries = self.state.task_record(spot)?.tries.as_deref()?;
+        Some(Box::new(AttemptFeedback {
+            place: super::state::task_id(&self.plan, spot),
             attempt: tries.attempt,
             looped: tries.looped,
-            class: tries.class,
+            failure_class: tries.failure_class,
             what_was_wrong: advice::what_was_wrong(tries),
             what_to_do: advice::what_to_do(tries),
             failed: tries.failed.clone(),
@@ -96,12 +92,12 @@ impl Machine {
     }
 }
 
-impl From<&Verdict> for Unmet {
-    fn from(verdict: &Verdict) -> Self {
+impl From<&CheckVerdict> for FailedCheck {
+    fn from(verdict: &CheckVerdict) -> Self {
         Self {
             criterion: verdict.name.clone(),
             phase: verdict.phase,
-            class: verdict.class,
+            failure_class: verdict.failure_class,
             expected: verdict.expected.clone(),
             found: verdict.found.clone(),
             evidence: verdict.evidence.clone(),
@@ -109,7 +105,7 @@ impl From<&Verdict> for Unmet {
     }
 }
 
-impl std::fmt::Display for Gap {
+impl std::fmt::Display for FailureCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.failed, self.of)
     }

@@ -1,50 +1,32 @@
-//! How a place ends.
+//! The end of a task.
 
 use super::{Standing, StepState};
-use crate::model::Class;
+use crate::model::FailureClass;
 
-/// How a place ends.
+/// The end of a task.
 #[derive(Clone, Debug)]
-pub(super) struct Final {
+pub(super) struct TaskCompletion {
     pub(super) state: StepState,
     pub(super) standing: Standing,
-    pub(super) class: Option<Class>,
-    pub(super) why: String,
+    pub(super) failure_class: Option<FailureClass>,
+    pub(super) reason: String,
 }
 
-impl Final {
-    pub(super) fn good(standing: Standing) -> Self {
-        Self {
-            state: StepState::Succeeded,
-            standing,
-            class: None,
-            why: String::new(),
-        }
+impl TaskCompletion {
+    pub(super) fn success(standing: Standing) -> Self {
+        Self { state: StepState::Succeeded, standing, failure_class: None, reason: String::new() }
     }
 
-    pub(super) fn bad(standing: Standing, class: Option<Class>, why: String) -> Self {
-        Self {
-            state: StepState::Failed,
-            standing,
-            class,
-            why,
-        }
+    pub(super) fn failure(standing: Standing, failure_class: Option<FailureClass>, reason: String) -> Self {
+        Self { state: StepState::Failed, standing, failure_class, reason }
     }
 
-    pub(super) fn skipped(why: impl Into<String>) -> Self {
+    pub(super) fn skipped(reason: impl Into<String>) -> Self {
         let standing = Standing::Unchecked;
-        Self {
-            state: StepState::Skipped,
-            standing,
-            class: None,
-            why: why.into(),
-        }
+        Self { state: StepState::Skipped, standing, failure_class: None, reason: reason.into() }
     }
 
-    pub(super) fn cancelled(why: impl Into<String>) -> Self {
-        Self {
-            state: StepState::Cancelled,
-            ..Self::skipped(why)
-        }
+    pub(super) fn cancelled(reason: impl Into<String>) -> Self {
+        Self { state: StepState::Cancelled, ..Self::skipped(reason) }
     }
 }

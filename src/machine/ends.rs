@@ -1,34 +1,29 @@
-//! What the end of a place does to the state.
+//! The effect of a task's end on the state.
 
-use super::state::{Spot, State};
+use super::state::{MachineState, TaskIx};
 use super::{Standing, StepState};
-use crate::model::{Object, Plan};
+use crate::model::{JsonObject, Plan};
 use crate::time::Moment;
 
-/// How a place ended.
+/// The end of a task.
 #[derive(Clone, Copy)]
-pub(super) struct End {
+pub(super) struct TaskEnd {
     pub(super) state: StepState,
     pub(super) standing: Standing,
-    pub(super) tolerated: bool,
-    /// When.
+    pub(super) allowed_to_fail: bool,
+    /// The time of the end.
     pub(super) at: Moment,
 }
 
-impl End {
-    /// The end of what was taken over from an earlier run.
-    pub(super) fn kept(standing: Standing, at: Moment) -> Self {
-        Self {
-            state: StepState::Succeeded,
-            standing,
-            tolerated: false,
-            at,
-        }
+impl TaskEnd {
+    /// Creates the end of a task reused from an earlier run.
+    pub(super) fn reused(standing: Standing, at: Moment) -> Self {
+        Self { state: StepState::Succeeded, standing, allowed_to_fail: false, at }
     }
 }
 
-impl State {
-    pub(super) fn end(&mut self, plan: &Plan, spot: Spot, end: End, outputs: &Object) {
+impl MachineState {
+    pub(super) fn end(&mut self, plan: &Plan, spot: TaskIx, end: TaskEnd, outputs: &JsonObject) {
         self.locked.remove(&spot);
         if spot.item.is_some() {
             self.end_item(plan, spot, end);
@@ -37,44 +32,34 @@ impl State {
         }
     }
 
-    fn end_item(&mut self, plan: &Plan, spot: Spot, end: End) {
-        if let Some(slot) = self.place_mut(spot) {
+    fn end_item(&mut self, plan: &Plan, spot: TaskIx, end: TaskEnd) {
+        if let Some(slot) = self.task_record_mut(spot) {
             slot.ended = Some(end.state);
             slot.standing = end.standing;
         }
         let limited = plan.step(spot.ix()).max_parallel.is_some();
-        let Some(many) = self.slot_mut(spot.step).many.as_mut() else {
+        let Some(many) = self.step_record_mut(spot.step).many.as_mut() else {
             return;
         };
         many.open = many.open.saturating_sub(1);
         // An item that ended before its turn made no room for another.
         let had_turn = spot.item.is_some_and(|item| item < many.next);
-        while many
-            .slots
-            .get(many.next as usize)
-            .is_some_and(|slot| slot.ended.is_some())
-        {
+        while many.slots.get(many.next as usize).is_some_and(|slot| slot.ended.is_some()) {
             many.next += 1;
         }
         if limited && had_turn && (many.next as usize) < many.slots.len() {
             let item = Some(many.next);
             many.next += 1;
-            self.enqueue(
-                plan,
-                Spot {
-                    step: spot.step,
-                    item,
-                },
-            );
+            self.enqueue(plan, TaskIx { step: spot.step, item });
         }
     }
 
-    fn end_step(&mut self, plan: &Plan, step: u32, end: End, outputs: &Object) {
+    fn end_step(&mut self, plan: &Plan, step: u32, end: TaskEnd, outputs: &JsonObject) {
         self.due.remove(&step);
-        let slot = self.slot_mut(step);
+        let slot = self.step_record_mut(step);
         slot.state = end.state;
         slot.standing = end.standing;
-        slot.tolerated = end.tolerated;
+        slot.allowed_to_fail = end.allowed_to_fail;
         let given = match slot.once.result.as_ref() {
             Some(gave) if outputs.is_empty() => gave.outputs.clone(),
             _ => outputs.clone(),
@@ -89,9 +74,9 @@ impl State {
             return;
         }
         self.open = self.open.saturating_sub(1);
-        let well = end.state == StepState::Succeeded || end.tolerated;
+        let well = end.state == StepState::Succeeded || end.allowed_to_fail;
         for dependent in plan.dependents(crate::model::StepIx(step)) {
-            let slot = self.slot_mut(dependent.0);
+            let slot = self.step_record_mut(dependent.0);
             slot.waiting = slot.waiting.saturating_sub(1);
             if !well && slot.blocker.is_none() {
                 slot.blocker = Some(step);
@@ -102,22 +87,22 @@ impl State {
         }
     }
 
-    /// Lets a step be considered whose dependencies have ended.
+    /// Makes a step due whose dependencies have ended.
     pub(super) fn becomes_due(&mut self, step: u32, at: Moment) {
         self.due.insert(step);
-        self.slot_mut(step).ready = Some(at);
+        self.step_record_mut(step).ready = Some(at);
     }
 
-    fn count(&mut self, step: u32, end: End) {
+    fn count(&mut self, step: u32, end: TaskEnd) {
         match (end.state, end.standing) {
-            (StepState::Succeeded, Standing::Verified) => self.tally.verified += 1,
-            (StepState::Succeeded, _) => self.tally.reported += 1,
-            (StepState::Failed, _) if end.tolerated => self.tally.tolerated += 1,
-            (StepState::Failed, _) => self.tally.failed += 1,
-            (StepState::Skipped, _) => self.tally.skipped += 1,
-            _ => self.tally.cancelled += 1,
+            (StepState::Succeeded, Standing::Verified) => self.counts.verified += 1,
+            (StepState::Succeeded, _) => self.counts.reported += 1,
+            (StepState::Failed, _) if end.allowed_to_fail => self.counts.allowed_to_fail += 1,
+            (StepState::Failed, _) => self.counts.failed += 1,
+            (StepState::Skipped, _) => self.counts.skipped += 1,
+            _ => self.counts.cancelled += 1,
         }
-        if end.state == StepState::Failed && !end.tolerated && self.failed.is_none() {
+        if end.state == StepState::Failed && !end.allowed_to_fail && self.failed.is_none() {
             self.failed = Some(step);
         }
     }

@@ -3,389 +3,389 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Advised, Approved, Artifact, Ask, Attempt, Baseline, Cached, Change, Criteria, Exit, GatePoint,
-    Given, IntentAdvice, Item, Loop, Outcome, Phase, Place, Proposal, Round, Spent, Stale,
-    Standing, StepState, Tally, Usage, Verdict,
+    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt, AttemptUsage, Baseline,
+    BudgetUsage, CachedResult, CheckVerdict, CriteriaCount, GatePoint, IntentAdvice, ProposedAlternative,
+    ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
+    StepState, TaskId, ToolAdvice, WorkExit,
 };
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::gate::GateResult;
-use crate::model::{Budget, CheckPhase, Class, EscalationAction, Object};
+use crate::model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
 use crate::name::{GateId, Name, PlanId, RunId};
 use crate::time::Moment;
 
-/// The longest evidence or reason that is kept, in characters.
-pub const WHY_LIMIT: usize = 1000;
+/// The maximum length of stored evidence and reasons, in characters.
+pub const REASON_LIMIT: usize = 1000;
 
 /// A fact about a run: the record's unit and the public event format, version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// What.
+    /// The fact.
     #[serde(flatten)]
-    pub fact: Fact,
+    pub fact: EventKind,
 }
 
-/// What can be true of a run, in the past tense.
+/// A fact that can be true of a run, in the past tense.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Fact {
+pub enum EventKind {
     /// The run began.
     RunStarted {
         /// The version of the rules it runs by.
-        logic: u32,
+        logic_version: u32,
         /// The plan.
         plan: PlanId,
         /// Its resolved parameters.
-        params: Object,
+        params: JsonObject,
     },
-    /// Somebody signed for the run. The approval is used up with this.
-    RunApproved(Box<Approved>),
-    /// The workspace was looked at before any work began.
+    /// The run was approved. The approval is consumed by this.
+    RunApproved(Box<RunApproval>),
+    /// The workspace was recorded before any work began.
     BaselineTaken(Baseline),
-    /// What the run may use up.
-    BudgetSet(Box<Budget>),
-    /// A result was taken over from an earlier run.
-    StepKept {
+    /// The budget of the run was set.
+    BudgetSet(Box<RunBudget>),
+    /// A result was reused from an earlier run.
+    StepReused {
         /// The step.
         step: Name,
         /// Its outputs.
-        #[serde(default, skip_serializing_if = "Object::is_empty")]
-        outputs: Object,
-        /// How far it is believed.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The verification status of the result.
         standing: Standing,
         /// The run that did the work.
-        from: RunId,
+        reused_from: RunId,
     },
-    /// The result of an item was taken over from an earlier run. The item ends with it as soon
-    /// as it is known.
-    ItemKept {
+    /// The result of an item was reused from an earlier run. The item ends with it as soon as it is
+    /// known.
+    ItemReused {
         /// The step.
         step: Name,
         /// The key of the item.
-        key: String,
+        item_key: String,
         /// Its outputs.
-        #[serde(default, skip_serializing_if = "Object::is_empty")]
-        outputs: Object,
-        /// How far it is believed.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The verification status of the result.
         standing: Standing,
         /// The run that did the work.
-        from: RunId,
+        reused_from: RunId,
     },
-    /// A result of an earlier run was not taken over, since it is not what that run left. Its step
-    /// runs again.
+    /// A result of an earlier run was not reused, since it is not what that run left. Its step runs
+    /// again.
     ResultDropped {
         /// The step.
         step: Name,
         /// The key of the item; absent: the whole step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<String>,
+        item_key: Option<String>,
         /// The difference.
-        why: String,
+        reason: String,
         /// The run that did the work.
-        from: RunId,
+        reused_from: RunId,
     },
-    /// Somebody chose to leave a step out of this run, or all of its items but some. What is left
-    /// out is skipped when its turn comes.
-    StepLeft {
+    /// The user left a step out of this run, or all but some of its items. It is skipped when its
+    /// turn comes.
+    StepDeselected {
         /// The step.
         step: Name,
-        /// The keys of the items that run all the same; empty: the whole step is left out.
+        /// The keys of the items that run nevertheless; empty: the whole step is left out.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        but: Vec<String>,
+        except_items: Vec<String>,
     },
     /// The items of a repeated step became known.
     StepExpanded {
         /// The step.
         step: Name,
         /// Its items in order.
-        items: Vec<Item>,
+        items: Vec<StepItem>,
     },
-    /// A place waits for a named lock.
-    LockAwaited {
-        /// Who waits.
+    /// A task waits for a named lock.
+    LockRequested {
+        /// The task.
         #[serde(flatten)]
-        place: Place,
-        /// For which lock.
+        place: TaskId,
+        /// The lock.
         lock: String,
     },
-    /// The cache held a result; checks still have to confirm it where there are any. It is
+    /// The cache held a result; its checks, if there are any, still have to confirm it. It is
     /// judged as attempt 0.
     CacheHit {
-        /// Whose.
+        /// The task.
         #[serde(flatten)]
-        place: Place,
-        /// What was found.
+        place: TaskId,
+        /// The cached result.
         #[serde(flatten)]
-        found: Cached,
+        found: CachedResult,
     },
-    /// An attempt begins as soon as another one has ended, and is not seen to begin before this is
-    /// durable. It is started, or taken off the stage, before anything else is said of its place.
+    /// An attempt will begin as soon as another one has ended, and is not seen to begin before this
+    /// is durable. It is started or unstaged before any other fact about its task.
     AttemptStaged(Attempt),
-    /// An attempt that was staged has not begun, and will not before it is staged or started anew.
+    /// A staged attempt has not begun, and will not before it is staged or started anew.
     AttemptUnstaged(Attempt),
     /// An attempt began. Durable before anything acts, if the attempt was not staged.
     AttemptStarted(Attempt),
-    /// The work of an attempt ended; nothing is believed yet.
+    /// The work of an attempt ended; nothing is verified yet.
     AttemptEnded {
-        /// Which.
+        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
-        /// How.
+        /// The exit.
         #[serde(rename = "exit")]
-        how: Exit,
-        /// Whose fault a failure is.
+        how: WorkExit,
+        /// The failure class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        class: Option<Class>,
+        failure_class: Option<FailureClass>,
         /// Its outputs, checked against their declarations.
-        #[serde(default, skip_serializing_if = "Object::is_empty")]
-        outputs: Object,
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
         /// The files it left.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         artifacts: Vec<Artifact>,
-        /// How far the result of a nested run is believed, if gates are to look at it first.
+        /// The verification status of a nested run's result, if gates are to look at it first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         standing: Option<Standing>,
-        /// What it used up, as it said, however it ended.
-        #[serde(default, skip_serializing_if = "Usage::is_zero")]
-        usage: Usage,
-        /// Whether something that it started lives on, until the run ends.
+        /// The resources that it reported as used, however it ended.
+        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+        usage: AttemptUsage,
+        /// True if a service that it started lives on until the run ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         service: bool,
     },
     /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
     /// and outputs.
     EvidenceTaken {
-        /// Which.
+        /// The attempt.
         #[serde(flatten)]
         attempt: Attempt,
         /// The files.
         files: Vec<Artifact>,
     },
-    /// A file of the evidence of what had ended verified has changed since: it is the worker's
-    /// word again.
-    EvidenceStale(Stale),
+    /// An evidence file of a verified task has changed since: its success is unverified again.
+    EvidenceStale(StaleFile),
     /// A criterion of an attempt, or of the plan, was ruled on.
-    CriterionJudged {
+    CheckCompleted {
         /// The attempt; absent for the plan's own criteria.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(flatten)]
         attempt: Option<Attempt>,
         /// The ruling.
-        verdict: Verdict,
+        verdict: CheckVerdict,
     },
-    /// The checks of a phase of an attempt, or of the plan, hold, or people let it be ignored, and
-    /// those of the next phase follow.
+    /// The checks of a phase of an attempt, or of the plan, passed, or an approver let it be
+    /// ignored; those of the next phase follow.
     ChecksPassed {
         /// The attempt; absent for the plan's own checks.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(flatten)]
         attempt: Option<Attempt>,
-        /// Which.
+        /// The phase.
         phase: CheckPhase,
     },
-    /// A gate was asked.
-    GateJudged {
-        /// The place; absent for a gate of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
-        /// What it said.
+    /// A gate was evaluated.
+    GateEvaluated {
+        /// The task; absent for a gate of the run.
+        #[serde(flatten)]
+        place: Option<TaskId>,
+        /// Its result.
         result: GateResult,
     },
-    /// All gates at a point let pass, or somebody agreed where they asked for that.
+    /// All gates at a point passed, or an approver agreed where they demanded that.
     GatesPassed {
-        /// The place; absent for the gates of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
-        /// Where.
+        /// The task; absent for the gates of the run.
+        #[serde(flatten)]
+        place: Option<TaskId>,
+        /// The gate point.
         point: GatePoint,
-        /// What they rewrote, and to what.
-        #[serde(default, skip_serializing_if = "Object::is_empty")]
-        rewritten: Object,
+        /// The parts that they rewrote, with their new values.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        rewritten: JsonObject,
     },
-    /// Something is done about the block of a gate.
+    /// An escalation of a gate's block took effect.
     Escalated {
-        /// The place; absent for a gate of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
+        /// The task; absent for a gate of the run.
+        #[serde(flatten)]
+        place: Option<TaskId>,
         /// The gate that blocked.
         gate: GateId,
         /// The name of the escalation.
         name: String,
-        /// What is done.
+        /// The action.
         action: EscalationAction,
-        /// What is said.
+        /// The message.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         message: String,
     },
-    /// People are asked to agree to something.
-    ApprovalAsked(Box<Ask>),
-    /// What became of that.
-    ApprovalAnswered {
-        /// The number of what was asked, in its run.
-        number: u32,
-        /// The place that waited for it; absent: the run did.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
-        /// What was decided.
+    /// An approval was requested.
+    ApprovalRequested(Box<ApprovalRequest>),
+    /// A request for approval was resolved.
+    ApprovalResolved {
+        /// The number of the request, in its run.
+        request: u32,
+        /// The task that waited for it; absent: the run did.
         #[serde(flatten)]
-        given: Given,
+        place: Option<TaskId>,
+        /// The resolution.
+        #[serde(flatten)]
+        given: ApprovalOutcome,
     },
-    /// Memory knows something about how the plan's intent ended before, or about how steps are
-    /// done. Only plans with `replan` ask it.
-    MemoryAdvised {
-        /// What it says about the intent; absent: too little is known.
+    /// Memory has advice on the plan's intent, or on how steps are done. Only plans with `replan`
+    /// consult it.
+    MemoryApplied {
+        /// The advice on the intent; absent: too little is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         intent: Option<IntentAdvice>,
-        /// What it says.
-        advice: Vec<Advised>,
-        /// The steps that begin in another way than they are written, in plan order.
+        /// The advice on tools and their targets.
+        advice: Vec<ToolAdvice>,
+        /// The steps that begin with another alternative than as written, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        changes: Vec<Change>,
+        changes: Vec<AlternativeSwitch>,
     },
     /// All steps of a round have ended, and the controller has judged it. Only runs of plans with
     /// `replan` have rounds.
-    RoundClosed(Box<Round>),
-    /// A round has ended, no declared way is left, and the planner is asked for one.
-    PlannerAsked {
+    RoundCompleted(Box<Round>),
+    /// A round has ended, no declared alternative is left, and the planner is asked for one.
+    PlannerRequested {
         /// The number of the round.
         round: u32,
-        /// The digest of the plan as it is.
-        plan: Digest,
+        /// The digest of the current plan.
+        plan_digest: Sha256Digest,
         /// The steps that it is asked about, in plan order.
         steps: Vec<Name>,
     },
-    /// The planner gave ways that may be used: the plan has them from now on.
-    PlannerAnswered {
+    /// The planner gave usable alternatives: they are part of the plan from now on.
+    PlannerAccepted {
         /// The number of the round.
         round: u32,
-        /// The digest of the plan that has them.
-        plan: Digest,
-        /// The digest of the plan that it was asked about.
-        parent: Digest,
-        /// A way for each step, as it was given.
-        ways: BTreeMap<Name, Proposal>,
-        /// Why, in its words.
+        /// The digest of the plan that includes them.
+        plan_digest: Sha256Digest,
+        /// The digest of the plan that the planner was given.
+        parent_digest: Sha256Digest,
+        /// An alternative for each step, as it was given.
+        alternatives: BTreeMap<Name, ProposedAlternative>,
+        /// The planner's reason.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
-    /// The planner gave nothing, or something that may not be used.
-    PlannerRefused {
+    /// The planner gave nothing, or nothing that may be used.
+    PlannerRejected {
         /// The number of the round.
         round: u32,
-        /// Why.
-        why: String,
+        /// The reason.
+        reason: String,
     },
-    /// A gate keeps the run from going on.
+    /// A gate blocks the run.
     RunBlocked {
-        /// The gate, or what else it was that nobody agreed to.
+        /// The gate, or the other request that was not approved.
         gate: GateId,
-        /// Why.
-        why: String,
+        /// The reason.
+        reason: String,
     },
-    /// A failed attempt will be followed by another.
+    /// A failed attempt will be followed by another: a retry or rework.
     RetryScheduled {
         /// The next attempt.
         #[serde(flatten)]
         attempt: Attempt,
-        /// When it may begin.
+        /// The scheduled time.
         due: Moment,
-        /// Why the one before failed.
-        why: String,
-        /// Which loop of `inspect` or `test` it is; absent: it is none.
+        /// The reason for the failure of the attempt before.
+        reason: String,
+        /// The loop of `inspect` or `test` that it is; absent: none.
         #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
-        looped: Option<Loop>,
+        looped: Option<ReworkLoop>,
     },
-    /// A place ended: a step, or an item of a repeated step.
+    /// A task ended: a step, or an item of a repeated step.
     StepEnded {
-        /// Which.
+        /// The task.
         #[serde(flatten)]
-        place: Place,
-        /// How: one of the final states.
+        place: TaskId,
+        /// The final state.
         state: StepState,
-        /// How far it is believed.
+        /// The verification status of the result.
         standing: Standing,
-        /// Why it ended so; empty for success.
+        /// The reason; empty for success.
         #[serde(default, skip_serializing_if = "String::is_empty")]
-        why: String,
-        /// Whose fault a failure is.
+        reason: String,
+        /// The failure class.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        class: Option<Class>,
-        /// Whether its failure lets the run go on.
+        failure_class: Option<FailureClass>,
+        /// True if the run goes on despite its failure.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        tolerated: bool,
+        allowed_to_fail: bool,
         /// The cache key under which an earlier result was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        cached: Option<Digest>,
-        /// The outputs of a repeated step, lists in item order, or of an item that was kept.
-        #[serde(default, skip_serializing_if = "Object::is_empty")]
-        outputs: Object,
-        /// The run that did the work of an item that was kept.
+        cache_key: Option<Sha256Digest>,
+        /// The outputs of a repeated step, lists in item order, or of a reused item.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The run that did the work of a reused item.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        from: Option<RunId>,
+        reused_from: Option<RunId>,
     },
     /// No further step begins, because one failed.
-    RunStopping {
+    RunDraining {
         /// The failed step.
         step: Name,
     },
-    /// The run was told to end.
+    /// Cancellation of the run was requested.
     CancelRequested {
-        /// Who or why.
-        why: String,
-        /// Whether what runs is killed without grace.
+        /// The requester or the reason.
+        reason: String,
+        /// True if running work is killed without grace.
         force: bool,
     },
-    /// The run took longer than it may.
+    /// The run exceeded its time limit.
     RunTimedOut,
-    /// A part of a limit of the budget is used up: 80, 90 or 95 percent, told once each; where
+    /// A threshold of a budget limit was reached: 80, 90 or 95 percent, reported once each; if
     /// several were reached at once, the highest.
-    BudgetNoticed {
-        /// Of what, and how much.
+    BudgetThresholdReached {
+        /// The resource and the amount used.
         #[serde(flatten)]
-        spent: Spent,
-        /// The part that is reached.
+        spent: BudgetUsage,
+        /// The threshold that was reached.
         percent: u32,
     },
-    /// The run makes progress and has more time.
+    /// The run makes progress and was given more time.
     BudgetExtended {
-        /// The new limit on the time, in milliseconds from the beginning of the run.
-        limit: u64,
+        /// The new limit on the time, in milliseconds from the start of the run.
+        limit_ms: u64,
     },
-    /// The budget is spent: nothing begins any more but checks of what ran, and `finally` steps.
-    BudgetSpent {
-        /// Of what, and how much.
+    /// The budget is spent: only checks of finished work and `finally` steps still begin.
+    BudgetExhausted {
+        /// The resource and the amount used.
         #[serde(flatten)]
-        spent: Spent,
-        /// Whether what runs is ended, too: the time is over.
+        spent: BudgetUsage,
+        /// True if running work is ended, too: the time is over.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        at_once: bool,
+        hard: bool,
     },
-    /// The run passed on to its next part.
-    PhaseEntered {
-        /// Which.
-        phase: Phase,
+    /// The run entered its next phase.
+    PhaseStarted {
+        /// The phase.
+        phase: RunPhase,
     },
     /// The run ended.
     RunEnded {
-        /// How.
-        outcome: Outcome,
-        /// Why, in one sentence; for success, what was not checked and on whose word, if there was such.
+        /// The outcome.
+        outcome: RunOutcome,
+        /// The reason, in one sentence; for success, the skipped checks and their cause, if any.
         #[serde(default, skip_serializing_if = "String::is_empty")]
-        why: String,
+        reason: String,
         /// The first step that failed, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        failed: Option<Name>,
-        /// How far the result is believed.
+        failed_step: Option<Name>,
+        /// The verification status of the result.
         standing: Standing,
-        /// How the steps ended.
-        tally: Tally,
-        /// The places whose evidence is stale, each with a file that changed, in plan order.
+        /// The number of steps by final state.
+        counts: StepCounts,
+        /// The tasks whose evidence is stale, each with a file that changed, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        stale: Vec<Stale>,
+        stale: Vec<StaleFile>,
         /// The plan's outputs.
-        #[serde(default, skip_serializing_if = "Object::is_empty")]
-        outputs: Object,
-        /// How many criteria hold, if the result was accepted with less than all.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The number of criteria that pass, if the result was accepted with less than all.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        accepted: Option<Criteria>,
+        accepted: Option<CriteriaCount>,
     },
 }

@@ -1,37 +1,27 @@
 use serde::{Deserialize, Serialize};
 
-use super::Place;
-use crate::digest::Digest;
+use super::TaskId;
+use crate::digest::Sha256Digest;
 
-/// One thing that a sandbox enforces.
+/// A protection that a sandbox enforces.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Guard {
-    /// A view of the files of its own: what is not granted is not there.
+pub enum IsolationKind {
+    /// A private view of the files: anything not granted does not exist.
     Files,
-    /// No network but one of its own, with nobody in it.
+    /// A private network without peers.
     Network,
-    /// No process outside is seen or signalled.
+    /// No process outside can be seen or signalled.
     Processes,
-    /// Users of its own: none of its rights reaches outside.
+    /// Private user ids: no rights outside.
     Users,
-    /// The kernel refuses paths that are not granted, whatever is mounted.
+    /// The kernel refuses paths that are not granted, regardless of mounts.
     Landlock,
-    /// The kernel refuses system calls that nothing needs.
+    /// The kernel refuses system calls that are not needed.
     Seccomp,
-    /// What it writes goes to a layer that is thrown away.
+    /// Writes go to a layer that is thrown away.
     Scratch,
     /// A limit on memory.
     Memory,
@@ -41,30 +31,28 @@ pub enum Guard {
     Count,
 }
 
-/// The workspace as it was when the run began, which its checks compare with.
+/// The workspace as it was when the run began, for its checks to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Baseline {
-    /// SHA-256 of the list of its files, which is kept with the run: of each its name and what the system
-    /// says of it.
-    pub manifest: Digest,
+    /// SHA-256 of the list of its files, which is stored with the run: the name and the system
+    /// metadata of each.
+    pub manifest: Sha256Digest,
     /// The number of files and folders.
     pub entries: u64,
 }
 
-/// A file of a place's evidence is not what it was when the place was checked.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Stale {
-    /// Whose evidence.
+/// A file of a task's evidence that changed since the task was checked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StaleFile {
+    /// The task.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: TaskId,
     /// The file, relative to the workspace.
     pub path: String,
 }
 
-impl Guard {
-    /// The word for it.
+impl IsolationKind {
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Files => "files",
@@ -81,12 +69,9 @@ impl Guard {
     }
 }
 
-impl Stale {
-    /// What is to be said of the place, by the name that people are shown.
+impl StaleFile {
+    /// Describes the change, with the display name of the task.
     pub fn text(&self, place: &str) -> String {
-        format!(
-            "evidence of `{place}` is stale: {} changed after it was checked",
-            self.path
-        )
+        format!("evidence of `{place}` is stale: {} changed after it was checked", self.path)
     }
 }

@@ -1,294 +1,294 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Advised, Approved, Attempt, Baseline, Exit, Fact, GatePoint, Given, Guard, IntentAdvice, Place,
-    Stale, Standing, Timer, Usage,
+    ApprovalOutcome, Attempt, AttemptUsage, Baseline, EventKind, GatePoint, IntentAdvice, IsolationKind,
+    RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, WorkExit,
 };
-use crate::digest::Digest;
-use crate::gate::Gated;
-use crate::model::{CheckPhase, Class, Mode, Object};
+use crate::digest::Sha256Digest;
+use crate::gate::GateOutcome;
+use crate::model::{CheckCertainty, CheckPhase, FailureClass, JsonObject};
 use crate::name::{Name, RunId};
 use crate::time::Moment;
 
-/// Something happened.
+/// An occurrence, with its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Input {
-    /// When.
+pub struct MachineInput {
+    /// The time.
     pub at: Moment,
-    /// What.
+    /// The occurrence.
     #[serde(flatten)]
-    pub what: Happening,
+    pub what: InputKind,
 }
 
-/// What can happen to a run.
+/// An occurrence that a run reacts to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "input", rename_all = "snake_case")]
-pub enum Happening {
-    /// The run is to begin. `kept` are results taken over from an earlier run, `left` is what
-    /// somebody chose not to run, `baseline` the workspace as it is.
+pub enum InputKind {
+    /// The run is to begin. `kept` are results reused from an earlier run, `left` is what the user
+    /// chose not to run, `baseline` the workspace as it is.
     Begin {
-        /// Results taken over, in plan order.
+        /// The reused results, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        kept: Vec<Kept>,
-        /// What is left out, in plan order.
+        kept: Vec<ReusedResult>,
+        /// The parts left out, in plan order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        left: Vec<Left>,
-        /// Results that are not taken over, since they are not what they were.
+        left: Vec<DeselectedStep>,
+        /// Results that are not reused, since they have changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        dropped: Vec<Dropped>,
-        /// The workspace as it is, if something judges the work in it.
+        dropped: Vec<DiscardedResult>,
+        /// The workspace as it is, if the work in it is judged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         baseline: Option<Baseline>,
-        /// Who approved it, and what.
+        /// The approval of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        approved: Option<Box<Approved>>,
-        /// What memory says about how its steps are done.
+        approved: Option<Box<RunApproval>>,
+        /// The advice from memory on how its steps are done.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        advice: Vec<Advised>,
-        /// What memory says about its intent.
+        advice: Vec<ToolAdvice>,
+        /// The advice from memory on its intent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         intent: Option<IntentAdvice>,
     },
-    /// An attempt that was staged began. Answers [`Effect::Stage`](super::Effect::Stage).
+    /// A staged attempt began. Answers [`Effect::Stage`](super::Effect::Stage).
     Began {
-        /// Which.
+        /// The attempt.
         attempt: Attempt,
     },
-    /// An attempt that was staged has not begun, and does not. Answers the same.
+    /// A staged attempt has not begun, and will not. Answers the same.
     Unstaged {
-        /// Which.
+        /// The attempt.
         attempt: Attempt,
     },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
-    Ended(Ended),
+    Ended(AttemptEnd),
     /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).
     Judged {
         /// The attempt; `None`: the plan's own criteria.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attempt: Option<Attempt>,
-        /// Which phase; absent: `verify`.
+        /// The phase; absent: `verify`.
         #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
         phase: CheckPhase,
-        /// One verdict a criterion, in their order.
-        verdicts: Vec<Verdict>,
-        /// The files of the attempt's evidence, as they were before and after the checks; of the
-        /// plan's own criteria there is none.
+        /// One verdict per criterion, in their order.
+        verdicts: Vec<CheckVerdict>,
+        /// The files of the attempt's evidence, as they were before and after the checks; the
+        /// plan's own criteria have none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<Artifact>,
     },
     /// A timer went off. Answers [`Effect::Wake`](super::Effect::Wake).
     Woke {
-        /// Which.
-        timer: Timer,
+        /// The timer.
+        timer: TimerKind,
     },
-    /// A named lock is now held for a place. Answers [`Effect::Lock`](super::Effect::Lock).
+    /// A named lock is now held for a task. Answers [`Effect::Lock`](super::Effect::Lock).
     Locked {
-        /// For whom.
-        place: Place,
+        /// The task.
+        place: TaskId,
     },
     /// The cache was looked up. Answers [`Effect::Lookup`](super::Effect::Lookup).
     Looked {
-        /// For whom.
-        place: Place,
-        /// What it held.
-        found: Option<Cached>,
+        /// The task.
+        place: TaskId,
+        /// The cached result, if there is one.
+        found: Option<CachedResult>,
     },
-    /// A file of a place's evidence is not what it was when the place was checked.
-    Stale(Stale),
-    /// Evidence was looked at once more. Answers [`Effect::Confirm`](super::Effect::Confirm).
+    /// A file of a task's evidence changed since the task was checked.
+    Stale(StaleFile),
+    /// Evidence was checked again. Answers [`Effect::Confirm`](super::Effect::Confirm).
     Confirmed {
-        /// What is stale: at most one file for each place.
+        /// The stale evidence: at most one file for each task.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        stale: Vec<Stale>,
+        stale: Vec<StaleFile>,
     },
     /// The gates at a point were asked. Answers [`Effect::Gate`](super::Effect::Gate).
     Gated {
-        /// The place; `None`: the gates of the run.
+        /// The task; `None`: the gates of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Place>,
-        /// Where.
+        place: Option<TaskId>,
+        /// The gate point.
         point: GatePoint,
-        /// What they said.
+        /// Their results.
         #[serde(flatten)]
-        gated: Gated,
+        gated: GateOutcome,
     },
-    /// People decided. Answers [`Effect::Ask`](super::Effect::Ask).
+    /// A request for approval was resolved. Answers [`Effect::Ask`](super::Effect::Ask).
     Answered {
-        /// The number of what was asked.
+        /// The number of the request.
         number: u32,
-        /// What they decided.
+        /// The resolution.
         #[serde(flatten)]
-        given: Given,
+        given: ApprovalOutcome,
     },
     /// The planner was asked. Answers [`Effect::Plan`](super::Effect::Plan).
     Planned {
         /// The number of the round.
         round: u32,
-        /// What it printed, or why that does not count.
+        /// The planner's output, or the reason why it does not count.
         #[serde(flatten)]
-        said: PlannerSaid,
+        said: PlannerReply,
     },
-    /// Somebody asks for the end of the run. Asked again, what still runs is killed at once.
+    /// Cancellation is requested. A second request kills at once what still runs.
     Cancel {
-        /// Who or why, for the record.
-        why: String,
+        /// The requester or the reason, for the record.
+        reason: String,
     },
 }
 
-/// What came of asking a planner.
+/// The result of asking a planner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PlannerSaid {
-    /// What it printed.
+pub enum PlannerReply {
+    /// The planner's output.
     Text(String),
-    /// Why there is nothing that counts.
+    /// The reason why there is no output that counts.
     Nothing(String),
 }
 
-impl From<PlannerSaid> for Result<String, String> {
-    fn from(said: PlannerSaid) -> Self {
+impl From<PlannerReply> for Result<String, String> {
+    fn from(said: PlannerReply) -> Self {
         match said {
-            PlannerSaid::Text(text) => Ok(text),
-            PlannerSaid::Nothing(why) => Err(why),
+            PlannerReply::Text(text) => Ok(text),
+            PlannerReply::Nothing(reason) => Err(reason),
         }
     }
 }
 
-/// A result taken over from an earlier run.
+/// A result reused from an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Kept {
+pub struct ReusedResult {
     /// The step.
     pub step: Name,
     /// The key of one of its items; `None`: the whole step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
     /// Its outputs.
-    pub outputs: Object,
-    /// How far it is believed.
+    pub outputs: JsonObject,
+    /// The verification status of the result.
     pub standing: Standing,
     /// The run that did the work.
     pub from: RunId,
 }
 
-/// A result of an earlier run that is not what its run left, so that its step runs again.
+/// A result of an earlier run that has changed since, so that its step runs again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct DiscardedResult {
     /// The step.
     pub step: Name,
     /// The key of one of its items; `None`: the whole step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
-    /// The difference, to follow "it runs again: ".
-    pub why: String,
+    /// The difference, phrased to follow "it runs again: ".
+    pub reason: String,
     /// The run that did the work.
     pub from: RunId,
 }
 
-/// A step that is left out of a run by choice, or all of its items but some.
+/// A step that is left out of a run by choice, or all but some of its items.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct DeselectedStep {
     /// The step.
     pub step: Name,
-    /// The keys of the items that run all the same; empty: the whole step is left out.
+    /// The keys of the items that run nevertheless; empty: the whole step is left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub but: Vec<String>,
+    pub except_items: Vec<String>,
 }
 
-/// How the work of an attempt ended.
+/// The end of an attempt's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    /// Which attempt.
+pub struct AttemptEnd {
+    /// The attempt.
     pub attempt: Attempt,
-    /// How.
-    pub exit: Exit,
-    /// What it wrote to its output file, read but not yet checked.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub outputs: Object,
+    /// The exit.
+    pub exit: WorkExit,
+    /// The outputs that it wrote to its output file, read but not yet checked.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
     /// The files it left, if it succeeded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// How far the result of a nested run is believed; `None` for all other work.
+    /// The verification status of a nested run's result; `None` for all other work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
-    /// Whose fault a failure is, by what the work printed; `None`: [`Exit::class`] says it.
+    /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// The files that the results inside of a nested run were checked with, if it is verified.
+    pub failure_class: Option<FailureClass>,
+    /// The files that the results inside a nested run were checked with, if it is verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Artifact>,
-    /// What it used up, as it said, however it ended.
-    #[serde(default, skip_serializing_if = "Usage::is_zero")]
-    pub usage: Usage,
-    /// Whether something that it started lives on, for later steps.
+    /// The resources that it reported as used, however it ended.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// True if a service that it started lives on, for later steps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub service: bool,
 }
 
-/// What a cache held.
+/// A cached result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Cached {
+pub struct CachedResult {
     /// The key that matched.
-    pub key: Digest,
+    pub cache_key: Sha256Digest,
     /// The run that did the work.
-    pub from: RunId,
+    pub reused_from: RunId,
     /// Its outputs.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub outputs: Object,
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
     /// Its artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
 }
 
-/// A file that an attempt left, kept under its digest.
+/// A file that an attempt left, stored under its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Artifact {
     /// Its path, relative to the workspace.
     pub path: String,
     /// SHA-256 of its content.
-    pub digest: Digest,
+    pub digest: Sha256Digest,
     /// Its size in bytes.
     pub size: u64,
 }
 
-/// What a check ruled on one criterion (DESIGN section 5; roles R4a: per criterion, never
+/// The ruling of a check on one criterion (DESIGN section 5; roles R4a: per criterion, never
 /// holistic).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Verdict {
+pub struct CheckVerdict {
     /// The criterion.
     pub name: Name,
-    /// What it is asked for; absent: `verify`.
+    /// The phase of the criterion; absent: `verify`.
     #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
     pub phase: CheckPhase,
     /// The ruling.
-    pub ruling: Ruling,
-    /// What was expected, in a few words; empty if it passed.
+    pub ruling: CheckRuling,
+    /// The expected result, in a few words; empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
-    /// What was found, in a few words; empty if it passed.
+    /// The actual result, in a few words; empty if it passed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub found: String,
-    /// The probe's output, at most [`WHY_LIMIT`](super::WHY_LIMIT) characters.
+    /// The probe's output, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub evidence: String,
-    /// Whose fault a failure is.
+    /// The failure class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// How long it took.
-    pub millis: u64,
-    /// How the criterion can be known to hold.
-    #[serde(default, skip_serializing_if = "Mode::is_default")]
-    pub mode: Mode,
-    /// What confined its process; absent: nothing was run; empty: the sandbox was off.
+    pub failure_class: Option<FailureClass>,
+    /// The duration, in milliseconds.
+    pub duration_ms: u64,
+    /// The verification mode of the criterion.
+    #[serde(default, skip_serializing_if = "CheckCertainty::is_default")]
+    pub certainty: CheckCertainty,
+    /// The protections around its process; absent: nothing was run; empty: the sandbox was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guards: Option<Vec<Guard>>,
-    /// What its process did not see of the workspace, since it is new and nothing declares it: the
-    /// first [`HIDDEN_LIMIT`] paths. A folder stands for all that is in it.
+    pub isolation: Option<Vec<IsolationKind>>,
+    /// The paths of the workspace hidden from its process, since they are new and undeclared: the
+    /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
 }
 
-impl Verdict {
-    /// What was found instead of what was expected, in one sentence; empty if it passed.
+impl CheckVerdict {
+    /// Describes the expected and the actual result in one sentence; empty if it passed.
     pub fn mismatch(&self) -> String {
         match (self.expected.as_str(), self.found.as_str()) {
             ("", found) => found.to_owned(),
@@ -297,103 +297,73 @@ impl Verdict {
     }
 }
 
-/// The most paths of hidden files that a verdict names.
+/// The maximum number of hidden paths that a verdict names.
 pub const HIDDEN_LIMIT: usize = 16;
 
 /// A ruling. A check that cannot run rules `error`, which is never a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Ruling {
-    /// The criterion holds.
+pub enum CheckRuling {
+    /// The criterion passed.
     Pass,
-    /// It does not.
+    /// The criterion failed.
     Fail,
-    /// Nobody knows.
+    /// The result is unknown.
     Error,
 }
 
-/// How a run ends.
+/// The outcome of a run.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Every step that had to ended well, and so did the plan's own criteria.
+pub enum RunOutcome {
+    /// Every required step succeeded, and so did the plan's own criteria.
     Succeeded,
-    /// Some step or criterion failed.
+    /// A step or criterion failed.
     Failed,
-    /// It was told to end.
+    /// It was cancelled.
     Cancelled,
     /// It failed, and the controller has nothing left to try.
     Abandoned,
 }
 
-impl Happening {
-    /// Whether it answers what prepares the next attempt of a place; see [`Effect::prepares`].
+impl InputKind {
+    /// True if it answers an effect that prepares a task's next attempt; see [`Effect::prepares`].
     ///
     /// [`Effect::prepares`]: super::Effect::prepares
     pub fn prepares(&self) -> bool {
-        matches!(
-            self,
-            Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), .. }
-        )
+        matches!(self, Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), .. })
     }
 }
 
-impl Verdict {
-    /// Whether the criterion holds.
+impl CheckVerdict {
+    /// True if the criterion passed.
     pub fn passed(&self) -> bool {
-        self.ruling == Ruling::Pass
+        self.ruling == CheckRuling::Pass
     }
 }
 
-impl From<Kept> for Fact {
-    fn from(kept: Kept) -> Self {
-        let Kept {
-            step,
-            item,
-            outputs,
-            standing,
-            from,
-        } = kept;
+impl From<ReusedResult> for EventKind {
+    fn from(kept: ReusedResult) -> Self {
+        let ReusedResult { step, item, outputs, standing, from } = kept;
         match item {
-            None => Self::StepKept {
-                step,
-                outputs,
-                standing,
-                from,
-            },
-            Some(key) => Self::ItemKept {
-                step,
-                key,
-                outputs,
-                standing,
-                from,
-            },
+            None => Self::StepReused { step, outputs, standing, reused_from: from },
+            Some(key) => Self::ItemReused { step, item_key: key, outputs, standing, reused_from: from },
         }
     }
 }
 
-impl From<Left> for Fact {
-    fn from(left: Left) -> Self {
-        let Left { step, but } = left;
-        Self::StepLeft { step, but }
+impl From<DeselectedStep> for EventKind {
+    fn from(left: DeselectedStep) -> Self {
+        let DeselectedStep { step, except_items } = left;
+        Self::StepDeselected { step, except_items }
     }
 }
 
-impl From<Dropped> for Fact {
-    fn from(dropped: Dropped) -> Self {
-        let Dropped {
-            step,
-            item,
-            why,
-            from,
-        } = dropped;
-        Self::ResultDropped {
-            step,
-            key: item,
-            why,
-            from,
-        }
+impl From<DiscardedResult> for EventKind {
+    fn from(dropped: DiscardedResult) -> Self {
+        let DiscardedResult { step, item, reason, from } = dropped;
+        Self::ResultDropped { step, item_key: item, reason, reused_from: from }
     }
 }

@@ -1,35 +1,35 @@
-//! How far a round is from what was asked, and whose fault that is: what the solver is given
-//! (artoo v0.8, D and P).
+//! The distance of a round from success, and its failure class: the input of the solver (artoo
+//! v0.8, D and P).
 
 use std::time::Duration;
 
-use super::scope::{self, View};
-use super::state::{ItemSlot, Spot, StepSlot};
-use super::{Blame, Criteria, Machine, StepState};
-use crate::ggs::{self, Measures};
-use crate::model::{Check, Class, Fan, Replan, Step, StepIx};
+use super::scope::{self, TaskScope};
+use super::state::{StepRecord, TaskIx, TaskRecord};
+use super::{CriteriaCount, Machine, RoundFailureClass, StepState};
+use crate::ggs::{self, RoundMeasures};
+use crate::model::{Check, FailureClass, ReplanSettings, Step, StepIx, StepRepetition};
 use crate::name::Name;
 
-/// What a round came to.
+/// The measurement of a round.
 #[derive(Default)]
-pub(super) struct Measured {
-    /// The weight of the criteria that do not hold.
+pub(super) struct RoundMeasurement {
+    /// The weight of the failed criteria.
     weight: f64,
-    /// How many criteria there are, and how many do not hold.
+    /// The number of criteria, and the number of those that failed.
     of: u32,
     unmet: u32,
     logical: u32,
     environmental: u32,
-    /// The first that does not hold.
+    /// The first failed criterion.
     pub(super) first: Option<String>,
-    /// The steps that failed, and whether the approach did.
+    /// The failed steps, each with true if the approach failed.
     pub(super) failing: Vec<(u32, bool)>,
     /// The steps that were not reached.
     pub(super) unreached: Vec<u32>,
 }
 
-impl Measured {
-    fn miss(&mut self, weight: f64, count: u32, name: impl FnOnce() -> String) {
+impl RoundMeasurement {
+    fn add_failure(&mut self, weight: f64, count: u32, name: impl FnOnce() -> String) {
         if count == 0 {
             return;
         }
@@ -40,61 +40,58 @@ impl Measured {
         }
     }
 
-    fn blame(&mut self, class: Option<Class>) {
-        match class {
-            Some(Class::Logical) => self.logical += 1,
-            Some(Class::Environmental | Class::Interrupted) => self.environmental += 1,
+    fn add_failure_class(&mut self, failure_class: Option<FailureClass>) {
+        match failure_class {
+            Some(FailureClass::Logical) => self.logical += 1,
+            Some(FailureClass::Environmental | FailureClass::Interrupted) => self.environmental += 1,
             None => {}
         }
     }
 
-    /// What the solver is given.
-    pub(super) fn measures(&self, replan: &Replan, replans: u32, elapsed: Duration) -> Measures {
-        Measures {
+    /// Returns the input of the solver.
+    pub(super) fn measures(&self, replan: &ReplanSettings, replans: u32, elapsed: Duration) -> RoundMeasures {
+        RoundMeasures {
             d: ggs::distance(self.weight, self.of),
             p: ggs::process(self.logical, self.environmental),
             omega: ggs::resource(replan, replans, elapsed),
         }
     }
 
-    /// How many criteria hold.
-    pub(super) fn criteria(&self) -> Criteria {
-        Criteria {
-            met: self.of.saturating_sub(self.unmet),
-            of: self.of,
-        }
+    /// Returns the number of criteria that pass.
+    pub(super) fn criteria(&self) -> CriteriaCount {
+        CriteriaCount { passed: self.of.saturating_sub(self.unmet), total: self.of }
     }
 
-    /// Whose fault what failed is.
-    pub(super) fn class(&self) -> Option<Blame> {
-        Blame::of(self.logical, self.environmental)
+    /// Returns the failure class of the round.
+    pub(super) fn failure_class(&self) -> Option<RoundFailureClass> {
+        RoundFailureClass::of(self.logical, self.environmental)
     }
 }
 
 impl Machine {
-    /// Measures the round that has ended. Criteria of steps that were not reached do not hold,
-    /// and are nobody's fault; what is skipped by rule, or whose failure is tolerated, does not
-    /// count, and neither do the plan's own criteria before they were asked once.
+    /// Measures the round that has ended. Criteria of steps that were not reached count as failed,
+    /// without a failure class; steps skipped by rule or with a tolerated failure do not count, and
+    /// neither do the plan's own criteria before they were checked once.
     ///
-    /// **Invariant:** it follows from how places ended and what was ruled on them, never from the
-    /// order in which that came to be.
-    pub(super) fn measure(&self) -> Measured {
-        let mut measured = Measured::default();
+    /// **Invariant:** it follows from the ends of tasks and the rulings on them, never from the
+    /// order in which they came.
+    pub(super) fn measure(&self) -> RoundMeasurement {
+        let mut measured = RoundMeasurement::default();
         let mut excused = vec![false; self.state.steps.len()];
         for ix in self.plan.order() {
             if self.plan.is_finally(ix) {
                 continue;
             }
-            let slot = self.state.slot(ix.0);
+            let slot = self.state.step_record(ix.0);
             let mut needs = self.plan.step(ix).depends_on.iter();
-            let hangs = needs.any(|need| excused.get(need.at()) == Some(&true));
+            let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
             let inherited = hangs && !self.asks_status(ix.0);
             let excuses = inherited || self.skipped_by_rule(ix);
             if slot.state == StepState::Skipped && excuses {
-                if let Some(excused) = excused.get_mut(ix.at()) {
+                if let Some(excused) = excused.get_mut(ix.index()) {
                     *excused = true;
                 }
-            } else if !slot.tolerated {
+            } else if !slot.allowed_to_fail {
                 self.measure_step(ix, slot, &mut measured);
             }
         }
@@ -102,36 +99,30 @@ impl Machine {
         measured
     }
 
-    /// Whether a step was skipped because of what it says, or of what somebody chose.
+    /// True if a step was skipped because of its own condition or by the user's choice.
     fn skipped_by_rule(&self, ix: StepIx) -> bool {
-        let slot = self.state.slot(ix.0);
+        let slot = self.state.step_record(ix.0);
         if self.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
             return true;
         }
         let Some(when) = &self.plan.step(ix).when else {
             return false;
         };
-        let view = View {
-            plan: &self.plan,
-            state: &self.state,
-            spot: Some(Spot {
-                step: ix.0,
-                item: None,
-            }),
-        };
-        slot.waiting == 0 && matches!(scope::holds(&view, when), Ok(false))
+        let view =
+            TaskScope { plan: &self.plan, state: &self.state, spot: Some(TaskIx { step: ix.0, item: None }) };
+        slot.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
     }
 
-    fn measure_step(&self, ix: StepIx, slot: &StepSlot, measured: &mut Measured) {
+    fn measure_step(&self, ix: StepIx, slot: &StepRecord, measured: &mut RoundMeasurement) {
         let step = self.plan.step(ix);
         let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
         let Some(places) = self.places(ix, slot) else {
-            // It was not reached.
+            // The step was not reached.
             let missing = each.saturating_mul(self.expected(ix));
             measured.of += missing;
             measured.unreached.push(ix.0);
             let name = || format!("{}: not reached", step.id);
-            return measured.miss(f64::from(missing), missing, name);
+            return measured.add_failure(f64::from(missing), missing, name);
         };
         let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
         measured.of += each.saturating_mul(count.max(1));
@@ -144,90 +135,82 @@ impl Machine {
         }
     }
 
-    /// The places of a step that was reached, those aside that somebody chose to leave out.
-    fn places<'a>(&'a self, ix: StepIx, slot: &'a StepSlot) -> Option<Vec<&'a ItemSlot>> {
+    /// Returns the tasks of a step that was reached, except those that the user left out.
+    fn places<'a>(&'a self, ix: StepIx, slot: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
         let Some(many) = &slot.many else {
             let reached = matches!(slot.state, StepState::Succeeded | StepState::Failed);
             return reached.then(|| vec![&slot.once]);
         };
         let all = many.items.iter().zip(&many.slots);
-        let chosen = all.filter(|(item, _)| !self.state.is_left(ix.0, &item.key));
-        let chosen: Vec<&ItemSlot> = chosen.map(|(_, place)| place).collect();
-        let well = |place: &&ItemSlot| place.ended == Some(StepState::Succeeded);
+        let chosen = all.filter(|(item, _)| !self.state.is_deselected(ix.0, &item.key));
+        let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
+        let well = |place: &&TaskRecord| place.ended == Some(StepState::Succeeded);
         let reached = match slot.state {
             StepState::Succeeded | StepState::Failed => true,
-            // Items were left out, and all others hold.
+            // Items were left out, and all others succeeded.
             StepState::Skipped => chosen.iter().all(well),
             _ => false,
         };
         reached.then_some(chosen)
     }
 
-    /// How many places a step has that was not reached, as far as that is known.
+    /// Returns the number of tasks of a step that was not reached, as far as it is known.
     fn expected(&self, ix: StepIx) -> u32 {
         let count = match &self.plan.step(ix).fan {
-            Fan::List(items) => items.len(),
-            Fan::Matrix(rows) => rows.len(),
-            Fan::Once | Fan::Each(_) => 1,
+            StepRepetition::List(items) => items.len(),
+            StepRepetition::Matrix(rows) => rows.len(),
+            StepRepetition::Once | StepRepetition::Each(_) => 1,
         };
         let chosen = self.state.left.get(&ix.0).map(Vec::len);
         let count = chosen.map_or(count, |chosen| count.min(chosen));
         u32::try_from(count).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Measures a place of a step that failed; whether its approach failed.
+    /// Measures a task of a failed step; true if its approach failed.
     fn measure_place(
         &self,
         (ix, step): (StepIx, &Step),
-        (place, slot): (&ItemSlot, &StepSlot),
+        (place, slot): (&TaskRecord, &StepRecord),
         each: u32,
-        measured: &mut Measured,
+        measured: &mut RoundMeasurement,
     ) -> bool {
-        let ended = if slot.many.is_some() {
-            place.ended
-        } else {
-            Some(slot.state)
-        };
+        let ended = if slot.many.is_some() { place.ended } else { Some(slot.state) };
         match ended {
             Some(StepState::Succeeded) => return false,
             Some(StepState::Failed) => {}
-            // An item that did not come to its turn.
+            // An item whose turn did not come.
             _ => {
-                measured.miss(f64::from(each), each, || {
-                    format!("{}: not reached", step.id)
-                });
+                measured.add_failure(f64::from(each), each, || format!("{}: not reached", step.id));
                 return false;
             }
         }
-        let unmet = place.own_tries().map(|tries| tries.failed.as_slice());
+        let unmet = place.history_of_round().map(|tries| tries.failed.as_slice());
         let Some(unmet) = unmet.filter(|unmet| !unmet.is_empty()) else {
-            // The work itself failed: none of its criteria was looked at.
+            // The work itself failed: none of its criteria was checked.
             let name = || format!("{}: the work", step.id);
-            measured.miss(f64::from(each), each, name);
-            measured.blame(place.class);
-            return place.class.is_none_or(super::round::is_logical);
+            measured.add_failure(f64::from(each), each, name);
+            measured.add_failure_class(place.failure_class);
+            return place.failure_class.is_none_or(super::round::is_logical);
         };
         let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
-        let unasked = unasked(&step.verify, step.verify.iter().filter(failed));
+        let unasked = count_unchecked(&step.verify, step.verify.iter().filter(failed));
         let mut logical = false;
         for one in unmet {
             let weight = self.state.control.weight(Some(ix.0), &one.criterion);
-            measured.miss(weight, 1, || format!("{}: {}", step.id, one.criterion));
-            measured.blame(one.class);
-            logical |= one.class.is_none_or(super::round::is_logical);
+            measured.add_failure(weight, 1, || format!("{}: {}", step.id, one.criterion));
+            measured.add_failure_class(one.failure_class);
+            logical |= one.failure_class.is_none_or(super::round::is_logical);
         }
-        measured.miss(f64::from(unasked), unasked, || {
-            format!("{}: not reached", step.id)
-        });
+        measured.add_failure(f64::from(unasked), unasked, || format!("{}: not reached", step.id));
         logical
     }
 
-    /// Whether the plan has criteria of its own that were not asked in this round.
-    pub(super) fn is_unasked(&self) -> bool {
+    /// True if the plan has criteria of its own that were not checked in this round.
+    pub(super) fn has_unchecked_criteria(&self) -> bool {
         !self.plan.parts().verify.is_empty() && self.state.judged.is_none()
     }
 
-    fn measure_plan(&self, measured: &mut Measured) {
+    fn measure_plan(&self, measured: &mut RoundMeasurement) {
         let criteria = &self.plan.parts().verify;
         if !self.state.control.opened {
             return;
@@ -237,25 +220,25 @@ impl Machine {
             let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
             if let Some(first) = criteria.first() {
                 let name = || format!("plan: {}", first.name);
-                measured.miss(f64::from(missing), missing, name);
+                measured.add_failure(f64::from(missing), missing, name);
             }
             return;
         }
-        let refuted: &[(Name, Option<Class>)] = &self.state.control.refuted;
+        let refuted: &[(Name, Option<FailureClass>)] = &self.state.control.refuted;
         let failed = |check: &&Check| refuted.iter().any(|(name, _)| *name == check.name);
-        let later = unasked(criteria, criteria.iter().filter(failed));
-        for (name, class) in refuted {
+        let later = count_unchecked(criteria, criteria.iter().filter(failed));
+        for (name, failure_class) in refuted {
             let weight = self.state.control.weight(None, name);
-            measured.miss(weight, 1, || format!("plan: {name}"));
-            measured.blame(*class);
+            measured.add_failure(weight, 1, || format!("plan: {name}"));
+            measured.add_failure_class(*failure_class);
         }
-        measured.miss(f64::from(later), later, || "plan: not reached".into());
+        measured.add_failure(f64::from(later), later, || "plan: not reached".into());
     }
 }
 
-/// How many criteria nobody asked, because an earlier phase did not hold: they do not hold, and
-/// are nobody's fault.
-fn unasked<'a>(all: &[Check], failed: impl Iterator<Item = &'a Check>) -> u32 {
+/// Returns the number of criteria not checked because an earlier phase failed: they count as
+/// failed, without a failure class.
+fn count_unchecked<'a>(all: &[Check], failed: impl Iterator<Item = &'a Check>) -> u32 {
     let Some(phase) = failed.map(|check| check.phase).max() else {
         return 0;
     };

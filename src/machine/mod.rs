@@ -1,15 +1,15 @@
-//! The heart: a pure state machine that runs one plan.
+//! The core: a pure state machine that runs one plan.
 //!
-//! [`Machine::turn`] takes one [`Input`] (something happened, at an instant) and gives a
-//! [`Turn`]: the [`Event`]s that follow from it and the [`Effect`]s that the world must carry
-//! out once those events are durable. It reads no clock, does no I/O, waits for nothing and
-//! draws no random numbers.
+//! [`Machine::turn`] takes one [`MachineInput`] (an occurrence, at an instant) and returns a [`MachineTurn`]: the
+//! [`Event`]s that follow from it and the [`Effect`]s that the world must carry out once those
+//! events are durable. It reads no clock, does no I/O, waits for nothing and draws no random
+//! numbers.
 //!
-//! **Invariant:** the state is the fold of the events; [`Machine::replay`] rebuilds it. What is
-//! in flight after a replay is asked for again by [`Machine::resume`].
-//! **Invariant:** an input that does not answer an open effect changes nothing, so every input
-//! may arrive twice. **Invariant:** a turn costs what it changes: the edges of the steps that
-//! ended, never a scan or a copy of the state.
+//! **Invariant:** the state is the fold of the events; [`Machine::replay`] rebuilds it. After a
+//! replay, [`Machine::resume`] asks again for everything in flight. **Invariant:** an input that
+//! does not answer an open effect changes nothing, so every input may arrive twice. **Invariant:**
+//! a turn costs what it changes: the edges of the steps that ended, never a scan or a copy of the
+//! state.
 
 mod actuator;
 mod admit;
@@ -63,37 +63,36 @@ mod unfold;
 mod word;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
-pub use advised::{Advice, Advised, IntentAdvice};
-pub use approved::{ApprovalPolicy, Approved, By, Pin, tree_of, tree_text};
-pub use ask::{Ask, Decision, Given};
-pub use budget::SPENT;
-pub use correction::{Correction, Gap, Unmet};
-pub use effect::{Effect, Timer};
-pub use event::{Event, Fact, WHY_LIMIT};
-pub use evidence::{Baseline, Guard, Stale};
-pub use exit::Exit;
+pub use advised::{AdviceKind, IntentAdvice, ToolAdvice};
+pub use approved::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
+pub use ask::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+pub use budget::BUDGET_SPENT_PREFIX;
+pub use correction::{AttemptFeedback, FailedCheck, FailureCount};
+pub use effect::{Effect, TimerKind};
+pub use event::{Event, EventKind, REASON_LIMIT};
+pub use evidence::{Baseline, IsolationKind, StaleFile};
+pub use exit::WorkExit;
 pub use gates::{GatePoint, gates_at};
 pub use input::{
-    Artifact, Cached, Dropped, Ended, HIDDEN_LIMIT, Happening, Input, Kept, Left, Outcome,
-    PlannerSaid, Ruling, Verdict,
+    Artifact, AttemptEnd, CachedResult, CheckRuling, CheckVerdict, DeselectedStep, DiscardedResult,
+    HIDDEN_LIMIT, InputKind, MachineInput, PlannerReply, ReusedResult, RunOutcome,
 };
-pub use ledger::{Ledger, Spent, Usage};
-pub use phases::Loop;
+pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
+pub use phases::ReworkLoop;
 pub use planner::ANSWER_LIMIT;
-pub use proposal::Proposal;
-pub use request::{Constraint, Intent, Missing, MustNot, PlanRequest, PlanState};
-pub use round::{Blame, Change, Criteria, Round};
-pub use rounds::NO_WAY;
-pub use shown::Way;
+pub use proposal::ProposedAlternative;
+pub use request::{AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions};
+pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundFailureClass};
+pub use rounds::NO_ALTERNATIVE_LEFT;
+pub use shown::UsedAlternative;
 pub use stage::is_plain;
-pub use standing::{Item, Phase, Standing, StepState, Tally};
-pub use state::State;
-pub use subject::{Attempt, Place};
-pub use turn::{Machine, OtherLogic, Turn};
+pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
+pub use state::MachineState;
+pub use subject::{Attempt, TaskId};
+pub use turn::{LogicMismatch, Machine, MachineTurn};
 
-/// The version of the machine's rules. A state written by other rules is not continued.
+/// The version of the machine's rules. A state written under other rules is not continued.
 ///
-/// It changes when a fact that was recorded before comes to mean something else. Evidence and
-/// corrections did not do that: a log without their facts leads to the state that it always led
-/// to, and goes on from there.
-pub const LOGIC: u32 = 1;
+/// It changes when the meaning of a recorded fact changes. Evidence and corrections did not change
+/// it: a log without their facts leads to the same state as before, and goes on from there.
+pub const LOGIC_VERSION: u32 = 1;

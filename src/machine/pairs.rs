@@ -1,4 +1,4 @@
-//! Maps with keys that are no strings, as lists of pairs.
+//! Maps with keys that are no strings, serialized as lists of pairs.
 
 use std::collections::BTreeMap;
 

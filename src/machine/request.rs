@@ -1,157 +1,151 @@
-//! What a planner is told.
+//! The request to a planner.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::measure::Measured;
+use super::measure::RoundMeasurement;
 use super::proposal::sketch;
-use super::state::{ItemSlot, Spot};
-use super::{Advice, IntentAdvice, Machine, Round, state};
-use crate::digest::Digest;
-use crate::model::{Class, Plan, StepIx};
+use super::state::{TaskIx, TaskRecord};
+use super::{AdviceKind, IntentAdvice, Machine, Round, state};
+use crate::digest::Sha256Digest;
+use crate::model::{FailureClass, Plan, StepIx};
 use crate::name::{Name, PlanId};
 
 /// The version of a request.
-const VERSION: u32 = 1;
+const REQUEST_VERSION: u32 = 1;
 
-/// What a planner is told, on its standard input.
+/// The request to a planner, on its standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanRequest {
     /// The version of the request: 1. Within a version keys are only added.
     pub version: u32,
-    /// The plan as it is now.
+    /// The current plan.
     pub plan: PlanState,
-    /// What it is for.
-    pub intent: Intent,
-    /// The round that ended, and that no declared way is left after.
+    /// The purpose of the plan.
+    pub intent: PlanIntent,
+    /// The round that ended without a declared alternative left.
     pub round: Round,
-    /// What does not hold.
-    pub gap: Vec<Missing>,
-    /// What may not be used.
-    pub must_not: MustNot,
+    /// The failed criteria and work.
+    pub gap: Vec<PlanFailure>,
+    /// The tools and targets that must not be used.
+    pub must_not: PlannerRestrictions,
     /// The rounds before, oldest first.
     pub history: Vec<Round>,
-    /// The steps that can be done otherwise, each as it is done now: in the language's own words,
-    /// with `step`, `way` (absent: as it is written) and `ways`: the ids that are taken.
+    /// The steps that can be changed, each as it is done now: in the plan language, with `step`,
+    /// `way` (absent: as written) and `ways`: the ids that are taken.
     pub steps: Vec<Value>,
 }
 
-/// A plan as it is.
+/// The state of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanState {
     /// Its id.
     pub id: PlanId,
-    /// The digest of all ways to do its steps: it changes with every way that a planner adds.
-    pub digest: Digest,
+    /// The digest of all alternatives of its steps: it changes with every one that a planner adds.
+    pub digest: Sha256Digest,
 }
 
-/// What a plan is for, in its own words.
+/// The purpose of a plan, in its own words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Intent {
-    /// Its title; absent where it has none.
+pub struct PlanIntent {
+    /// Its title; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its description, and its prose that belongs to no step.
+    /// Its description, and the prose outside its steps.
     pub description: String,
-    /// What memory says about how runs of it ended; absent: too little is known.
+    /// The advice from memory on the outcomes of its runs; absent: too little is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<IntentAdvice>,
 }
 
-/// Something that does not hold.
+/// A failed criterion, or failed work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Missing {
+pub struct PlanFailure {
     /// The step; absent: the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Name>,
-    /// The item, where the step is repeated.
+    /// The item, if the step is repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
     /// The criterion; absent: the work itself failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criterion: Option<Name>,
-    /// What was expected, in a few words.
+    /// The expected result, in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expected: String,
-    /// What was found, in a few words.
+    /// The actual result, in a few words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub found: String,
-    /// Whose fault.
+    /// The failure class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
+    pub failure_class: Option<FailureClass>,
 }
 
-/// What may not be used any more.
+/// The tools and targets that must not be used any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct MustNot {
+pub struct PlannerRestrictions {
     /// Tools, sorted.
     pub tools: Vec<String>,
     /// Targets, sorted.
     pub targets: Vec<String>,
-    /// Classes of tools, sorted: those that were used in this run, where `break_symmetry` is
-    /// ordered.
+    /// Classes of tools, sorted: those used in this run, if `break_symmetry` is ordered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
-    /// What memory says to avoid, as it was when the run began.
+    /// The tools to avoid according to memory, as of the start of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub avoid: Vec<Constraint>,
+    pub avoid: Vec<AvoidedTool>,
 }
 
-/// A tool that is to be avoided, on what it is used on.
+/// A tool to avoid, with its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Constraint {
+pub struct AvoidedTool {
     /// The tool.
     pub tool: String,
-    /// The target; absent: where none is said.
+    /// The target; absent: unspecified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
-/// The digest of a plan as it is carried out: of the name of each of its steps and of all ways to
-/// do it. What a planner adds changes it, and nothing else that a run does.
-pub(super) fn digest(plan: &Plan) -> Digest {
+/// Returns the digest of a plan as it is carried out: of the name and all alternatives of each of
+/// its steps. Only additions by a planner change it, and nothing else that a run does.
+pub(super) fn digest(plan: &Plan) -> Sha256Digest {
     let steps = plan.steps().iter().map(|step| {
-        let ways = (0..step.ways()).filter_map(|way| Some((step.way_id(way), step.way(way)?)));
+        let ways = (0..step.alternative_count())
+            .filter_map(|way| Some((step.alternative_id(way), step.with_alternative(way)?)));
         let ways: Vec<Value> = ways.map(|(id, way)| json!([id, sketch(way)])).collect();
         json!([step.id, ways])
     });
     let steps: Vec<Value> = steps.collect();
-    Digest::of(json!([plan.id(), steps]).to_string().as_bytes())
+    Sha256Digest::of_bytes(json!([plan.id(), steps]).to_string().as_bytes())
 }
 
 impl Machine {
-    /// What a planner is told about a round after which no declared way is left.
-    pub(super) fn plan_request(&self, measured: &Measured, round: Round) -> PlanRequest {
+    /// Returns the request to a planner about a round after which no declared alternative is left.
+    pub(super) fn plan_request(&self, measured: &RoundMeasurement, round: Round) -> PlanRequest {
         let parts = self.base.parts();
         let steps = self.can_change(measured).into_iter();
         PlanRequest {
-            version: VERSION,
-            plan: PlanState {
-                id: parts.id.clone(),
-                digest: digest(&self.base),
-            },
-            intent: Intent {
+            version: REQUEST_VERSION,
+            plan: PlanState { id: parts.id.clone(), digest: digest(&self.base) },
+            intent: PlanIntent {
                 title: parts.title.clone(),
                 description: parts.briefing.clone(),
                 memory: self.state.control.intent.clone(),
             },
-            gap: self.gap(measured),
+            gap: self.plan_failures(measured),
             must_not: self.must_not(&round),
             round,
             history: self.state.control.history.clone(),
-            steps: steps.map(|step| self.told_step(step)).collect(),
+            steps: steps.map(|step| self.step_description(step)).collect(),
         }
     }
 
-    /// What may not be used after a round.
-    fn must_not(&self, round: &Round) -> MustNot {
+    /// Returns the forbidden tools and targets after a round.
+    fn must_not(&self, round: &Round) -> PlannerRestrictions {
         let advice = self.state.control.advice.iter();
-        let avoided = advice.filter(|said| said.advice == Advice::Avoid);
-        let avoid = avoided.map(|said| Constraint {
-            tool: said.tool.clone(),
-            target: said.target.clone(),
-        });
-        MustNot {
+        let avoided = advice.filter(|said| said.advice == AdviceKind::Avoid);
+        let avoid = avoided.map(|said| AvoidedTool { tool: said.tool.clone(), target: said.target.clone() });
+        PlannerRestrictions {
             tools: round.blocked_tools.clone(),
             targets: round.blocked_targets.clone(),
             classes: (self.used_classes(round.solved.directive).into_iter()).collect(),
@@ -159,68 +153,67 @@ impl Machine {
         }
     }
 
-    /// A step as it is done now.
-    fn told_step(&self, step: u32) -> Value {
+    /// Formats a step as it is done now.
+    fn step_description(&self, step: u32) -> Value {
         let written = self.base.step(StepIx(step));
-        let way = self.state.control.way(step) as usize;
-        let mut told = written.way(way).map_or_else(|| json!({}), sketch);
-        let taken: Vec<&Name> = (1..written.ways())
-            .filter_map(|way| written.way_id(way))
-            .collect();
+        let way = self.state.control.alternative_of(step) as usize;
+        let mut told = written.with_alternative(way).map_or_else(|| json!({}), sketch);
+        let taken: Vec<&Name> =
+            (1..written.alternative_count()).filter_map(|way| written.alternative_id(way)).collect();
         told["step"] = json!(written.id);
         told["tool"] = json!(written.tool(way));
         told["ways"] = json!(taken);
-        if let Some(id) = written.way_id(way) {
+        if let Some(id) = written.alternative_id(way) {
             told["way"] = json!(id);
         }
         told
     }
 
-    /// What does not hold: of the steps that failed, then of the plan.
-    fn gap(&self, measured: &Measured) -> Vec<Missing> {
+    /// Returns the failed criteria and work: of the steps that failed, then of the plan.
+    fn plan_failures(&self, measured: &RoundMeasurement) -> Vec<PlanFailure> {
         let mut gap = Vec::new();
         for (step, _) in &measured.failing {
-            let slot = self.state.slot(*step);
-            let places: Vec<(Option<u32>, &ItemSlot)> = match &slot.many {
+            let slot = self.state.step_record(*step);
+            let places: Vec<(Option<u32>, &TaskRecord)> = match &slot.many {
                 Some(many) => (0..).map(Some).zip(&many.slots).collect(),
                 None => vec![(None, &slot.once)],
             };
             for (item, place) in places {
-                gap.extend(self.missing(Spot { step: *step, item }, place));
+                gap.extend(self.task_failures(TaskIx { step: *step, item }, place));
             }
         }
         let refuted = self.state.control.refuted.iter();
-        gap.extend(refuted.map(|(criterion, class)| Missing {
+        gap.extend(refuted.map(|(criterion, failure_class)| PlanFailure {
             step: None,
             item: None,
             criterion: Some(criterion.clone()),
             expected: String::new(),
             found: String::new(),
-            class: *class,
+            failure_class: *failure_class,
         }));
         gap
     }
 
-    fn missing(&self, spot: Spot, place: &ItemSlot) -> Vec<Missing> {
-        let Some(tries) = place.own_tries() else {
+    fn task_failures(&self, spot: TaskIx, place: &TaskRecord) -> Vec<PlanFailure> {
+        let Some(tries) = place.history_of_round() else {
             return Vec::new();
         };
-        let blank = Missing {
-            step: Some(state::place(&self.plan, spot).step),
+        let blank = PlanFailure {
+            step: Some(state::task_id(&self.plan, spot).step),
             item: spot.item,
             criterion: None,
             expected: String::new(),
             found: tries.exit.clone().unwrap_or_default(),
-            class: tries.class,
+            failure_class: tries.failure_class,
         };
         if tries.failed.is_empty() {
             return vec![blank];
         }
-        let unmet = tries.failed.iter().map(|unmet| Missing {
+        let unmet = tries.failed.iter().map(|unmet| PlanFailure {
             criterion: Some(unmet.criterion.clone()),
             expected: unmet.expected.clone(),
             found: unmet.found.clone(),
-            class: unmet.class,
+            failure_class: unmet.failure_class,
             ..blank.clone()
         });
         unmet.collect()

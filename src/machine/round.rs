@@ -1,98 +1,96 @@
 use serde::{Deserialize, Serialize};
 
-use super::Way;
-use crate::ggs::{Directive, Solved};
-use crate::model::Class;
+use super::UsedAlternative;
+use crate::ggs::{Directive, SolverOutcome};
+use crate::model::FailureClass;
 use crate::name::Name;
 
-/// What was made of a round: one pass over the graph under one directive of the controller
-/// (DESIGN section 8).
+/// The result of a round: one pass over the graph under one directive of the controller (DESIGN
+/// section 8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Round {
     /// Its number in the run; the first is 1.
-    pub number: u32,
-    /// What it cost, and where the run goes.
+    pub round: u32,
+    /// The solver's result: the cost of the round and the next directive.
     #[serde(flatten)]
-    pub solved: Solved,
-    /// What was ordered after the round before; absent for the first.
+    pub solved: SolverOutcome,
+    /// The directive after the round before; absent for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Directive>,
-    /// How many of the criteria hold.
-    pub criteria: Criteria,
-    /// The first criterion that does not, as `step: criterion`, or what else failed.
+    /// The number of criteria that pass.
+    pub checks: CriteriaCount,
+    /// The first failed criterion, as `step: criterion`, or another failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-    /// Whose fault what failed is.
+    pub failed_check: Option<String>,
+    /// The failure class of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Blame>,
-    /// The tools that may not be used any more, sorted.
+    pub failure_class: Option<RoundFailureClass>,
+    /// The blocked tools, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_tools: Vec<String>,
-    /// The targets that may not be used any more, sorted.
+    /// The blocked targets, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_targets: Vec<String>,
-    /// What it showed about the ways that steps were done in: those that failed, and at the end
-    /// those that hold and are not as they are written.
+    /// The findings about the alternatives in use: those that failed, and at the end those that
+    /// passed and are not as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<Way>,
-    /// What is done in another way from now on, in plan order.
+    pub alternatives: Vec<UsedAlternative>,
+    /// The steps that switch to another alternative, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<AlternativeSwitch>,
     /// The steps that run again, in plan order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reopened: Vec<Name>,
-    /// Why the run ends though another round was ordered.
+    /// The reason why the run ends although another round was ordered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stuck: Option<String>,
-    /// Why, in one sentence.
+    pub stop_reason: Option<String>,
+    /// The rationale, in one sentence.
     pub rationale: String,
 }
 
-/// How many criteria hold.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Criteria {
-    /// Those that hold.
-    pub met: u32,
-    /// All.
-    pub of: u32,
+/// The number of criteria that pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CriteriaCount {
+    /// The criteria that pass.
+    pub passed: u32,
+    /// All criteria.
+    pub total: u32,
 }
 
-/// A step that is done in another way.
+/// A switch of a step to another alternative.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Change {
+pub struct AlternativeSwitch {
     /// The step.
     pub step: Name,
-    /// What sort of change it is.
+    /// The kind of change.
     pub kind: Directive,
-    /// The alternative that failed; absent: the step as it is written.
+    /// The alternative that failed; absent: the step as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Name>,
-    /// The alternative that comes next; absent: the step as it is written.
+    /// The next alternative; absent: the step as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Name>,
-    /// What does the work now.
+    /// The tool now in use.
     pub tool: String,
-    /// What it is done on now.
+    /// The target now in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
-/// Whose fault the failures of a round are.
+/// The failure class of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Blame {
+pub enum RoundFailureClass {
     /// The approach is wrong.
     Logical,
-    /// The world is in its way.
+    /// The environment is in the way.
     Environmental,
     /// Both.
     Mixed,
 }
 
-impl Blame {
-    /// The blame for so many failures of either sort.
+impl RoundFailureClass {
+    /// Returns the class of the given numbers of failures.
     pub(super) fn of(logical: u32, environmental: u32) -> Option<Self> {
         match (logical, environmental) {
             (0, 0) => None,
@@ -102,7 +100,7 @@ impl Blame {
         }
     }
 
-    /// The word for it.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Logical => "logical",
@@ -113,19 +111,19 @@ impl Blame {
 }
 
 impl Round {
-    /// Whether another round follows.
+    /// True if another round follows.
     pub fn goes_on(&self) -> bool {
-        self.solved.directive.acts() && self.stuck.is_none()
+        self.solved.directive.acts() && self.stop_reason.is_none()
     }
 }
 
-/// Whether a failure is the approach's. What nobody saw the end of is the world's.
-pub(super) fn is_logical(class: Class) -> bool {
-    class == Class::Logical
+/// True if a failure is due to the approach. An interrupted attempt is the environment's.
+pub(super) fn is_logical(failure_class: FailureClass) -> bool {
+    failure_class == FailureClass::Logical
 }
 
-impl std::fmt::Display for Criteria {
+impl std::fmt::Display for CriteriaCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of {} criteria", self.met, self.of)
+        write!(f, "{} of {} criteria", self.passed, self.total)
     }
 }

@@ -1,94 +1,92 @@
-//! What expressions and templates can read at one place of a run.
+//! The values that expressions and templates can read at one task of a run.
 
 use serde_json::Value;
 
-use super::state::{Spot, State};
+use super::state::{MachineState, TaskIx};
 use super::{Standing, StepState};
-use crate::expr::{EvalError, Expr, Ref, Scope, StatusTest, Template};
-use crate::model::{Check, EnvVar, Object, Plan, Step, Wait, Work};
+use crate::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
+use crate::model::{Check, EnvVar, JsonObject, Plan, Step, StepWork, WaitCondition};
 
-/// The state as one place sees it.
-pub(super) struct View<'a> {
+/// The state as one task sees it.
+pub(super) struct TaskScope<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) state: &'a State,
-    /// The place; `None`: the plan itself.
-    pub(super) spot: Option<Spot>,
+    pub(super) state: &'a MachineState,
+    /// The task; `None`: the plan itself.
+    pub(super) spot: Option<TaskIx>,
 }
 
-impl View<'_> {
+impl TaskScope<'_> {
     fn step_state(&self, step: &str) -> Option<StepState> {
         let ix = self.plan.find(step)?;
-        Some(self.state.slot(ix.0).state)
+        Some(self.state.step_record(ix.0).state)
     }
 
-    fn item_value(&self) -> Option<&super::Item> {
+    fn item_value(&self) -> Option<&super::StepItem> {
         self.state.item(self.spot?)
     }
 }
 
-impl Scope for View<'_> {
-    fn value(&self, name: &Ref) -> Option<Value> {
+impl ExprScope for TaskScope<'_> {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
         match name {
-            Ref::Param(param) => self.state.params.get(param).cloned(),
-            Ref::Output { step, output } => {
+            ExprReference::Param(param) => self.state.params.get(param).cloned(),
+            ExprReference::Output { step, output } => {
                 let ix = self.plan.find(step)?;
                 let own = self.spot.filter(|spot| spot.step == ix.0);
-                let own = own.and_then(|spot| self.state.place(spot)?.result.as_deref());
-                // A check of a place reads what its attempt gave; all else, what the step gave.
+                let own = own.and_then(|spot| self.state.task_record(spot)?.result.as_deref());
+                // A check reads the outputs of its attempt; all else, those of the step.
                 match own {
                     Some(gave) => gave.outputs.get(output).cloned(),
-                    None => self.state.slot(ix.0).outputs.as_ref()?.get(output).cloned(),
+                    None => self.state.step_record(ix.0).outputs.as_ref()?.get(output).cloned(),
                 }
             }
-            Ref::StepStatus(step) => self
-                .step_state(step)
-                .map(|state| Value::from(state.as_str())),
-            Ref::RunId => Some(Value::from(self.state.run.as_str())),
-            Ref::Item => self.item_value().map(|item| item.value.clone()),
-            Ref::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
-            Ref::ItemIndex => self.spot?.item.map(Value::from),
-            Ref::Matrix(axis) => self.item_value()?.value.get(axis).cloned(),
-            Ref::Secret(_) | Ref::Test(..) => None,
+            ExprReference::StepStatus(step) => self.step_state(step).map(|state| Value::from(state.as_str())),
+            ExprReference::RunId => Some(Value::from(self.state.run.as_str())),
+            ExprReference::Item => self.item_value().map(|item| item.value.clone()),
+            ExprReference::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
+            ExprReference::ItemIndex => self.spot?.item.map(Value::from),
+            ExprReference::Matrix(axis) => self.item_value()?.value.get(axis).cloned(),
+            ExprReference::Secret(_) | ExprReference::Test(..) => None,
         }
     }
 
-    fn test(&self, test: StatusTest, step: Option<&str>) -> bool {
+    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
         let is = |state| step.and_then(|step| self.step_state(step)) == Some(state);
-        // What was accepted within δ did not fail.
+        // A result accepted within δ did not fail.
         let refuted = self.state.judged == Some(false) && self.state.control.accepted.is_none();
         let failed = self.state.failed.is_some() || refuted;
         match (test, step) {
-            (StatusTest::Always, _) => true,
-            (StatusTest::Succeeded, None) => !failed && !self.state.closing(),
-            (StatusTest::Failed, None) => {
+            (StatusFunction::Always, _) => true,
+            (StatusFunction::Succeeded, None) => !failed && !self.state.is_closing(),
+            (StatusFunction::Failed, None) => {
                 failed || self.state.timed_out || self.state.ledger.spent.is_some()
             }
-            (StatusTest::Cancelled, None) => self.state.cancelled.is_some(),
-            (StatusTest::Skipped, None) => self.state.tally.skipped > 0,
-            (StatusTest::Succeeded, Some(_)) => is(StepState::Succeeded),
-            (StatusTest::Failed, Some(_)) => is(StepState::Failed),
-            (StatusTest::Cancelled, Some(_)) => is(StepState::Cancelled),
-            (StatusTest::Skipped, Some(_)) => is(StepState::Skipped),
+            (StatusFunction::Cancelled, None) => self.state.cancelled.is_some(),
+            (StatusFunction::Skipped, None) => self.state.counts.skipped > 0,
+            (StatusFunction::Succeeded, Some(_)) => is(StepState::Succeeded),
+            (StatusFunction::Failed, Some(_)) => is(StepState::Failed),
+            (StatusFunction::Cancelled, Some(_)) => is(StepState::Cancelled),
+            (StatusFunction::Skipped, Some(_)) => is(StepState::Skipped),
         }
     }
 }
 
-/// What the templates of a step's work read, by the canonical text of each reference. What the
-/// driver knows by itself (parameters, the item, secrets) is left out.
-pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalError> {
+/// Returns the values that the templates of a step's work read, by the canonical text of each
+/// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
+pub(super) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
     let mut templates: Vec<&Template> = Vec::new();
     match &step.work {
-        Work::Run(_) | Work::Wait(Wait::For(_) | Wait::Until(_)) => {}
-        Work::Exec(argv) => templates.extend(argv),
-        Work::Skill(call) => templates.extend(call.templates()),
-        Work::Http(http) => {
+        StepWork::Run(_) | StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
+        StepWork::Exec(argv) => templates.extend(argv),
+        StepWork::Skill(call) => templates.extend(call.templates()),
+        StepWork::Http(http) => {
             templates.push(&http.url);
             templates.extend(http.headers.iter().map(|(_, value)| value));
             templates.extend(&http.body);
         }
-        Work::Uses(uses) => templates.extend(uses.with.iter().map(|(_, value)| value)),
-        Work::Wait(Wait::File(path)) => templates.push(path),
-        Work::Approve(approve) => {
+        StepWork::Uses(uses) => templates.extend(uses.with.iter().map(|(_, value)| value)),
+        StepWork::Wait(WaitCondition::File(path)) => templates.push(path),
+        StepWork::Approve(approve) => {
             templates.push(&approve.message);
             templates.extend(approve.show.iter().map(|(_, value)| value));
         }
@@ -100,17 +98,17 @@ pub(super) fn work_reads(view: &View<'_>, step: &Step) -> Result<Object, EvalErr
     reads(view, &templates)
 }
 
-/// What the templates of checks read, and those of the files that they look at.
+/// Returns the values that the templates of checks, and of the files that they look at, read.
 pub(super) fn check_reads<'c>(
-    view: &View<'_>,
+    view: &TaskScope<'_>,
     checks: impl IntoIterator<Item = &'c Check>,
-) -> Result<Object, EvalError> {
+) -> Result<JsonObject, EvalError> {
     let step = view.spot.map(|spot| view.plan.step(spot.ix()));
     let left = step.into_iter().flat_map(|step| &step.artifacts);
     let mut templates: Vec<&Template> = left.collect();
     for check in checks {
         templates.extend(variables(&check.env));
-        if let Some(crate::model::Probe::Exec(argv)) = &check.probe {
+        if let Some(crate::model::CheckProbe::Exec(argv)) = &check.probe {
             templates.extend(argv);
         }
     }
@@ -121,12 +119,12 @@ fn variables(env: &[EnvVar]) -> impl Iterator<Item = &Template> {
     env.iter().map(|variable| &variable.value)
 }
 
-fn reads(view: &View<'_>, templates: &[&Template]) -> Result<Object, EvalError> {
-    let mut found = Object::new();
+fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, EvalError> {
+    let mut found = JsonObject::new();
     for reference in templates.iter().flat_map(|template| template.refs()) {
         let value = match &reference.name {
-            Ref::Output { .. } | Ref::StepStatus(_) => view.value(&reference.name),
-            Ref::Test(test, step) => Some(Value::from(view.test(*test, step.as_deref()))),
+            ExprReference::Output { .. } | ExprReference::StepStatus(_) => view.value(&reference.name),
+            ExprReference::Test(test, step) => Some(Value::from(view.test(*test, step.as_deref()))),
             _ => continue,
         };
         let name = reference.name.to_string();
@@ -138,12 +136,12 @@ fn reads(view: &View<'_>, templates: &[&Template]) -> Result<Object, EvalError> 
     Ok(found)
 }
 
-/// Whether an expression is true at a place.
-pub(super) fn holds(view: &View<'_>, expr: &Expr) -> Result<bool, EvalError> {
+/// Returns the truth of an expression at a task.
+pub(super) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
     expr.eval(view).map(|value| crate::expr::truthy(&value))
 }
 
-/// How far a result without checks is believed.
+/// Returns the verification status of a result without checks.
 pub(super) fn unchecked_standing(nested: Option<Standing>) -> Standing {
     nested.unwrap_or(Standing::Reported)
 }

@@ -1,77 +1,75 @@
-//! What a round showed about the ways that steps were done in: what memory is made of.
+//! The findings of a round about the alternatives in use, which memory is made of.
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::Measured;
-use super::{Blame, Machine, StepState};
+use super::measure::RoundMeasurement;
+use super::{Machine, RoundFailureClass, StepState};
 use crate::ggs::Directive;
 use crate::model::StepIx;
 use crate::name::Name;
 
-/// A way that a step was done in, and what came of it.
+/// An alternative used for a step, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Way {
+pub struct UsedAlternative {
     /// The step.
     pub step: Name,
-    /// The alternative; absent: the step as it is written.
+    /// The alternative; absent: the step as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way: Option<Name>,
-    /// What did the work.
+    pub alternative: Option<Name>,
+    /// The tool.
     pub tool: String,
-    /// What it was done on.
+    /// The target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Whose fault it is that it failed; absent: it holds.
+    /// The failure class; absent: it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<Blame>,
-    /// The sort of change that led to it; absent: the step began so.
+    pub failure_class: Option<RoundFailureClass>,
+    /// The kind of change that led to it; absent: the step began so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Directive>,
 }
 
 impl Machine {
-    /// What a round showed: the ways of the steps that failed; and, where the run is accepted,
-    /// those that hold and are not as they are written.
-    pub(super) fn showed(&self, measured: &Measured, directive: Directive) -> Vec<Way> {
-        // What never began shows nothing of its way.
-        let begun = |step: u32| self.begun_anew(step);
+    /// Returns the findings of a round: the alternatives of the steps that failed; and, if the run
+    /// is accepted, those that passed and are not as written.
+    pub(super) fn round_observations(
+        &self,
+        measured: &RoundMeasurement,
+        directive: Directive,
+    ) -> Vec<UsedAlternative> {
+        // A step that never began shows nothing about its alternative.
+        let begun = |step: u32| self.begun_this_round(step);
         let failing = measured.failing.iter().filter(|(step, _)| begun(*step));
         let failing = failing.map(|(step, logical)| {
-            let blame = if *logical {
-                Blame::Logical
-            } else {
-                Blame::Environmental
-            };
-            self.way_of(*step, Some(blame))
+            let blame = if *logical { RoundFailureClass::Logical } else { RoundFailureClass::Environmental };
+            self.used_alternative(*step, Some(blame))
         });
         let accepted = matches!(directive, Directive::Accept | Directive::Success);
         let others = self.state.control.ways.iter();
         let others = others.filter(|(step, way)| {
-            let held = self.state.slot(**step).state == StepState::Succeeded;
+            let held = self.state.step_record(**step).state == StepState::Succeeded;
             accepted && **way > 0 && held && begun(**step)
         });
-        failing
-            .chain(others.map(|(step, _)| self.way_of(*step, None)))
-            .collect()
+        failing.chain(others.map(|(step, _)| self.used_alternative(*step, None))).collect()
     }
 
-    /// Whether an attempt of a step was begun in this round, or ever, if it was left as it is.
-    fn begun_anew(&self, step: u32) -> bool {
-        let slot = self.state.slot(step);
+    /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
+    fn begun_this_round(&self, step: u32) -> bool {
+        let slot = self.state.step_record(step);
         let many = slot.many.as_ref().map_or(&[][..], |many| &many.slots);
         let mut places = std::iter::once(&slot.once).chain(many);
-        places.any(|place| place.made() > 0)
+        places.any(|place| place.attempts_of_round() > 0)
     }
 
-    fn way_of(&self, step: u32, failed: Option<Blame>) -> Way {
+    fn used_alternative(&self, step: u32, failed: Option<RoundFailureClass>) -> UsedAlternative {
         let written = self.base.step(StepIx(step));
-        let way = self.state.control.way(step) as usize;
-        Way {
+        let way = self.state.control.alternative_of(step) as usize;
+        UsedAlternative {
             step: written.id.clone(),
-            way: written.way_id(way).cloned(),
+            alternative: written.alternative_id(way).cloned(),
             tool: written.tool(way),
             target: written.target(way).map(str::to_owned),
-            failed,
+            failure_class: failed,
             kind: self.state.control.kinds.get(&step).copied(),
         }
     }

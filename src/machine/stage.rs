@@ -1,68 +1,61 @@
 //! Attempts that are staged.
 //!
-//! Between the end of a step and the beginning of the next one lie a decision, a write to the disk
-//! and two processes that must be woken: where steps are short, the room that one left stays
-//! empty for longer than the next one takes. So some attempts are recorded before there is room
-//! for them, and given to those who keep the processes, who let one begin the moment another has
-//! ended.
+//! Between the end of a step and the beginning of the next one lie a decision, a write to the disk and two
+//! processes that must be woken: with short steps, the room that one left stays empty for longer than the
+//! next one runs. So some attempts are recorded before there is room for them, and handed to the supervisor,
+//! which lets one begin the moment another has ended.
 //!
-//! Nobody but this machine decides, so they let it begin only where there is nothing to decide:
-//! the one that ended was plain, its process ended with code 0 and gave nothing. After any
-//! other end nothing that is staged begins until this machine knew of that end when it staged it.
+//! Only this machine decides, so the supervisor lets one begin only where there is nothing to decide: the
+//! attempt that ended was plain, its process exited with code 0 and gave no outputs. After any other end
+//! nothing that is staged begins unless this machine knew of that end when it staged it.
 //!
-//! **Invariant:** while something is staged, all that takes up room is plain, so that those who
-//! count processes count what takes up room.
+//! **Invariant:** while something is staged, all that takes up room is plain, so that a count of processes is
+//! a count of room.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::gates::has_gates;
-use super::scope::{self, View};
-use super::state::{self, Doing, Live, Spot, State};
-use super::{Attempt, Effect, Exit, Fact, GatePoint, Machine, Phase, StepState};
-use crate::expr::{EvalError, Expr, Ref, Template};
-use crate::model::{Object, OnFailure, Plan, StepIx, Work};
+use super::scope::{self, TaskScope};
+use super::state::{self, ActivityKind, MachineState, TaskActivity, TaskIx};
+use super::{Attempt, Effect, EventKind, GatePoint, Machine, RunPhase, StepState, WorkExit};
+use crate::expr::{EvalError, Expr, ExprReference, Template};
+use crate::model::{JsonObject, OnStepFailure, Plan, StepIx, StepWork};
 use crate::time::Moment;
 
-/// The most that is staged in turn, however much may run at once.
-const MOST: u32 = 32;
+/// The maximum number of attempts staged in turn, whatever the concurrency limit.
+const MAX_STAGED: u32 = 32;
 
-/// Within what time an attempt ends soon: a write to the disk takes so much of it that others should
-/// share it.
-const SOON: Duration = Duration::from_millis(100);
+/// The duration below which an attempt is short: a write to the disk is then so large a part of it that
+/// others should share it.
+const QUICK_ATTEMPT_TIME: Duration = Duration::from_millis(100);
 
-/// How many attempts may be staged where so many may run at once and so many ended well and soon, one
-/// after the other: while a write to the disk is under way each may end once, and the next one, too;
-/// and where they are short, the more of them share a write, the less each costs. A bad end refuses
-/// all, and after a loss of power all are in doubt, so otherwise few are staged. Where one runs at a
-/// time none is: what becomes ready comes before what follows it in the plan.
-pub(super) fn most(room: u32, well: u32) -> u32 {
+/// Returns the number of attempts that may be staged, by the concurrency limit and the number of short
+/// successes in a row: while a write to the disk is under way each may end once, and the next one, too; and
+/// the more short attempts share a write, the less each costs. A bad end refuses all, and after a loss of
+/// power all are in doubt, so otherwise few are staged. With a limit of one none is: a task that becomes
+/// ready comes before what follows it in the plan.
+pub(super) fn max_staged(room: u32, well: u32) -> u32 {
     match room {
         0 | 1 => 0,
         room => {
             let few = room.saturating_mul(2);
-            few.saturating_add(well)
-                .min(few.saturating_mul(4))
-                .min(MOST)
+            few.saturating_add(well).min(few.saturating_mul(4)).min(MAX_STAGED)
         }
     }
 }
 
-/// Whether nothing but the end of its process is to be seen of the work of a step, and nothing
-/// stands before it.
+/// True if only the exit of its process matters in the work of a step, and nothing has to happen before it.
 pub fn is_plain(plan: &Plan, ix: StepIx) -> bool {
     let step = plan.step(ix);
-    let spot = Spot {
-        step: ix.0,
-        item: None,
-    };
+    let spot = TaskIx { step: ix.0, item: None };
     let gated = |point| has_gates(plan, Some(spot), point);
     let secret = |value: &Template| {
         let mut refs = value.refs().iter();
-        refs.any(|reference| matches!(reference.name, Ref::Secret(_)))
+        refs.any(|reference| matches!(reference.name, ExprReference::Secret(_)))
     };
-    matches!(step.work, Work::Run(_) | Work::Exec(_))
+    matches!(step.work, StepWork::Run(_) | StepWork::Exec(_))
         && step.verify.is_empty()
         && step.outputs.is_empty()
         && step.artifacts.is_empty()
@@ -76,103 +69,105 @@ pub fn is_plain(plan: &Plan, ix: StepIx) -> bool {
         && !gated(GatePoint::Leave)
 }
 
-/// What decides how many are staged.
+/// The counts that decide how many attempts are staged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Counts {
-    /// How many of those that take up room are plain.
+pub(super) struct StagingCounts {
+    /// The number of plain attempts among those that take up room.
     pub(super) plain: u32,
-    /// How many are staged.
+    /// The number of staged attempts.
     pub(super) staged: u32,
-    /// How many attempts ended well and soon since the last one that did not.
+    /// The number of short successes since the last other end.
     pub(super) well: u32,
 }
 
-impl Counts {
-    /// An attempt ended that had taken so long.
-    pub(super) fn ended(&mut self, how: &Exit, took: Duration) {
-        let well = how.is_success() && took < SOON;
+impl StagingCounts {
+    /// Counts an attempt that ended after the given time.
+    pub(super) fn count_ended(&mut self, how: &WorkExit, took: Duration) {
+        let well = how.is_success() && took < QUICK_ATTEMPT_TIME;
         self.well = if well { self.well.saturating_add(1) } else { 0 };
     }
 }
 
-impl State {
-    /// An attempt is staged.
-    pub(super) fn put_on_stage(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
-        if let Some(spot) = self.leave_queue(plan, &attempt.place) {
-            let live = Live {
+impl MachineState {
+    /// Adds a staged attempt.
+    pub(super) fn stage_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+        if let Some(spot) = self.dequeue(plan, &attempt.place) {
+            let live = TaskActivity {
                 attempt: attempt.attempt,
                 since: at,
-                doing: Doing::Staged,
+                doing: ActivityKind::Staged,
                 room: false,
                 plain: true,
             };
-            self.engage(spot, live);
+            self.start_activity(spot, live);
         }
     }
 
-    /// An attempt is staged no more.
-    pub(super) fn take_off_stage(&mut self, plan: &Plan, attempt: &Attempt) {
-        if let Some(spot) = state::spot(plan, &attempt.place) {
-            self.free(spot);
+    /// Removes a staged attempt.
+    pub(super) fn unstage_attempt(&mut self, plan: &Plan, attempt: &Attempt) {
+        if let Some(spot) = state::find_task_ix(plan, &attempt.place) {
+            self.end_activity(spot);
             self.enqueue(plan, spot);
-            self.show(spot, StepState::Queued);
+            self.set_step_state(spot, StepState::Queued);
         }
     }
 }
 
 impl Machine {
-    /// Whether the first attempt of a place may be staged.
-    pub(super) fn may_stage(&self, spot: Spot) -> bool {
+    /// True if the first attempt of a task may be staged.
+    pub(super) fn may_stage(&self, spot: TaskIx) -> bool {
         let state = &self.state;
         let parts = self.plan.parts();
-        state.phase == Phase::Steps
-            && state.busy == state.counts.plain
+        state.phase == RunPhase::Steps
+            && state.busy == state.staging.plain
             && state.stopping.is_none()
-            && !state.closing()
-            // What is spent is known only once an attempt has ended.
+            && !state.is_closing()
+            // The amount spent is known only once an attempt has ended.
             && state.ledger.budget.is_none()
-            // A round may let anything begin anew.
+            // A round may reopen any step.
             && parts.replan.is_none()
             && self.inherited.is_empty()
-            // What was approved is looked at when a step begins.
-            && !self.looks_first
+            // The approved files are checked when a step begins.
+            && !self.checks_workspace_first
             && self.could_be_staged(spot)
     }
 
-    /// Whether the next attempt of a place is of those that are staged.
-    fn could_be_staged(&self, spot: Spot) -> bool {
-        let untried = |slot: &state::ItemSlot| slot.attempts == 0 && slot.tool_args.is_none();
-        self.state.place(spot).is_some_and(untried) && is_plain(&self.plan, spot.ix())
+    /// True if the next attempt of a task is of the kind that is staged.
+    fn could_be_staged(&self, spot: TaskIx) -> bool {
+        let untried = |slot: &state::TaskRecord| slot.attempts == 0 && slot.tool_args.is_none();
+        self.state.task_record(spot).is_some_and(untried) && is_plain(&self.plan, spot.ix())
     }
 
-    /// Stages the first attempt of a place.
-    pub(super) fn stage(&mut self, spot: Spot) {
+    /// Stages the first attempt of a task.
+    pub(super) fn stage(&mut self, spot: TaskIx) {
         match self.work_reads(spot) {
             Ok(reads) => {
                 let attempt = state::attempt(&self.plan, spot, 1);
-                self.emit(Fact::AttemptStaged(attempt.clone()));
-                self.set_out(spot, attempt, None, reads);
+                self.emit(EventKind::AttemptStaged(attempt.clone()));
+                self.emit_stage_effect(spot, attempt, None, reads);
             }
-            Err(error) => self.unable(spot, &error.to_string()),
+            Err(error) => self.end_unstartable(spot, &error.to_string()),
         }
     }
 
-    /// Lets the world find out what became of an attempt that was staged before the engine died.
-    pub(super) fn ask_of_staged(&mut self, spot: Spot, attempt: Attempt, since: Moment) {
+    /// Asks for the state of an attempt that was staged before the engine died.
+    pub(super) fn request_staged_state(&mut self, spot: TaskIx, attempt: Attempt, since: Moment) {
         let reads = self.work_reads(spot).unwrap_or_default();
-        self.set_out(spot, attempt, Some(since), reads);
+        self.emit_stage_effect(spot, attempt, Some(since), reads);
     }
 
-    fn work_reads(&self, spot: Spot) -> Result<Object, EvalError> {
-        let view = View {
-            plan: &self.plan,
-            state: &self.state,
-            spot: Some(spot),
-        };
+    fn work_reads(&self, spot: TaskIx) -> Result<JsonObject, EvalError> {
+        let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
         scope::work_reads(&view, self.plan.step(spot.ix()))
     }
 
-    fn set_out(&mut self, spot: Spot, attempt: Attempt, since: Option<Moment>, reads: Object) {
+    fn emit_stage_effect(
+        &mut self,
+        spot: TaskIx,
+        attempt: Attempt,
+        since: Option<Moment>,
+        reads: JsonObject,
+    ) {
         self.turn.effects.push(Effect::Stage {
             attempt,
             since,
@@ -181,71 +176,70 @@ impl Machine {
         });
     }
 
-    /// An attempt that was staged has begun.
-    pub(super) fn began(&mut self, attempt: &Attempt) {
-        if self.live(attempt, Doing::Staged).is_some() {
-            self.emit(Fact::AttemptStarted(attempt.clone()));
+    /// Applies the start of a staged attempt.
+    pub(super) fn on_attempt_begun(&mut self, attempt: &Attempt) {
+        if self.current_activity(attempt, ActivityKind::Staged).is_some() {
+            self.emit(EventKind::AttemptStarted(attempt.clone()));
         }
     }
 
-    /// An attempt that was staged does not begin: it waits for its turn again, or its turn does
-    /// not come any more.
-    pub(super) fn unstaged(&mut self, attempt: &Attempt) {
-        let Some((spot, _)) = self.live(attempt, Doing::Staged) else {
+    /// Applies that a staged attempt does not begin: it waits for its turn again, or its turn does not come
+    /// any more.
+    pub(super) fn on_unstaged(&mut self, attempt: &Attempt) {
+        let Some((spot, _)) = self.current_activity(attempt, ActivityKind::Staged) else {
             return;
         };
         self.inherited.remove(&spot);
-        self.recalled.remove(&spot);
-        self.emit(Fact::AttemptUnstaged(attempt.clone()));
-        let ending = self.state.ending();
+        self.withdrawing.remove(&spot);
+        self.emit(EventKind::AttemptUnstaged(attempt.clone()));
+        let ending = self.state.is_ending();
         if ending || self.state.stopping.is_some() {
-            let killing = ending || self.plan.parts().policy.on_failure == OnFailure::Cancel;
+            let killing = ending || self.plan.parts().policy.on_failure == OnStepFailure::Cancel;
             self.sweep_step(spot.step, killing);
         }
     }
 
-    /// Takes back what is staged.
+    /// Takes back all staged attempts.
     pub(super) fn unstage(&mut self) {
         for spot in self.staged_since(None) {
             self.take_back(spot);
         }
     }
 
-    /// Takes back what is staged and comes after a place whose turn it is, and which cannot be
-    /// staged in front of it.
+    /// Takes back the staged attempts that come after a task whose turn it is and which cannot be staged in
+    /// front of them.
     pub(super) fn make_way(&mut self) {
-        let first = self.turn_of();
+        let first = self.next_task();
         let Some(spot) = first.filter(|spot| !self.could_be_staged(*spot)) else {
             return;
         };
-        // What is staged in other cases is taken back already.
-        if self.state.stopping.is_some() || self.state.closing() || !self.inherited.is_empty() {
+        // In other cases the staged attempts are taken back already.
+        if self.state.stopping.is_some() || self.state.is_closing() || !self.inherited.is_empty() {
             return;
         }
         for spot in self.staged_since(Some(spot)) {
-            if self.recalled.insert(spot) {
+            if self.withdrawing.insert(spot) {
                 self.take_back(spot);
             }
         }
     }
 
-    /// The last place that is staged.
-    pub(super) fn last_staged(&self) -> Option<Spot> {
+    /// Returns the last staged task.
+    pub(super) fn last_staged(&self) -> Option<TaskIx> {
         self.staged_since(None).pop()
     }
 
-    /// The places that are staged, in order: all, or those that come after another.
-    fn staged_since(&self, after: Option<Spot>) -> Vec<Spot> {
-        if self.state.counts.staged == 0 {
+    /// Returns the staged tasks, in order: all, or those that come after another.
+    fn staged_since(&self, after: Option<TaskIx>) -> Vec<TaskIx> {
+        if self.state.staging.staged == 0 {
             return Vec::new();
         }
         let staged = self.state.live.iter();
-        let staged =
-            staged.filter(|(spot, live)| live.doing == Doing::Staged && Some(**spot) > after);
+        let staged = staged.filter(|(spot, live)| live.doing == ActivityKind::Staged && Some(**spot) > after);
         staged.map(|(spot, _)| *spot).collect()
     }
 
-    fn take_back(&mut self, spot: Spot) {
+    fn take_back(&mut self, spot: TaskIx) {
         let attempt = state::attempt(&self.plan, spot, 1);
         self.turn.effects.push(Effect::Unstage { attempt });
     }

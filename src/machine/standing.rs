@@ -1,33 +1,23 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Outcome;
+use super::RunOutcome;
 
 /// An item of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Item {
+pub struct StepItem {
     /// Its stable key, unique among its siblings.
     pub key: String,
     /// Its value.
     pub value: Value,
 }
 
-/// The parts of a run, in order.
+/// The phases of a run, in order.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum RunPhase {
     /// Gates decide whether anything begins.
     Gates,
     /// The steps run.
@@ -35,29 +25,19 @@ pub enum Phase {
     Steps,
     /// The plan's own criteria are checked.
     Verify,
-    /// Gates decide whether the outputs are given.
+    /// Gates decide whether the outputs are published.
     Publish,
     /// The `finally` steps run.
     Finally,
-    /// Evidence is looked at once more.
+    /// Evidence is checked again.
     Confirm,
     /// The run has ended.
-    Over,
+    Ended,
 }
 
-/// Where a step or an item is in its life (DESIGN section 4).
+/// The state of a step or an item (DESIGN section 4).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
@@ -82,47 +62,35 @@ pub enum StepState {
     Cancelled,
 }
 
-/// How far a result is believed (DESIGN section 4, constitution 2).
+/// The verification status of a result (DESIGN section 4, constitution 2).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Nothing was claimed.
     #[default]
     Unchecked,
-    /// The worker says so; no check has confirmed it.
+    /// The worker reports success; no check has confirmed it.
     Reported,
     /// Checks outside the worker confirmed it.
     Verified,
-    /// A check found otherwise.
+    /// It failed verification.
     Refuted,
 }
 
-/// How the steps of a run ended, and how far they are believed.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Tally {
+/// The number of steps of a run by final state and verification status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StepCounts {
     /// Steps that succeeded and are verified.
     pub verified: u32,
-    /// Steps that succeeded on the worker's word.
+    /// Steps with unverified success.
     pub reported: u32,
     /// Steps that failed, and whose failure fails the run.
     pub failed: u32,
-    /// Steps that failed and may: `on_error: continue`.
+    /// Steps with a tolerated failure: `on_error: continue`.
     #[serde(default, skip_serializing_if = "is_none")]
-    pub tolerated: u32,
+    pub allowed_to_fail: u32,
     /// Steps that did not run.
     pub skipped: u32,
     /// Steps that were cancelled.
@@ -135,15 +103,12 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl StepState {
-    /// Whether this is the end.
+    /// True for a final state.
     pub fn is_final(self) -> bool {
-        matches!(
-            self,
-            Self::Succeeded | Self::Failed | Self::Skipped | Self::Cancelled
-        )
+        matches!(self, Self::Succeeded | Self::Failed | Self::Skipped | Self::Cancelled)
     }
 
-    /// The word for it, as in files and messages.
+    /// Returns its name, as in files and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -160,7 +125,7 @@ impl StepState {
 }
 
 impl Standing {
-    /// The word for it.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unchecked => "unchecked",
@@ -171,8 +136,8 @@ impl Standing {
     }
 }
 
-impl Outcome {
-    /// The word for it.
+impl RunOutcome {
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",

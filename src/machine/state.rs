@@ -2,233 +2,234 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::control::Control;
+use super::control::ControllerState;
 use super::pairs;
-use super::stage::Counts;
-use super::tries::Tries;
+use super::stage::StagingCounts;
+use super::tries::AttemptHistory;
 use super::{
-    Artifact, Ask, Attempt, Item, Ledger, Outcome, Phase, Place, Standing, StepState, Tally,
+    ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing, StepCounts, StepItem,
+    StepState, TaskId,
 };
-use crate::digest::Digest;
-use crate::model::{CheckPhase, Class, Fan, Object, Plan, StepIx};
+use crate::digest::Sha256Digest;
+use crate::model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetition};
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// A place by number, which orders places as the plan does.
+/// A task by number, which orders tasks as the plan does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) struct Spot {
+pub(super) struct TaskIx {
     pub(super) step: u32,
     pub(super) item: Option<u32>,
 }
 
-impl Spot {
+impl TaskIx {
     pub(super) fn ix(self) -> StepIx {
         StepIx(self.step)
     }
 }
 
-/// Where a run stands. The fold of its events.
+/// The state of a run. The fold of its events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    /// The version of the rules that made it.
-    pub(super) logic: u32,
+pub struct MachineState {
+    /// The version of the rules that wrote it.
+    pub(super) logic_version: u32,
     pub(super) run: RunId,
-    pub(super) params: Object,
+    pub(super) params: JsonObject,
     pub(super) started: Option<Moment>,
-    pub(super) phase: Phase,
-    pub(super) steps: Vec<StepSlot>,
-    /// Steps whose dependencies have ended and whose `when` has not been asked.
+    pub(super) phase: RunPhase,
+    pub(super) steps: Vec<StepRecord>,
+    /// Steps whose dependencies have ended and whose `when` has not been evaluated.
     pub(super) due: BTreeSet<u32>,
-    /// Places that may begin as soon as there is room.
-    pub(super) queue: BTreeSet<Spot>,
-    /// Places that may begin at once, since they take up no room.
-    pub(super) roomless: BTreeSet<Spot>,
-    /// Places that something is being done for.
+    /// Tasks that may begin as soon as there is room.
+    pub(super) queue: BTreeSet<TaskIx>,
+    /// Tasks that may begin at once, since they take up no room.
+    pub(super) roomless: BTreeSet<TaskIx>,
+    /// Tasks with an activity under way.
     #[serde(with = "pairs")]
-    pub(super) live: BTreeMap<Spot, Live>,
-    /// How many of them take up room.
+    pub(super) live: BTreeMap<TaskIx, TaskActivity>,
+    /// The number of them that take up room.
     pub(super) busy: u32,
-    /// What is counted of them, and of those before, to stage others.
+    /// The counts of them, and of those before, for staging others.
     #[serde(default)]
-    pub(super) counts: Counts,
-    /// Places between two attempts, and when the next may begin.
+    pub(super) staging: StagingCounts,
+    /// Tasks between two attempts, with the scheduled time of the next.
     #[serde(with = "pairs")]
-    pub(super) resting: BTreeMap<Spot, Moment>,
-    /// Places that wait for a lock.
-    pub(super) locking: BTreeSet<Spot>,
-    /// Places that go on after a resume, as soon as they hold their lock again.
-    pub(super) returning: BTreeSet<Spot>,
-    /// Those of them about which people have agreed in the meantime.
-    pub(super) unheard: BTreeSet<Spot>,
-    /// Places that hold a lock.
-    pub(super) locked: BTreeSet<Spot>,
+    pub(super) resting: BTreeMap<TaskIx, Moment>,
+    /// Tasks that wait for a lock.
+    pub(super) locking: BTreeSet<TaskIx>,
+    /// Tasks that go on after a resume, as soon as they hold their lock again.
+    pub(super) returning: BTreeSet<TaskIx>,
+    /// Returning tasks that were approved in the meantime.
+    pub(super) unheard: BTreeSet<TaskIx>,
+    /// Tasks that hold a lock.
+    pub(super) locked: BTreeSet<TaskIx>,
     /// The step whose failure keeps others from beginning.
     pub(super) stopping: Option<u32>,
-    /// Whether the run was told to end, and whether at once.
-    pub(super) cancelled: Option<Cancelled>,
+    /// The cancellation, if one was requested.
+    pub(super) cancelled: Option<CancelRequest>,
     pub(super) timed_out: bool,
     /// The first step whose failure counts.
     pub(super) failed: Option<u32>,
-    /// Results of items taken over, by step and key, until the items are known.
+    /// Reused results of items, by step and key, until the items are known.
     #[serde(with = "pairs")]
-    pub(super) offers: BTreeMap<(u32, String), Offer>,
-    /// Steps left out by choice, each with the keys of the items that run all the same.
+    pub(super) offers: BTreeMap<(u32, String), ReusableResult>,
+    /// Steps left out by choice, each with the keys of the items that run nevertheless.
     pub(super) left: BTreeMap<u32, Vec<String>>,
     /// Main steps that have not ended.
     pub(super) open: u32,
     /// `finally` steps that have not ended.
     pub(super) open_last: u32,
-    /// Whether the plan's own criteria were ruled on, and held.
+    /// The result of the plan's own criteria; `None`: they were not judged.
     pub(super) judged: Option<bool>,
-    /// The last phase of the plan's own checks that is over, and was not the last.
+    /// The last phase of the plan's own checks that is over, unless it was the final one.
     pub(super) passed: Option<CheckPhase>,
-    /// The criteria of the plan that did not hold.
+    /// The criteria of the plan that failed.
     pub(super) refuted: Vec<String>,
-    /// Places whose last result was checked against files whose digests are recorded.
-    pub(super) evidence: BTreeSet<Spot>,
-    /// Places whose evidence is stale, each with a file that changed.
+    /// Tasks whose last result was checked against files whose digests are recorded.
+    pub(super) evidence: BTreeSet<TaskIx>,
+    /// Tasks whose evidence is stale, each with a file that changed.
     #[serde(with = "pairs")]
-    pub(super) stale: BTreeMap<Spot, String>,
-    /// What people are asked and have not answered.
+    pub(super) stale: BTreeMap<TaskIx, String>,
+    /// The pending approvals.
     #[serde(with = "pairs")]
-    pub(super) asks: BTreeMap<u32, Asked>,
-    /// How often they were asked.
+    pub(super) asks: BTreeMap<u32, PendingApproval>,
+    /// The number of approvals requested.
     pub(super) asked: u32,
-    /// How often the gates of the run were asked again.
+    /// The number of times the gates of the run were asked again.
     pub(super) gate_tries: u32,
-    /// Why a gate keeps the run from going on.
+    /// The reason why a gate blocks the run.
     pub(super) blocked: Option<String>,
     /// The outputs of the run, if gates rewrote them.
-    pub(super) published: Option<Object>,
-    /// What the controller knows.
-    pub(super) control: Control,
-    /// What items of repeated steps begin with in the next round.
+    pub(super) published: Option<JsonObject>,
+    /// The controller's knowledge.
+    pub(super) control: ControllerState,
+    /// The state that items of repeated steps begin with in the next round.
     #[serde(with = "pairs")]
-    pub(super) made: BTreeMap<Spot, ItemSlot>,
-    /// What it has used up, and of what budget.
+    pub(super) made: BTreeMap<TaskIx, TaskRecord>,
+    /// The resources used, and the budget.
     #[serde(default)]
-    pub(super) ledger: Ledger,
-    pub(super) tally: Tally,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) ledger: BudgetLedger,
+    pub(super) counts: StepCounts,
+    pub(super) outcome: Option<RunOutcome>,
 }
 
-/// What was asked for when somebody asked for the end.
+/// A request for cancellation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Cancelled {
-    pub(super) why: String,
+pub(super) struct CancelRequest {
+    pub(super) reason: String,
     pub(super) force: bool,
 }
 
-/// The result of an item, taken over from an earlier run.
+/// The result of an item, reused from an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Offer {
-    pub(super) outputs: Object,
+pub(super) struct ReusableResult {
+    pub(super) outputs: JsonObject,
     pub(super) standing: Standing,
     /// The run that did the work, if it was another one.
     pub(super) from: Option<RunId>,
 }
 
-/// Where a step stands.
+/// The state of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct StepSlot {
+pub(super) struct StepRecord {
     /// Dependencies that have not ended.
     pub(super) waiting: u32,
     /// The first dependency that did not end well.
     pub(super) blocker: Option<u32>,
-    /// Since when its dependencies have ended; of a repeated step, since when its items are known.
+    /// The time its dependencies ended; of a repeated step, the time its items became known.
     pub(super) ready: Option<Moment>,
     pub(super) state: StepState,
     pub(super) standing: Standing,
-    pub(super) tolerated: bool,
-    /// The one place of a step that is not repeated.
-    pub(super) once: ItemSlot,
+    pub(super) allowed_to_fail: bool,
+    /// The one task of a step that is not repeated.
+    pub(super) once: TaskRecord,
     /// The items of a repeated step, once known.
-    pub(super) many: Option<Box<Many>>,
-    pub(super) outputs: Option<Box<Object>>,
+    pub(super) many: Option<Box<StepItems>>,
+    pub(super) outputs: Option<Box<JsonObject>>,
 }
 
 /// The items of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Many {
-    pub(super) items: Vec<Item>,
-    pub(super) slots: Vec<ItemSlot>,
+pub(super) struct StepItems {
+    pub(super) items: Vec<StepItem>,
+    pub(super) slots: Vec<TaskRecord>,
     /// Items that have not ended.
     pub(super) open: u32,
     /// The first item that was not yet put into the queue.
     pub(super) next: u32,
 }
 
-/// Where a place stands.
+/// The state of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "four separate facts")]
-pub(super) struct ItemSlot {
+pub(super) struct TaskRecord {
     /// Attempts begun.
     pub(super) attempts: u32,
-    /// How many of them were begun in earlier rounds.
+    /// The number of them begun in earlier rounds.
     pub(super) base: u32,
-    /// Whether it was told, since the last attempt, that it waits for its lock.
+    /// True if its wait for a lock was reported since the last attempt.
     pub(super) awaits: bool,
     /// Its final state.
     pub(super) ended: Option<StepState>,
     pub(super) standing: Standing,
-    pub(super) class: Option<Class>,
-    /// What the last successful attempt gave.
-    pub(super) result: Option<Box<Gave>>,
-    /// Whether its gates have let it in.
+    pub(super) failure_class: Option<FailureClass>,
+    /// The result of the last successful attempt.
+    pub(super) result: Option<Box<AttemptResult>>,
+    /// True if its gates have let it in.
     pub(super) entered: bool,
-    /// Whether they have let its next attempt begin; false again once that has.
+    /// True if they have let its next attempt begin; false again once that has.
     #[serde(default)]
     pub(super) admitted: bool,
-    /// What its gates rewrote of what is to be executed.
+    /// The arguments as rewritten by its gates.
     pub(super) tool_args: Option<serde_json::Value>,
-    /// How often its gates were asked again.
+    /// The number of times its gates were asked again.
     pub(super) gate_tries: u32,
-    /// The last phase of the attempt's checks that is over, and was not the last.
+    /// The last phase of the attempt's checks that is over, unless it was the final one.
     pub(super) passed: Option<CheckPhase>,
-    /// Whether people let a phase of the attempt's checks be ignored.
+    /// True if an approver let a phase of the attempt's checks be ignored.
     pub(super) ignored: bool,
-    /// How often `inspect` sent the work back.
+    /// The number of times `inspect` sent the work back.
     pub(super) inspector_loops: u32,
-    /// How often `test` did.
+    /// The number of times `test` did.
     pub(super) tester_loops: u32,
-    /// What its attempts came to, once one did not work at once; gone when it has ended.
-    pub(super) tries: Option<Box<Tries>>,
+    /// The results of its attempts, once one failed; gone when it has ended.
+    pub(super) tries: Option<Box<AttemptHistory>>,
 }
 
-/// What a successful attempt, or the cache, gave.
+/// The result of a successful attempt, or of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Gave {
-    pub(super) outputs: Object,
+pub(super) struct AttemptResult {
+    pub(super) outputs: JsonObject,
     pub(super) artifacts: Vec<Artifact>,
-    pub(super) cached: Option<Digest>,
-    /// How far the result of a nested run is believed.
+    pub(super) cached: Option<Sha256Digest>,
+    /// The verification status of a nested run's result.
     pub(super) standing: Option<Standing>,
 }
 
-/// What is being done for a place.
+/// The activity for a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Live {
+pub(super) struct TaskActivity {
     pub(super) attempt: u32,
     pub(super) since: Moment,
-    pub(super) doing: Doing,
-    /// Whether it takes up room.
+    pub(super) doing: ActivityKind,
+    /// True if it takes up room.
     pub(super) room: bool,
-    /// Whether it is work of which nothing but the end of its process is to be seen.
+    /// True if only the exit of its process matters.
     #[serde(default)]
     pub(super) plain: bool,
 }
 
-/// What people are asked.
+/// A pending approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Asked {
-    pub(super) ask: Ask,
-    /// The place that waits for it; `None`: the run does.
-    pub(super) spot: Option<Spot>,
+pub(super) struct PendingApproval {
+    pub(super) ask: ApprovalRequest,
+    /// The task that waits for it; `None`: the run does.
+    pub(super) spot: Option<TaskIx>,
 }
 
-/// The parts of the life of a place that the world works on.
+/// The kind of an activity for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Doing {
+pub(super) enum ActivityKind {
     /// Its cache key is being looked up.
     Looking,
     /// Its work begins as soon as another's has ended; it takes up no room.
@@ -237,35 +238,35 @@ pub(super) enum Doing {
     Working,
     /// Its checks run.
     Checking,
-    /// The gates before it are asked.
+    /// The gates before its work are asked.
     Entering,
     /// The gates after its work are asked.
     Leaving,
-    /// People are asked.
+    /// An approval is pending.
     Asking,
 }
 
-impl State {
-    /// The state of a run that has not begun.
-    pub(super) fn new(plan: &Plan, run: RunId, params: Object) -> Self {
-        let slot = |step: &crate::model::Step| StepSlot {
+impl MachineState {
+    /// Creates the state of a run that has not begun.
+    pub(super) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
+        let slot = |step: &crate::model::Step| StepRecord {
             waiting: u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX),
-            ..StepSlot::default()
+            ..StepRecord::default()
         };
         let main = plan.parts().main.min(plan.steps().len());
         Self {
-            logic: super::LOGIC,
+            logic_version: super::LOGIC_VERSION,
             run,
             params,
             started: None,
-            phase: Phase::Steps,
+            phase: RunPhase::Steps,
             steps: plan.steps().iter().map(slot).collect(),
             due: BTreeSet::new(),
             queue: BTreeSet::new(),
             roomless: BTreeSet::new(),
             live: BTreeMap::new(),
             busy: 0,
-            counts: Counts::default(),
+            staging: StagingCounts::default(),
             resting: BTreeMap::new(),
             locking: BTreeSet::new(),
             returning: BTreeSet::new(),
@@ -289,27 +290,27 @@ impl State {
             gate_tries: 0,
             blocked: None,
             published: None,
-            control: Control::default(),
+            control: ControllerState::default(),
             made: BTreeMap::new(),
-            ledger: Ledger::default(),
-            tally: Tally::default(),
+            ledger: BudgetLedger::default(),
+            counts: StepCounts::default(),
             outcome: None,
         }
     }
 
-    /// Where a step stands.
-    pub(super) fn slot(&self, step: u32) -> &StepSlot {
+    /// Returns the state of a step.
+    pub(super) fn step_record(&self, step: u32) -> &StepRecord {
         &self.steps[step as usize]
     }
 
-    /// Where a step stands, to be changed.
-    pub(super) fn slot_mut(&mut self, step: u32) -> &mut StepSlot {
+    /// Returns the state of a step, to be changed.
+    pub(super) fn step_record_mut(&mut self, step: u32) -> &mut StepRecord {
         &mut self.steps[step as usize]
     }
 
-    /// Where a place stands; `None` for an item that does not exist.
-    pub(super) fn place(&self, spot: Spot) -> Option<&ItemSlot> {
-        let slot = self.slot(spot.step);
+    /// Returns the state of a task; `None` for an item that does not exist.
+    pub(super) fn task_record(&self, spot: TaskIx) -> Option<&TaskRecord> {
+        let slot = self.step_record(spot.step);
         match (spot.item, &slot.many) {
             (None, _) => Some(&slot.once),
             (Some(item), Some(many)) => many.slots.get(item as usize),
@@ -317,9 +318,9 @@ impl State {
         }
     }
 
-    /// Where a place stands, to be changed.
-    pub(super) fn place_mut(&mut self, spot: Spot) -> Option<&mut ItemSlot> {
-        let slot = self.slot_mut(spot.step);
+    /// Returns the state of a task, to be changed.
+    pub(super) fn task_record_mut(&mut self, spot: TaskIx) -> Option<&mut TaskRecord> {
+        let slot = self.step_record_mut(spot.step);
         match (spot.item, &mut slot.many) {
             (None, _) => Some(&mut slot.once),
             (Some(item), Some(many)) => many.slots.get_mut(item as usize),
@@ -327,74 +328,58 @@ impl State {
         }
     }
 
-    /// The item of a place, where its step is repeated.
-    pub(super) fn item(&self, spot: Spot) -> Option<&Item> {
-        let many = self.slot(spot.step).many.as_ref()?;
+    /// Returns the item of a task, if its step is repeated.
+    pub(super) fn item(&self, spot: TaskIx) -> Option<&StepItem> {
+        let many = self.step_record(spot.step).many.as_ref()?;
         many.items.get(spot.item? as usize)
     }
 
-    /// Whether the run was told to end or took too long: nothing but `finally` steps begins.
-    pub(super) fn ending(&self) -> bool {
+    /// True if the run was cancelled or took too long: nothing but `finally` steps begins.
+    pub(super) fn is_ending(&self) -> bool {
         self.cancelled.is_some() || self.timed_out || self.ledger.overtime
     }
 
-    /// Whether gates kept the run from beginning, or it was told to end before they let it.
+    /// True if gates kept the run from beginning, or it was cancelled before they passed.
     pub(super) fn never_began(&self) -> bool {
-        self.phase == Phase::Gates && (self.ending() || self.blocked.is_some())
+        self.phase == RunPhase::Gates && (self.is_ending() || self.blocked.is_some())
     }
 
-    /// Whether somebody chose to leave an item out.
-    pub(super) fn is_left(&self, step: u32, key: &str) -> bool {
-        let but = self.left.get(&step);
-        but.is_some_and(|but| but.iter().all(|run| run != key))
+    /// True if the user left an item out.
+    pub(super) fn is_deselected(&self, step: u32, key: &str) -> bool {
+        let except_items = self.left.get(&step);
+        except_items.is_some_and(|except_items| except_items.iter().all(|run| run != key))
     }
 
-    /// Lets a place begin as soon as there is room.
-    pub(super) fn enqueue(&mut self, plan: &Plan, spot: Spot) {
+    /// Queues a task, to begin as soon as there is room.
+    pub(super) fn enqueue(&mut self, plan: &Plan, spot: TaskIx) {
         let roomy = super::apply::takes_room(plan, spot);
-        if roomy {
-            &mut self.queue
-        } else {
-            &mut self.roomless
-        }
-        .insert(spot);
+        if roomy { &mut self.queue } else { &mut self.roomless }.insert(spot);
     }
 
-    /// Whether a place waits for its turn.
-    pub(super) fn is_queued(&self, spot: Spot) -> bool {
+    /// True if a task waits for its turn.
+    pub(super) fn is_queued(&self, spot: TaskIx) -> bool {
         self.queue.contains(&spot) || self.roomless.contains(&spot) || self.locking.contains(&spot)
     }
 
-    /// Whether nothing may begin at all any more.
-    pub(super) fn forced(&self) -> bool {
-        self.cancelled
-            .as_ref()
-            .is_some_and(|cancelled| cancelled.force)
+    /// True if nothing may begin at all any more.
+    pub(super) fn is_force_cancelled(&self) -> bool {
+        self.cancelled.as_ref().is_some_and(|cancelled| cancelled.force)
     }
 }
 
-/// The number of a named place; `None` if the plan has no such step.
-pub(super) fn spot(plan: &Plan, place: &Place) -> Option<Spot> {
+/// Returns the number of a named task; `None` if the plan has no such step.
+pub(super) fn find_task_ix(plan: &Plan, place: &TaskId) -> Option<TaskIx> {
     let ix = plan.find(place.step.as_str())?;
-    let repeated = !matches!(plan.step(ix).fan, Fan::Once);
-    (repeated || place.item.is_none()).then_some(Spot {
-        step: ix.0,
-        item: place.item,
-    })
+    let repeated = !matches!(plan.step(ix).fan, StepRepetition::Once);
+    (repeated || place.item.is_none()).then_some(TaskIx { step: ix.0, item: place.item })
 }
 
-/// The name of a numbered place.
-pub(super) fn place(plan: &Plan, spot: Spot) -> Place {
-    Place {
-        step: plan.step(spot.ix()).id.clone(),
-        item: spot.item,
-    }
+/// Returns the name of a numbered task.
+pub(super) fn task_id(plan: &Plan, spot: TaskIx) -> TaskId {
+    TaskId { step: plan.step(spot.ix()).id.clone(), item: spot.item }
 }
 
-/// The name of an attempt of a numbered place.
-pub(super) fn attempt(plan: &Plan, spot: Spot, attempt: u32) -> Attempt {
-    Attempt {
-        place: place(plan, spot),
-        attempt,
-    }
+/// Returns the name of an attempt of a numbered task.
+pub(super) fn attempt(plan: &Plan, spot: TaskIx, attempt: u32) -> Attempt {
+    Attempt { place: task_id(plan, spot), attempt }
 }

@@ -3,15 +3,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::name::{BadSubject, Name, Subject};
+use crate::digest::Sha256Digest;
+use crate::name::{Name, TaskPath, TaskPathError};
 use crate::untrusted::hides;
 
-/// One execution place of a run: a step, or one item of a step that is repeated.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Place {
+/// A task of a run: a step, or one item of a repeated step.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TaskId {
     /// The step.
     pub step: Name,
     /// The item, from zero, where the step is repeated.
@@ -19,30 +17,25 @@ pub struct Place {
     pub item: Option<u32>,
 }
 
-/// One execution of a place: the subject of processes, logs and idempotency keys.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
+/// One execution of a task: the subject of processes, logs and idempotency keys.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Attempt {
-    /// Where.
+    /// The task.
     #[serde(flatten)]
-    pub place: Place,
-    /// Which, from one.
+    pub place: TaskId,
+    /// Its number, from one.
     pub attempt: u32,
 }
 
-impl Place {
-    /// The place of a step that is not repeated.
-    pub fn of(step: &Name) -> Self {
-        Self {
-            step: step.clone(),
-            item: None,
-        }
+impl TaskId {
+    /// Returns the task of a step that is not repeated.
+    pub fn of_step(step: &Name) -> Self {
+        Self { step: step.clone(), item: None }
     }
 
-    /// The place as people are shown it and name it: an item by its key, where that can be named,
-    /// and else by its number.
-    pub fn called(&self, key: Option<&str>) -> String {
+    /// Returns the display name of the task, which users can also type: an item by its key, if that
+    /// is readable, and else by its number.
+    pub fn display_name(&self, key: Option<&str>) -> String {
         match key.filter(|key| self.item.is_some() && is_name(key)) {
             Some(key) => format!("{}[{key}]", self.step),
             None => self.to_string(),
@@ -50,29 +43,26 @@ impl Place {
     }
 }
 
-/// Whether the key of an item says what the item is, and can be typed: digests say nothing.
+/// True if the key of an item is descriptive and can be typed: digests are not.
 fn is_name(key: &str) -> bool {
     let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
-    let is_digest = key.len() == Digest::SHORT && key.chars().all(is_hex);
+    let is_digest = key.len() == Sha256Digest::SHORT && key.chars().all(is_hex);
     !key.is_empty() && !is_digest && !hides(key) && !key.contains(['[', ']', '\n', '\t'])
 }
 
-impl FromStr for Place {
-    type Err = BadSubject;
+impl FromStr for TaskId {
+    type Err = TaskPathError;
 
-    /// Reads a place as it is written, an item by its number.
-    fn from_str(text: &str) -> Result<Self, BadSubject> {
-        let bad = || BadSubject(text.to_owned());
-        let subject: Subject = text.parse()?;
+    /// Reads a task as it is written, an item by its number.
+    fn from_str(text: &str) -> Result<Self, TaskPathError> {
+        let bad = || TaskPathError(text.to_owned());
+        let subject: TaskPath = text.parse()?;
         let item = subject.spot.item.map(|item| item.parse::<u32>());
-        Ok(Self {
-            step: subject.spot.step,
-            item: item.transpose().map_err(|_| bad())?,
-        })
+        Ok(Self { step: subject.spot.step, item: item.transpose().map_err(|_| bad())? })
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.item {
             Some(item) => write!(f, "{}[{item}]", self.step),
@@ -89,11 +79,11 @@ impl fmt::Display for Attempt {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::TaskId;
 
     #[test]
     fn an_item_is_called_by_a_key_that_can_be_typed() {
-        let place: Place = "build[2]".parse().unwrap();
+        let place: TaskId = "build[2]".parse().unwrap();
         for (key, name) in [
             (Some("linux,3.12"), "build[linux,3.12]"),
             (Some("a/b#2"), "build[a/b#2]"),
@@ -105,9 +95,9 @@ mod tests {
             (Some(""), "build[2]"),
             (None, "build[2]"),
         ] {
-            assert_eq!(place.called(key), name);
+            assert_eq!(place.display_name(key), name);
         }
-        assert_eq!(Place::of(&place.step).called(Some("eu")), "build");
-        assert!("build[eu]".parse::<Place>().is_err());
+        assert_eq!(TaskId::of_step(&place.step).display_name(Some("eu")), "build");
+        assert!("build[eu]".parse::<TaskId>().is_err());
     }
 }

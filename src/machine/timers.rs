@@ -1,16 +1,16 @@
-//! What the passing of time does.
+//! The effect of the passing of time.
 
 use std::sync::Arc;
 
-use super::state::Spot;
-use super::{Effect, Fact, Machine, Phase, Timer};
+use super::state::TaskIx;
+use super::{Effect, EventKind, Machine, RunPhase, TimerKind};
 use crate::time::Moment;
 
 impl Machine {
-    pub(super) fn woke(&mut self, timer: Timer) {
+    pub(super) fn on_timer(&mut self, timer: TimerKind) {
         match timer {
-            Timer::Retry(attempt) => {
-                if let Some(spot) = self.spot(&attempt.place)
+            TimerKind::Retry(attempt) => {
+                if let Some(spot) = self.task_ix(&attempt.place)
                     && self.is_due(spot, attempt.attempt)
                 {
                     self.state.resting.remove(&spot);
@@ -18,28 +18,28 @@ impl Machine {
                     self.state.enqueue(&plan, spot);
                 }
             }
-            Timer::Wait(attempt) => self.wait_over(&attempt),
-            Timer::Queue(place) => self.waited_too_long(&place),
-            Timer::Ask { number } => self.ask_over(number),
-            Timer::Budget { ms } => self.budget_woke(ms),
-            Timer::Run => {
+            TimerKind::Wait(attempt) => self.end_wait(&attempt),
+            TimerKind::Queue(place) => self.on_queue_timeout(&place),
+            TimerKind::Ask { number } => self.on_request_expired(number),
+            TimerKind::Budget { ms } => self.on_budget_timer(ms),
+            TimerKind::Run => {
                 let late = self.run_limit().is_some_and(|limit| limit <= self.now);
-                if late && !self.state.ending() && self.state.phase < Phase::Finally {
-                    self.emit(Fact::RunTimedOut);
+                if late && !self.state.is_ending() && self.state.phase < RunPhase::Finally {
+                    self.emit(EventKind::RunTimedOut);
                     self.sweep();
                 }
             }
         }
     }
 
-    /// Whether an attempt is the next one of a place, and may begin.
-    fn is_due(&self, spot: Spot, attempt: u32) -> bool {
-        let made = self.state.place(spot).map_or(0, |slot| slot.attempts);
+    /// True if an attempt is the next one of a task, and may begin.
+    fn is_due(&self, spot: TaskIx, attempt: u32) -> bool {
+        let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
         let due = self.state.resting.get(&spot);
         attempt == made.saturating_add(1) && due.is_some_and(|due| *due <= self.now)
     }
 
-    /// When the run has taken too long.
+    /// Returns the instant at which the run has taken too long.
     fn run_limit(&self) -> Option<Moment> {
         Some(self.state.started?.after(self.plan.parts().timeout?))
     }
@@ -48,7 +48,7 @@ impl Machine {
     pub(super) fn run_timer(&mut self) {
         self.budget_timer();
         if let Some(at) = self.run_limit() {
-            let timer = Timer::Run;
+            let timer = TimerKind::Run;
             self.turn.effects.push(Effect::Wake { timer, at });
         }
     }

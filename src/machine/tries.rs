@@ -1,53 +1,53 @@
-//! What the attempts of a place came to, as long as it has not ended: what a correction is made of.
+//! The results of a task's attempts, until it has ended: a correction is made of them.
 
 use serde::{Deserialize, Serialize};
 
-use super::correction::{Gap, Unmet};
-use super::state::{self, ItemSlot, State};
-use super::{Attempt, Exit, Loop, Verdict};
-use crate::model::{Class, Plan};
+use super::correction::{FailedCheck, FailureCount};
+use super::state::{self, MachineState, TaskRecord};
+use super::{Attempt, CheckVerdict, ReworkLoop, WorkExit};
+use crate::model::{FailureClass, Plan};
 use crate::name::GateId;
 
-/// What the attempts of a place came to so far.
+/// The results of a task's attempts so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tries {
+pub(super) struct AttemptHistory {
     /// The last attempt that ended.
     pub(super) attempt: u32,
-    /// Whose fault it is that it failed.
-    pub(super) class: Option<Class>,
-    /// How its work ended, if that was not well.
+    /// The failure class.
+    pub(super) failure_class: Option<FailureClass>,
+    /// The exit of its work, if it was not successful.
     pub(super) exit: Option<String>,
     /// The criteria that it failed.
-    pub(super) failed: Vec<Unmet>,
-    /// What a gate said of it, if one wants it otherwise, and what it is to do.
+    pub(super) failed: Vec<FailedCheck>,
+    /// The objection of a gate and its instruction, if one wants another attempt.
     pub(super) gate: Option<(String, String)>,
-    /// Which loop the next attempt is, or the one under way.
-    pub(super) looped: Option<Loop>,
-    /// The gaps of all that were judged.
-    pub(super) gaps: Vec<Gap>,
+    /// The loop that the next or current attempt is.
+    pub(super) looped: Option<ReworkLoop>,
+    /// The gaps of all judged attempts.
+    pub(super) gaps: Vec<FailureCount>,
 }
 
-impl State {
-    /// Notes how the work of an attempt ended.
-    pub(super) fn tried(
+impl MachineState {
+    /// Notes the end of an attempt's work.
+    pub(super) fn record_attempt(
         &mut self,
         plan: &Plan,
         attempt: &Attempt,
-        how: &Exit,
-        class: Option<Class>,
+        how: &WorkExit,
+        failure_class: Option<FailureClass>,
     ) {
-        let slot = state::spot(plan, &attempt.place).and_then(|spot| self.place_mut(spot));
+        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
         let Some(slot) = slot else { return };
-        // Of what worked at once there is nothing to tell.
+        // Work that succeeded at once needs no correction.
         if how.is_success() && slot.tries.is_none() {
             return;
         }
         let tries = slot.tries.get_or_insert_default();
         let gaps = std::mem::take(&mut tries.gaps);
         let exit = (!how.is_success()).then(|| how.to_string());
-        **tries = Tries {
+        **tries = AttemptHistory {
             attempt: attempt.attempt,
-            class,
+            failure_class,
             exit,
             failed: Vec::new(),
             gate: None,
@@ -56,34 +56,32 @@ impl State {
         };
     }
 
-    /// Notes what a check ruled on an attempt.
-    pub(super) fn ruled(&mut self, plan: &Plan, attempt: &Attempt, verdict: &Verdict) {
-        let slot = state::spot(plan, &attempt.place).and_then(|spot| self.place_mut(spot));
+    /// Notes the ruling of a check on an attempt.
+    pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
+        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
         let Some(slot) = slot else { return };
-        slot.tries
-            .get_or_insert_default()
-            .rule(attempt.attempt, verdict);
+        slot.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
     }
 }
 
-impl ItemSlot {
-    /// Notes why the place failed, if its attempts do not say it: a gate blocked it, say.
-    pub(super) fn failed_for_good(&mut self, why: &str) {
-        if self.tries.is_none() && self.made() > 0 {
-            self.tries = Some(Box::new(Tries {
+impl TaskRecord {
+    /// Notes why the task failed, if its attempts do not tell: a gate blocked it, say.
+    pub(super) fn record_final_failure(&mut self, reason: &str) {
+        if self.tries.is_none() && self.attempts_of_round() > 0 {
+            self.tries = Some(Box::new(AttemptHistory {
                 attempt: self.attempts,
-                class: self.class,
-                exit: Some(why.to_owned()),
-                ..Tries::default()
+                failure_class: self.failure_class,
+                exit: Some(reason.to_owned()),
+                ..AttemptHistory::default()
             }));
         }
     }
 
-    /// Notes that a gate wants an attempt to be made again, and how.
-    pub(super) fn told_by_gate(&mut self, gate: &GateId, todo: &str) {
+    /// Notes that a gate wants another attempt, and its instruction.
+    pub(super) fn record_gate_feedback(&mut self, gate: &GateId, todo: &str) {
         let attempt = self.attempts;
-        // Before the first attempt there is nothing to be done otherwise.
-        if self.made() == 0 && self.result.is_none() {
+        // Before the first attempt there is nothing to correct.
+        if self.attempts_of_round() == 0 && self.result.is_none() {
             return;
         }
         let tries = self.tries.get_or_insert_default();
@@ -92,13 +90,13 @@ impl ItemSlot {
     }
 }
 
-impl Tries {
-    fn rule(&mut self, attempt: u32, verdict: &Verdict) {
+impl AttemptHistory {
+    fn add_verdict(&mut self, attempt: u32, verdict: &CheckVerdict) {
         self.attempt = attempt;
-        Gap::count(&mut self.gaps, attempt, verdict.passed());
+        FailureCount::count(&mut self.gaps, attempt, verdict.passed());
         if !verdict.passed() {
             if self.failed.is_empty() {
-                self.class = verdict.class;
+                self.failure_class = verdict.failure_class;
             }
             self.failed.push(verdict.into());
         }

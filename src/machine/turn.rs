@@ -1,89 +1,86 @@
-//! What follows from an input.
+//! The processing of an input.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::flaw::bad_outputs;
 use super::gates::has_gates;
-use super::rounds::in_ways;
-use super::state::{self, Doing, Live, Spot, State};
+use super::rounds::with_alternatives;
+use super::state::{self, ActivityKind, MachineState, TaskActivity, TaskIx};
 use super::{
-    Approved, Attempt, Baseline, Cached, Effect, Ended, Event, Exit, Fact, GatePoint, Happening,
-    Input, Kept, Left, Outcome, Place,
+    Attempt, AttemptEnd, Baseline, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint,
+    InputKind, MachineInput, ReusedResult, RunApproval, RunOutcome, TaskId, WorkExit,
 };
-use crate::model::{Class, Object, Plan};
+use crate::model::{FailureClass, JsonObject, Plan};
 use crate::name::{Name, RunId};
 use crate::time::Moment;
 
 /// One run of one plan.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The plan as it is written, with the ways that a planner added.
+    /// The plan as written, with the alternatives that a planner added.
     pub(super) base: Arc<Plan>,
     /// The plan as it is carried out now.
     pub(super) plan: Arc<Plan>,
-    pub(super) state: State,
-    pub(super) turn: Turn,
+    pub(super) state: MachineState,
+    pub(super) turn: MachineTurn,
     pub(super) now: Moment,
-    /// Places that an engine before this one began or staged: another keeper may have their
-    /// processes, so nothing is staged beside them.
-    pub(super) inherited: BTreeSet<Spot>,
-    /// Places that are staged and being taken back, since others come before them.
-    pub(super) recalled: BTreeSet<Spot>,
-    /// Whether the workspace is looked at when a step begins, so that nothing is staged.
-    pub(super) looks_first: bool,
+    /// Tasks that an earlier engine began or staged: another supervisor may have their processes,
+    /// so nothing is staged beside them.
+    pub(super) inherited: BTreeSet<TaskIx>,
+    /// Tasks that are staged and being taken back, since others come before them.
+    pub(super) withdrawing: BTreeSet<TaskIx>,
+    /// True if the workspace is checked when a step begins, so that nothing is staged.
+    pub(super) checks_workspace_first: bool,
 }
 
-/// What follows from an input: facts, and what the world must do once they are durable.
+/// The result of an input: facts, and the effects to carry out once they are durable.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Turn {
+pub struct MachineTurn {
     /// The facts, in order.
     pub events: Vec<Event>,
-    /// The orders to the world, in order.
+    /// The effects, in order.
     pub effects: Vec<Effect>,
 }
 
-/// The record of a run was made by other rules than these.
+/// The record of a run was made under other rules than these.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the run was recorded by version {found} of the rules, and this is version {}",
-    super::LOGIC
+    "the run was recorded by engine version {recorded_version}, but this is version {}",
+    super::LOGIC_VERSION
 )]
-pub struct OtherLogic {
-    /// The version that made the record.
-    pub found: u32,
+pub struct LogicMismatch {
+    /// The version of the rules that made the record.
+    pub recorded_version: u32,
 }
 
 impl Machine {
-    /// A run that has not begun. `params` are resolved.
-    pub fn new(plan: Arc<Plan>, run: RunId, params: Object) -> Self {
-        let state = State::new(&plan, run, params);
+    /// Creates a run that has not begun. `params` are resolved.
+    pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
+        let state = MachineState::new(&plan, run, params);
         Self {
             base: Arc::clone(&plan),
             plan,
             state,
-            turn: Turn::default(),
+            turn: MachineTurn::default(),
             now: Moment::default(),
             inherited: BTreeSet::new(),
-            recalled: BTreeSet::new(),
-            looks_first: false,
+            withdrawing: BTreeSet::new(),
+            checks_workspace_first: false,
         }
     }
 
-    /// Has the workspace looked at when a step begins, if that is asked.
+    /// Sets whether the workspace is checked when a step begins.
     #[must_use]
-    pub fn looking_first(self, looks_first: bool) -> Self {
-        Self {
-            looks_first,
-            ..self
-        }
+    pub fn checking_workspace_first(self, looks_first: bool) -> Self {
+        Self { checks_workspace_first: looks_first, ..self }
     }
 
-    /// What follows from an input. One that answers nothing open changes nothing.
-    pub fn turn(&mut self, input: Input) -> Turn {
+    /// Processes an input. One that answers nothing open changes nothing.
+    pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
         self.now = self.now.max(input.at);
         if self.state.outcome.is_none() {
-            self.take(input.what);
+            self.on_input(input.what);
             self.notice_budget();
             self.advance();
             self.notice_budget();
@@ -91,110 +88,90 @@ impl Machine {
         std::mem::take(&mut self.turn)
     }
 
-    /// Takes a recorded fact into account; nothing follows from it.
-    pub fn replay(&mut self, event: &Event) -> Result<(), OtherLogic> {
-        if let Fact::RunStarted { logic, .. } = &event.fact
-            && *logic != super::LOGIC
+    /// Applies a recorded fact; nothing follows from it.
+    pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
+        if let EventKind::RunStarted { logic_version, .. } = &event.fact
+            && *logic_version != super::LOGIC_VERSION
         {
-            return Err(OtherLogic { found: *logic });
+            return Err(LogicMismatch { recorded_version: *logic_version });
         }
         self.now = self.now.max(event.at);
         self.fold(event.at, &event.fact);
         Ok(())
     }
 
-    /// How the run ended, if it has.
-    pub fn outcome(&self) -> Option<Outcome> {
+    /// Returns the outcome of the run, if it has ended.
+    pub fn outcome(&self) -> Option<RunOutcome> {
         self.state.outcome
     }
 
-    /// Whether the run was told to end, and if so, whether at once.
-    pub fn told_to_end(&self) -> Option<bool> {
+    /// Returns the cancellation, if one was requested: true if it is forced.
+    pub fn requested_cancel(&self) -> Option<bool> {
         let cancelled = self.state.cancelled.as_ref();
         cancelled.map(|cancelled| cancelled.force)
     }
 
-    /// Whether the run has begun.
+    /// True if the run has begun.
     pub fn has_begun(&self) -> bool {
         self.state.started.is_some()
     }
 
-    /// The state, to be looked at or written down.
-    pub fn state(&self) -> &State {
+    /// Returns the state, to be inspected or serialized.
+    pub fn state(&self) -> &MachineState {
         &self.state
     }
 
-    fn take(&mut self, what: Happening) {
+    fn on_input(&mut self, what: InputKind) {
         match what {
-            Happening::Begin {
-                kept,
-                left,
-                dropped,
-                baseline,
-                approved,
-                advice,
-                intent,
-            } => {
+            InputKind::Begin { kept, left, dropped, baseline, approved, advice, intent } => {
                 if !self.has_begun() {
                     self.begin(approved, baseline);
                     for one in dropped {
                         self.emit(one.into());
                     }
-                    self.take_over(kept, left);
-                    self.advised(advice, intent);
+                    self.reuse_results(kept, left);
+                    self.apply_memory_advice(advice, intent);
                     self.gate_start();
                 }
             }
-            Happening::Began { attempt } => self.began(&attempt),
-            Happening::Unstaged { attempt } => self.unstaged(&attempt),
-            Happening::Ended(ended) => self.ended(ended),
-            Happening::Judged {
-                attempt: Some(attempt),
-                phase,
-                verdicts,
-                seen,
-            } => {
-                self.judged(&attempt, phase, verdicts, seen);
+            InputKind::Began { attempt } => self.on_attempt_begun(&attempt),
+            InputKind::Unstaged { attempt } => self.on_unstaged(&attempt),
+            InputKind::Ended(ended) => self.on_attempt_end(ended),
+            InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
+                self.on_verdicts(&attempt, phase, verdicts, seen);
             }
-            Happening::Judged {
-                attempt: None,
-                phase,
-                verdicts,
-                ..
-            } => self.plan_judged(phase, verdicts),
-            Happening::Woke { timer } => self.woke(timer),
-            Happening::Locked { place } => self.locked(&place),
-            Happening::Looked { place, found } => self.looked(&place, found),
-            Happening::Stale(stale) => self.stale(stale),
-            Happening::Confirmed { stale } => self.confirmed(stale),
-            Happening::Gated {
-                place,
-                point,
-                gated,
-            } => self.gated(place.as_ref(), point, gated),
-            Happening::Answered { number, given } => self.answered(number, given),
-            Happening::Planned { round, said } => self.planned(round, said.into()),
-            Happening::Cancel { why } => self.cancel(why),
+            InputKind::Judged { attempt: None, phase, verdicts, .. } => {
+                self.on_plan_verdicts(phase, verdicts);
+            }
+            InputKind::Woke { timer } => self.on_timer(timer),
+            InputKind::Locked { place } => self.on_lock_acquired(&place),
+            InputKind::Looked { place, found } => self.on_cache_lookup(&place, found),
+            InputKind::Stale(stale) => self.on_stale_evidence(stale),
+            InputKind::Confirmed { stale } => self.on_confirmation(stale),
+            InputKind::Gated { place, point, gated } => self.on_gates(place.as_ref(), point, gated),
+            InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
+            InputKind::Planned { round, said } => self.on_planner_reply(round, said.into()),
+            InputKind::Cancel { reason } => self.cancel(reason),
         }
     }
 
-    fn begin(&mut self, approved: Option<Box<Approved>>, baseline: Option<Baseline>) {
-        let started = Fact::RunStarted {
-            logic: super::LOGIC,
+    fn begin(&mut self, approved: Option<Box<RunApproval>>, baseline: Option<Baseline>) {
+        let started = EventKind::RunStarted {
+            logic_version: super::LOGIC_VERSION,
             plan: self.plan.id().clone(),
             params: self.state.params.clone(),
         };
         self.emit(started);
         self.set_budget();
         if let Some(approved) = approved {
-            self.emit(Fact::RunApproved(approved));
+            self.emit(EventKind::RunApproved(approved));
         }
         if let Some(baseline) = baseline {
-            self.emit(Fact::BaselineTaken(baseline));
+            self.emit(EventKind::BaselineTaken(baseline));
         }
     }
 
-    fn take_over(&mut self, kept: Vec<Kept>, left: Vec<Left>) {
+    fn reuse_results(&mut self, kept: Vec<ReusedResult>, left: Vec<DeselectedStep>) {
         for kept in kept {
             if self.is_open(&kept.step) {
                 self.emit(kept.into());
@@ -208,8 +185,10 @@ impl Machine {
         self.run_timer();
     }
 
-    fn locked(&mut self, place: &Place) {
-        let Some(spot) = self.spot(place) else { return };
+    fn on_lock_acquired(&mut self, place: &TaskId) {
+        let Some(spot) = self.task_ix(place) else {
+            return;
+        };
         if self.state.returning.remove(&spot) {
             self.state.locked.insert(spot);
             self.resume_live(spot);
@@ -220,78 +199,64 @@ impl Machine {
         }
     }
 
-    /// Whether the plan has a step of that name, and it has not ended.
+    /// True if the plan has a step of that name, and it has not ended.
     fn is_open(&self, step: &Name) -> bool {
         let ix = self.plan.find(step.as_str());
-        ix.is_some_and(|ix| !self.state.slot(ix.0).state.is_final())
+        ix.is_some_and(|ix| !self.state.step_record(ix.0).state.is_final())
     }
 
-    pub(super) fn ended(&mut self, ended: Ended) {
-        // Who saw its end need not have seen it begin.
-        self.began(&ended.attempt);
-        let Some((spot, _)) = self.live(&ended.attempt, Doing::Working) else {
+    pub(super) fn on_attempt_end(&mut self, ended: AttemptEnd) {
+        // The source of the end need not have seen the beginning.
+        self.on_attempt_begun(&ended.attempt);
+        let Some((spot, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
             return;
         };
         self.inherited.remove(&spot);
-        self.recalled.remove(&spot);
+        self.withdrawing.remove(&spot);
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
-        let mistake = ended
-            .exit
-            .is_success()
-            .then(|| bad_outputs(step, &ended.outputs))
-            .flatten();
+        let mistake = ended.exit.is_success().then(|| bad_outputs(step, &ended.outputs)).flatten();
         let (exit, told) = match mistake {
-            Some(why) => {
-                let class = Class::Logical;
-                (Exit::Unable { why, class }, None)
+            Some(reason) => {
+                let failure_class = FailureClass::Logical;
+                (WorkExit::Error { reason, failure_class }, None)
             }
-            None => (ended.exit, ended.class),
+            None => (ended.exit, ended.failure_class),
         };
         let success = exit.is_success();
         let gates = has_gates(&plan, Some(spot), GatePoint::Leave);
-        let class = class_of(&exit, told);
-        self.emit(Fact::AttemptEnded {
+        let failure_class = failure_class_of(&exit, told);
+        self.emit(EventKind::AttemptEnded {
             attempt: ended.attempt.clone(),
             how: exit.clone(),
-            class,
-            outputs: if success {
-                ended.outputs
-            } else {
-                Object::new()
-            },
+            failure_class,
+            outputs: if success { ended.outputs } else { JsonObject::new() },
             artifacts: if success { ended.artifacts } else { Vec::new() },
             standing: ended.standing.filter(|_| success && gates),
             usage: ended.usage,
             service: ended.service,
         });
         if !success {
-            return self.failed(spot, ended.attempt.attempt, &exit, class);
+            return self.on_failed_attempt(spot, ended.attempt.attempt, &exit, failure_class);
         }
-        self.take_evidence(&ended.attempt, ended.seen);
+        self.record_evidence(&ended.attempt, ended.seen);
         if !gates {
             self.confirm_work(spot, ended.attempt, ended.standing);
-        } else if !self.gate_no_more(spot, GatePoint::Leave) {
+        } else if !self.end_before_gates(spot, GatePoint::Leave) {
             self.ask_gates(Some(spot), GatePoint::Leave);
         }
     }
 
-    fn looked(&mut self, place: &Place, found: Option<Cached>) {
-        let attempt = Attempt {
-            place: place.clone(),
-            attempt: 0,
-        };
-        let Some((spot, _)) = self.live(&attempt, Doing::Looking) else {
+    fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
+        let attempt = Attempt { place: place.clone(), attempt: 0 };
+        let Some((spot, _)) = self.current_activity(&attempt, ActivityKind::Looking) else {
             return;
         };
         let Some(found) = found else {
-            self.state.free(spot);
+            self.state.end_activity(spot);
             return self.start(spot);
         };
-        self.emit(Fact::CacheHit {
-            place: place.clone(),
-            found,
-        });
+        self.emit(EventKind::CacheHit { place: place.clone(), found });
         if has_gates(&self.plan, Some(spot), GatePoint::Leave) {
             self.ask_gates(Some(spot), GatePoint::Leave);
         } else {
@@ -299,45 +264,49 @@ impl Machine {
         }
     }
 
-    fn cancel(&mut self, why: String) {
+    fn cancel(&mut self, reason: String) {
         if self.state.started.is_none() {
             return;
         }
         let force = self.state.cancelled.is_some();
-        self.emit(Fact::CancelRequested { why, force });
+        self.emit(EventKind::CancelRequested { reason, force });
         self.sweep();
     }
 
-    /// Records a fact and lets the state take it into account.
-    pub(super) fn emit(&mut self, fact: Fact) {
+    /// Records a fact and applies it to the state.
+    pub(super) fn emit(&mut self, fact: EventKind) {
         self.fold(self.now, &fact);
         self.turn.events.push(Event { at: self.now, fact });
     }
 
-    /// Lets the state, and with it the ways that steps are done in, take a fact into account.
-    fn fold(&mut self, at: Moment, fact: &Fact) {
+    /// Applies a fact to the state, and with it to the alternatives in use.
+    fn fold(&mut self, at: Moment, fact: &EventKind) {
         self.state.apply(&self.plan, at, fact);
-        if let Fact::PlannerAnswered { ways, .. } = fact {
+        if let EventKind::PlannerAccepted { alternatives: ways, .. } = fact {
             return self.adopt(ways);
         }
         let changes = match fact {
-            Fact::RoundClosed(round) => &round.changes[..],
-            Fact::MemoryAdvised { changes, .. } => changes,
+            EventKind::RoundCompleted(round) => &round.changes[..],
+            EventKind::MemoryApplied { changes, .. } => changes,
             _ => &[],
         };
         if !changes.is_empty() {
-            self.plan = in_ways(&self.base, &self.state.control.ways);
+            self.plan = with_alternatives(&self.base, &self.state.control.ways);
         }
     }
 
-    /// The number of a named place.
-    pub(super) fn spot(&self, place: &Place) -> Option<Spot> {
-        state::spot(&self.plan, place)
+    /// Returns the number of a named task.
+    pub(super) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
+        state::find_task_ix(&self.plan, place)
     }
 
-    /// The place of an attempt, if just that is being done for it, and was asked for.
-    pub(super) fn live(&self, attempt: &Attempt, doing: Doing) -> Option<(Spot, Live)> {
-        let spot = self.spot(&attempt.place)?;
+    /// Returns the task of an attempt, if exactly that activity is under way and was requested.
+    pub(super) fn current_activity(
+        &self,
+        attempt: &Attempt,
+        doing: ActivityKind,
+    ) -> Option<(TaskIx, TaskActivity)> {
+        let spot = self.task_ix(&attempt.place)?;
         let live = self.state.live.get(&spot)?;
         let asked = !self.state.returning.contains(&spot);
         let same = live.attempt == attempt.attempt && live.doing == doing;
@@ -345,12 +314,12 @@ impl Machine {
     }
 }
 
-/// Whose fault a failure is. What the work printed may say more than how it ended; not so where
-/// nobody saw how it ended, or it was told to.
-fn class_of(exit: &Exit, told: Option<Class>) -> Option<Class> {
+/// Returns the failure class. The work's output may override that of its exit, unless the end is
+/// unknown or was requested.
+fn failure_class_of(exit: &WorkExit, told: Option<FailureClass>) -> Option<FailureClass> {
     match exit {
-        Exit::Interrupted | Exit::Cancelled => exit.class(),
+        WorkExit::Interrupted | WorkExit::Cancelled => exit.failure_class(),
         _ if exit.is_success() => None,
-        _ => told.or_else(|| exit.class()),
+        _ => told.or_else(|| exit.failure_class()),
     }
 }

@@ -1,141 +1,128 @@
-//! Over what a step is repeated, once that is known.
+//! The expansion of a repeated step, once its items are known.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::advance::NOT_CHOSEN;
-use super::end::Final;
-use super::scope::View;
-use super::state::{self, Offer, Spot};
-use super::{Fact, Item, Machine, StepState};
-use crate::digest::Digest;
-use crate::model::{Fan, Object};
+use super::end::TaskCompletion;
+use super::scope::TaskScope;
+use super::state::{self, ReusableResult, TaskIx};
+use super::{EventKind, Machine, StepItem, StepState};
+use crate::digest::Sha256Digest;
+use crate::model::{JsonObject, StepRepetition};
 
 impl Machine {
-    /// Puts a step, or the items it is repeated over, into the queue.
-    pub(super) fn unfold(&mut self, spot: Spot, fan: &Fan) {
+    /// Queues a step, or the items that it is repeated over.
+    pub(super) fn unfold(&mut self, spot: TaskIx, fan: &StepRepetition) {
         let values = match fan {
-            Fan::Once => {
+            StepRepetition::Once => {
                 self.queue_timer(spot);
                 let plan = Arc::clone(&self.plan);
                 return self.state.enqueue(&plan, spot);
             }
-            Fan::List(values) => values.clone(),
-            Fan::Matrix(rows) => return self.expand(spot, cells(rows)),
-            Fan::Each(expr) => {
-                let view = View {
-                    plan: &self.plan,
-                    state: &self.state,
-                    spot: Some(spot),
-                };
+            StepRepetition::List(values) => values.clone(),
+            StepRepetition::Matrix(rows) => return self.expand(spot, cells(rows)),
+            StepRepetition::Each(expr) => {
+                let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
                 match expr.eval(&view) {
                     Ok(Value::Array(values)) => values,
                     Ok(other) => {
-                        let why =
-                            format!("`for_each: {}` gives {other}, not a list", expr.source());
-                        return self.unable(spot, &why);
+                        let reason =
+                            format!("`for_each: {}` evaluates to {other}, not a list", expr.source());
+                        return self.end_unstartable(spot, &reason);
                     }
-                    Err(error) => return self.unable(spot, &error.to_string()),
+                    Err(error) => return self.end_unstartable(spot, &error.to_string()),
                 }
             }
         };
         self.expand(spot, keyed(values, readable));
     }
 
-    /// Puts the items of a step into the queue.
-    fn expand(&mut self, spot: Spot, items: Vec<Item>) {
+    /// Queues the items of a step.
+    fn expand(&mut self, spot: TaskIx, items: Vec<StepItem>) {
         let step = self.plan.step(spot.ix()).id.clone();
-        self.emit(Fact::StepExpanded { step, items });
-        let count = self
-            .state
-            .slot(spot.step)
-            .many
-            .as_ref()
-            .map_or(0, |many| many.slots.len());
+        self.emit(EventKind::StepExpanded { step, items });
+        let count = self.state.step_record(spot.step).many.as_ref().map_or(0, |many| many.slots.len());
         for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
             let item = Some(item);
-            self.queue_timer(Spot { item, ..spot });
+            self.queue_timer(TaskIx { item, ..spot });
         }
-        self.take_offers(spot.step);
-        self.leave_out(spot.step);
-        self.settle(spot.step);
+        self.reuse_items(spot.step);
+        self.deselect_items(spot.step);
+        self.end_repeated_step(spot.step);
     }
 
-    /// Ends the items of a step whose results were taken over from an earlier run.
-    fn take_offers(&mut self, step: u32) {
-        let Some(many) = &self.state.slot(step).many else {
+    /// Ends the items of a step whose results were reused from an earlier run.
+    fn reuse_items(&mut self, step: u32) {
+        let Some(many) = &self.state.step_record(step).many else {
             return;
         };
         let keys = (0_u32..).zip(many.items.iter().map(|item| item.key.clone()));
-        let taken: Vec<(u32, Offer)> = keys
+        let taken: Vec<(u32, ReusableResult)> = keys
             .filter_map(|(item, key)| Some((item, self.state.offers.get(&(step, key))?.clone())))
             .collect();
         for (item, offer) in taken {
             let item = Some(item);
-            let why = match &offer.from {
-                Some(from) => format!("kept from run {}", from.short()),
-                None => "kept from the round before".to_owned(),
+            let reason = match &offer.from {
+                Some(from) => format!("reused from run {}", from.short()),
+                None => "reused from the previous round".to_owned(),
             };
-            self.emit(Fact::StepEnded {
-                place: state::place(&self.plan, Spot { step, item }),
+            self.emit(EventKind::StepEnded {
+                place: state::task_id(&self.plan, TaskIx { step, item }),
                 state: StepState::Succeeded,
                 standing: offer.standing,
-                why,
-                class: None,
-                tolerated: false,
-                cached: None,
+                reason,
+                failure_class: None,
+                allowed_to_fail: false,
+                cache_key: None,
                 outputs: offer.outputs,
-                from: offer.from,
+                reused_from: offer.from,
             });
         }
     }
 
-    /// Ends the items of a step that somebody chose to leave out.
-    fn leave_out(&mut self, step: u32) {
-        let Some(many) = &self.state.slot(step).many else {
+    /// Ends the items of a step that the user left out.
+    fn deselect_items(&mut self, step: u32) {
+        let Some(many) = &self.state.step_record(step).many else {
             return;
         };
         let places = (0_u32..).zip(many.items.iter().zip(&many.slots));
         let left: Vec<u32> = places
-            .filter(|(_, (item, slot))| slot.ended.is_none() && self.state.is_left(step, &item.key))
+            .filter(|(_, (item, slot))| slot.ended.is_none() && self.state.is_deselected(step, &item.key))
             .map(|(item, _)| item)
             .collect();
         for item in left {
             let item = Some(item);
-            self.finish(Spot { step, item }, Final::skipped(NOT_CHOSEN));
+            self.finish(TaskIx { step, item }, TaskCompletion::skipped(NOT_CHOSEN));
         }
     }
 }
 
-/// The cells of a matrix, each with its values as its key.
-fn cells(rows: &[Object]) -> Vec<Item> {
+/// Returns the cells of a matrix, each with its values as its key.
+fn cells(rows: &[JsonObject]) -> Vec<StepItem> {
     let values = rows.iter().cloned().map(Value::Object).collect();
     keyed(values, |cell| joined(cell.as_object()?))
 }
 
 /// Gives each item a key that stays the same when the list changes around it; repeated values
 /// are numbered.
-fn keyed(values: Vec<Value>, key: impl Fn(&Value) -> Option<String>) -> Vec<Item> {
+fn keyed(values: Vec<Value>, key: impl Fn(&Value) -> Option<String>) -> Vec<StepItem> {
     let mut seen = std::collections::BTreeMap::<String, u32>::new();
     let mut items = Vec::with_capacity(values.len());
     for value in values {
         let base = key(&value)
             .filter(|key| (1..=64).contains(&key.len()))
-            .unwrap_or_else(|| Digest::of(value.to_string().as_bytes()).short());
+            .unwrap_or_else(|| Sha256Digest::of_bytes(value.to_string().as_bytes()).short());
         let times = seen.entry(base.clone()).or_default();
         *times += 1;
-        let key = if *times == 1 {
-            base
-        } else {
-            format!("{base}~{times}")
-        };
-        items.push(Item { key, value });
+        let key = if *times == 1 { base } else { format!("{base}~{times}") };
+        items.push(StepItem { key, value });
     }
     items
 }
 
-/// A key that people can read: a plain value as it is, an object of plain values as `a=1,b=2`.
+/// Returns a readable key: a plain value as it is, an object of plain values as `a=1,b=2`.
 fn readable(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -153,13 +140,13 @@ fn readable(value: &Value) -> Option<String> {
     }
 }
 
-/// The values of a cell, in the order of its axes: `linux,3.12`.
-fn joined(cell: &Object) -> Option<String> {
+/// Joins the values of a cell, in the order of its axes: `linux,3.12`.
+fn joined(cell: &JsonObject) -> Option<String> {
     let values: Option<Vec<String>> = cell.values().map(plain).collect();
     values.map(|values| values.join(","))
 }
 
-/// A plain value as it is written.
+/// Formats a plain value as it is written.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Null => Some("null".to_owned()),

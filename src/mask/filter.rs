@@ -1,38 +1,33 @@
 use std::collections::BTreeSet;
 
-/// How many bytes are looked at together.
+/// The number of bytes that are looked at together.
 const GRAM: usize = 4;
 
-/// The longest beginning of a form that is looked for.
+/// The longest prefix of a form that is looked for.
 pub(super) const WIDEST: usize = GRAM + 7;
 
-/// Finds where one of many texts of the same length could stand, and skips the rest quickly.
+/// Finds possible positions of many texts of the same length, and skips the rest quickly.
 ///
-/// Of each text every sequence of four bytes is noted, with its place in the text. In a haystack
-/// it is then enough to look at one sequence in every few bytes: whichever text stands there,
-/// one of its own is met.
+/// The filter stores every sequence of four bytes of each text, with its offset in the text. In a
+/// haystack it is then enough to look at one sequence in every few bytes: any text that occurs
+/// there has a sequence that is hit.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct PositionFilter {
     width: usize,
-    /// By the hash of a sequence, a bit for each place that it has in some text.
+    /// One bit for each offset that a sequence has in some text, by the hash of the sequence.
     grams: Vec<u8>,
     shift: u32,
     /// The texts themselves.
     texts: BTreeSet<Vec<u8>>,
 }
 
-impl Filter {
-    /// Looks for texts that all have this length, from [`GRAM`] to [`WIDEST`] bytes.
+impl PositionFilter {
+    /// Makes a filter for texts that all have this length, from [`GRAM`] to [`WIDEST`] bytes.
     pub(super) fn new(width: usize, texts: BTreeSet<Vec<u8>>) -> Self {
-        // Few slots are taken, if memory allows: most sequences are then passed at once.
+        // Few slots are taken, if memory allows: most sequences are then skipped at once.
         let bits = (texts.len() * 256).next_power_of_two().ilog2();
         let bits = bits.clamp(12, 18);
-        let mut filter = Self {
-            width,
-            grams: vec![0; 1 << bits],
-            shift: 32 - bits,
-            texts,
-        };
+        let mut filter = Self { width, grams: vec![0; 1 << bits], shift: 32 - bits, texts };
         for text in &filter.texts {
             for (at, gram) in text.windows(GRAM).enumerate() {
                 let slot = slot(gram, filter.shift).and_then(|slot| filter.grams.get_mut(slot));
@@ -44,7 +39,7 @@ impl Filter {
         filter
     }
 
-    /// The first place from one on where a text stands as a whole.
+    /// Returns the first position, from one on, of a whole text.
     pub(super) fn next(&self, haystack: &[u8], from: usize) -> Option<usize> {
         let stride = self.width - GRAM + 1;
         let mut at = from + stride - 1;
@@ -62,12 +57,10 @@ impl Filter {
         None
     }
 
-    /// The places that a sequence has in some text, as bits; perhaps more.
+    /// Returns the offsets that a sequence has in some text, as bits; possibly too many.
     fn places(&self, gram: &[u8]) -> u8 {
         let slot = slot(gram, self.shift);
-        slot.and_then(|slot| self.grams.get(slot))
-            .copied()
-            .unwrap_or(0)
+        slot.and_then(|slot| self.grams.get(slot)).copied().unwrap_or(0)
     }
 
     fn is_at(&self, haystack: &[u8], start: usize) -> bool {
@@ -75,15 +68,12 @@ impl Filter {
             return false;
         };
         let last = self.width - GRAM;
-        let could_be = |at: usize| {
-            text.get(at..)
-                .is_some_and(|gram| self.places(gram) & (1 << at) > 0)
-        };
+        let could_be = |at: usize| text.get(at..).is_some_and(|gram| self.places(gram) & (1 << at) > 0);
         could_be(0) && could_be(last) && could_be(last / 2) && self.texts.contains(text)
     }
 }
 
-/// Where a sequence is noted.
+/// Returns the slot of a sequence.
 fn slot(gram: &[u8], shift: u32) -> Option<usize> {
     let gram = u32::from_le_bytes(*gram.first_chunk()?);
     usize::try_from(gram.wrapping_mul(0x9E37_79B1) >> shift).ok()

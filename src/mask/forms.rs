@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::codes;
-use super::parts::Parts;
+use super::parts::SecretParts;
 
-/// Parts beyond this are looked for in their usual forms only: each form costs memory.
+/// The length beyond which parts are looked for in their usual forms only: each form costs memory.
 const LONG: usize = 4096;
 
-/// Every text that a mask for these secrets looks for.
+/// Returns every text that a mask for these secrets looks for.
 pub fn forms<'a>(secrets: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     secrets.into_iter().flat_map(of).collect()
 }
 
 fn of(secret: &str) -> BTreeSet<String> {
-    let parts = Parts::of(secret);
+    let parts = SecretParts::of(secret);
     let mut forms = BTreeSet::new();
     for part in parts.values.iter().chain(&parts.lines) {
         quoted(part, &mut forms);
@@ -26,25 +26,18 @@ fn of(secret: &str) -> BTreeSet<String> {
         forms.extend(codes::base32(part.as_bytes()));
         forms.insert(codes::hex(part.as_bytes(), "\\x", ""));
     }
-    let hex = |form: &String| {
-        form.bytes()
-            .all(|b| b.is_ascii_hexdigit() || b == b':' || b == b' ')
-    };
-    let upper: Vec<String> = forms
-        .iter()
-        .filter(|form| hex(form))
-        .map(|form| form.to_uppercase())
-        .collect();
+    let hex = |form: &String| form.bytes().all(|b| b.is_ascii_hexdigit() || b == b':' || b == b' ');
+    let upper: Vec<String> = forms.iter().filter(|form| hex(form)).map(|form| form.to_uppercase()).collect();
     forms.extend(upper);
-    let capital: Vec<String> = forms.iter().filter_map(|form| capital(form)).collect();
+    let capital: Vec<String> = forms.iter().filter_map(|form| capitalize_escapes(form)).collect();
     forms.extend(capital);
     forms.extend(parts.values);
     forms.extend(parts.lines);
     forms
 }
 
-/// A form with the digits of its escapes in capitals, `\\x4A` and `\\u00E9`, if it has such escapes.
-fn capital(form: &str) -> Option<String> {
+/// Returns a form with the digits of its escapes in capitals, `\\x4A` and `\\u00E9`, if it has any.
+fn capitalize_escapes(form: &str) -> Option<String> {
     let mut text = String::with_capacity(form.len());
     let mut rest = form;
     while let Some(at) = rest.find(r"\x").into_iter().chain(rest.find(r"\u")).min() {
@@ -61,7 +54,7 @@ fn capital(form: &str) -> Option<String> {
     (text != form).then_some(text)
 }
 
-/// The text as JSON, URLs, shells, XML and SQL write it.
+/// Adds the text as JSON, URLs, shells, XML and SQL write it.
 fn quoted(text: &str, forms: &mut BTreeSet<String>) {
     let json = json(text);
     forms.insert(self::json(&json));
@@ -75,17 +68,10 @@ fn quoted(text: &str, forms: &mut BTreeSet<String>) {
         forms.insert(upper.replace("%20", "+"));
         forms.insert(upper);
     }
-    for (double, single) in [
-        ("&quot;", "&#39;"),
-        ("&#34;", "&#39;"),
-        ("&quot;", "&#x27;"),
-        ("&quot;", "&apos;"),
-        ("\"", "'"),
-    ] {
-        let text = text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
+    for (double, single) in
+        [("&quot;", "&#39;"), ("&#34;", "&#39;"), ("&quot;", "&#x27;"), ("&quot;", "&apos;"), ("\"", "'")]
+    {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         forms.insert(text.replace('"', double).replace('\'', single));
     }
     forms.insert(text.replace('\'', "''"));
@@ -93,7 +79,7 @@ fn quoted(text: &str, forms: &mut BTreeSet<String>) {
     shell(text, forms);
 }
 
-/// The text as shells quote it, and as languages with similar rules do.
+/// Adds the text as quoted by shells, and by languages with similar rules.
 fn shell(text: &str, forms: &mut BTreeSet<String>) {
     forms.insert(text.replace('\'', r"'\''"));
     forms.insert(text.replace('\'', r#"'"'"'"#));
@@ -103,9 +89,7 @@ fn shell(text: &str, forms: &mut BTreeSet<String>) {
         forms.insert(backslashed(text, |c| special.contains(c)));
     }
     for plain in ["_-./:=@%+,", "_-./:=@%+#~"] {
-        forms.insert(backslashed(text, |c| {
-            !(c.is_alphanumeric() || plain.contains(c))
-        }));
+        forms.insert(backslashed(text, |c| !(c.is_alphanumeric() || plain.contains(c))));
     }
     for quotes in ["'\\", "\"\\"] {
         forms.insert(escaped(text, quotes, |c, out| out.push(c)));
@@ -123,7 +107,7 @@ fn json(text: &str) -> String {
     json.get(1..json.len() - 1).unwrap_or("").to_owned()
 }
 
-/// JSON without characters beyond ASCII, as several languages write it.
+/// Returns JSON without characters beyond ASCII, as several languages write it.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -138,11 +122,9 @@ fn ascii(json: &str) -> String {
     text
 }
 
-/// JSON that can stand in a page, as several languages write it.
+/// Returns JSON that is safe in an HTML page, as several languages write it.
 fn for_html(json: &str) -> String {
-    json.replace('&', "\\u0026")
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
+    json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
 fn backslashed(text: &str, special: impl Fn(char) -> bool) -> String {
@@ -156,8 +138,8 @@ fn backslashed(text: &str, special: impl Fn(char) -> bool) -> String {
     quoted
 }
 
-/// The text with control characters and these special ones escaped, as `$'…'` and most
-/// languages do; what is beyond ASCII in a way of its own.
+/// Returns the text with control characters and these special ones escaped, as `$'…'` and most languages do;
+/// `beyond` writes the characters beyond ASCII.
 fn escaped(text: &str, special: &str, beyond: impl Fn(char, &mut String)) -> String {
     let mut quoted = String::with_capacity(text.len());
     for c in text.chars() {

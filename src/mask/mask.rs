@@ -3,40 +3,40 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Stream;
+use super::MaskingStream;
 use super::forms::forms;
-use super::patterns::Patterns;
-use super::scan::Scan;
+use super::patterns::SecretPatterns;
+use super::scan::SecretScan;
 
-/// What stands in place of a secret.
+/// The text that replaces a secret.
 pub(super) const STARS: &str = "***";
 
 /// Every form of every secret. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Mask(pub(super) Option<Arc<Patterns>>);
+pub struct SecretMask(pub(super) Option<Arc<SecretPatterns>>);
 
-impl Mask {
-    /// A mask for these secrets, which depends on nothing else. Weak ones, and weak parts of
-    /// others, stay visible: see [`weakness`](super::weakness).
+impl SecretMask {
+    /// Makes a mask for these secrets alone. Weak secrets, and weak parts of others, stay visible:
+    /// see [`weakness`](super::weakness).
     ///
     /// # Panics
     /// If the secrets have gigabytes.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(Patterns::new(&forms(secrets)).map(Arc::new))
+        Self(SecretPatterns::new(&forms(secrets)).map(Arc::new))
     }
 
-    /// Whether there is nothing to mask.
+    /// True if there is nothing to mask.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The text with every secret masked.
+    /// Returns the text with every secret masked.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let Some(patterns) = &self.0 else {
             return Cow::Borrowed(text);
         };
         let mut found = Vec::new();
-        Scan::new(patterns).run(patterns, text.as_bytes(), 0, &mut found);
+        SecretScan::new(patterns).run(patterns, text.as_bytes(), 0, &mut found);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -79,8 +79,8 @@ impl Mask {
         }
     }
 
-    /// Masks bytes that come in chunks.
-    pub fn stream(&self) -> Stream {
-        Stream::new(self.clone())
+    /// Returns a stream that masks bytes that come in chunks.
+    pub fn stream(&self) -> MaskingStream {
+        MaskingStream::new(self.clone())
     }
 }

@@ -4,25 +4,25 @@ use serde_json::Value;
 
 use super::weakness;
 
-/// What of a secret is looked for.
+/// The parts of a secret that are looked for.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    /// Parts that are used by themselves: the whole, a value in it.
+pub(super) struct SecretParts {
+    /// The parts that are used by themselves: the whole, a value in it.
     pub(super) values: BTreeSet<String>,
-    /// Parts that are only shown by themselves: its lines.
+    /// The parts that are only printed by themselves: its lines.
     pub(super) lines: BTreeSet<String>,
 }
 
-impl Parts {
-    /// The secret; its leaves, if it is JSON; what an address or an assignment in it holds; and
-    /// the lines of all of these. Weak parts are left out.
+impl SecretParts {
+    /// Collects the secret; its leaves, if it is JSON; the values of an address or an assignment in
+    /// it; and the lines of all of these. Weak parts are left out.
     pub(super) fn of(secret: &str) -> Self {
         let mut parts = Self::default();
         parts.value(secret);
         if let Ok(value @ (Value::Array(_) | Value::Object(_) | Value::String(_))) =
             serde_json::from_str(secret)
         {
-            parts.leaves(&value);
+            parts.add_leaves(&value);
         }
         parts.lines.retain(|line| !parts.values.contains(line));
         parts
@@ -30,23 +30,23 @@ impl Parts {
 
     fn value(&mut self, text: &str) {
         let text = text.trim();
-        keep(&mut self.values, text);
-        keep(&mut self.values, unquoted(text));
+        add_strong(&mut self.values, text);
+        add_strong(&mut self.values, unquoted(text));
         self.address(text);
         if text.contains(['\n', '\r']) {
             for line in text.lines().map(str::trim) {
                 if !is_armour(line) {
-                    keep(&mut self.lines, line);
+                    add_strong(&mut self.lines, line);
                 }
                 if let Some(value) = assigned(line) {
-                    keep(&mut self.values, unquoted(value));
+                    add_strong(&mut self.values, unquoted(value));
                     self.address(unquoted(value));
                 }
             }
         }
     }
 
-    /// Of an address, what remains without its scheme, and the password.
+    /// Adds an address without its scheme, and its password.
     fn address(&mut self, text: &str) {
         let Some((scheme, rest)) = text.split_once("://") else {
             return;
@@ -54,29 +54,26 @@ impl Parts {
         if scheme.contains(char::is_whitespace) || rest.contains(char::is_whitespace) {
             return;
         }
-        keep(&mut self.values, rest);
+        add_strong(&mut self.values, rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
         if let Some((user, _)) = authority.rsplit_once('@') {
-            keep(&mut self.values, user);
-            keep(
-                &mut self.values,
-                user.split_once(':').map_or("", |(_, password)| password),
-            );
+            add_strong(&mut self.values, user);
+            add_strong(&mut self.values, user.split_once(':').map_or("", |(_, password)| password));
         }
     }
 
-    fn leaves(&mut self, value: &Value) {
+    fn add_leaves(&mut self, value: &Value) {
         match value {
             Value::Null | Value::Bool(_) => {}
-            Value::Number(number) => keep(&mut self.values, &number.to_string()),
+            Value::Number(number) => add_strong(&mut self.values, &number.to_string()),
             Value::String(text) => self.value(text),
-            Value::Array(items) => items.iter().for_each(|item| self.leaves(item)),
-            Value::Object(fields) => fields.values().for_each(|field| self.leaves(field)),
+            Value::Array(items) => items.iter().for_each(|item| self.add_leaves(item)),
+            Value::Object(fields) => fields.values().for_each(|field| self.add_leaves(field)),
         }
     }
 }
 
-fn keep(parts: &mut BTreeSet<String>, text: &str) {
+fn add_strong(parts: &mut BTreeSet<String>, text: &str) {
     if weakness(text).is_none() {
         parts.insert(text.trim().to_owned());
     }
@@ -87,7 +84,7 @@ fn unquoted(text: &str) -> &str {
     inside('"').or_else(|| inside('\'')).unwrap_or(text)
 }
 
-/// The value of a line such as `export NAME=value`.
+/// Returns the value of a line such as `export NAME=value`.
 fn assigned(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
     let name = name.trim().strip_prefix("export ").unwrap_or(name).trim();
@@ -95,19 +92,18 @@ fn assigned(line: &str) -> Option<&str> {
     (!name.is_empty() && is_name(name)).then(|| value.trim())
 }
 
-/// Whether a line is the frame around a key, which is the same for all keys.
+/// True if a line is the armour around a key, which is the same for all keys.
 fn is_armour(line: &str) -> bool {
     line.starts_with("-----") && line.ends_with("-----")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Parts;
+    use super::SecretParts;
 
     fn check(secret: &str, values: &[&str], lines: &[&str]) {
-        let parts = Parts::of(secret);
-        let all =
-            |texts: &std::collections::BTreeSet<String>| texts.iter().cloned().collect::<Vec<_>>();
+        let parts = SecretParts::of(secret);
+        let all = |texts: &std::collections::BTreeSet<String>| texts.iter().cloned().collect::<Vec<_>>();
         assert_eq!(all(&parts.values), values, "{secret:?}");
         assert_eq!(all(&parts.lines), lines, "{secret:?}");
     }
@@ -122,11 +118,7 @@ mod tests {
     #[test]
     fn leaves_and_lines_are_parts_unless_they_are_weak() {
         let json = "{\n  \"id\": 123,\n  \"uname\": \"john-doe\",\n  \"password\": \"foobar\"\n}";
-        let lines = [
-            "\"id\": 123,",
-            "\"password\": \"foobar\"",
-            "\"uname\": \"john-doe\",",
-        ];
+        let lines = ["\"id\": 123,", "\"password\": \"foobar\"", "\"uname\": \"john-doe\","];
         check(json, &["foobar", "john-doe", json], &lines);
         let key = "-----BEGIN KEY-----\r\nMIIBVQ\r\nabc\r\n-----END KEY-----\r\n";
         check(key, &[key.trim()], &["MIIBVQ"]);
@@ -138,10 +130,6 @@ mod tests {
         let rest = "robot:tr0ub4dor@db.example/x?y";
         check(url, &[url, "robot:tr0ub4dor", rest, "tr0ub4dor"], &[]);
         let file = "USER=robot\nexport KEY=\"tr0ub4dor\"";
-        check(
-            file,
-            &[file, "tr0ub4dor"],
-            &["USER=robot", "export KEY=\"tr0ub4dor\""],
-        );
+        check(file, &[file, "tr0ub4dor"], &["USER=robot", "export KEY=\"tr0ub4dor\""]);
     }
 }

@@ -1,87 +1,86 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::Mask;
+use super::SecretMask;
 use super::mask::STARS;
-use super::scan::Scan;
+use super::scan::SecretScan;
 
-/// Masks bytes that come in chunks. What could be the beginning of a secret is held back until
-/// it is known to be one or not: less than the longest form of a secret with its line ends, and
-/// usually nothing.
+/// Masks bytes that come in chunks. A possible prefix of a secret is held back until it is decided:
+/// less than the longest form of a secret with its line ends, and usually nothing.
 #[derive(Debug)]
-pub struct Stream {
-    mask: Mask,
+pub struct MaskingStream {
+    mask: SecretMask,
     /// None if there is nothing to mask.
-    scan: Option<Scan>,
-    held: Vec<u8>,
-    /// The secrets in what is held, of which none is shown yet.
-    found: Vec<Range<usize>>,
-    /// How much of what is held belongs to a secret whose stars are out already.
-    hidden: usize,
+    scan: Option<SecretScan>,
+    held_back: Vec<u8>,
+    /// The secrets in the bytes held back, none of which is shown yet.
+    pending_matches: Vec<Range<usize>>,
+    /// The number of held bytes of a secret whose stars are written already.
+    starred_bytes: usize,
     has_masked: bool,
 }
 
-impl Stream {
-    pub(super) fn new(mask: Mask) -> Self {
+impl MaskingStream {
+    pub(super) fn new(mask: SecretMask) -> Self {
         Self {
-            scan: mask.0.as_deref().map(Scan::new),
+            scan: mask.0.as_deref().map(SecretScan::new),
             mask,
-            held: Vec::new(),
-            found: Vec::new(),
-            hidden: 0,
+            held_back: Vec::new(),
+            pending_matches: Vec::new(),
+            starred_bytes: 0,
             has_masked: false,
         }
     }
 
-    /// Takes a chunk in and gives what can be shown by now.
+    /// Takes a chunk and returns the bytes that can be shown by now.
     pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> Cow<'c, [u8]> {
         let (Some(patterns), Some(scan)) = (&self.mask.0, &mut self.scan) else {
             return Cow::Borrowed(chunk);
         };
-        if self.held.is_empty() {
-            scan.run(patterns, chunk, 0, &mut self.found);
+        if self.held_back.is_empty() {
+            scan.run(patterns, chunk, 0, &mut self.pending_matches);
             let (shown, open) = chunk.split_at(chunk.len() - scan.open(patterns));
-            if self.found.is_empty() {
-                self.held.extend_from_slice(open);
+            if self.pending_matches.is_empty() {
+                self.held_back.extend_from_slice(open);
                 return Cow::Borrowed(shown);
             }
-            self.held.extend_from_slice(chunk);
+            self.held_back.extend_from_slice(chunk);
         } else {
-            let from = self.held.len();
-            self.held.extend_from_slice(chunk);
-            scan.run(patterns, &self.held, from, &mut self.found);
+            let from = self.held_back.len();
+            self.held_back.extend_from_slice(chunk);
+            scan.run(patterns, &self.held_back, from, &mut self.pending_matches);
         }
-        let end = self.held.len() - scan.open(patterns);
-        Cow::Owned(self.show(end))
+        let end = self.held_back.len() - scan.open(patterns);
+        Cow::Owned(self.take_visible(end))
     }
 
-    /// Gives what was held back; nothing more will come.
+    /// Returns the bytes held back, at the end of the input.
     pub fn finish(&mut self) -> Vec<u8> {
-        self.scan = self.mask.0.as_deref().map(Scan::new);
-        self.show(self.held.len())
+        self.scan = self.mask.0.as_deref().map(SecretScan::new);
+        self.take_visible(self.held_back.len())
     }
 
-    /// Whether a secret was in what was taken in, as far as it was given.
+    /// True if the bytes returned so far had a secret.
     pub fn has_masked(&self) -> bool {
         self.has_masked
     }
 
-    /// Shows what is held up to `end`; no secret that begins before it is incomplete.
-    fn show(&mut self, end: usize) -> Vec<u8> {
+    /// Returns the held bytes up to `end`; no secret that begins before it is incomplete.
+    fn take_visible(&mut self, end: usize) -> Vec<u8> {
         let mut shown = Vec::with_capacity(end);
-        let mut done = self.hidden;
-        self.has_masked |= !self.found.is_empty();
-        for secret in self.found.extract_if(.., |secret| secret.start < end) {
+        let mut done = self.starred_bytes;
+        self.has_masked |= !self.pending_matches.is_empty();
+        for secret in self.pending_matches.extract_if(.., |secret| secret.start < end) {
             if secret.start >= done {
-                shown.extend_from_slice(self.held.get(done..secret.start).unwrap_or(&[]));
+                shown.extend_from_slice(self.held_back.get(done..secret.start).unwrap_or(&[]));
                 shown.extend_from_slice(STARS.as_bytes());
             }
             done = done.max(secret.end);
         }
-        shown.extend_from_slice(self.held.get(done..end).unwrap_or(&[]));
-        self.hidden = done.saturating_sub(end);
-        self.held.drain(..end);
-        for secret in &mut self.found {
+        shown.extend_from_slice(self.held_back.get(done..end).unwrap_or(&[]));
+        self.starred_bytes = done.saturating_sub(end);
+        self.held_back.drain(..end);
+        for secret in &mut self.pending_matches {
             *secret = secret.start - end..secret.end - end;
         }
         shown

@@ -1,12 +1,12 @@
 /// The fewest characters that are masked.
 pub const SHORTEST: usize = 6;
 
-/// The least that the letters of a masked text tell together, in bits: their number times the
-/// entropy of how often each occurs.
+/// The least entropy of a masked text, in bits: the number of its letters times the entropy of
+/// their frequencies.
 const LEAST_BITS: f64 = 12.0;
 
-/// Words that logs are full of, in lower case. To mask one would tell which it is, by what is
-/// missing everywhere.
+/// Words that are common in logs, in lower case. Masking one would reveal it, by the gaps
+/// everywhere.
 const EVERYDAY: &[&str] = &[
     "changeme",
     "company",
@@ -48,45 +48,42 @@ const EVERYDAY: &[&str] = &[
     "windows",
 ];
 
-/// Why a text cannot be masked without blanking the logs.
+/// The reason why a text cannot be masked without blanking the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weakness {
+pub enum SecretWeakness {
     /// Fewer than [`SHORTEST`] characters.
     Short,
     /// The same few characters over and over.
     Repetitive,
-    /// A word that stands in many logs anyway.
+    /// A word that occurs in many logs anyway.
     Everyday,
 }
 
-impl std::fmt::Display for Weakness {
+impl std::fmt::Display for SecretWeakness {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Short => write!(f, "it has fewer than {SHORTEST} characters"),
+            Self::Short => write!(f, "it is shorter than {SHORTEST} characters"),
             Self::Repetitive => f.write_str("it repeats the same few characters"),
-            Self::Everyday => f.write_str("it is an everyday word"),
+            Self::Everyday => f.write_str("it is a common word"),
         }
     }
 }
 
-/// Whether a text is too weak to be masked, and why.
-pub fn weakness(text: &str) -> Option<Weakness> {
+/// Returns the reason why a text is too weak to be masked, if it is.
+pub fn weakness(text: &str) -> Option<SecretWeakness> {
     let text = text.trim();
     if text.chars().nth(SHORTEST - 1).is_none() {
-        Some(Weakness::Short)
-    } else if EVERYDAY
-        .binary_search(&text.to_lowercase().as_str())
-        .is_ok()
-    {
-        Some(Weakness::Everyday)
+        Some(SecretWeakness::Short)
+    } else if EVERYDAY.binary_search(&text.to_lowercase().as_str()).is_ok() {
+        Some(SecretWeakness::Everyday)
     } else if bits(text) < LEAST_BITS {
-        Some(Weakness::Repetitive)
+        Some(SecretWeakness::Repetitive)
     } else {
         None
     }
 }
 
-/// What the bytes of a text tell if each is drawn as often as it occurs.
+/// Returns the entropy of the bytes of a text by their frequencies.
 fn bits(text: &str) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in text.bytes() {
@@ -104,9 +101,9 @@ fn bits(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERYDAY, Weakness, weakness};
+    use super::{EVERYDAY, SecretWeakness, weakness};
 
-    fn check(texts: &[&str], expected: Option<Weakness>) {
+    fn check(texts: &[&str], expected: Option<SecretWeakness>) {
         for text in texts {
             assert_eq!(weakness(text), expected, "{text}");
         }
@@ -114,41 +111,15 @@ mod tests {
 
     #[test]
     fn what_logs_are_full_of_is_weak() {
-        check(
-            &["", "1", "{", "true", "admin", "0000", " x \n", "äöü"],
-            Some(Weakness::Short),
-        );
-        check(
-            &["000000", "abababab", "==============", "aaaaaaaaab"],
-            Some(Weakness::Repetitive),
-        );
-        check(
-            &["password", "Docker", "LOCALHOST\n"],
-            Some(Weakness::Everyday),
-        );
+        check(&["", "1", "{", "true", "admin", "0000", " x \n", "äöü"], Some(SecretWeakness::Short));
+        check(&["000000", "abababab", "==============", "aaaaaaaaab"], Some(SecretWeakness::Repetitive));
+        check(&["password", "Docker", "LOCALHOST\n"], Some(SecretWeakness::Everyday));
     }
 
     #[test]
     fn what_people_keep_secret_is_not() {
-        check(
-            &[
-                "foobar",
-                "s3cr3t",
-                "hunter2",
-                "123456",
-                "letmein",
-                "correct-horse",
-            ],
-            None,
-        );
-        check(
-            &[
-                "f871b60d0617be19393bb66ea142887fc9621360",
-                "äöüßéè",
-                "john-doe",
-            ],
-            None,
-        );
+        check(&["foobar", "s3cr3t", "hunter2", "123456", "letmein", "correct-horse"], None);
+        check(&["f871b60d0617be19393bb66ea142887fc9621360", "äöüßéè", "john-doe"], None);
     }
 
     #[test]

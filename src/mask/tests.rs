@@ -3,10 +3,10 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Mask, weakness};
+use super::{SecretMask, weakness};
 
 fn check(secret: &str, text: &str, masked: &str) {
-    let mask = Mask::new([secret]);
+    let mask = SecretMask::new([secret]);
     assert_eq!(mask.text(text), masked, "{secret:?} in {text:?}");
     for size in [1, 2, 3, 7] {
         let found = streamed(&mask, text.as_bytes().chunks(size));
@@ -14,7 +14,7 @@ fn check(secret: &str, text: &str, masked: &str) {
     }
 }
 
-fn streamed<'a>(mask: &Mask, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+fn streamed<'a>(mask: &SecretMask, chunks: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut stream = mask.stream();
     let mut shown = Vec::new();
     for chunk in chunks {
@@ -57,10 +57,7 @@ fn rarer_forms_are_masked_too() {
         ("s3cr3t-t0ken", "OMZWG4RTOQWXIMDLMVX"),
         ("s3cr3t-t0ken", "73:33:63:72:33:74:2d:74:30:6b:65:6e"),
         ("s3cr3t-t0ken", "73 33 63 72 33 74 2D 74 30 6B 65 6E"),
-        (
-            "s3cr3t-t0ken",
-            r"\x73\x33\x63\x72\x33\x74\x2d\x74\x30\x6b\x65\x6e",
-        ),
+        ("s3cr3t-t0ken", r"\x73\x33\x63\x72\x33\x74\x2d\x74\x30\x6b\x65\x6e"),
         ("one two\nthr'ee", r"one two\nthr\'ee"),
         ("one two\nthr'ee", r"one two'$'\n''thr'\''ee"),
         ("über/geheim", r"\303\274ber/geheim"),
@@ -85,41 +82,24 @@ fn rarer_forms_are_masked_too() {
 #[test]
 fn escapes_are_masked_in_capitals_too() {
     let secret = "jöke-LONG-né<>";
-    let every: String = secret
-        .bytes()
-        .map(|byte| format!("\\x{byte:02X}"))
-        .collect();
+    let every: String = secret.bytes().map(|byte| format!("\\x{byte:02X}")).collect();
     check(secret, &every, "***");
     for upper in [true, false] {
         let beyond = |text: String| {
             let digits = |text: &str| {
-                if upper {
-                    text.to_uppercase()
-                } else {
-                    text.to_owned()
-                }
+                if upper { text.to_uppercase() } else { text.to_owned() }
             };
             let escape = |c: char| format!("\\u{}", digits(&format!("{:04x}", u32::from(c))));
-            let escaped = text
-                .chars()
-                .map(|c| if c.is_ascii() { c.into() } else { escape(c) });
+            let escaped = text.chars().map(|c| if c.is_ascii() { c.into() } else { escape(c) });
             escaped.collect::<String>()
         };
         check(secret, &beyond(secret.to_owned()), "***");
         let bytes = |c: char| {
             let all = c.to_string().into_bytes().into_iter();
-            let all = all.map(|byte| {
-                if upper {
-                    format!("\\x{byte:02X}")
-                } else {
-                    format!("\\x{byte:02x}")
-                }
-            });
+            let all = all.map(|byte| if upper { format!("\\x{byte:02X}") } else { format!("\\x{byte:02x}") });
             all.collect::<String>()
         };
-        let python = secret
-            .chars()
-            .map(|c| if c.is_ascii() { c.into() } else { bytes(c) });
+        let python = secret.chars().map(|c| if c.is_ascii() { c.into() } else { bytes(c) });
         check(secret, &python.collect::<String>(), "***");
     }
 }
@@ -135,27 +115,23 @@ fn a_form_that_is_broken_over_lines_is_masked() {
     );
     let (first, rest) = secret.split_at(30);
     let (second, third) = rest.split_at(40);
-    check(
-        secret,
-        &format!("x {first}\n{second}\r\n{third}."),
-        "x ***.",
-    );
+    check(secret, &format!("x {first}\n{second}\r\n{third}."), "x ***.");
     let (first, rest) = secret.split_at(9);
     check(secret, &format!("x {first}\n{rest}."), "x ***.");
-    // Few characters before the first line end are out before anybody can know.
+    // The few characters before the first line end are shown before the secret is recognizable.
     let (first, rest) = secret.split_at(5);
     check(secret, &format!("x {first}\n{rest}."), "x 01234\n***.");
-    // Lines of a few characters are no form of a secret.
+    // A secret in lines of a few characters is not a known form.
     let (second, third) = rest.split_at(10);
     let text = format!("{first}\n{second}\n{third}");
-    assert_eq!(Mask::new([secret]).text(&text), text);
+    assert_eq!(SecretMask::new([secret]).text(&text), text);
     let text = format!("{first}{second}\n\n\n{third}");
-    assert_eq!(Mask::new([secret]).text(&text), text);
+    assert_eq!(SecretMask::new([secret]).text(&text), text);
 }
 
 #[test]
 fn base64_is_masked_wherever_the_secret_stands() {
-    let mask = Mask::new(["s3cr3t-t0ken"]);
+    let mask = SecretMask::new(["s3cr3t-t0ken"]);
     for text in [
         "czNjcjN0LXQwa2Vu",             // s3cr3t-t0ken
         "eHMzY3IzdC10MGtlbg==",         // xs3cr3t-t0ken
@@ -163,12 +139,9 @@ fn base64_is_masked_wherever_the_secret_stands() {
         "QmVhcmVyIHMzY3IzdC10MGtlbiE=", // Bearer s3cr3t-t0ken!
     ] {
         let shown = mask.text(text);
-        assert!(
-            shown.contains("***") && shown.len() < text.len() - 10,
-            "{text} -> {shown}"
-        );
+        assert!(shown.contains("***") && shown.len() < text.len() - 10, "{text} -> {shown}");
     }
-    let mask = Mask::new(["??>>??~~??"]);
+    let mask = SecretMask::new(["??>>??~~??"]);
     for text in ["Pz8+Pj8/fn4/Pw==", "Pz8-Pj8_fn4_Pw=="] {
         assert!(mask.text(text).starts_with("***"), "{text}");
     }
@@ -177,41 +150,33 @@ fn base64_is_masked_wherever_the_secret_stands() {
 #[test]
 fn lines_of_a_secret_are_masked_alone() {
     let key = "-----BEGIN KEY-----\r\nMIIBVQ\r\nabc\r\n-----END KEY-----\r\n";
-    check(
-        key,
-        "a MIIBVQ b abc c -----END KEY----- d",
-        "a *** b abc c -----END KEY----- d",
-    );
+    check(key, "a MIIBVQ b abc c -----END KEY----- d", "a *** b abc c -----END KEY----- d");
     check(key, key, "***\r\n");
 }
 
 #[test]
 fn weak_secrets_are_not_masked() {
     let weak = ["", "a", "abc", "  abcde \n", "000000", "password"];
-    assert!(Mask::new(weak).is_empty());
-    let braces = Mask::new(["{\n}", "{\n  \"pin\": \"1234\"\n}"]);
+    assert!(SecretMask::new(weak).is_empty());
+    let braces = SecretMask::new(["{\n}", "{\n  \"pin\": \"1234\"\n}"]);
     assert_eq!(braces.text("{ 1234 }"), "{ 1234 }");
     check("äöüßéè", "äöüßéè", "***");
 }
 
 #[test]
 fn overlapping_secrets_leave_nothing() {
-    let mask = Mask::new(["abcdefgh", "fghijklm", "cdefgh"]);
+    let mask = SecretMask::new(["abcdefgh", "fghijklm", "cdefgh"]);
     assert_eq!(mask.text("xabcdefghijklmy"), "x***y");
     assert_eq!(mask.text("abcdefghabcdefgh"), "******");
     for size in 1..6 {
         let chunks = b"xabcdefghijklmyabcdefghabcdefg".chunks(size);
-        assert_eq!(
-            String::from_utf8_lossy(&streamed(&mask, chunks)),
-            "x***y***abcdefg",
-            "chunks of {size}"
-        );
+        assert_eq!(String::from_utf8_lossy(&streamed(&mask, chunks)), "x***y***abcdefg", "chunks of {size}");
     }
 }
 
 #[test]
 fn values_are_masked_everywhere() {
-    let mask = Mask::new(["hunter2!", "123456"]);
+    let mask = SecretMask::new(["hunter2!", "123456"]);
     let mut value = json!({
         "a": ["hunter2!", 123_456, 1.5, null, true],
         "hunter2!": { "b": "x hunter2! y" },
@@ -226,11 +191,8 @@ fn values_are_masked_everywhere() {
 
 #[test]
 fn only_what_could_become_a_secret_is_held_back() {
-    let mut stream = Mask::new(["hunter2!"]).stream();
-    assert!(matches!(
-        stream.feed(b"a line\n"),
-        Cow::Borrowed(b"a line\n")
-    ));
+    let mut stream = SecretMask::new(["hunter2!"]).stream();
+    assert!(matches!(stream.feed(b"a line\n"), Cow::Borrowed(b"a line\n")));
     assert_eq!(*stream.feed(b"password: hunt"), *b"password: ");
     assert_eq!(*stream.feed(b"ing\n"), *b"hunting\n");
     assert_eq!(*stream.feed(b"\xff hunter2"), *b"\xff ");
@@ -256,7 +218,7 @@ fn pieces() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(piece, 0..12)
 }
 
-/// Cuts bytes into chunks of these sizes, again and again.
+/// Cuts bytes into chunks of these sizes, cyclically.
 pub(super) fn cut<'b>(bytes: &'b [u8], sizes: &[usize]) -> Vec<&'b [u8]> {
     let mut chunks = Vec::new();
     let mut rest = bytes;
@@ -275,7 +237,7 @@ proptest! {
     #[test]
     fn no_chunking_leaks(pieces in pieces(), sizes in prop::collection::vec(1..30_usize, 1..20)) {
         let secrets = ["abcdabc", "bdaa cab", "dabbacd", LONG];
-        let mask = Mask::new(secrets);
+        let mask = SecretMask::new(secrets);
         let text = pieces.concat();
         let shown = streamed(&mask, cut(text.as_bytes(), &sizes).into_iter());
         let shown = String::from_utf8_lossy(&shown);
@@ -295,12 +257,12 @@ proptest! {
     ) {
         let secret = secret.trim();
         let text = format!("{before}{secret}{after}");
-        prop_assert!(!Mask::new([secret]).text(&text).contains(secret));
+        prop_assert!(!SecretMask::new([secret]).text(&text).contains(secret));
     }
 
     #[test]
     fn without_secrets_nothing_changes(text in any::<String>()) {
-        let mask = Mask::new([]);
+        let mask = SecretMask::new([]);
         prop_assert!(matches!(mask.text(&text), Cow::Borrowed(same) if same == text));
         let mut stream = mask.stream();
         prop_assert!(matches!(stream.feed(text.as_bytes()), Cow::Borrowed(_)));

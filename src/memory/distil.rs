@@ -1,38 +1,30 @@
-use super::{Level, Megram, Origin, Sense, State, Tags};
+use super::{Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, RuleSense};
 use crate::time::Moment;
 
-/// How much of the last content a rule repeats, in characters.
+/// The number of characters of the last content that a rule repeats.
 const REPEATED: usize = 200;
 
-/// Where a rule comes from.
+/// The origin of a rule.
 const DREAMER: &str = "dreamer";
 
-/// Makes the rule of a cluster: a sentence of what is in it. The same megrams make the same rule.
-pub(super) fn rule(tags: &Tags, cluster: &[&Megram], sense: Sense, now: Moment) -> Megram {
-    let origin = Origin {
-        at: now,
-        from: DREAMER,
-    };
-    let content = sentence(tags, cluster, sense);
+/// Makes the rule of a cluster: a sentence about its contents. The same megrams make the same rule.
+pub(super) fn rule(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense, now: Moment) -> Megram {
+    let origin = MegramOrigin { at: now, from: DREAMER };
+    let content = rule_sentence(tags, cluster, sense);
     let mut rule = Megram::new(sense.state(), tags.clone(), content, origin);
-    rule.level = Level::CommonSense;
+    rule.level = MegramLevel::CommonSense;
     rule.k = 0.0;
     rule
 }
 
-fn sentence(tags: &Tags, cluster: &[&Megram], sense: Sense) -> String {
+fn rule_sentence(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense) -> String {
     let what = match sense {
-        Sense::BestPractice => "Best practice: prefer",
-        Sense::Constraint => "Constraint: do not use",
+        RuleSense::BestPractice => "Best practice: prefer",
+        RuleSense::Constraint => "Constraint: do not use",
     };
-    let counts: Vec<String> = State::ALL
+    let counts: Vec<String> = MegramState::ALL
         .into_iter()
-        .map(|state| {
-            (
-                state,
-                cluster.iter().filter(|one| one.state == state).count(),
-            )
-        })
+        .map(|state| (state, cluster.iter().filter(|one| one.state == state).count()))
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{count} {state}"))
         .collect();
@@ -46,13 +38,13 @@ fn sentence(tags: &Tags, cluster: &[&Megram], sense: Sense) -> String {
     let last = cluster.iter().max_by_key(|one| (one.created, one.id));
     if let Some(last) = last.filter(|last| !last.content.trim().is_empty()) {
         text.push_str(" Last: ");
-        text.push_str(&shortened(&last.content));
+        text.push_str(&shorten(&last.content));
     }
     text
 }
 
-/// A text on one line, without its end if it is long.
-fn shortened(text: &str) -> String {
+/// Returns a text as one line, cut off if it is long.
+fn shorten(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
     let mut short: String = line.chars().take(REPEATED).collect();

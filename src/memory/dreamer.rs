@@ -2,47 +2,46 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Level, Megram, Potentials, Sense, Tags, clusters, distil, potentials};
-use crate::digest::Digest;
+use super::{Megram, MegramLevel, MegramTags, MemoryPotentials, RuleSense, clusters, distil, potentials};
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
-/// The megrams of a cluster that fade are forgotten when its attention is less than this (artoo v0.8,
-/// `Λ_gc`).
+/// The attention below which the fading megrams of a cluster are forgotten (artoo v0.8, `Λ_gc`).
 pub const FORGOTTEN: f64 = 0.1;
 
-/// How fast a rule fades, a day, once it lost its trust (artoo v0.8, `Λ_demote`).
+/// The decay per day of a rule that lost its trust (artoo v0.8, `Λ_demote`).
 pub const DEMOTED_K: f64 = 0.05;
 
-/// A rule is made from this attention on (artoo v0.8, consolidation).
+/// The attention from which a rule is made (artoo v0.8, consolidation).
 pub const ATTENTION_OF_A_RULE: f64 = 5.0;
 
-/// And from this decision on, either way (artoo v0.8, consolidation).
+/// The decision, of either sign, from which a rule is made (artoo v0.8, consolidation).
 pub const DECISION_OF_A_RULE: f64 = 3.0;
 
-/// What the Dreamer does to what is remembered: first `forget`, then `demote`, then `promote`.
+/// The changes that the Dreamer makes to memory: first `forget`, then `demote`, then `promote`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Dream {
-    /// What goes, by id. A rule that lost its trust never is among them: what contradicts it is left.
-    pub forget: Vec<Digest>,
-    /// The rules that become knowledge, and fade from when they were made.
-    pub demote: Vec<Digest>,
-    /// The rules that are made.
+pub struct DreamChanges {
+    /// The megrams to delete, by id. Never includes a rule that lost its trust: the evidence against it stays.
+    pub forget: Vec<Sha256Digest>,
+    /// The rules that become knowledge, and fade from their creation.
+    pub demote: Vec<Sha256Digest>,
+    /// The new rules.
     pub promote: Vec<Megram>,
 }
 
-/// Dreams: what should become of what is remembered, at an instant (artoo v0.8, R5, the Dreamer).
+/// Returns the changes to memory at an instant (artoo v0.8, R5, the Dreamer).
 ///
-/// - A cluster of which too little is left is forgotten, except for its rules and laws. One megram of it
-///   counts for as long as the others do: what is known of a cluster is their sum.
-/// - *Trust bankruptcy*: a rule that the evidence about its cluster contradicts is one no more. The
-///   source says it of a decision below 0. That is meant of best practices: taken by the letter it
-///   would end every constraint as soon as it is made, so for those the sign is the other one.
-/// - *Consolidation*: a cluster over both thresholds becomes a rule, unless one that says the same
-///   stands. One that says the opposite has lost its trust before.
+/// - A cluster of too little attention is forgotten, except for its rules and laws. Its megrams count for as
+///   long as the cluster does: the knowledge about a cluster is their sum.
+/// - *Trust bankruptcy*: a rule that the evidence about its cluster contradicts is demoted. The source states
+///   this for a decision below 0, which is meant for best practices: taken literally it would end every
+///   constraint as soon as it is made, so constraints use the opposite sign.
+/// - *Consolidation*: a cluster over both thresholds becomes a rule, unless the same rule exists. A rule of
+///   the opposite sense has lost its trust before.
 ///
 /// Dreaming again at the same instant changes nothing more.
-pub fn dream(megrams: &[Megram], now: Moment) -> Dream {
-    let mut dream = Dream::default();
+pub fn dream(megrams: &[Megram], now: Moment) -> DreamChanges {
+    let mut dream = DreamChanges::default();
     let mut left = megrams.to_vec();
     forget(&mut left, &mut dream, now);
     loop {
@@ -50,27 +49,27 @@ pub fn dream(megrams: &[Megram], now: Moment) -> Dream {
         if lost.is_empty() {
             break;
         }
-        // What they add as knowledge may change what is known of others.
+        // Their contribution as knowledge may change the evidence about others.
         for megram in left.iter_mut().filter(|megram| lost.contains(&megram.id)) {
             demote(megram);
         }
         dream.demote.extend(lost);
     }
-    dream.promote = consolidated(&left, now);
+    dream.promote = new_rules(&left, now);
     dream.forget.sort_unstable();
     dream.demote.sort_unstable();
     dream
 }
 
-impl Dream {
-    /// Whether it changes nothing.
+impl DreamChanges {
+    /// True if it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.forget.is_empty() && self.demote.is_empty() && self.promote.is_empty()
     }
 
-    /// What is remembered after it.
+    /// Returns the memory after the changes.
     #[must_use]
-    pub fn applied(&self, megrams: &[Megram]) -> Vec<Megram> {
+    pub fn apply_to(&self, megrams: &[Megram]) -> Vec<Megram> {
         let stays = |megram: &&Megram| self.forget.binary_search(&megram.id).is_err();
         let mut left: Vec<Megram> = megrams.iter().filter(stays).cloned().collect();
         for megram in &mut left {
@@ -84,19 +83,19 @@ impl Dream {
 }
 
 fn demote(rule: &mut Megram) {
-    rule.level = Level::Knowledge;
+    rule.level = MegramLevel::Knowledge;
     rule.k = DEMOTED_K;
 }
 
-/// Takes away the clusters that have faded. The attention is compared as it is shown, to a hundredth, like the
+/// Removes the clusters that have faded. The attention is compared as it is shown, to a hundredth, like the
 /// numbers of the source: else a `refine`, which begins with exactly 0.10, would be gone an instant later.
-fn forget(left: &mut Vec<Megram>, dream: &mut Dream, now: Moment) {
-    let faded = |(tags, cluster): (&Tags, Vec<&Megram>)| {
-        let Potentials { attention, .. } = potentials(cluster, now);
+fn forget(left: &mut Vec<Megram>, dream: &mut DreamChanges, now: Moment) {
+    let faded = |(tags, cluster): (&MegramTags, Vec<&Megram>)| {
+        let MemoryPotentials { attention, .. } = potentials(cluster, now);
         let shown = (attention * 100.0).round() / 100.0;
         (shown < FORGOTTEN).then(|| tags.clone())
     };
-    let faded: BTreeSet<Tags> = clusters(left).into_iter().filter_map(faded).collect();
+    let faded: BTreeSet<MegramTags> = clusters(left).into_iter().filter_map(faded).collect();
     left.retain(|megram| {
         let stays = !megram.level.fades() || !faded.contains(&megram.tags);
         if !stays {
@@ -106,47 +105,41 @@ fn forget(left: &mut Vec<Megram>, dream: &mut Dream, now: Moment) {
     });
 }
 
-/// The rules that what is known contradicts.
-fn bankrupt(megrams: &[Megram], now: Moment) -> BTreeSet<Digest> {
+/// Returns the rules that the evidence contradicts.
+fn bankrupt(megrams: &[Megram], now: Moment) -> BTreeSet<Sha256Digest> {
     let mut lost = BTreeSet::new();
     for cluster in clusters(megrams).into_values() {
-        let Potentials { decision, .. } = potentials(cluster.iter().copied(), now);
-        let contradicted = |rule: &Megram| {
-            rule.sense()
-                .is_some_and(|sense| sense.is_contradicted(decision))
-        };
+        let MemoryPotentials { decision, .. } = potentials(cluster.iter().copied(), now);
+        let contradicted = |rule: &Megram| rule.sense().is_some_and(|sense| sense.is_contradicted(decision));
         let rules = cluster.into_iter().filter(|megram| contradicted(megram));
         lost.extend(rules.map(|rule| rule.id));
     }
     lost
 }
 
-/// The rules that are certain and do not stand yet.
-fn consolidated(megrams: &[Megram], now: Moment) -> Vec<Megram> {
+/// Returns the rules that are certain and do not exist yet.
+fn new_rules(megrams: &[Megram], now: Moment) -> Vec<Megram> {
     let mut made = Vec::new();
     for (tags, cluster) in clusters(megrams) {
-        let Some(sense) = certain(&potentials(cluster.iter().copied(), now)) else {
+        let Some(sense) = certain_sense(&potentials(cluster.iter().copied(), now)) else {
             continue;
         };
         if !cluster.iter().any(|one| one.sense() == Some(sense)) {
-            let evidence: Vec<&Megram> = cluster
-                .into_iter()
-                .filter(|one| one.level.fades())
-                .collect();
+            let evidence: Vec<&Megram> = cluster.into_iter().filter(|one| one.level.fades()).collect();
             made.push(distil::rule(tags, &evidence, sense, now));
         }
     }
     made
 }
 
-/// What is certain about a cluster.
-fn certain(known: &Potentials) -> Option<Sense> {
+/// Returns the sense of a cluster, if it is certain.
+fn certain_sense(known: &MemoryPotentials) -> Option<RuleSense> {
     if known.attention < ATTENTION_OF_A_RULE {
         None
     } else if known.decision >= DECISION_OF_A_RULE {
-        Some(Sense::BestPractice)
+        Some(RuleSense::BestPractice)
     } else if known.decision <= -DECISION_OF_A_RULE {
-        Some(Sense::Constraint)
+        Some(RuleSense::Constraint)
     } else {
         None
     }

@@ -1,32 +1,25 @@
-//! Laws of memory: what holds of all megrams.
+//! Laws of memory that apply to all megrams.
 
 use proptest::prelude::*;
 
 use super::tests::{NOW, ago};
 use super::{
-    Dream, Level, Megram, Origin, Pair, Potentials, State, Tags, advise, dream, potentials,
-    read_lines, share, write_lines,
+    DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, MemoryPotentials, ToolTarget,
+    advise, dream, potentials, read_lines, share, write_lines,
 };
 
 fn any_megram() -> impl Strategy<Value = Megram> {
     let parts = (0..3_u8, 0..8_usize, 0..5_usize, -20..200_i64, 0..1000_u32);
     parts.prop_map(|(cluster, state, level, days, number)| {
         let from = number.to_string();
-        let origin = Origin {
-            at: ago(days),
-            from: &from,
-        };
-        let tags = Tags::tool("curl", &cluster.to_string());
-        let mut megram = Megram::new(State::ALL[state], tags, String::new(), origin);
+        let origin = MegramOrigin { at: ago(days), from: &from };
+        let tags = MegramTags::tool("curl", &cluster.to_string());
+        let mut megram = Megram::new(MegramState::ALL[state], tags, String::new(), origin);
         // Mostly megrams: there are few rules.
-        let level = Level::ALL.get(level).copied().unwrap_or(Level::Megram);
+        let level = MegramLevel::ALL.get(level).copied().unwrap_or(MegramLevel::Megram);
         if !level.fades() {
             megram.k = 0.0;
-            megram.sigma = if megram.sigma == 0.0 {
-                1.0
-            } else {
-                megram.sigma
-            };
+            megram.sigma = if megram.sigma == 0.0 { 1.0 } else { megram.sigma };
         }
         megram.level = level;
         megram
@@ -52,7 +45,7 @@ proptest! {
 
     #[test]
     fn attention_is_never_less_than_the_decision(megrams in some_megrams()) {
-        let Potentials { attention, decision, .. } = potentials(&megrams, NOW);
+        let MemoryPotentials { attention, decision, .. } = potentials(&megrams, NOW);
         prop_assert!(attention >= decision.abs());
     }
 
@@ -63,14 +56,14 @@ proptest! {
         other.reverse();
         prop_assert_eq!(potentials(&megrams, NOW), potentials(&other, NOW));
         prop_assert_eq!(dream(&megrams, NOW), dream(&other, NOW));
-        let pairs = [Pair { tool: "curl".into(), target: None }];
+        let pairs = [ToolTarget { tool: "curl".into(), target: None }];
         prop_assert_eq!(advise(&megrams, &pairs, NOW), advise(&other, &pairs, NOW));
     }
 
     #[test]
     fn dreaming_again_changes_nothing(megrams in some_megrams()) {
-        let after = dream(&megrams, NOW).applied(&megrams);
-        prop_assert_eq!(dream(&after, NOW), Dream::default());
+        let after = dream(&megrams, NOW).apply_to(&megrams);
+        prop_assert_eq!(dream(&after, NOW), DreamChanges::default());
     }
 
     #[test]

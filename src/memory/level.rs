@@ -2,30 +2,25 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How far up a megram is (artoo v0.8, the MKCT pyramid).
+/// The level of a megram (artoo v0.8, the MKCT pyramid).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// M: one thing that happened.
+pub enum MegramLevel {
+    /// M: one event.
     Megram,
-    /// K: what counts for a while; a rule that lost its trust is here.
+    /// K: knowledge that matters for a while, including rules that lost their trust.
     Knowledge,
-    /// C: a rule that was made of many megrams, and does not fade.
+    /// C: a rule made of many megrams; it does not fade.
     CommonSense,
-    /// T: a law that people wrote. It does not fade, and is never taken back.
+    /// T: a law written by the user. It does not fade, and is never withdrawn.
     Thinking,
 }
 
-impl Level {
+impl MegramLevel {
     /// Every level, lowest first.
-    pub const ALL: [Self; 4] = [
-        Self::Megram,
-        Self::Knowledge,
-        Self::CommonSense,
-        Self::Thinking,
-    ];
+    pub const ALL: [Self; 4] = [Self::Megram, Self::Knowledge, Self::CommonSense, Self::Thinking];
 
-    /// Its word.
+    /// Returns the level's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Megram => "megram",
@@ -35,13 +30,13 @@ impl Level {
         }
     }
 
-    /// Whether megrams of this level fade, are forgotten, and are the evidence about a cluster.
+    /// True if megrams of this level fade, are forgotten, and are the evidence about a cluster.
     pub fn fades(self) -> bool {
         matches!(self, Self::Megram | Self::Knowledge)
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for MegramLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }

@@ -1,25 +1,25 @@
 use serde::{Deserialize, Serialize};
 
-use super::megram::{Megram, Origin, id};
-use super::{BadTag, Level, State, Tags, Weights};
-use crate::digest::Digest;
+use super::megram::{Megram, MegramOrigin, id};
+use super::{BadTag, MegramLevel, MegramState, MegramTags, MegramWeights};
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
-/// A megram as it is written. What may be left out follows from the rest.
+/// A megram as it is written. Optional fields follow from the rest.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Line {
+pub(super) struct MegramLine {
     #[serde(default)]
-    id: Option<Digest>,
+    id: Option<Sha256Digest>,
     #[serde(default)]
-    level: Option<Level>,
+    level: Option<MegramLevel>,
     created: Moment,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recalled: Option<Moment>,
     space: String,
     entity: String,
     content: String,
-    state: State,
+    state: MegramState,
     #[serde(default)]
     f: Option<f64>,
     #[serde(default)]
@@ -28,44 +28,41 @@ pub(super) struct Line {
     k: Option<f64>,
 }
 
-/// Why a line is no megram.
+/// The reason why a line is not a megram.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadMegram {
-    /// A tag has not the form of one.
+    /// A tag is malformed.
     #[error(transparent)]
     Tag(#[from] BadTag),
-    /// A number is out of its range.
+    /// A number is out of range.
     #[error("`{name}` is {found}; it must be {range}")]
     Number {
-        /// Which.
+        /// The name of the number.
         name: &'static str,
-        /// What it is.
+        /// The value found.
         found: String,
-        /// What it may be.
+        /// The allowed range.
         range: &'static str,
     },
 }
 
-/// The word for where a megram comes from that says nothing of it.
+/// The source of a megram whose line names none.
 const ELSEWHERE: &str = "import";
 
-impl TryFrom<Line> for Megram {
+impl TryFrom<MegramLine> for Megram {
     type Error = BadMegram;
 
-    fn try_from(line: Line) -> Result<Self, BadMegram> {
-        let tags = Tags::parse(&line.space, &line.entity)?;
-        let level = line.level.unwrap_or(Level::Megram);
+    fn try_from(line: MegramLine) -> Result<Self, BadMegram> {
+        let tags = MegramTags::parse(&line.space, &line.entity)?;
+        let level = line.level.unwrap_or(MegramLevel::Megram);
         let row = line.state.weights();
-        let weights = Weights {
+        let weights = MegramWeights {
             f: line.f.unwrap_or(row.f),
             sigma: line.sigma.unwrap_or(row.sigma),
             k: line.k.unwrap_or(if level.fades() { row.k } else { 0.0 }),
         };
         in_range(level, weights)?;
-        let origin = Origin {
-            at: line.created,
-            from: ELSEWHERE,
-        };
+        let origin = MegramOrigin { at: line.created, from: ELSEWHERE };
         Ok(Self {
             id: (line.id).unwrap_or_else(|| id(line.state, &tags, &line.content, origin)),
             level,
@@ -81,9 +78,9 @@ impl TryFrom<Line> for Megram {
     }
 }
 
-/// Checks what a megram promises about its numbers.
-fn in_range(level: Level, weights: Weights) -> Result<(), BadMegram> {
-    let Weights { f, sigma, k } = weights;
+/// Checks the ranges of a megram's numbers.
+fn in_range(level: MegramLevel, weights: MegramWeights) -> Result<(), BadMegram> {
+    let MegramWeights { f, sigma, k } = weights;
     let wrong = |name, found: f64, range| {
         let found = found.to_string();
         Err(BadMegram::Number { name, found, range })
@@ -95,18 +92,18 @@ fn in_range(level: Level, weights: Weights) -> Result<(), BadMegram> {
         return wrong("sigma", sigma, "from -1 to 1");
     }
     match level {
-        Level::CommonSense if sigma == 0.0 => wrong("sigma", sigma, "not 0 in a rule"),
-        Level::CommonSense | Level::Thinking if k != 0.0 => {
-            wrong("k", k, "0 on a level that does not fade")
+        MegramLevel::CommonSense if sigma == 0.0 => wrong("sigma", sigma, "not 0 for a rule"),
+        MegramLevel::CommonSense | MegramLevel::Thinking if k != 0.0 => {
+            wrong("k", k, "0 on a level that does not decay")
         }
-        Level::Megram | Level::Knowledge if !(k > 0.0 && k.is_finite()) => {
-            wrong("k", k, "more than 0 on a level that fades")
+        MegramLevel::Megram | MegramLevel::Knowledge if !(k > 0.0 && k.is_finite()) => {
+            wrong("k", k, "more than 0 on a level that decays")
         }
         _ => Ok(()),
     }
 }
 
-impl From<Megram> for Line {
+impl From<Megram> for MegramLine {
     fn from(megram: Megram) -> Self {
         Self {
             id: Some(megram.id),

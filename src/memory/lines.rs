@@ -1,41 +1,34 @@
 use std::collections::BTreeMap;
 
 use super::Megram;
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 
-/// A line is no megram, or one that contradicts another.
+/// A line that is not a megram, or that contradicts another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct BadLine {
     /// The number of the line, from one.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub cause: String,
 }
 
-/// Reads megrams as [`write_lines`] writes them: one JSON object a line. `id`, `level`, `f`, `sigma`
-/// and `k` may be left out; they follow from the rest. A line that is empty is passed over. What is
-/// there twice is given once; what has the id of another and says something else is refused, also
-/// if the other is one of `known`.
+/// Reads megrams as [`write_lines`] writes them: one JSON object per line. `id`, `level`, `f`, `sigma` and
+/// `k` may be omitted; they follow from the rest. Empty lines are skipped and duplicates returned once; a
+/// megram with the id of another, also of one in `known`, but other content is refused.
 pub fn read_lines(text: &str, known: &[Megram]) -> Result<Vec<Megram>, BadLine> {
-    let mut seen: BTreeMap<Digest, Megram> = known
-        .iter()
-        .map(|megram| (megram.id, megram.clone()))
-        .collect();
-    let mut read: BTreeMap<Digest, Megram> = BTreeMap::new();
+    let mut seen: BTreeMap<Sha256Digest, Megram> =
+        known.iter().map(|megram| (megram.id, megram.clone())).collect();
+    let mut read: BTreeMap<Sha256Digest, Megram> = BTreeMap::new();
     let lines = text.lines().enumerate();
     for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |cause: String| BadLine {
-            line: at + 1,
-            cause,
-        };
-        let megram: Megram =
-            serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
+        let wrong = |cause: String| BadLine { line: at + 1, cause };
+        let megram: Megram = serde_json::from_str(line).map_err(|error| wrong(without_place(&error)))?;
         if let Some(other) = seen.get(&megram.id)
-            && !other.is_made_like(&megram)
+            && !other.same_origin(&megram)
         {
             let id = megram.id.short();
-            return Err(wrong(format!("another megram has the id {id}")));
+            return Err(wrong(format!("duplicate megram id {id}")));
         }
         seen.insert(megram.id, megram.clone());
         read.entry(megram.id).or_insert(megram);
@@ -51,7 +44,7 @@ pub fn write_lines(megrams: &[Megram]) -> String {
     megrams.iter().map(line).collect()
 }
 
-/// What serde says, without its line, which is always the first.
+/// Returns the message of serde without its line number, which is always the first.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line 1 ") {

@@ -1,56 +1,56 @@
 use serde::{Deserialize, Serialize};
 
-use super::line::Line;
-use super::{Level, State, Tags, Weights};
-use crate::digest::Digest;
+use super::line::MegramLine;
+use super::{MegramLevel, MegramState, MegramTags, MegramWeights};
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
-/// One thing that is remembered: the base tuple of artoo v0.8, R5.
+/// One remembered event: the base tuple of artoo v0.8, R5.
 ///
 /// **Invariant:** 0 ≤ f ≤ 1, −1 ≤ σ ≤ 1 and k ≥ 0; k is 0 on the levels that do not fade; a rule has
 /// a σ that is not 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Line", try_from = "Line")]
+#[serde(into = "MegramLine", try_from = "MegramLine")]
 pub struct Megram {
-    /// Its id; what has the same one is the same megram.
-    pub id: Digest,
-    /// How far up it is.
-    pub level: Level,
-    /// When it was made; it fades from then on.
+    /// The id; megrams with the same id are the same megram.
+    pub id: Sha256Digest,
+    /// The level.
+    pub level: MegramLevel,
+    /// The time of creation, from which it fades.
     pub created: Moment,
-    /// When it was told to a planner last.
+    /// The last time it was given to a planner.
     pub recalled: Option<Moment>,
-    /// What it is about.
-    pub tags: Tags,
-    /// What happened, in words.
+    /// The tags of its subject.
+    pub tags: MegramTags,
+    /// The event, in words.
     pub content: String,
-    /// What was decided then.
-    pub state: State,
-    /// How much it counts when it is new.
+    /// The decision taken then.
+    pub state: MegramState,
+    /// The weight when new.
     pub f: f64,
-    /// For or against.
+    /// The sign: for or against.
     pub sigma: f64,
-    /// How fast it fades, a day.
+    /// The decay per day.
     pub k: f64,
 }
 
-/// When and from what a megram was made. The same origin gives the same id, so that whoever goes
-/// on after a crash can write what it wrote before.
+/// The time and source of a megram. The same origin gives the same id, so that an engine that resumes after a
+/// crash can write the same megrams again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin<'a> {
-    /// When: the time of the event that it follows from, not of the writing.
+pub struct MegramOrigin<'a> {
+    /// The time of the event that it follows from, not of the writing.
     pub at: Moment,
-    /// From what: what tells it from others of the same instant, like a run, a round and a number.
+    /// The source, unique among those of the same instant: a run, a round and a number, for example.
     pub from: &'a str,
 }
 
 impl Megram {
-    /// A megram of the lowest level, with the weights of its state.
-    pub fn new(state: State, tags: Tags, content: String, origin: Origin<'_>) -> Self {
-        let Weights { f, sigma, k } = state.weights();
+    /// Makes a megram of the lowest level, with the weights of its state.
+    pub fn new(state: MegramState, tags: MegramTags, content: String, origin: MegramOrigin<'_>) -> Self {
+        let MegramWeights { f, sigma, k } = state.weights();
         Self {
             id: id(state, &tags, &content, origin),
-            level: Level::Megram,
+            level: MegramLevel::Megram,
             created: origin.at,
             recalled: None,
             tags,
@@ -62,9 +62,8 @@ impl Megram {
         }
     }
 
-    /// Whether another megram is this one, as it was made: what the Dreamer and a recall change
-    /// does not count.
-    pub fn is_made_like(&self, other: &Self) -> bool {
+    /// True if another megram was made equal to this one, ignoring changes by the Dreamer and by recalls.
+    pub fn same_origin(&self, other: &Self) -> bool {
         // A number that was written and read may differ in its last digit.
         let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
         (self.id, self.created, self.state) == (other.id, other.created, other.state)
@@ -75,15 +74,14 @@ impl Megram {
     }
 }
 
-/// The id of a megram: a digest of what does not change about it.
-pub(super) fn id(state: State, tags: &Tags, content: &str, origin: Origin<'_>) -> Digest {
-    let parts = [
-        state.as_str(),
-        &tags.space,
-        &tags.entity,
-        content,
-        &origin.at.millis().to_string(),
-        origin.from,
-    ];
-    Digest::of_parts(parts.map(str::as_bytes))
+/// Returns the id of a megram: a digest of its immutable parts.
+pub(super) fn id(
+    state: MegramState,
+    tags: &MegramTags,
+    content: &str,
+    origin: MegramOrigin<'_>,
+) -> Sha256Digest {
+    let parts =
+        [state.as_str(), &tags.space, &tags.entity, content, &origin.at.millis().to_string(), origin.from];
+    Sha256Digest::of_parts(parts.map(str::as_bytes))
 }

@@ -1,15 +1,14 @@
-//! Memory: what runs found out, and what follows from it for the next one (artoo v0.8, R5).
+//! Memory: the findings of runs, and the advice that follows for the next one (artoo v0.8, R5).
 //!
-//! A [`Megram`] is one thing that happened: a [`State`] of the solver, what it was about ([`Tags`])
-//! and three numbers: how much it counts (f), for or against (σ), how fast it fades (k). What is
-//! known of a cluster, all megrams of the same tags, is read in two channels ([`potentials`]):
-//! *attention*, how much there is, and *decision*, which way it points; an [`Action`] follows. The
-//! Dreamer ([`dream`]) forgets what faded, makes rules of what is certain, and takes a rule back
-//! that the evidence contradicts. [`advise`] is what a planner asks.
+//! A [`Megram`] is one event: a [`MegramState`] of the solver, its subject ([`MegramTags`]) and three numbers: its weight
+//! (f), for or against (σ), and its decay (k). The evidence about a cluster, all megrams of the same tags,
+//! has two channels ([`potentials`]): *attention*, its amount, and *decision*, its direction; an [`MemoryAction`]
+//! follows. The Dreamer ([`dream`]) forgets faded clusters, makes rules of those that are certain, and
+//! withdraws a rule that the evidence contradicts. [`advise`] answers planners.
 //!
-//! **Invariant:** nothing here reads a clock or draws by chance; whoever calls says what time it is.
-//! **Invariant:** the order of the megrams never matters. **Invariant:** nothing is changed but by
-//! the Dreamer; who corrects an error adds a megram ([`against`]).
+//! **Invariant:** nothing here reads a clock or uses randomness; the caller passes the time. **Invariant:**
+//! the order of the megrams never matters. **Invariant:** only the Dreamer changes megrams; an error is
+//! corrected by adding a megram ([`contradict`]).
 
 mod advice;
 mod distil;
@@ -27,12 +26,14 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Advice, Pair, advise, ruled};
-pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, Dream, FORGOTTEN, dream};
-pub use level::Level;
+pub use advice::{MemoryAdvice, ToolTarget, advise, ruled_action};
+pub use dreamer::{ATTENTION_OF_A_RULE, DECISION_OF_A_RULE, DEMOTED_K, DreamChanges, FORGOTTEN, dream};
+pub use level::MegramLevel;
 pub use lines::{BadLine, read_lines, write_lines};
-pub use megram::{Megram, Origin};
-pub use potential::{ATTENTION, Action, DECISION, Potentials, Share, clusters, potentials, share};
-pub use rule::{NotARule, Sense, against};
-pub use state::{State, Weights};
-pub use tags::{BadTag, Tags};
+pub use megram::{Megram, MegramOrigin};
+pub use potential::{
+    ATTENTION, DECISION, EvidenceShare, MemoryAction, MemoryPotentials, clusters, potentials, share,
+};
+pub use rule::{RuleExpectedError, RuleSense, contradict};
+pub use state::{MegramState, MegramWeights};
+pub use tags::{BadTag, MegramTags};

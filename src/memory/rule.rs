@@ -1,30 +1,30 @@
 use serde::Serialize;
 
-use super::{Level, Megram, Origin, State};
-use crate::digest::Digest;
+use super::{Megram, MegramLevel, MegramOrigin, MegramState};
+use crate::digest::Sha256Digest;
 
-/// What a rule says.
+/// The sense of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sense {
-    /// It should be done so.
+pub enum RuleSense {
+    /// The subject should be used.
     BestPractice,
-    /// It must not be done.
+    /// The subject must not be used.
     Constraint,
 }
 
-/// A megram is no rule, and so nobody can contradict it.
+/// A megram that is not a rule, and so cannot be contradicted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("megram {} is no rule: its level is {level}", id.short())]
-pub struct NotARule {
-    /// Which.
-    pub id: Digest,
-    /// Its level.
-    pub level: Level,
+#[error("megram {} is not a rule: its level is {level}", id.short())]
+pub struct RuleExpectedError {
+    /// The id.
+    pub id: Sha256Digest,
+    /// The level.
+    pub level: MegramLevel,
 }
 
-impl Sense {
-    /// Its words.
+impl RuleSense {
+    /// Returns the words for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BestPractice => "best practice",
@@ -32,16 +32,16 @@ impl Sense {
         }
     }
 
-    /// The state whose weights a rule has: the row of the matrix that says of itself that it makes
-    /// such a rule (artoo v0.8, R5).
-    pub fn state(self) -> State {
+    /// Returns the state whose weights a rule has: the row of the matrix that declares that it
+    /// makes such a rule (artoo v0.8, R5).
+    pub fn state(self) -> MegramState {
         match self {
-            Self::BestPractice => State::Success,
-            Self::Constraint => State::Abandon,
+            Self::BestPractice => MegramState::Success,
+            Self::Constraint => MegramState::Abandon,
         }
     }
 
-    /// Whether evidence with such a decision speaks against it.
+    /// True if evidence with this decision contradicts it.
     pub fn is_contradicted(self, decision: f64) -> bool {
         match self {
             Self::BestPractice => decision < 0.0,
@@ -51,30 +51,31 @@ impl Sense {
 }
 
 impl Megram {
-    /// What it says, if it is a rule.
-    pub fn sense(&self) -> Option<Sense> {
+    /// Returns its sense, if it is a rule.
+    pub fn sense(&self) -> Option<RuleSense> {
         match self.level {
-            Level::CommonSense if self.sigma < 0.0 => Some(Sense::Constraint),
-            Level::CommonSense => Some(Sense::BestPractice),
+            MegramLevel::CommonSense if self.sigma < 0.0 => Some(RuleSense::Constraint),
+            MegramLevel::CommonSense => Some(RuleSense::BestPractice),
             _ => None,
         }
     }
 }
 
-/// A megram that contradicts a rule, in somebody's words. The rule itself stays as it is until the
-/// Dreamer weighs what is known (artoo v0.8, R5: an error is corrected by what is added).
+/// Makes a megram that contradicts a rule, in the user's words. The rule itself stays as it is
+/// until the Dreamer weighs the evidence (artoo v0.8, R5: an error is corrected by an addition).
 ///
-/// The source knows this for a best practice only, where σ is negative. Against a constraint σ is
+/// The source defines this for a best practice only, with a negative σ. Against a constraint σ is
 /// positive: a negative one would make it stronger.
-pub fn against(rule: &Megram, content: String, origin: Origin<'_>) -> Result<Megram, NotARule> {
+pub fn contradict(
+    rule: &Megram,
+    content: String,
+    origin: MegramOrigin<'_>,
+) -> Result<Megram, RuleExpectedError> {
     let Some(sense) = rule.sense() else {
-        return Err(NotARule {
-            id: rule.id,
-            level: rule.level,
-        });
+        return Err(RuleExpectedError { id: rule.id, level: rule.level });
     };
-    let mut megram = Megram::new(State::Feedback, rule.tags.clone(), content, origin);
-    if sense == Sense::Constraint {
+    let mut megram = Megram::new(MegramState::Feedback, rule.tags.clone(), content, origin);
+    if sense == RuleSense::Constraint {
         megram.sigma = -megram.sigma;
     }
     Ok(megram)

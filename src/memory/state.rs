@@ -2,41 +2,41 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the solver decided when a megram was made, or what a person said. The rows of the
+/// The decision of the solver when a megram was made, or feedback of the user. The rows of the
 /// quantization matrix (artoo v0.8, R5), in its order, and one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
-    /// It was given up.
+pub enum MegramState {
+    /// The goal was abandoned.
     Abandon,
-    /// Everything that was asked for held.
+    /// Every criterion passed.
     Accept,
-    /// The tool was wrong for it.
+    /// The tool was wrong for the goal.
     ChangeApproach,
-    /// What was asked for held, within what is tolerated.
+    /// The criteria passed within the tolerance.
     Success,
-    /// Something quite different was tried, and led out.
+    /// A radically different approach succeeded.
     BreakSymmetry,
     /// The target was wrong, not the tool.
     ChangePath,
-    /// It was nearly right.
+    /// The attempt was nearly right.
     Refine,
-    /// Somebody contradicts a rule.
+    /// Feedback that contradicts a rule.
     Feedback,
 }
 
-/// How much a megram counts.
+/// The weights of a megram.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights {
-    /// f: how much it counts when it is new, from 0 to 1.
+pub struct MegramWeights {
+    /// f: the weight when new, from 0 to 1.
     pub f: f64,
-    /// σ: for (up to 1) or against (down to −1) what it is about.
+    /// σ: for (up to 1) or against (down to −1) the subject.
     pub sigma: f64,
-    /// k: how fast it fades, a day: after `Δt` days it counts `f·e^(−k·Δt)`. 0: it never does.
+    /// k: the decay per day: after `Δt` days the weight is `f·e^(−k·Δt)`. 0: it never fades.
     pub k: f64,
 }
 
-impl State {
+impl MegramState {
     /// Every state, in the order of the matrix.
     pub const ALL: [Self; 8] = [
         Self::Abandon,
@@ -49,13 +49,12 @@ impl State {
         Self::Feedback,
     ];
 
-    /// Its row of the quantization matrix (artoo v0.8, R5).
+    /// Returns its row of the quantization matrix (artoo v0.8, R5).
     ///
-    /// The matrix has no row for feedback, only that its σ is negative. It counts like the
-    /// strongest row, 0.95: who contradicts a rule must outweigh one success of 0.9, and a word of
-    /// a person counts no less than anything that the solver found. It fades like all that is
-    /// decisive.
-    pub fn weights(self) -> Weights {
+    /// The matrix has no row for feedback, except that its σ is negative. It counts like the
+    /// strongest row, 0.95: a contradiction must outweigh one success of 0.9, and the user's
+    /// feedback counts no less than any finding of the solver. It fades like all decisive states.
+    pub fn weights(self) -> MegramWeights {
         let (f, sigma, k) = match self {
             Self::Abandon | Self::Feedback => (0.95, -1.0, 0.05),
             Self::Accept => (0.90, 1.0, 0.05),
@@ -65,10 +64,10 @@ impl State {
             Self::ChangePath => (0.30, 0.0, 0.2),
             Self::Refine => (0.10, 0.5, 0.5),
         };
-        Weights { f, sigma, k }
+        MegramWeights { f, sigma, k }
     }
 
-    /// Its word.
+    /// Returns the state's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Abandon => "abandon",
@@ -83,7 +82,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for MegramState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }

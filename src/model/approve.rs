@@ -3,37 +3,37 @@ use std::time::Duration;
 use crate::expr::Template;
 use crate::name::Name;
 
-/// A decision that a person makes (DESIGN section 7).
+/// A decision made by an approver (DESIGN section 7).
 #[derive(Clone, Debug)]
-pub struct Approve {
-    /// What is asked.
+pub struct ApprovalStep {
+    /// The question that is asked.
     pub message: Template,
-    /// The values that are shown with it. What is approved are these very values: they become the
-    /// outputs of the step.
+    /// The values shown with it. The approval covers exactly these values: they become the outputs
+    /// of the step.
     pub show: Vec<(Name, Template)>,
-    /// Who must agree, and until when.
-    pub needs: Needs,
+    /// The approvers that must agree, and the deadline.
+    pub needs: ApprovalRequirement,
 }
 
-/// Who must agree to something, and until when.
+/// The approvers that must agree to something, and the deadline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// How many must agree; `None`: as many as the workspace's policy demands.
+pub struct ApprovalRequirement {
+    /// The number of approvals required; `None`: as many as the workspace's policy demands.
     pub required: Option<u32>,
-    /// The names of those who may; empty: every approver of the workspace.
+    /// The names of the eligible approvers; empty: every approver of the workspace.
     pub approvers: Vec<String>,
-    /// How long there is time; `None`: as long as the rule is.
+    /// The time to answer; `None`: the default time.
     pub timeout: Option<Duration>,
-    /// Who is asked, for as long again, when nobody has answered in time; empty: nobody.
+    /// The approvers asked next, for the same time again, if no answer came in time; empty: none.
     pub escalate_to: Vec<String>,
 }
 
-impl Needs {
-    /// How long there is time to answer where nobody says it.
+impl ApprovalRequirement {
+    /// The default time to answer.
     pub const TIMEOUT: Duration = Duration::from_hours(7 * 24);
 
-    /// How long there is time to answer.
-    pub fn time(&self) -> Duration {
+    /// Returns the time to answer.
+    pub fn response_timeout(&self) -> Duration {
         self.timeout.unwrap_or(Self::TIMEOUT)
     }
 }

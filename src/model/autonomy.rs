@@ -1,27 +1,27 @@
 use std::time::Duration;
 
-/// The numbers by which it is proposed to let a goal do more, or less, by itself (Silas 5.1.6, 5.9).
+/// The thresholds for proposing more or less autonomy for a goal (Silas 5.1.6, 5.9).
 ///
 /// **Invariant:** in a configuration that was loaded, `min_samples` and `most_executions` are at
 /// least 1, `0 < widen_below < tighten_above <= 1`, `longest` and `window` are not zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Autonomy {
-    /// How many repairs must have been done before anything is proposed.
+pub struct AutonomyThresholds {
+    /// The number of completed repairs required before any proposal.
     pub min_samples: u32,
-    /// Below this correction rate it is proposed to widen.
+    /// Below this correction rate, widening is proposed.
     pub widen_below: f64,
-    /// Above this correction rate it is proposed to tighten. It is more than `widen_below`: between
-    /// the two nothing is proposed, so that proposals do not swing.
+    /// Above this correction rate, tightening is proposed. It is more than `widen_below`: between
+    /// the two nothing is proposed, so that proposals do not oscillate.
     pub tighten_above: f64,
     /// No proposal allows more repairs than this.
     pub most_executions: u32,
-    /// No proposal holds longer than this.
+    /// No proposal is valid for longer than this.
     pub longest: Duration,
-    /// Only repairs of this time count.
+    /// Only repairs within this time window count.
     pub window: Duration,
 }
 
-impl Default for Autonomy {
+impl Default for AutonomyThresholds {
     fn default() -> Self {
         Self {
             min_samples: 30,

@@ -3,97 +3,95 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CheckPhase, ClassRule, EnvVar, Limits, Schema, Script};
+use super::{CheckPhase, EnvVar, FailureClassRule, ResourceLimits, ShellScript, ValueSchema};
 use crate::expr::Template;
 use crate::name::Name;
 
-/// One criterion: a probe that runs outside the worker, and what it must find.
+/// One criterion: a probe that runs outside the worker, and the expected result.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The name of the criterion, unique among those of all phases.
     pub name: Name,
-    /// When it is asked.
+    /// The phase in which it runs.
     pub phase: CheckPhase,
-    /// What is run; `None`: nothing, the expectations look at files alone.
-    pub probe: Option<Probe>,
-    /// What must be found. All of it.
-    pub expect: Expect,
-    /// Variables the probe may see besides `PATH`, `HOME` and the parameters.
+    /// The probe to run; `None`: the expectations concern files alone.
+    pub probe: Option<CheckProbe>,
+    /// The expectations. All of them must be met.
+    pub expect: Expectation,
+    /// Variables the probe may see in addition to `PATH`, `HOME` and the parameters.
     pub env: Vec<EnvVar>,
-    /// Where it runs, relative to the workspace; `None`: its root.
+    /// Its working directory, relative to the workspace; `None`: its root.
     pub cwd: Option<String>,
-    /// The longest it may take.
+    /// The maximum time it may take.
     pub timeout: Duration,
-    /// Whether the probe has a network.
+    /// True if the probe has network access.
     pub network: bool,
-    /// How much a pass says.
-    pub mode: Mode,
-    /// Files and folders that the probe may read besides the workspace: relative to the
+    /// The significance of a pass.
+    pub mode: CheckCertainty,
+    /// Files and folders that the probe may read in addition to the workspace: relative to the
     /// workspace, absolute, or below the home folder (`~/…`). Never with `..`.
     pub read: Vec<String>,
-    /// How much the probe may use.
-    pub limits: Limits,
-    /// Globs of files that no step may change or add, whatever steps declare; relative to the
+    /// The limits of the probe.
+    pub limits: ResourceLimits,
+    /// Globs of files that no step may change or add, even if steps declare them; relative to the
     /// workspace.
     pub fixed: Vec<String>,
-    /// What decides the class of a failure before the built-in table does.
-    pub classify: Vec<ClassRule>,
+    /// The rules for the class of a failure, applied before the built-in table.
+    pub classify: Vec<FailureClassRule>,
 }
 
 impl Check {
-    /// A criterion that runs nothing and expects nothing.
+    /// Returns a criterion that runs nothing and expects nothing.
     pub fn new(name: Name) -> Self {
         Self {
             name,
             phase: CheckPhase::default(),
             probe: None,
-            expect: Expect::default(),
+            expect: Expectation::default(),
             env: Vec::new(),
             cwd: None,
             timeout: Duration::from_mins(1),
             network: false,
-            mode: Mode::default(),
+            mode: CheckCertainty::default(),
             read: Vec::new(),
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
             fixed: Vec::new(),
             classify: Vec::new(),
         }
     }
 }
 
-/// How much the pass of a check says.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+/// The significance of a check's pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// The criterion holds: whoever asks again finds the same.
+pub enum CheckCertainty {
+    /// The criterion passes: the same check run again finds the same.
     #[default]
     Verifiable,
-    /// It seems to hold: a judgement that may turn out otherwise.
+    /// The criterion seems to pass: a judgement that may be revised.
     Plausible,
 }
 
-impl Mode {
-    /// Whether this is what is meant where nothing is said.
+impl CheckCertainty {
+    /// True if this is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What a check runs.
+/// The program or script that a check runs.
 #[derive(Clone, Debug)]
-pub enum Probe {
-    /// A script, given to a shell as it stands.
-    Run(Script),
+pub enum CheckProbe {
+    /// A script, passed verbatim to a shell.
+    Run(ShellScript),
     /// A program and its arguments, without a shell.
     Exec(Vec<Template>),
 }
 
-/// What a check must find. Every expectation that is given must hold; if none speaks of the exit
-/// code, it must be zero.
+/// The expected result of a check. Every expectation that is given must be met; if none names the
+/// exit code, it must be zero.
 #[derive(Clone, Debug, Default)]
-pub struct Expect {
+pub struct Expectation {
     /// The exit code of the probe.
     pub exit_code: Option<i32>,
     /// Standard output, without trailing line ends, is this text.
@@ -108,16 +106,16 @@ pub struct Expect {
     pub output_gt: Option<f64>,
     /// These paths, inside the workspace, are files.
     pub file_exists: Vec<String>,
-    /// Standard output has more than white space, or has not.
+    /// Standard output has more than white space, or only white space.
     pub not_empty: Option<bool>,
     /// Comparisons of values inside standard output read as JSON.
-    pub json: Vec<JsonExpect>,
+    pub json: Vec<JsonExpectation>,
     /// Standard output, read as JSON, satisfies this schema.
-    pub json_schema: Option<Schema>,
+    pub json_schema: Option<ValueSchema>,
 }
 
-impl Expect {
-    /// Whether files are all it looks at, so that nothing need be run.
+impl Expectation {
+    /// True if it needs files alone, so that nothing is run.
     pub fn is_files_only(&self) -> bool {
         let output = self.exit_code.is_some()
             || self.equals.is_some()
@@ -132,9 +130,9 @@ impl Expect {
     }
 }
 
-/// A comparison of what a JSON path (RFC 9535) selects. Every comparison that is given must hold.
+/// A comparison of the values selected by a JSON path (RFC 9535). Every given comparison must pass.
 #[derive(Clone, Debug)]
-pub struct JsonExpect {
+pub struct JsonExpectation {
     /// The path.
     pub path: String,
     /// It selects exactly one value, equal to this one.
@@ -143,7 +141,7 @@ pub struct JsonExpect {
     pub lt: Option<f64>,
     /// It selects exactly one number, above this one.
     pub gt: Option<f64>,
-    /// It selects something, or nothing.
+    /// It selects at least one value, or none.
     pub exists: Option<bool>,
     /// It selects this many values.
     pub count: Option<usize>,

@@ -2,33 +2,33 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a connection skill declares of itself, under `connection` in its `metadata.wf`.
+/// The declaration of a connection skill, under `connection` in its `metadata.wf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectionSpec {
-    /// How somebody proves to the service who they are.
-    pub auth: Auth,
-    /// What the first setup asks the service for.
+pub struct ConnectionDeclaration {
+    /// The method by which the user authenticates to the service.
+    pub auth: AuthMethod,
+    /// The permissions that the first setup requests from the service.
     pub initial: Vec<String>,
-    /// What can be asked for later; what is in neither list is never asked for.
+    /// The permissions that can be requested later; one in neither list is never requested.
     pub available: Vec<String>,
-    /// How often its health is looked at; `None`: when somebody asks.
+    /// The interval between health checks; `None`: only on request.
     pub check_every: Option<Duration>,
 }
 
-/// How somebody proves to a service who they are (Silas 5.10.1).
+/// The method by which a user authenticates to a service (Silas 5.10.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Auth {
-    /// They type a code into a page of the service.
+pub enum AuthMethod {
+    /// The user types a code into a page of the service.
     DeviceCode,
-    /// They agree on a page of the service, which leads their browser back to the script.
+    /// The user agrees on a page of the service, which redirects the browser to the script.
     BrowserRedirect,
-    /// They give wf a secret that the service gave them.
+    /// The user gives wf a secret issued by the service.
     SecureInput,
 }
 
-impl Auth {
-    /// As the protocol and the database write it.
+impl AuthMethod {
+    /// Returns its name in the protocol and the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DeviceCode => "device_code",

@@ -1,27 +1,27 @@
 use serde::{Deserialize, Serialize};
 
-/// What a block leads to (Silas 5.1.1).
+/// A reaction to a block (Silas 5.1.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Escalation {
     /// Its name, which `on_block` and `fallback` refer to.
     pub name: String,
-    /// What is done.
+    /// The action.
     pub action: EscalationAction,
-    /// What is said.
+    /// The message.
     pub message: Option<String>,
-    /// How often something is tried again before the fallback.
+    /// The maximum number of retries before the fallback.
     pub max_retries: u32,
-    /// The escalation that follows when this one has nothing left to do.
+    /// The escalation that follows when this one is exhausted.
     pub fallback: Option<String>,
-    /// The queue that a person works off.
+    /// The queue that approvers work off.
     pub queue: Option<String>,
-    /// What the next attempt is told to do otherwise.
+    /// The instruction for the next attempt to do it differently.
     pub rephrase: Option<String>,
-    /// The plan that is to mend it: its path, relative to the workspace.
+    /// The path of the repair plan, relative to the workspace.
     pub plan: Option<String>,
 }
 
-/// What is done about a block.
+/// The action of an escalation.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -29,19 +29,19 @@ pub struct Escalation {
 pub enum EscalationAction {
     /// It stays blocked, and the message is the reason.
     Respond,
-    /// It stays blocked, and the owner is told.
+    /// It stays blocked, and the owner is notified.
     Report,
-    /// The step is tried again.
+    /// The step is retried.
     Retry,
-    /// What the step gave is dropped, and it is tried again with an instruction.
+    /// The output of the step is dropped, and it is retried with an instruction.
     SuppressAndRephrase,
-    /// What the step gave is dropped, and the fallback follows.
+    /// The output of the step is dropped, and the fallback follows.
     SuppressAndEscalate,
-    /// A person decides.
+    /// An approver decides.
     EscalateHuman,
-    /// A person who works off a queue decides.
+    /// An approver who works off a queue decides.
     TransferToQueue,
-    /// It stays blocked, and the plan that is to mend it is named as a task.
+    /// It stays blocked, and the repair plan is recorded as a task.
     SpawnTask,
 }
 

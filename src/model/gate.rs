@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnvVar, Escalation, Expect, JsonExpect, JsonPath, Needs, Probe};
+use super::{
+    ApprovalRequirement, BoundedJsonPath, CheckProbe, EnvVar, Escalation, Expectation, JsonExpectation,
+};
 use crate::name::GateId;
 
 /// A rule at a trigger point (DESIGN section 6).
@@ -10,182 +12,173 @@ use crate::name::GateId;
 pub struct Gate {
     /// Its id, unique in the workspace.
     pub id: GateId,
-    /// A line for people.
+    /// A one-line title.
     pub title: Option<String>,
-    /// Its file, relative to the workspace; `None`: it stands in a plan.
+    /// Its file, relative to the workspace; `None`: it is defined in a plan.
     pub path: Option<String>,
-    /// When it is asked.
-    pub on: Trigger,
-    /// Whether it decides or advises.
-    pub lane: Lane,
-    /// Who answers.
-    pub provider: Provider,
-    /// What it looks at: in the context or, of a program, in what that printed. `None`: what its
-    /// trigger is about.
-    pub extract: Option<JsonPath>,
-    /// The name of the escalation that a block leads to; `None`: it stays blocked.
+    /// The point at which it is asked.
+    pub on: GateTrigger,
+    /// Policy or advice.
+    pub lane: GateLane,
+    /// The provider of the answer.
+    pub provider: GateProvider,
+    /// The path to its subject: in the context or, for a program, in its output. `None`: the
+    /// subject of its trigger.
+    pub extract: Option<BoundedJsonPath>,
+    /// The name of the escalation after a block; `None`: it stays blocked.
     pub on_block: Option<String>,
     /// Its own escalations.
     pub escalations: Vec<Escalation>,
-    /// Who must agree where it asks for that.
-    pub approval: Needs,
+    /// The approval that it asks for, if any.
+    pub approval: ApprovalRequirement,
 }
 
-/// When a gate is asked.
+/// The point at which a gate is asked.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// Before anything of a run begins.
+pub enum GateTrigger {
+    /// Before anything in a run begins.
     BeforeRun,
-    /// Then, about the parameters of the run, which are its `message`.
+    /// At the same point, about the parameters of the run, which are its `message`.
     OnInput,
     /// Before the first attempt of a step or of an item.
     BeforeStep,
-    /// Then, about what is to be executed: `tool_name` and `tool_args`.
+    /// At the same point, about the command to be executed: `tool_name` and `tool_args`.
     OnToolCall,
     /// After the work of an attempt, before its checks.
     AfterStep,
-    /// Then, about the outputs, which are its `response`.
+    /// At the same point, about the outputs, which are its `response`.
     OnOutput,
-    /// Before a run gives its outputs, once its criteria hold.
+    /// Before a run publishes its outputs, once its criteria pass.
     BeforePublish,
 }
 
-/// Whether a gate decides or advises.
+/// The lane of a gate: policy or advice.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Lane {
-    /// It decides, and what cannot be asked blocks.
+pub enum GateLane {
+    /// It decides, and an unavailable answer blocks.
     Policy,
-    /// It advises, and what cannot be asked lets pass.
+    /// It advises, and an unavailable answer lets pass.
     Quality,
 }
 
-/// Who answers for a gate.
+/// The provider of a gate's answer.
 #[derive(Clone, Debug)]
-pub enum Provider {
+pub enum GateProvider {
     /// A rule about a value.
-    Predicate(Predicate),
+    Predicate(GatePredicate),
     /// A program.
     Script(Box<GateScript>),
-    /// Detectors that are built in.
+    /// Built-in detectors.
     Guardrail(Guardrail),
     /// A model.
-    Llm(Llm),
+    Llm(LlmJudge),
 }
 
 /// A rule about a value (Silas 5.5.2).
 #[derive(Clone, Debug)]
-pub enum Predicate {
-    /// A number in ranges, which are looked at in this order.
+pub enum GatePredicate {
+    /// A number in ranges, which are tried in this order.
     NumericRange {
-        /// Outside of it, it is blocked.
-        block_outside: Option<Range>,
-        /// In it, it goes on.
-        auto_approve: Option<Range>,
-        /// In it, somebody must agree.
-        require_approval: Option<Range>,
-        /// It is moved into this range first, and goes on as that.
-        clamp: Option<Range>,
+        /// Outside this range, it is blocked.
+        block_outside: Option<PredicateRange>,
+        /// In this range, it passes.
+        auto_approve: Option<PredicateRange>,
+        /// In this range, an approver must agree.
+        require_approval: Option<PredicateRange>,
+        /// It is first clamped to this range, and continues as that value.
+        clamp: Option<PredicateRange>,
     },
     /// One of some texts.
     StringMatch {
-        /// With these it goes on.
+        /// With these it passes.
         allowed: Vec<String>,
-        /// With these somebody must agree.
+        /// With these an approver must agree.
         approval: Vec<String>,
     },
     /// A text that a pattern matches.
     Regex(regex::Regex),
-    /// A file that is there.
+    /// A file that exists.
     FileValid {
-        /// The folders that it may be in, relative to the workspace; empty: anywhere in it.
+        /// The permitted folders, relative to the workspace; empty: anywhere in it.
         permitted: Vec<String>,
-        /// The largest it may be, in bytes.
+        /// Its maximum size, in bytes.
         max_size_bytes: Option<u64>,
     },
-    /// Somebody must agree, always.
+    /// An approver must agree, always.
     ApprovalAlways,
     /// Comparisons of values inside of it.
-    JsonPath(Vec<JsonExpect>),
+    JsonPath(Vec<JsonExpectation>),
 }
 
-/// Numbers from one to another, both included; `None`: without end.
+/// A range of numbers, both ends included; `None`: unbounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Range {
-    /// The least.
+pub struct PredicateRange {
+    /// The minimum.
     pub min: Option<f64>,
-    /// The greatest.
+    /// The maximum.
     pub max: Option<f64>,
 }
 
-/// A program that answers for a gate. It is given values through its environment alone.
+/// A program that answers for a gate. It receives values only through its environment.
 #[derive(Clone, Debug)]
 pub struct GateScript {
-    /// What is run.
-    pub probe: Probe,
-    /// What must be found; if it does not speak of the exit code, that must be 0.
-    pub expect: Expect,
-    /// The rule about what the gate extracts from what it printed.
-    pub then: Option<Predicate>,
-    /// Variables that it may see besides those of every check.
+    /// The program or script to run.
+    pub probe: CheckProbe,
+    /// The expected result; if it does not name the exit code, that must be 0.
+    pub expect: Expectation,
+    /// The rule about the value that the gate extracts from the output.
+    pub then: Option<GatePredicate>,
+    /// Variables that it may see in addition to those of every check.
     pub env: Vec<EnvVar>,
-    /// Where it runs, relative to the workspace: the folder of the gate's file; `None`: the root.
+    /// Its directory, relative to the workspace: the folder of the gate's file; `None`: the root.
     pub cwd: Option<String>,
-    /// The longest it may take.
+    /// The maximum time it may take.
     pub timeout: Duration,
 }
 
-/// The names of the detectors that are built in.
-pub const DETECTORS: [&str; 6] = [
-    "secrets",
-    "email",
-    "card",
-    "iban",
-    "hidden_unicode",
-    "injection",
-];
+/// The names of the built-in detectors.
+pub const DETECTORS: [&str; 6] = ["secrets", "email", "card", "iban", "hidden_unicode", "injection"];
 
-/// Detectors that are built in.
+/// Built-in detectors, and the consequence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guardrail {
-    /// What is looked for: the names of detectors.
+    /// The names of the detectors to apply.
     pub detect: Vec<String>,
-    /// What a finding means.
-    pub on_find: OnFind,
+    /// The consequence of a finding.
+    pub on_find: OnFinding,
 }
 
-/// What a finding of a guardrail means.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+/// The consequence of a guardrail's finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum OnFind {
+pub enum OnFinding {
     /// It is blocked.
     #[default]
     Block,
-    /// It goes on without what was found.
+    /// It passes with the finding removed.
     Redact,
-    /// Somebody must agree.
+    /// An approver must agree.
     Ask,
-    /// It goes on, and the finding is recorded.
+    /// It passes, and the finding is recorded.
     Flag,
 }
 
 /// A model that judges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Llm {
-    /// What it judges by.
+pub struct LlmJudge {
+    /// The instructions for its judgement.
     pub prompt: String,
-    /// Whether it decides, though it is a model.
+    /// True if it decides, although it is a model.
     pub promote_to_policy: bool,
 }
 
-impl Trigger {
+impl GateTrigger {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -199,13 +192,13 @@ impl Trigger {
         }
     }
 
-    /// Whether it speaks of a whole run, not of a step.
+    /// True if it concerns a whole run, not a step.
     pub fn is_of_run(self) -> bool {
         matches!(self, Self::BeforeRun | Self::OnInput | Self::BeforePublish)
     }
 }
 
-impl Provider {
+impl GateProvider {
     /// The word for it.
     pub fn as_str(&self) -> &'static str {
         match self {

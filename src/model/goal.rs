@@ -3,10 +3,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::name::{EnvName, PlanId};
-use crate::schedule::Timing;
+use crate::schedule::GoalSchedule;
 
-/// When a goal is looked at, and what follows. What it looks at, and how it repairs that, is its
-/// [`Plan`](super::Plan).
+/// The schedule of a goal and the reaction to its state. The checks of the goal and its repair
+/// steps are its [`Plan`](super::Plan).
 ///
 /// **Invariant:** `on_failure` is [`OnUnmet::SpawnPlan`] exactly when the plan of the goal has
 /// steps.
@@ -14,43 +14,43 @@ use crate::schedule::Timing;
 pub struct Goal {
     /// The id of the goal, and of its plan; unique in the workspace.
     pub id: PlanId,
-    /// A line for people.
+    /// A one-line title.
     pub title: Option<String>,
     /// The file of the goal, relative to the workspace.
     pub path: String,
-    /// When it is due.
-    pub timing: Timing,
-    /// What is done about slots at which nobody was there.
-    pub missed: Missed,
-    /// How late a slot may begin and still be on time.
+    /// The schedule.
+    pub timing: GoalSchedule,
+    /// The handling of scheduled times at which no engine was running.
+    pub missed: MissedTimesPolicy,
+    /// The delay within which a scheduled time still counts as on time.
     pub window: Duration,
-    /// What is done about a slot that comes while a cycle is still going on.
-    pub overlap: Overlap,
-    /// After how many failed cycles in a row the goal pauses; `None`: it never does by itself.
-    /// Never 0.
+    /// The handling of a scheduled time that comes during a reconciliation.
+    pub overlap: GoalOverlapPolicy,
+    /// The number of failed reconciliations in a row after which the goal pauses; `None`: it never
+    /// pauses by itself. Never 0.
     pub auto_pause_after: Option<u32>,
-    /// What follows where a look finds that the state is not as desired.
+    /// The reaction if the checks find that the state is not as desired.
     pub on_failure: OnUnmet,
-    /// Whose word a repair needs.
+    /// The approval that a repair needs.
     pub approval: GoalApproval,
-    /// Who is told of what.
-    pub notify: Vec<Notify>,
+    /// The notifications that are sent.
+    pub notify: Vec<NotificationRule>,
 }
 
-/// What is done about slots that nobody began in time.
+/// The handling of scheduled times that were missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missed {
-    /// Which of them begin after all.
-    pub run: MissedRun,
-    /// How far back they are looked for.
+pub struct MissedTimesPolicy {
+    /// The missed times to catch up on.
+    pub run: MissedTimesChoice,
+    /// The time to look back for missed times.
     pub window: Duration,
-    /// How many begin at most; the earliest of the rest stay missed. Never 0.
+    /// The maximum number to catch up on; the earliest of the rest stay missed. Never 0.
     pub cap: u32,
 }
 
-/// Which missed slots begin after all.
+/// The missed scheduled times to catch up on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MissedRun {
+pub enum MissedTimesChoice {
     /// None of them.
     None,
     /// The last one.
@@ -60,57 +60,57 @@ pub enum MissedRun {
     All,
 }
 
-/// What is done about a slot that comes while a cycle of the same goal is still going on.
+/// The handling of a scheduled time that comes during a reconciliation of the same goal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Overlap {
+pub enum GoalOverlapPolicy {
     /// It is skipped.
     #[default]
     Skip,
-    /// It waits for the end of the cycle; of several that wait, the last one begins.
+    /// It waits for the end of the reconciliation; of several that wait, the last one begins.
     QueueOne,
-    /// It waits for the end of the cycle, as all that came before it.
+    /// It waits for the end of the reconciliation, in line with all earlier ones.
     QueueAll,
-    /// The cycle is cancelled, and the slot begins.
+    /// The reconciliation is cancelled, and the new one begins.
     Replace,
-    /// It begins beside the cycle.
+    /// It begins in parallel to the reconciliation.
     Allow,
 }
 
-/// What follows where a look finds that the state is not as desired.
+/// The reaction if the checks find that the state is not as desired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnUnmet {
-    /// It is told.
+    /// It is reported.
     #[default]
     Report,
     /// It is repaired: the plan of the goal runs with its steps.
     SpawnPlan,
 }
 
-/// Whose word a repair needs.
+/// The approval that a repair needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GoalApproval {
-    /// A standing approval: signed once, spent by each repair.
+    /// A standing approval: signed once, used by each repair.
     #[default]
     Standing,
-    /// Nobody's: a repair runs as the plan of anybody who starts it would.
+    /// None: a repair runs as a plan started by a user does.
     None,
 }
 
-/// Who is told when a goal goes from one condition to another.
+/// A notification rule for when a goal goes from one condition to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notify {
-    /// What is told; each at most once.
-    pub on: Vec<GoalNews>,
-    /// How.
-    pub by: NotifyBy,
+pub struct NotificationRule {
+    /// The events to notify of; each at most once.
+    pub on: Vec<GoalEvent>,
+    /// The delivery.
+    pub by: NotificationDelivery,
 }
 
-/// How somebody is told.
+/// The delivery of a notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NotifyBy {
-    /// By a program with its arguments, without a shell. It reads the news from standard input.
+pub enum NotificationDelivery {
+    /// By a program with its arguments, without a shell; it reads the notification from stdin.
     Exec(Vec<String>),
-    /// By a request to an address.
+    /// By an HTTP request to an address.
     Webhook {
         /// The address.
         url: WebhookUrl,
@@ -119,60 +119,56 @@ pub enum NotifyBy {
     },
 }
 
-/// Where the address of a webhook stands.
+/// The source of the address of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WebhookUrl {
     /// In the file.
     Text(String),
-    /// In a secret of the plan: who knows the address may post to it.
+    /// In a secret of the plan: anything that has the address may post to it.
     Secret(EnvName),
 }
 
-/// What there is to tell about a goal. It is told when it begins, not as long as it lasts.
+/// An event of a goal that is notified. It is sent when it begins, not as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum GoalNews {
+pub enum GoalEvent {
     /// The state is not as desired, and no repair has made it so.
     Failed,
     /// A repair has made the state as desired.
     Repaired,
     /// The state is as desired again, and no repair of this goal did it.
     Healthy,
-    /// A repair waits for people.
+    /// A repair waits for approval.
     Waiting,
-    /// The goal pauses, as too many cycles have failed.
+    /// The goal pauses, as too many reconciliations have failed.
     Paused,
-    /// Slots were missed.
+    /// Scheduled times were missed.
     Missed,
 }
 
-/// The parameters that the plan of a goal has besides its own. All are text.
+/// A parameter that the plan of a goal has in addition to its own. All are text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Given {
-    /// What the checks said that failed in the look before a repair: a JSON list, `[]` in a look.
-    /// Untrusted: it carries what checks printed.
+pub enum GoalParam {
+    /// The output of the checks that failed before a repair: a JSON list, `[]` while checking.
+    /// Untrusted: it carries text that checks printed.
     FailedChecks,
-    /// The slot of the cycle, as RFC 3339; empty in one that no slot began.
+    /// The scheduled time of the reconciliation, as RFC 3339; empty if started otherwise.
     Slot,
-    /// The slot before it, as RFC 3339; empty if there is none.
+    /// The scheduled time before it, as RFC 3339; empty if there is none.
     PrevSlot,
 }
 
 impl Goal {
-    /// How late a slot may begin and still be on time, if the goal does not say.
+    /// The default delay within which a scheduled time still counts as on time.
     pub const WINDOW: Duration = Duration::from_mins(1);
 }
 
-impl Default for Missed {
+impl Default for MissedTimesPolicy {
     fn default() -> Self {
-        Self {
-            run: MissedRun::default(),
-            window: Duration::from_hours(24),
-            cap: 100,
-        }
+        Self { run: MissedTimesChoice::default(), window: Duration::from_hours(24), cap: 100 }
     }
 }
 
-impl Given {
+impl GoalParam {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::FailedChecks, Self::Slot, Self::PrevSlot];
 
@@ -185,7 +181,7 @@ impl Given {
         }
     }
 
-    /// Its value where nothing else gives one.
+    /// Its default value.
     pub fn default_value(self) -> &'static str {
         match self {
             Self::FailedChecks => "[]",
@@ -194,11 +190,11 @@ impl Given {
     }
 }
 
-/// Gives each value of a choice the word that stands for it in files and on screens.
+/// Gives each value of an enum the word that stands for it in files and on screens.
 macro_rules! words {
     ($($type:ident { $($value:ident => $word:literal),* $(,)? })*) => { $(
         impl $type {
-            /// Every value, in the order in which they are told.
+            /// Every value, in the order in which they are printed.
             pub const ALL: &'static [Self] = &[$(Self::$value),*];
 
             /// Its word.
@@ -215,14 +211,14 @@ macro_rules! words {
 }
 
 words! {
-    MissedRun { None => "none", Latest => "latest", All => "all" }
-    Overlap {
+    MissedTimesChoice { None => "none", Latest => "latest", All => "all" }
+    GoalOverlapPolicy {
         Skip => "skip", QueueOne => "queue_one", QueueAll => "queue_all",
         Replace => "replace", Allow => "allow",
     }
     OnUnmet { Report => "report", SpawnPlan => "spawn_plan" }
     GoalApproval { Standing => "standing", None => "none" }
-    GoalNews {
+    GoalEvent {
         Failed => "failed", Repaired => "repaired", Healthy => "healthy",
         Waiting => "waiting", Paused => "paused", Missed => "missed",
     }

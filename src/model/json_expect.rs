@@ -1,27 +1,27 @@
 use serde_json::{Number, Value};
 
-use super::{JsonExpect, JsonPath};
+use super::{BoundedJsonPath, JsonExpectation};
 
-/// A comparison that does not hold.
+/// A comparison that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonMiss {
-    /// What was expected, in a few words.
+pub struct JsonMismatch {
+    /// The expected value, in a few words.
     pub expected: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
-    /// Whether there could not be compared, because the path is none.
+    /// True if the comparison was impossible, because the path is invalid.
     pub is_bad: bool,
 }
 
-impl JsonExpect {
-    /// Why a value does not compare as it must; `None`: it does. `quoted` says how a value is
-    /// called in a sentence.
-    pub fn miss(&self, value: &Value, quoted: impl Fn(&str) -> String) -> Option<JsonMiss> {
+impl JsonExpectation {
+    /// Returns the mismatch of a value; `None` if it compares as expected. `quoted` formats a value
+    /// for a sentence.
+    pub fn mismatch(&self, value: &Value, quoted: impl Fn(&str) -> String) -> Option<JsonMismatch> {
         let path = &self.path;
-        let parsed = match JsonPath::parse(path) {
+        let parsed = match BoundedJsonPath::parse(path) {
             Ok(parsed) => parsed,
             Err(bad) => {
-                return Some(JsonMiss {
+                return Some(JsonMismatch {
                     expected: format!("a value at {path}"),
                     found: bad.reason,
                     is_bad: true,
@@ -29,21 +29,17 @@ impl JsonExpect {
             }
         };
         let selected = parsed.select(value);
-        let expected = self.missed(&selected, &quoted)?;
+        let expected = self.mismatch_of_selected(&selected, &quoted)?;
         let found = match selected.as_slice() {
             [] => "no value".to_owned(),
             [one] => quoted(&one.to_string()),
             more => format!("{} values", more.len()),
         };
-        Some(JsonMiss {
-            expected,
-            found,
-            is_bad: false,
-        })
+        Some(JsonMismatch { expected, found, is_bad: false })
     }
 
-    /// What was expected of what is selected, if that is not so.
-    fn missed(&self, selected: &[&Value], quoted: impl Fn(&str) -> String) -> Option<String> {
+    /// Returns the expectation for the selected values, if it is not met.
+    fn mismatch_of_selected(&self, selected: &[&Value], quoted: impl Fn(&str) -> String) -> Option<String> {
         let path = &self.path;
         if let Some(wanted) = self.exists
             && wanted == selected.is_empty()
@@ -75,12 +71,12 @@ impl JsonExpect {
     }
 }
 
-/// Whether a number is above one and below another.
+/// True if a number is above one bound and below another.
 pub fn is_within(number: f64, above: Option<f64>, below: Option<f64>) -> bool {
     number.is_finite() && above.is_none_or(|b| number > b) && below.is_none_or(|b| number < b)
 }
 
-/// How bounds are told.
+/// Formats bounds.
 pub fn bounds(what: &str, above: Option<f64>, below: Option<f64>) -> String {
     let above = above.map(|bound| format!("above {bound}"));
     let below = below.map(|bound| format!("below {bound}"));
@@ -88,32 +84,26 @@ pub fn bounds(what: &str, above: Option<f64>, below: Option<f64>) -> String {
     format!("{what} {}", both.join(" and "))
 }
 
-/// A number that is whole, exactly.
+/// Returns a number as an integer if it is exactly whole.
 fn whole(number: &Number) -> Option<i128> {
     if !number.is_f64() {
         return number.as_i128();
     }
     let number = number.as_f64()?;
     let bound = 2.0_f64.powi(100);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "it is whole, and within bounds"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and within bounds")]
     (number.fract() == 0.0 && number.abs() < bound).then_some(number as i128)
 }
 
-/// Equality of values; a whole number equals itself written with a fraction of zero.
+/// True if values are equal; a whole number equals itself written with a fraction of zero.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => {
             whole(a).is_some_and(|a| whole(b) == Some(a))
         }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            let in_b =
-                |(key, value): (&String, &Value)| b.get(key).is_some_and(|v| equal(value, v));
+            let in_b = |(key, value): (&String, &Value)| b.get(key).is_some_and(|v| equal(value, v));
             a.len() == b.len() && a.iter().all(in_b)
         }
         _ => left == right,

@@ -1,37 +1,35 @@
 use serde_json::Value;
 
-/// The longest path, in bytes.
+/// The maximum length of a path, in bytes.
 const MAX_LENGTH: usize = 1000;
-/// How deeply brackets may nest.
+/// The maximum nesting depth of brackets.
 const MAX_DEPTH: usize = 8;
-/// How often a path may descend to any depth: each time multiplies what it selects.
+/// The maximum number of `..` segments in a path: each multiplies the values it selects.
 const MAX_DESCENTS: usize = 2;
 
 /// A path into JSON (RFC 9535) whose search takes bounded time.
 #[derive(Clone, Debug)]
-pub struct JsonPath(serde_json_path::JsonPath);
+pub struct BoundedJsonPath(serde_json_path::JsonPath);
 
-/// A text is not such a path.
+/// An error for a text that is not such a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct BadJsonPath {
-    /// What is wrong with it.
+pub struct JsonPathError {
+    /// The reason why the text was rejected.
     pub reason: String,
 }
 
-impl JsonPath {
+impl BoundedJsonPath {
     /// Reads a path.
-    pub fn parse(text: &str) -> Result<Self, BadJsonPath> {
+    pub fn parse(text: &str) -> Result<Self, JsonPathError> {
         if let Some(reason) = excess(text) {
-            return Err(BadJsonPath {
-                reason: reason.into(),
-            });
+            return Err(JsonPathError { reason: reason.into() });
         }
         match serde_json_path::JsonPath::parse(text) {
             Ok(path) => Ok(Self(path)),
-            Err(error) => Err(BadJsonPath {
-                reason: format!("`{text}` is no JSON path: {}", error.message()),
-            }),
+            Err(error) => {
+                Err(JsonPathError { reason: format!("invalid JSON path `{text}`: {}", error.message()) })
+            }
         }
     }
 
@@ -40,27 +38,25 @@ impl JsonPath {
         self.0.query(value).all()
     }
 
-    /// Where the values are that it selects, in order: JSON pointers (RFC 6901).
+    /// Returns the locations of the selected values, in order, as JSON pointers (RFC 6901).
     pub fn pointers(&self, value: &Value) -> Vec<String> {
         let found = self.0.query_located(value);
         let places = found.locations();
-        places
-            .map(serde_json_path::NormalizedPath::to_json_pointer)
-            .collect()
+        places.map(serde_json_path::NormalizedPath::to_json_pointer).collect()
     }
 }
 
-/// Writes the path as the standard would.
-impl std::fmt::Display for JsonPath {
+/// Formats the path in the standard's notation.
+impl std::fmt::Display for BoundedJsonPath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// Why a path could take unbounded time to read or to follow.
+/// Returns the reason if a path could take unbounded time to read or to evaluate.
 fn excess(text: &str) -> Option<&'static str> {
     if !text.starts_with('$') {
-        return Some("a JSON path begins with `$`");
+        return Some("a JSON path must start with `$`");
     }
     if text.len() > MAX_LENGTH {
         return Some("a JSON path has at most 1,000 characters");
@@ -73,7 +69,7 @@ fn excess(text: &str) -> Option<&'static str> {
             (Some(open), _) => quote = (c != open || before == '\\').then_some(open),
             (None, '\'' | '"') => quote = Some(c),
             (None, '(' | '[' | '!') => depth += 1,
-            // `!` descends in the parser, and `!=` does not.
+            // `!` recurses in the parser, and `!=` does not.
             (None, ')' | ']' | '=') if c != '=' || before == '!' => {
                 depth = depth.saturating_sub(1);
             }
@@ -87,7 +83,7 @@ fn excess(text: &str) -> Option<&'static str> {
     if deepest > MAX_DEPTH {
         Some("a JSON path nests at most 8 brackets")
     } else if roots > 1 {
-        Some("a JSON path names `$` once, at its beginning")
+        Some("a JSON path may contain `$` only once, at the start")
     } else if descents > MAX_DESCENTS {
         Some("a JSON path has at most two `..`")
     } else {
@@ -97,7 +93,7 @@ fn excess(text: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::JsonPath;
+    use super::BoundedJsonPath;
     use serde_json::json;
 
     #[test]
@@ -111,11 +107,7 @@ mod tests {
             ("$['c.d']", vec![json!("x")]),
             ("$.nothing", vec![]),
         ] {
-            let selected = JsonPath::parse(path)
-                .unwrap()
-                .select(&value)
-                .into_iter()
-                .cloned();
+            let selected = BoundedJsonPath::parse(path).unwrap().select(&value).into_iter().cloned();
             assert_eq!(selected.collect::<Vec<_>>(), expected, "{path}");
         }
     }
@@ -134,7 +126,7 @@ mod tests {
             &format!("$[?{}@.a]", "!".repeat(400)),
             &format!("$.{}", "a".repeat(1000)),
         ] {
-            assert!(JsonPath::parse(path).is_err(), "{path}");
+            assert!(BoundedJsonPath::parse(path).is_err(), "{path}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What an author meant, free of text: plans that are valid by construction.
+//! The author's intent, free of text: plans that are valid by construction.
 //!
-//! Steps refer to each other by [`StepIx`]. A plan's `finally` steps follow its main steps in
-//! the same list. Values that only a run knows stay [`Template`](crate::expr::Template)s and
+//! Steps refer to each other by [`StepIx`]. A plan's `finally` steps follow its main steps in the
+//! same list. Values known only to a run stay [`Template`](crate::expr::Template)s and
 //! [`Expr`](crate::expr::Expr)essions.
 //!
 //! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
@@ -33,38 +33,41 @@ mod step;
 pub mod taint;
 mod work;
 
-pub use approve::{Approve, Needs};
-pub use autonomy::Autonomy;
-pub use budget::{Budget, Resource};
-pub use check::{Check, Expect, JsonExpect, Mode, Probe};
-pub use connection::{Auth, ConnectionSpec};
+pub use approve::{ApprovalRequirement, ApprovalStep};
+pub use autonomy::AutonomyThresholds;
+pub use budget::{BudgetResource, RunBudget};
+pub use check::{Check, CheckCertainty, CheckProbe, Expectation, JsonExpectation};
+pub use connection::{AuthMethod, ConnectionDeclaration};
 pub use escalation::{Escalation, EscalationAction};
 pub use gate::{
-    DETECTORS, Gate, GateScript, Guardrail, Lane, Llm, OnFind, Predicate, Provider, Range, Trigger,
+    DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
+    OnFinding, PredicateRange,
 };
 pub use goal::{
-    Given, Goal, GoalApproval, GoalNews, Missed, MissedRun, Notify, NotifyBy, OnUnmet, Overlap,
-    WebhookUrl,
+    Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
+    NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
-pub use json_expect::{JsonMiss, bounds, is_within};
-pub use json_path::{BadJsonPath, JsonPath};
-pub use money::{BadMoney, Money};
-pub use once::Once;
-pub use param::{BadParams, Param, resolve as resolve_params};
-pub use phase::{CheckPhase, Exhausted, Loops};
-pub use plan::{BadPlan, OnFailure, Parts, Plan, PlanOutput, Policy, Secret, SecretSource};
+pub use json_expect::{JsonMismatch, bounds, is_within};
+pub use json_path::{BoundedJsonPath, JsonPathError};
+pub use money::{Money, MoneyError};
+pub use once::UniqueKeyJson;
+pub use param::{ParamErrors, PlanParam, resolve_values as resolve_params};
+pub use phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
+pub use plan::{
+    OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, SecretDeclaration, SecretSource,
+};
 pub use planner::{OnStuck, Planner};
-pub use replan::Replan;
-pub use retry::{Class, Retry};
-pub use rule::ClassRule;
-pub use sandbox::{Allow, Limits};
-pub use schema::{BadSchema, Schema};
+pub use replan::ReplanSettings;
+pub use retry::{FailureClass, RetryPolicy};
+pub use rule::FailureClassRule;
+pub use sandbox::{ResourceLimits, SandboxPermissions};
+pub use schema::{SchemaError, ValueSchema};
 pub use skill::{
-    BadArg, SkillArg, SkillCall, interpreter, interpreter_named, misfit as misfit_arg,
+    SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
 };
-pub use step::{Alternative, Cache, Fan, OnError, Output, Step, StepIx};
-pub use taint::Taint;
-pub use work::{EnvVar, Http, Script, Uses, Wait, Work};
+pub use step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
+pub use taint::TaintLevel;
+pub use work::{EnvVar, HttpCall, NestedPlan, ShellScript, StepWork, WaitCondition};
 
 /// A JSON object with its keys in order.
-pub type Object = serde_json::Map<String, serde_json::Value>;
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -2,31 +2,21 @@ use serde::{Deserialize, Serialize};
 
 /// An amount of money in whole millionths of a US dollar, so that sums are exact.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Money(u64);
 
-/// Why a text is no amount of money.
+/// The reason why a text is not an amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadMoney {
-    /// It is no number in decimal digits.
-    #[error("an amount is a number of dollars, such as 0.02")]
+pub enum MoneyError {
+    /// It is not a number in decimal digits.
+    #[error("an amount must be a number of dollars, such as 0.02")]
     NoNumber,
     /// It is below zero.
     #[error("an amount cannot be negative")]
     Negative,
-    /// It is more than [`Money::MOST`].
+    /// It exceeds [`Money::MOST`].
     #[error("an amount is at most 1000000000 dollars")]
     TooMuch,
     /// It has more than [`Money::LONGEST`] characters.
@@ -50,52 +40,52 @@ impl Money {
         self.0
     }
 
-    /// Both together; what does not fit is the largest amount.
+    /// Adds both; saturates at the largest amount.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Whether it is nothing.
+    /// True if it is zero.
     pub fn is_zero(&self) -> bool {
         self.0 == 0
     }
 
-    /// Reads dollars as a decimal number: `2`, `0.02`, `1e-05`. Parts of a millionth count as a
-    /// whole one, so that nothing that was spent is lost.
-    pub fn parse(text: &str) -> Result<Self, BadMoney> {
+    /// Reads dollars as a decimal number: `2`, `0.02`, `1e-05`. Fractions of a millionth are
+    /// rounded up, so that no spending is lost.
+    pub fn parse(text: &str) -> Result<Self, MoneyError> {
         if text.len() > Self::LONGEST {
-            return Err(BadMoney::TooLong);
+            return Err(MoneyError::TooLong);
         }
         if let Some(rest) = text.strip_prefix('-') {
-            return Self::parse(rest).and(Err(BadMoney::Negative));
+            return Self::parse(rest).and(Err(MoneyError::Negative));
         }
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let exponent: i32 = exponent.parse().map_err(|_| BadMoney::NoNumber)?;
+        let exponent: i32 = exponent.parse().map_err(|_| MoneyError::NoNumber)?;
         let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits = format!("{whole}{part}");
         if whole.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(BadMoney::NoNumber);
+            return Err(MoneyError::NoNumber);
         }
-        let value: u128 = digits.parse().map_err(|_| BadMoney::TooLong)?;
+        let value: u128 = digits.parse().map_err(|_| MoneyError::TooLong)?;
         let places = i32::try_from(part.len()).unwrap_or(i32::MAX);
         let power = exponent.saturating_sub(places).saturating_add(6);
         let factor = 10_u128.checked_pow(power.unsigned_abs());
         let micros = match (factor, power >= 0) {
             _ if value == 0 => 0,
-            (Some(factor), true) => value.checked_mul(factor).ok_or(BadMoney::TooMuch)?,
-            (None, true) => return Err(BadMoney::TooMuch),
+            (Some(factor), true) => value.checked_mul(factor).ok_or(MoneyError::TooMuch)?,
+            (None, true) => return Err(MoneyError::TooMuch),
             (Some(factor), false) => value.div_ceil(factor),
             (None, false) => 1,
         };
         match u64::try_from(micros) {
             Ok(micros) if micros <= Self::MOST => Ok(Self(micros)),
-            _ => Err(BadMoney::TooMuch),
+            _ => Err(MoneyError::TooMuch),
         }
     }
 }
 
-/// `$0.40`, and as many digits as there are where cents do not say it.
+/// Formats as `$0.40`, with more digits if cents are not exact.
 impl std::fmt::Display for Money {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (dollars, rest) = (self.0 / 1_000_000, self.0 % 1_000_000);
@@ -109,10 +99,10 @@ impl std::fmt::Display for Money {
 
 #[cfg(test)]
 mod tests {
-    use super::{BadMoney, Money};
+    use super::{Money, MoneyError};
     use proptest::prelude::*;
 
-    fn check(text: &str, expected: Result<u64, BadMoney>) {
+    fn check(text: &str, expected: Result<u64, MoneyError>) {
         assert_eq!(Money::parse(text).map(Money::micros), expected, "{text}");
     }
 
@@ -132,37 +122,30 @@ mod tests {
             ("1000000000", Money::MOST),
         ] {
             let negative = text.starts_with('-');
-            check(
-                text,
-                if negative {
-                    Err(BadMoney::Negative)
-                } else {
-                    Ok(micros)
-                },
-            );
+            check(text, if negative { Err(MoneyError::Negative) } else { Ok(micros) });
         }
     }
 
     #[test]
     fn what_is_no_amount_is_refused() {
-        for (text, why) in [
-            ("", BadMoney::NoNumber),
-            ("NaN", BadMoney::NoNumber),
-            ("inf", BadMoney::NoNumber),
-            ("-inf", BadMoney::NoNumber),
-            ("$2", BadMoney::NoNumber),
-            (".5", BadMoney::NoNumber),
-            ("1,5", BadMoney::NoNumber),
-            ("+1", BadMoney::NoNumber),
-            ("1e", BadMoney::NoNumber),
-            ("1e99999999999", BadMoney::NoNumber),
-            ("-0.5", BadMoney::Negative),
-            ("1000000000.0000001", BadMoney::TooMuch),
-            ("1e40", BadMoney::TooMuch),
-            ("1e999999999", BadMoney::TooMuch),
-            (&"1".repeat(41), BadMoney::TooLong),
+        for (text, reason) in [
+            ("", MoneyError::NoNumber),
+            ("NaN", MoneyError::NoNumber),
+            ("inf", MoneyError::NoNumber),
+            ("-inf", MoneyError::NoNumber),
+            ("$2", MoneyError::NoNumber),
+            (".5", MoneyError::NoNumber),
+            ("1,5", MoneyError::NoNumber),
+            ("+1", MoneyError::NoNumber),
+            ("1e", MoneyError::NoNumber),
+            ("1e99999999999", MoneyError::NoNumber),
+            ("-0.5", MoneyError::Negative),
+            ("1000000000.0000001", MoneyError::TooMuch),
+            ("1e40", MoneyError::TooMuch),
+            ("1e999999999", MoneyError::TooMuch),
+            (&"1".repeat(41), MoneyError::TooLong),
         ] {
-            check(text, Err(why));
+            check(text, Err(reason));
         }
     }
 

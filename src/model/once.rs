@@ -1,5 +1,5 @@
-//! A JSON document in which each key stands once: of two that say different things, one program reads
-//! the first and another the last, and what was judged would not be what is used.
+//! A JSON document without duplicate keys: of two different values, one program reads the first and
+//! another the last, so that the value checked would not be the value used.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 
 /// A JSON document in which no object has a key twice.
-pub struct Once(pub Value);
+pub struct UniqueKeyJson(pub Value);
 
-impl<'de> Deserialize<'de> for Once {
+impl<'de> Deserialize<'de> for UniqueKeyJson {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader).map(Self)
+        from.deserialize_any(UniqueKeyVisitor).map(Self)
     }
 }
 
-struct Reader;
+struct UniqueKeyVisitor;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for UniqueKeyVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +50,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(Once(item)) = from.next_element()? {
+        while let Some(UniqueKeyJson(item)) = from.next_element()? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -58,9 +58,9 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
-        while let Some((key, Once(value))) = from.next_entry::<String, Once>()? {
+        while let Some((key, UniqueKeyJson(value))) = from.next_entry::<String, UniqueKeyJson>()? {
             if fields.insert(key.clone(), value).is_some() {
-                return Err(A::Error::custom(format!("`{key}` stands there twice")));
+                return Err(A::Error::custom(format!("duplicate key `{key}`")));
             }
         }
         Ok(Value::Object(fields))
@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::Once;
+    use super::UniqueKeyJson;
 
     #[test]
     fn a_key_that_stands_there_twice_is_refused_wherever_it_is() {
@@ -81,11 +81,8 @@ mod tests {
             r#"{"x": {"a": 1, "b": 2, "a": 3}}"#,
             r#"[{"a": [{"a": 1, "\u0061": 2}]}]"#,
         ] {
-            let refused = serde_json::from_str::<Once>(text).err().unwrap();
-            assert!(
-                refused.to_string().contains("`a` stands there twice"),
-                "{refused}"
-            );
+            let refused = serde_json::from_str::<UniqueKeyJson>(text).err().unwrap();
+            assert!(refused.to_string().contains("duplicate key `a`"), "{refused}");
         }
     }
 
@@ -93,7 +90,7 @@ mod tests {
         #[test]
         fn all_else_is_read_as_it_is(number in any::<f64>(), small in any::<i64>(), text in ".*") {
             let value = json!({ "n": [small, null, true, number], "t": { "n": text, "": {} } });
-            let again: Once = serde_json::from_str(&value.to_string()).unwrap();
+            let again: UniqueKeyJson = serde_json::from_str(&value.to_string()).unwrap();
             let plain: Value = serde_json::from_str(&value.to_string()).unwrap();
             prop_assert_eq!(again.0, plain);
         }

@@ -1,87 +1,72 @@
 use serde_json::Value;
 
-use super::{Object, Schema, Taint};
+use super::{JsonObject, TaintLevel, ValueSchema};
 use crate::diag::nearest;
 use crate::name::Name;
 
 /// A typed input of a plan.
 #[derive(Clone, Debug)]
-pub struct Param {
+pub struct PlanParam {
     /// Its name.
     pub name: Name,
-    /// What it must satisfy.
-    pub schema: Schema,
-    /// The value when none is given; `None`: one must be given.
+    /// The schema that it must satisfy.
+    pub schema: ValueSchema,
+    /// The default value; `None`: a value is required.
     pub default: Option<Value>,
-    /// How far who gives it is trusted.
-    pub taint: Taint,
-    /// A line for people.
+    /// The trust in the source of its value.
+    pub taint: TaintLevel,
+    /// A one-line description.
     pub description: Option<String>,
 }
 
-/// Why given values are not the parameters of a plan. Everything wrong is told at once.
+/// The problems of values given as parameters of a plan. All are reported at once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", problems.join("\n"))]
-pub struct BadParams {
+pub struct ParamErrors {
     /// One sentence each.
     pub problems: Vec<String>,
     /// The parameters that have neither value nor default.
     pub missing: Vec<Name>,
 }
 
-/// Completes given values with defaults and checks them all.
-pub fn resolve(params: &[Param], given: &Object) -> Result<Object, BadParams> {
-    let mut bad = BadParams {
-        problems: Vec::new(),
-        missing: Vec::new(),
-    };
-    let mut resolved = Object::new();
+/// Completes given values with defaults and validates them all.
+pub fn resolve_values(params: &[PlanParam], given: &JsonObject) -> Result<JsonObject, ParamErrors> {
+    let mut bad = ParamErrors { problems: Vec::new(), missing: Vec::new() };
+    let mut resolved = JsonObject::new();
     for name in given.keys() {
         if params.iter().all(|param| param.name.as_str() != name) {
             let known = nearest(name, params.iter().map(|param| param.name.as_str()));
-            let meant = known
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
-            bad.problems
-                .push(format!("there is no parameter `{name}`{meant}"));
+            let meant = known.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            bad.problems.push(format!("unknown parameter `{name}`{meant}"));
         }
     }
     for param in params {
         let Some(value) = given.get(param.name.as_str()).or(param.default.as_ref()) else {
-            bad.problems.push(format!(
-                "parameter `{0}` is required: give it with -p {0}=…",
-                param.name
-            ));
+            bad.problems.push(format!("parameter `{0}` is required: set it with -p {0}=…", param.name));
             bad.missing.push(param.name.clone());
             continue;
         };
-        match param.schema.mistake(value) {
-            Some(mistake) => bad
-                .problems
-                .push(format!("parameter `{}`: {mistake}", param.name)),
+        match param.schema.first_mistake(value) {
+            Some(mistake) => bad.problems.push(format!("parameter `{}`: {mistake}", param.name)),
             None => drop(resolved.insert(param.name.to_string(), value.clone())),
         }
     }
-    if bad.problems.is_empty() {
-        Ok(resolved)
-    } else {
-        Err(bad)
-    }
+    if bad.problems.is_empty() { Ok(resolved) } else { Err(bad) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Param, resolve};
-    use crate::model::{Object, Schema};
+    use super::{PlanParam, resolve_values};
+    use crate::model::{JsonObject, ValueSchema};
     use crate::name::Name;
     use serde_json::json;
 
-    fn params() -> Vec<Param> {
-        let param = |name: &str, schema, default| Param {
+    fn params() -> Vec<PlanParam> {
+        let param = |name: &str, schema, default| PlanParam {
             name: Name::parse(name).unwrap(),
-            schema: Schema::new(schema).unwrap(),
+            schema: ValueSchema::new(schema).unwrap(),
             default,
-            taint: crate::model::Taint::Owner,
+            taint: crate::model::TaintLevel::Owner,
             description: None,
         };
         vec![
@@ -90,23 +75,20 @@ mod tests {
         ]
     }
 
-    fn object(value: &serde_json::Value) -> Object {
+    fn object(value: &serde_json::Value) -> JsonObject {
         value.as_object().cloned().unwrap()
     }
 
     #[test]
     fn defaults_complete_what_is_given() {
-        let resolved = resolve(&params(), &object(&json!({ "day": "mon" }))).unwrap();
+        let resolved = resolve_values(&params(), &object(&json!({ "day": "mon" }))).unwrap();
         assert_eq!(resolved, object(&json!({ "day": "mon", "region": "eu" })));
     }
 
     #[test]
     fn every_problem_is_told() {
-        let bad = resolve(
-            &params(),
-            &object(&json!({ "regoin": "eu", "region": "moon" })),
-        )
-        .unwrap_err();
+        let bad =
+            resolve_values(&params(), &object(&json!({ "regoin": "eu", "region": "moon" }))).unwrap_err();
         assert_eq!(bad.problems.len(), 3, "{bad}");
         assert!(bad.problems[0].contains("did you mean `region`"), "{bad}");
         assert_eq!(bad.missing.len(), 1);

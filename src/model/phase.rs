@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Check;
 
-/// What a check of a result is for. The phases follow each other: the checks of one are run when
-/// all of the one before hold (Sylk W22, W25: inspector before tester).
+/// The phase of a check. The phases follow each other: the checks of one are run when all checks of
+/// the one before pass (Sylk W22, W25: inspector before tester).
 #[derive(
     Clone,
     Copy,
@@ -20,17 +20,17 @@ use super::Check;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum CheckPhase {
-    /// It looks at the result.
+    /// It inspects the result.
     Inspect,
-    /// It tries the result.
+    /// It tests the result.
     Test,
-    /// It decides whether the result is believed.
+    /// It decides whether the result is verified.
     #[default]
     Verify,
 }
 
 impl CheckPhase {
-    /// The word for it, which is also the key under which its checks stand.
+    /// Returns its word, which is also the key of its checks.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inspect => "inspect",
@@ -39,45 +39,42 @@ impl CheckPhase {
         }
     }
 
-    /// Whether this is what is meant where nothing is said.
+    /// True if this is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The first phase that has checks, after one that is over; `None`: there is none.
-    pub fn after(over: Option<Self>, checks: &[Check]) -> Option<Self> {
+    /// Returns the first phase with checks after a finished one; `None` if there is none.
+    pub fn next_phase(over: Option<Self>, checks: &[Check]) -> Option<Self> {
         let phases = checks.iter().map(|check| check.phase);
         phases.filter(|phase| Some(*phase) > over).min()
     }
 }
 
-/// How often the checks of `inspect` and `test` may send the work back; each phase counts for
-/// itself (Sylk W23: two counters, one `max_loops`).
+/// The limit on how often the checks of `inspect` and `test` may send the work back for rework;
+/// each phase counts separately (Sylk W23: two counters, one `max_loops`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loops {
-    /// How many attempts may follow because a check of the same phase did not hold.
+pub struct ReworkLimit {
+    /// The maximum number of further attempts caused by failed checks of the same phase.
     pub max: u32,
-    /// What follows when there is none left.
-    pub on_exhausted: Exhausted,
+    /// The reaction when none is left.
+    pub on_exhausted: OnReworkExhausted,
 }
 
-/// What follows when a check of `inspect` or `test` does not hold, and no loop is left.
+/// The reaction when a check of `inspect` or `test` fails, and no loop is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Exhausted {
+pub enum OnReworkExhausted {
     /// The step fails.
     #[default]
     Fail,
-    /// People are asked whether to go on without that phase.
+    /// An approver is asked whether to go on without that phase.
     Ask,
 }
 
-impl Default for Loops {
+impl Default for ReworkLimit {
     /// Three for each phase, then the step fails.
     fn default() -> Self {
-        Self {
-            max: 3,
-            on_exhausted: Exhausted::Fail,
-        }
+        Self { max: 3, on_exhausted: OnReworkExhausted::Fail }
     }
 }
 
@@ -88,10 +85,7 @@ mod tests {
     use crate::name::Name;
 
     fn checks(phases: &[CheckPhase]) -> Vec<Check> {
-        let check = |phase: &CheckPhase| Check {
-            phase: *phase,
-            ..Check::new(Name::parse("c").unwrap())
-        };
+        let check = |phase: &CheckPhase| Check { phase: *phase, ..Check::new(Name::parse("c").unwrap()) };
         phases.iter().map(check).collect()
     }
 
@@ -106,7 +100,7 @@ mod tests {
             let checks = checks(phases);
             let mut found = Vec::new();
             let mut over = None;
-            while let Some(phase) = CheckPhase::after(over, &checks) {
+            while let Some(phase) = CheckPhase::next_phase(over, &checks) {
                 found.push(phase);
                 over = Some(phase);
             }

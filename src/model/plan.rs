@@ -3,65 +3,65 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    Alternative, Budget, Check, EnvVar, Escalation, Gate, OnStuck, Param, Planner, Replan, Schema,
-    Step, StepIx,
+    Alternative, Check, EnvVar, Escalation, Gate, OnStuck, PlanParam, Planner, ReplanSettings, RunBudget,
+    Step, StepIx, ValueSchema,
 };
 use crate::expr::Template;
 use crate::name::{EnvName, Name, PlanId, RefId, SkillName};
 
-/// Steps and how we know they worked.
+/// Steps and the criteria of their success.
 pub struct Plan {
-    parts: Parts,
+    parts: PlanParts,
     index: HashMap<Name, StepIx>,
     dependents: Vec<Vec<StepIx>>,
 }
 
-/// What a plan is made of.
+/// The parts of a plan.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct PlanParts {
     /// Its id, unique in the workspace.
     pub id: PlanId,
-    /// A line for people.
+    /// A one-line title.
     pub title: Option<String>,
     /// Typed inputs.
-    pub params: Vec<Param>,
+    pub params: Vec<PlanParam>,
     /// Variables for every step.
     pub env: Vec<EnvVar>,
-    /// Values that must not be seen.
-    pub secrets: Vec<Secret>,
-    /// The skills that its steps, and the plans that they use, may use; `None`: it does not say.
+    /// Secret values.
+    pub secrets: Vec<SecretDeclaration>,
+    /// The skills that its steps and nested plans may use; `None`: not declared.
     pub skills: Option<Vec<SkillName>>,
-    /// How steps share the machine and what a failure does.
-    pub policy: Policy,
-    /// The longest a run may take, `finally` steps aside.
+    /// The policy for parallelism and failures.
+    pub policy: PlanPolicy,
+    /// The maximum time of a run, without `finally` steps.
     pub timeout: Option<Duration>,
-    /// What a run may use up at most.
-    pub budget: Option<Budget>,
+    /// The resource limits of a run.
+    pub budget: Option<RunBudget>,
     /// The main steps, then the `finally` steps.
     pub steps: Vec<Step>,
-    /// How many of the steps are main steps.
+    /// The number of main steps.
     pub main: usize,
     /// The plan's own criteria, those of an earlier phase first.
     pub verify: Vec<Check>,
     /// Values for a plan that uses this one.
     pub outputs: Vec<PlanOutput>,
-    /// The gates of the workspace, then the plan's own. They hold for every step.
+    /// The gates of the workspace, then the plan's own. They apply to every step.
     pub gates: Vec<Arc<Gate>>,
-    /// What blocks lead to, where a gate does not say it itself.
+    /// The escalations after blocks, for gates that do not name their own.
     pub escalations: Vec<Escalation>,
-    /// How far a run that failed is tried another way; `None`: not at all.
-    pub replan: Option<Replan>,
-    /// Who is asked for another way where no declared one is left; `None`: nobody.
+    /// The limits on replanning after a run failed; `None`: no replanning.
+    pub replan: Option<ReplanSettings>,
+    /// The planner asked for an alternative when no declared one is left; `None`: none.
     pub planner: Option<Planner>,
-    /// What follows where no declared way is left.
+    /// The reaction when no declared alternative is left.
     pub on_stuck: OnStuck,
     /// The prose that belongs to no step.
     pub briefing: String,
 }
 
-impl Parts {
-    /// Steps without criteria of the whole; the first `main` of them are main steps.
-    pub fn new(id: PlanId, steps: Vec<Step>, main: usize, policy: Policy) -> Self {
+impl PlanParts {
+    /// Returns steps without criteria for the whole; the first `main` of them are main steps.
+    pub fn new(id: PlanId, steps: Vec<Step>, main: usize, policy: PlanPolicy) -> Self {
         Self {
             id,
             title: None,
@@ -86,92 +86,92 @@ impl Parts {
     }
 }
 
-/// A value that a plan gives to a plan that uses it.
+/// An output of a plan, for a plan that uses it.
 #[derive(Clone, Debug)]
 pub struct PlanOutput {
     /// Its name.
     pub name: Name,
-    /// What it must satisfy.
-    pub schema: Schema,
-    /// Where it comes from.
+    /// The schema that it must satisfy.
+    pub schema: ValueSchema,
+    /// The template of its value.
     pub value: Template,
 }
 
-/// A value that must not be seen, and where it comes from.
+/// A secret value and its source.
 #[derive(Clone, Debug)]
-pub struct Secret {
-    /// What templates call it.
+pub struct SecretDeclaration {
+    /// Its name in templates.
     pub name: EnvName,
-    /// Where it comes from.
+    /// Its source.
     pub source: SecretSource,
-    /// Whether it is looked for in what is shown and kept.
+    /// True if it is masked in output and stored text.
     pub masked: bool,
 }
 
-/// Where a secret comes from.
+/// The source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretSource {
     /// A variable of the engine's own environment.
     Env(String),
     /// A file, relative to the workspace; one trailing line end is cut.
     File(String),
-    /// What a program prints; one trailing line end is cut.
+    /// The output of a program; one trailing line end is cut.
     Command(Vec<String>),
     /// An entry in the keyring of the user.
     Keyring {
-        /// What it is for.
+        /// The service of the entry.
         service: String,
-        /// Whose it is.
+        /// The account of the entry.
         account: String,
     },
     /// A secret of a connection of this workspace.
     Connection {
         /// The connection.
         name: PlanId,
-        /// What the secret is called there.
+        /// The name of the secret in the connection.
         secret: RefId,
     },
 }
 
-/// How steps share the machine and what a failure does.
+/// The policy for parallelism and failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// How many attempts run at once.
+pub struct PlanPolicy {
+    /// The maximum number of parallel attempts.
     pub max_parallel: u32,
-    /// What the failure of a step does to the others.
-    pub on_failure: OnFailure,
-    /// The time between asking a process to end and killing it.
+    /// The effect of a step's failure on the others.
+    pub on_failure: OnStepFailure,
+    /// The time between the request to terminate a process and killing it.
     pub grace: Duration,
 }
 
-/// What the failure of a step does to the others.
+/// The effect of a step's failure on the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// Nothing new starts; what runs goes on to its end.
+pub enum OnStepFailure {
+    /// Nothing new starts; running attempts finish.
     #[default]
     Stop,
-    /// Nothing new starts; what runs is cancelled.
+    /// Nothing new starts; running attempts are cancelled.
     Cancel,
     /// Only the dependants of the failed step are skipped.
     Continue,
 }
 
-/// Why parts are no plan. A loader reports all of this with places; here it guards what comes
-/// from elsewhere.
+/// The reason why parts are not a valid plan. A loader reports all of this with locations; this
+/// guards against parts from other sources.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPlan {
+pub enum PlanError {
     /// Two steps share an id.
-    #[error("two steps are called `{0}`")]
+    #[error("duplicate step `{0}`")]
     Duplicate(Name),
     /// A dependency does not exist or crosses from main steps to `finally` steps.
-    #[error("step `{0}` depends on a step that it cannot depend on")]
+    #[error("step `{0}` has an invalid dependency")]
     Dependency(Name),
     /// Steps depend on each other in a circle.
-    #[error("step `{0}` depends on itself through others")]
+    #[error("step `{0}` is part of a dependency cycle")]
     Cycle(Name),
 }
 
-/// All that a plan says, in a fixed order; the rest of it follows from that.
+/// The complete contents of a plan, in a fixed order; the rest of it follows from that.
 impl std::fmt::Debug for Plan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Plan").field(&self.parts).finish()
@@ -179,61 +179,50 @@ impl std::fmt::Debug for Plan {
 }
 
 impl Plan {
-    /// Makes a plan of parts.
-    pub fn new(parts: Parts) -> Result<Arc<Self>, BadPlan> {
+    /// Makes a plan from parts.
+    pub fn new(parts: PlanParts) -> Result<Arc<Self>, PlanError> {
         let mut index = HashMap::with_capacity(parts.steps.len());
         let mut dependents = vec![Vec::new(); parts.steps.len()];
         for (at, step) in parts.steps.iter().enumerate() {
             let ix = StepIx(u32::try_from(at).unwrap_or(u32::MAX));
             if index.insert(step.id.clone(), ix).is_some() {
-                return Err(BadPlan::Duplicate(step.id.clone()));
+                return Err(PlanError::Duplicate(step.id.clone()));
             }
             for needed in &step.depends_on {
-                let same_part = (needed.at() < parts.main) == (at < parts.main);
-                match dependents.get_mut(needed.at()) {
+                let same_part = (needed.index() < parts.main) == (at < parts.main);
+                match dependents.get_mut(needed.index()) {
                     Some(list) if same_part => list.push(ix),
-                    _ => return Err(BadPlan::Dependency(step.id.clone())),
+                    _ => return Err(PlanError::Dependency(step.id.clone())),
                 }
             }
         }
-        let plan = Self {
-            parts,
-            index,
-            dependents,
-        };
+        let plan = Self { parts, index, dependents };
         match plan.order().len() {
             sorted if sorted == plan.parts.steps.len() => Ok(Arc::new(plan)),
-            _ => Err(BadPlan::Cycle(plan.first_unsorted())),
+            _ => Err(PlanError::Cycle(plan.first_unsorted())),
         }
     }
 
-    /// This plan with some of its steps done in other ways, by their number. Its graph, its
-    /// criteria and its outputs are the same.
+    /// Returns this plan with alternatives chosen for some of its steps, by their number. Its
+    /// graph, its criteria and its outputs are the same.
     #[must_use]
-    pub fn in_ways(&self, ways: &BTreeMap<u32, u32>) -> Arc<Self> {
+    pub fn with_chosen_alternatives(&self, ways: &BTreeMap<u32, u32>) -> Arc<Self> {
         let mut parts = self.parts.clone();
         for (step, way) in ways {
             let own = parts.steps.get_mut(*step as usize);
             let Some(own) = own.filter(|_| *way > 0) else {
                 continue;
             };
-            if let Some(way) = own.way(*way as usize) {
+            if let Some(way) = own.with_alternative(*way as usize) {
                 let alternatives = own.alternatives.clone();
-                *own = Step {
-                    alternatives,
-                    ..way.clone()
-                };
+                *own = Step { alternatives, ..way.clone() };
             }
         }
-        Arc::new(Self {
-            parts,
-            index: self.index.clone(),
-            dependents: self.dependents.clone(),
-        })
+        Arc::new(Self { parts, index: self.index.clone(), dependents: self.dependents.clone() })
     }
 
-    /// This plan with further ways to do some of its steps, by their number, behind those that are
-    /// declared.
+    /// Returns this plan with further alternatives for some of its steps, by their number, after
+    /// the declared ones.
     #[must_use]
     pub fn with_alternatives(&self, more: Vec<(u32, Alternative)>) -> Arc<Self> {
         let mut parts = self.parts.clone();
@@ -242,18 +231,14 @@ impl Plan {
                 own.alternatives.push(alternative);
             }
         }
-        Arc::new(Self {
-            parts,
-            index: self.index.clone(),
-            dependents: self.dependents.clone(),
-        })
+        Arc::new(Self { parts, index: self.index.clone(), dependents: self.dependents.clone() })
     }
 
-    /// This plan without its steps: its own criteria alone, as they stand. What only steps can
-    /// use goes with them: outputs, other ways, and who is asked for those.
+    /// Returns this plan without its steps: only its own criteria, unchanged. Everything that needs
+    /// steps is dropped too: outputs, alternatives, and the planner.
     #[must_use]
     pub fn checks_only(&self) -> Arc<Self> {
-        let parts = Parts {
+        let parts = PlanParts {
             steps: Vec::new(),
             main: 0,
             outputs: Vec::new(),
@@ -262,31 +247,20 @@ impl Plan {
             on_stuck: OnStuck::default(),
             ..self.parts.clone()
         };
-        Arc::new(Self {
-            parts,
-            index: HashMap::new(),
-            dependents: Vec::new(),
-        })
+        Arc::new(Self { parts, index: HashMap::new(), dependents: Vec::new() })
     }
 
-    /// The steps in an order in which every step follows those it depends on, else as written.
-    /// Main steps come before `finally` steps.
+    /// Returns the steps in an order in which every step follows those it depends on, else as
+    /// written. Main steps come before `finally` steps.
     pub fn order(&self) -> Vec<StepIx> {
-        let mut left: Vec<usize> = self
-            .parts
-            .steps
-            .iter()
-            .map(|s| s.depends_on.len())
-            .collect();
-        let mut ready: std::collections::BTreeSet<StepIx> = self
-            .indices()
-            .filter(|ix| left.get(ix.at()) == Some(&0))
-            .collect();
+        let mut left: Vec<usize> = self.parts.steps.iter().map(|s| s.depends_on.len()).collect();
+        let mut ready: std::collections::BTreeSet<StepIx> =
+            self.indices().filter(|ix| left.get(ix.index()) == Some(&0)).collect();
         let mut order = Vec::with_capacity(left.len());
         while let Some(ix) = ready.pop_first() {
             order.push(ix);
             for dependent in self.dependents(ix) {
-                if let Some(count) = left.get_mut(dependent.at()) {
+                if let Some(count) = left.get_mut(dependent.index()) {
                     *count -= 1;
                     if *count == 0 {
                         ready.insert(*dependent);
@@ -299,10 +273,7 @@ impl Plan {
 
     fn first_unsorted(&self) -> Name {
         let sorted: std::collections::BTreeSet<StepIx> = self.order().into_iter().collect();
-        let unsorted = self
-            .indices()
-            .find(|ix| !sorted.contains(ix))
-            .unwrap_or(StepIx(0));
+        let unsorted = self.indices().find(|ix| !sorted.contains(ix)).unwrap_or(StepIx(0));
         self.step(unsorted).id.clone()
     }
 
@@ -315,8 +286,8 @@ impl Plan {
         &self.parts.id
     }
 
-    /// What the plan is made of.
-    pub fn parts(&self) -> &Parts {
+    /// The parts of the plan.
+    pub fn parts(&self) -> &PlanParts {
         &self.parts
     }
 
@@ -330,7 +301,7 @@ impl Plan {
     /// # Panics
     /// If the index is of another plan.
     pub fn step(&self, ix: StepIx) -> &Step {
-        &self.parts.steps[ix.at()]
+        &self.parts.steps[ix.index()]
     }
 
     /// A step by its id.
@@ -338,18 +309,18 @@ impl Plan {
         self.index.get(id).copied()
     }
 
-    /// Whether a step belongs to `finally`.
+    /// True if a step belongs to `finally`.
     pub fn is_finally(&self, ix: StepIx) -> bool {
-        ix.at() >= self.parts.main
+        ix.index() >= self.parts.main
     }
 
-    /// Whether there are steps that run last, whatever happened.
+    /// True if there are `finally` steps, which run last in any case.
     pub fn has_finally(&self) -> bool {
         self.parts.main < self.parts.steps.len()
     }
 
     /// The steps that depend on a step.
     pub fn dependents(&self, ix: StepIx) -> &[StepIx] {
-        self.dependents.get(ix.at()).map_or(&[], Vec::as_slice)
+        self.dependents.get(ix.index()).map_or(&[], Vec::as_slice)
     }
 }

@@ -1,21 +1,21 @@
 use std::time::Duration;
 
-/// A program that is asked for another way where a plan has no other left (artoo v0.8, R2).
+/// A program that is asked for an alternative when a plan has no other left (artoo v0.8, R2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planner {
-    /// The program and its arguments, as they stand.
+    /// The program and its arguments, passed verbatim.
     pub exec: Vec<String>,
-    /// The longest it may take.
+    /// The maximum time it may take.
     pub timeout: Duration,
 }
 
-/// What follows where another round is ordered and no other declared way is left (Silas 19.5.3).
+/// The reaction when another round is due and no declared alternative is left (Silas 19.5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnStuck {
     /// The run ends.
     #[default]
     Abandon,
-    /// The planner is asked for a way.
+    /// The planner is asked for an alternative.
     ConsultPlanner,
 }
 

@@ -2,38 +2,38 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Why an attempt failed, as far as it bears on what to do next (DESIGN: failure class).
+/// The class of an attempt's failure, which decides the next action (DESIGN: failure class).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum FailureClass {
     /// It ran, and the result is wrong.
     Logical,
-    /// The world around it failed: network, permission, time, a missing program, a signal.
+    /// Its environment failed: network, permission, time, a missing program, a signal.
     Environmental,
-    /// The engine died while it ran, and nobody knows how it ended.
+    /// The engine died while it ran, and its result is unknown.
     Interrupted,
 }
 
-/// When a failed attempt is followed by another, and how long after.
+/// The conditions and delays for retrying a failed attempt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Retry {
-    /// How many attempts may follow the first.
+pub struct RetryPolicy {
+    /// The maximum number of attempts after the first.
     pub max: u32,
-    /// The wait before the second attempt.
+    /// The delay before the second attempt.
     pub backoff: Duration,
-    /// By how much each wait exceeds the one before; at least one.
+    /// The factor between consecutive delays; at least one.
     pub factor: f64,
-    /// The longest wait.
+    /// The longest delay.
     pub max_delay: Duration,
-    /// The part of a wait that varies, from 0 to 1, up and down.
+    /// The part of a delay that varies, from 0 to 1, up and down.
     pub jitter: f64,
-    /// The failures that are retried.
-    pub on: Vec<Class>,
+    /// The failure classes that are retried.
+    pub on: Vec<FailureClass>,
 }
 
-impl Default for Retry {
+impl Default for RetryPolicy {
     /// No second attempt.
     fn default() -> Self {
         Self {
@@ -42,14 +42,14 @@ impl Default for Retry {
             factor: 2.0,
             max_delay: Duration::from_mins(5),
             jitter: 0.0,
-            on: vec![Class::Logical, Class::Environmental],
+            on: vec![FailureClass::Logical, FailureClass::Environmental],
         }
     }
 }
 
-impl Retry {
-    /// The wait after attempt number `attempt` (from one) failed. `seed` decides the jitter, so
-    /// that the same attempt of the same run always waits the same. Never overflows.
+impl RetryPolicy {
+    /// Returns the delay after attempt number `attempt` (from one) failed. `seed` decides the
+    /// jitter, so that the same attempt of the same run always has the same delay. Never overflows.
     pub fn delay(&self, attempt: u32, seed: u64) -> Duration {
         if self.backoff.is_zero() {
             return Duration::ZERO;
@@ -67,33 +67,23 @@ impl Retry {
 
 #[cfg(test)]
 mod tests {
-    use super::Retry;
+    use super::RetryPolicy;
     use proptest::prelude::*;
     use std::time::Duration;
 
-    fn retry(backoff: u64, jitter: f64) -> Retry {
-        Retry {
-            max: 3,
-            backoff: Duration::from_secs(backoff),
-            jitter,
-            ..Retry::default()
-        }
+    fn retry(backoff: u64, jitter: f64) -> RetryPolicy {
+        RetryPolicy { max: 3, backoff: Duration::from_secs(backoff), jitter, ..RetryPolicy::default() }
     }
 
     #[test]
     fn waits_grow_and_stop_growing() {
-        let waits: Vec<u64> = (1..=9)
-            .map(|n| retry(2, 0.0).delay(n, 7).as_secs())
-            .collect();
+        let waits: Vec<u64> = (1..=9).map(|n| retry(2, 0.0).delay(n, 7).as_secs()).collect();
         assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300]);
     }
 
     #[test]
     fn a_billion_attempts_do_not_overflow() {
-        assert_eq!(
-            retry(2, 0.0).delay(1_000_000_000, 0),
-            Duration::from_mins(5)
-        );
+        assert_eq!(retry(2, 0.0).delay(1_000_000_000, 0), Duration::from_mins(5));
         assert_eq!(retry(0, 0.5).delay(u32::MAX, u64::MAX), Duration::ZERO);
     }
 
@@ -105,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Times of all sizes, the largest among them.
+    /// Durations of all sizes, the largest among them.
     fn times() -> impl Strategy<Value = Duration> {
         let far = [Duration::ZERO, Duration::from_nanos(1), Duration::MAX];
         prop_oneof![
@@ -131,13 +121,13 @@ mod tests {
             times in (times(), times()), numbers in (numbers(), numbers()),
             attempt in attempts(), seed in any::<u64>(),
         ) {
-            let retry = Retry {
+            let retry = RetryPolicy {
                 max: u32::MAX,
                 backoff: times.0,
                 max_delay: times.1,
                 factor: numbers.0,
                 jitter: numbers.1,
-                ..Retry::default()
+                ..RetryPolicy::default()
             };
             let wait = retry.delay(attempt, seed);
             prop_assert!(wait <= retry.max_delay, "{wait:?}");
@@ -146,7 +136,7 @@ mod tests {
 
         #[test]
         fn waits_do_not_shrink(backoff in times(), factor in 1.0..100.0_f64, attempt in attempts()) {
-            let retry = Retry { backoff, factor, ..Retry::default() };
+            let retry = RetryPolicy { backoff, factor, ..RetryPolicy::default() };
             let next = attempt.saturating_add(1);
             prop_assert!(retry.delay(attempt, 0) <= retry.delay(next, 0));
         }

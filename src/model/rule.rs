@@ -1,17 +1,17 @@
 use regex::Regex;
 
-use super::Class;
+use super::FailureClass;
 
-/// Decides the class of a failure. It holds if every condition that it has does; one without
-/// conditions never holds.
+/// A rule for the class of a failure. It applies if all its conditions do; a rule without
+/// conditions never applies.
 #[derive(Clone, Debug)]
-pub struct ClassRule {
-    /// The process ended by itself with one of these codes; empty: no condition.
+pub struct FailureClassRule {
+    /// The process exited with one of these codes; empty: no condition.
     pub exit_code: Vec<i32>,
-    /// It was ended by this signal.
+    /// It was killed by this signal.
     pub signal: Option<i32>,
-    /// Some part of the end of what it printed matches.
+    /// Some part of the end of its output matches.
     pub output: Option<Regex>,
-    /// What the failure then is.
-    pub class: Class,
+    /// The resulting class of the failure.
+    pub class: FailureClass,
 }

@@ -3,24 +3,24 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a step may reach in its sandbox. What is not named, it may not.
+/// The permissions of a step in its sandbox. Everything not listed is denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Allow {
-    /// Files and folders that it may read besides the workspace: relative to the workspace,
+pub struct SandboxPermissions {
+    /// Files and folders that it may read in addition to the workspace: relative to the workspace,
     /// absolute, or below the home folder (`~/…`). Never with `..`.
     pub read: Vec<String>,
-    /// Files and folders that it may change, relative to the workspace. Never with `..`.
+    /// Files and folders that it may write, relative to the workspace. Never with `..`.
     pub write: Vec<String>,
-    /// Whether it has a network.
+    /// True if it has network access.
     pub net: bool,
-    /// Further variables of the environment that `wf` was started in.
+    /// Additional variables from the environment in which `wf` was started.
     pub env: Vec<String>,
-    /// The programs that it may start, by name or path; `None`: all that it can read.
+    /// The programs that it may start, by name or path; `None`: every program that it can read.
     pub exec: Option<Vec<String>>,
 }
 
-impl Allow {
-    /// Whether a path of the workspace is one that it may change, or lies below one.
+impl SandboxPermissions {
+    /// True if the step may write a path of the workspace, or a folder above it.
     pub fn writes(&self, path: &str) -> bool {
         self.write.iter().any(|grant| {
             let parts = Path::new(grant).components();
@@ -30,17 +30,17 @@ impl Allow {
     }
 }
 
-/// How much a process and all that it starts may use. `None`: as much as is the rule.
+/// The limits of a process and its descendants. `None`: the default limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Memory, in bytes.
     pub memory: Option<u64>,
-    /// Time on processors.
+    /// CPU time.
     pub cpu: Option<Duration>,
-    /// Processes and threads at once.
+    /// Processes and threads in parallel.
     pub processes: Option<u32>,
-    /// What it may write into its scratch layer, in bytes.
+    /// The size of its scratch layer, in bytes.
     pub scratch: Option<u64>,
-    /// What it may print, in bytes.
+    /// The size of its output, in bytes.
     pub output: Option<u64>,
 }

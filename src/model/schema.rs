@@ -2,34 +2,29 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// A JSON Schema that was found to be one. Cheap to clone; compiled once.
+/// A valid JSON Schema. Cheap to clone; compiled once.
 #[derive(Clone)]
-pub struct Schema {
+pub struct ValueSchema {
     text: Arc<Value>,
     compiled: Arc<jsonschema::Validator>,
 }
 
-/// A value is not a JSON Schema.
+/// An error for a value that is not a JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct BadSchema {
-    /// What is wrong with it.
+pub struct SchemaError {
+    /// The reason why the value was rejected.
     pub reason: String,
 }
 
-impl Schema {
+impl ValueSchema {
     /// Compiles a schema. References to other documents are refused: nothing is fetched.
-    pub fn new(text: Value) -> Result<Self, BadSchema> {
+    pub fn new(text: Value) -> Result<Self, SchemaError> {
         let compiled = jsonschema::options()
             .should_validate_formats(true)
             .build(&text)
-            .map_err(|error| BadSchema {
-                reason: error.to_string(),
-            })?;
-        Ok(Self {
-            text: Arc::new(text),
-            compiled: Arc::new(compiled),
-        })
+            .map_err(|error| SchemaError { reason: error.to_string() })?;
+        Ok(Self { text: Arc::new(text), compiled: Arc::new(compiled) })
     }
 
     /// The schema as JSON.
@@ -42,25 +37,21 @@ impl Schema {
         self.text.get("type").and_then(Value::as_str)
     }
 
-    /// Whether a value is right. Costs much less than to say what is wrong with one that is not.
+    /// True if a value is valid. Costs much less than describing the mistake in one that is not.
     pub fn allows(&self, value: &Value) -> bool {
         self.compiled.is_valid(value)
     }
 
-    /// What is wrong with a value, if anything; one sentence, the first mistake.
-    pub fn mistake(&self, value: &Value) -> Option<String> {
+    /// Returns the first mistake in a value, if any, in one sentence.
+    pub fn first_mistake(&self, value: &Value) -> Option<String> {
         self.compiled.iter_errors(value).next().map(|error| {
             let at = error.instance_path().to_string();
-            if at.is_empty() {
-                error.to_string()
-            } else {
-                format!("at {at}: {error}")
-            }
+            if at.is_empty() { error.to_string() } else { format!("at {at}: {error}") }
         })
     }
 
-    /// Reads a value given as text, on the command line or in an output file: text stays text
-    /// where the schema asks for a string, and is read as JSON elsewhere.
+    /// Reads a value from text, given on the command line or in an output file: the text is kept if
+    /// the schema asks for a string, and parsed as JSON otherwise.
     pub fn read(&self, text: &str) -> Value {
         match self.simple_type() {
             Some("string") => Value::String(text.into()),
@@ -70,13 +61,13 @@ impl Schema {
         }
     }
 
-    /// Whether a schema without a type, such as an `enum`, accepts the text as it is.
+    /// True if a schema without a type, such as an `enum`, accepts the text as it is.
     fn allows_text(&self, text: &str) -> bool {
         self.allows(&Value::String(text.into()))
     }
 }
 
-impl std::fmt::Debug for Schema {
+impl std::fmt::Debug for ValueSchema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Schema({})", self.text)
     }
@@ -84,29 +75,29 @@ impl std::fmt::Debug for Schema {
 
 #[cfg(test)]
 mod tests {
-    use super::Schema;
+    use super::ValueSchema;
     use serde_json::json;
 
     #[test]
     fn text_is_read_by_the_type_asked_for() {
-        let schema = |kind: &str| Schema::new(json!({ "type": kind })).unwrap();
+        let schema = |kind: &str| ValueSchema::new(json!({ "type": kind })).unwrap();
         assert_eq!(schema("string").read("12"), json!("12"));
         assert_eq!(schema("integer").read("12"), json!(12));
         assert_eq!(schema("boolean").read("true"), json!(true));
         assert_eq!(schema("array").read("[1]"), json!([1]));
         assert_eq!(schema("integer").read("twelve"), json!("twelve"));
-        assert!(schema("integer").mistake(&json!("twelve")).is_some());
+        assert!(schema("integer").first_mistake(&json!("twelve")).is_some());
     }
 
     #[test]
     fn formats_are_checked() {
-        let day = Schema::new(json!({ "type": "string", "format": "date" })).unwrap();
-        assert_eq!(day.mistake(&json!("2026-11-21")), None);
-        assert!(day.mistake(&json!("tomorrow")).is_some());
+        let day = ValueSchema::new(json!({ "type": "string", "format": "date" })).unwrap();
+        assert_eq!(day.first_mistake(&json!("2026-11-21")), None);
+        assert!(day.first_mistake(&json!("tomorrow")).is_some());
     }
 
     #[test]
     fn nonsense_is_no_schema() {
-        assert!(Schema::new(json!({ "type": "strin" })).is_err());
+        assert!(ValueSchema::new(json!({ "type": "strin" })).is_err());
     }
 }

@@ -1,33 +1,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Approve, Plan, SkillCall};
+use super::{ApprovalStep, Plan, SkillCall};
 use crate::expr::Template;
 use crate::name::{EnvName, Name};
 use crate::time::Moment;
 
-/// What a step executes.
+/// The work that a step executes.
 #[derive(Clone, Debug)]
-pub enum Work {
-    /// A script, given to a shell as it stands.
-    Run(Script),
+pub enum StepWork {
+    /// A script, passed verbatim to a shell.
+    Run(ShellScript),
     /// A program and its arguments, without a shell.
     Exec(Vec<Template>),
     /// A script of a skill, in the sandbox.
     Skill(Box<SkillCall>),
-    /// A request.
-    Http(Box<Http>),
+    /// An HTTP request.
+    Http(Box<HttpCall>),
     /// Another plan, as a nested run.
-    Uses(Box<Uses>),
-    /// Nothing but the passing of time or the coming of a file.
-    Wait(Wait),
-    /// A decision that people make.
-    Approve(Box<Approve>),
+    Uses(Box<NestedPlan>),
+    /// Only waits for time to pass or for a file to appear.
+    Wait(WaitCondition),
+    /// A decision made by approvers.
+    Approve(Box<ApprovalStep>),
 }
 
 /// A script and the shell that reads it.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct ShellScript {
     /// The program and its arguments before the script, for example `["sh", "-c"]`.
     pub shell: Vec<String>,
     /// The script, never a template.
@@ -43,12 +43,12 @@ pub struct EnvVar {
     pub value: Template,
 }
 
-/// An HTTP request and what its answer must be.
+/// An HTTP request and the response it must get.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct HttpCall {
     /// `GET`, `POST` …
     pub method: String,
-    /// Where to.
+    /// The URL of the request.
     pub url: Template,
     /// Headers in order.
     pub headers: Vec<(String, Template)>,
@@ -56,13 +56,13 @@ pub struct Http {
     pub body: Option<Template>,
     /// Accepted status codes; empty: any from 200 to 299.
     pub expect: Vec<u16>,
-    /// Outputs by the JSON path of their value in the answer's body.
+    /// Outputs by the JSON path of their value in the response body.
     pub outputs: Vec<(Name, String)>,
 }
 
 /// A nested plan.
 #[derive(Clone, Debug)]
-pub struct Uses {
+pub struct NestedPlan {
     /// The plan, loaded with the one that uses it.
     pub plan: Arc<Plan>,
     /// The path it was loaded from, relative to the workspace.
@@ -71,13 +71,13 @@ pub struct Uses {
     pub with: Vec<(Name, Template)>,
 }
 
-/// What is waited for.
+/// The condition that a step waits for.
 #[derive(Clone, Debug)]
-pub enum Wait {
-    /// A while.
+pub enum WaitCondition {
+    /// A duration.
     For(Duration),
     /// An instant.
     Until(Moment),
-    /// A file that exists, relative to the workspace.
+    /// The existence of a file, relative to the workspace.
     File(Template),
 }

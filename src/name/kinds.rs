@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The longest name anything may have, in bytes.
+/// The maximum length of any name, in bytes.
 pub const MAX_NAME: usize = 128;
 
 /// Defines a documented name type over a shared string.
@@ -15,20 +15,20 @@ macro_rules! name_type {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The form a name must have, as a regular expression.
+            /// The regular expression for the form of a name.
             pub const PATTERN: &'static str = $pattern;
 
-            /// Takes a well-formed name.
-            pub fn parse(text: &str) -> Result<Self, BadName> {
+            /// Parses a well-formed name.
+            pub fn parse(text: &str) -> Result<Self, NameFormatError> {
                 let valid: fn(&str) -> bool = $valid;
                 if text.len() <= MAX_NAME && valid(text) {
                     Ok(Self(text.into()))
                 } else {
-                    Err(BadName { pattern: Self::PATTERN })
+                    Err(NameFormatError { pattern: Self::PATTERN })
                 }
             }
 
-            /// The name as text.
+            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -69,16 +69,16 @@ macro_rules! name_type {
     };
 }
 
-/// A text does not have the form of a name.
+/// An error for a text that does not have the form of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a name here has the form {pattern}, at most {MAX_NAME} characters")]
-pub struct BadName {
-    /// The form it must have.
+#[error("a name here must match {pattern}, with at most {MAX_NAME} characters")]
+pub struct NameFormatError {
+    /// The required form.
     pub pattern: &'static str,
 }
 
 name_type!(
-    /// A name that expressions can read: of a step, parameter, output, check or matrix axis.
+    /// A name usable in expressions: of a step, parameter, output, check or matrix axis.
     Name, is_word, "^[a-z][a-z0-9_]*$"
 );
 name_type!(
@@ -94,15 +94,13 @@ name_type!(
     EnvName, is_variable, "^[A-Za-z_][A-Za-z0-9_]*$"
 );
 name_type!(
-    /// The name by which a secret of a connection is spoken of; never its value.
+    /// The name that identifies a secret of a connection; never its value.
     RefId, is_reference, "^[a-z0-9][a-z0-9_-]*$"
 );
 
 fn is_reference(text: &str) -> bool {
     text.starts_with(|c: char| matches!(c, 'a'..='z' | '0'..='9'))
-        && text
-            .chars()
-            .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
+        && text.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
 }
 
 name_type!(
@@ -111,7 +109,7 @@ name_type!(
     SkillName, is_skill, "^[^\\s/._-]+(-[^\\s/._-]+)*$"
 );
 name_type!(
-    /// An argument of a script of a skill, as it is called on the command line.
+    /// The name of an argument of a skill's script on the command line.
     ArgName, is_flag, "^[a-z][a-z0-9_-]*$"
 );
 
@@ -123,21 +121,16 @@ fn is_skill(text: &str) -> bool {
 
 fn is_flag(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text
-            .chars()
-            .all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
+        && text.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-'))
 }
 
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text
-            .bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+        && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
 fn is_hyphenated(text: &str) -> bool {
-    text.split('-')
-        .all(|word| !word.is_empty() && word.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9')))
+    text.split('-').all(|word| !word.is_empty() && word.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9')))
 }
 
 fn is_variable(text: &str) -> bool {
@@ -155,9 +148,7 @@ mod tests {
             assert!(RefId::parse(text).is_ok(), "{text}");
         }
         let long = "a".repeat(super::MAX_NAME + 1);
-        for text in [
-            "", ".", "..", ".x", "-x", "a/b", "a.ring", "A", "a b", "ü", &long,
-        ] {
+        for text in ["", ".", "..", ".x", "-x", "a/b", "a.ring", "A", "a b", "ü", &long] {
             assert!(RefId::parse(text).is_err(), "{text}");
         }
     }

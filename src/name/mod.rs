@@ -1,4 +1,4 @@
-//! Names: of steps, of plans, of runs, and of places as people write them.
+//! Names: of steps, of plans, of runs, and of tasks as users write them.
 //!
 //! **Invariant:** a value of these types is well-formed; the only way in is `parse`.
 
@@ -6,6 +6,6 @@ mod kinds;
 mod run;
 mod subject;
 
-pub use kinds::{ArgName, BadName, EnvName, GateId, MAX_NAME, Name, PlanId, RefId, SkillName};
-pub use run::{AmbiguousRun, RunId};
-pub use subject::{BadSubject, Spot, Subject};
+pub use kinds::{ArgName, EnvName, GateId, MAX_NAME, Name, NameFormatError, PlanId, RefId, SkillName};
+pub use run::{AmbiguousRunError, RunId};
+pub use subject::{TaskPath, TaskPathError, TaskRef};

@@ -5,33 +5,33 @@ use serde::{Deserialize, Serialize};
 
 use super::Name;
 
-/// A step as a person names it: `build`, `fetch[2]`, `fetch[eu]#3`, `all/docs[2]/build`.
+/// A task as a user names it: `build`, `fetch[2]`, `fetch[eu]#3`, `all/docs[2]/build`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
-    /// The places of nested runs above it, outermost first.
-    pub above: Vec<Spot>,
-    /// The place itself.
-    pub spot: Spot,
-    /// Which attempt; `None`: the last.
+pub struct TaskPath {
+    /// The tasks of the enclosing runs, outermost first.
+    pub above: Vec<TaskRef>,
+    /// The task itself.
+    pub spot: TaskRef,
+    /// The attempt; `None`: the last.
     pub attempt: Option<u32>,
 }
 
-/// A place as a person names it.
+/// A task in one run, as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct TaskRef {
     /// The step.
     pub step: Name,
-    /// The item, by its number or its key.
+    /// The item, by its index or its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
 }
 
-/// A text names no step.
+/// An error for a text that names no task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a step is named like build, fetch[2], fetch[eu]#3 or outer/inner, not `{0}`")]
-pub struct BadSubject(pub String);
+#[error("invalid step name `{0}`; examples: build, fetch[2], fetch[eu]#3, outer/inner")]
+pub struct TaskPathError(pub String);
 
-impl fmt::Display for Spot {
+impl fmt::Display for TaskRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.item {
             Some(item) => write!(f, "{}[{item}]", self.step),
@@ -40,17 +40,17 @@ impl fmt::Display for Spot {
     }
 }
 
-impl FromStr for Subject {
-    type Err = BadSubject;
+impl FromStr for TaskPath {
+    type Err = TaskPathError;
 
-    fn from_str(text: &str) -> Result<Self, BadSubject> {
-        parse(text).ok_or_else(|| BadSubject(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, TaskPathError> {
+        parse(text).ok_or_else(|| TaskPathError(text.to_owned()))
     }
 }
 
-fn parse(text: &str) -> Option<Subject> {
+fn parse(text: &str) -> Option<TaskPath> {
     let (path, attempt) = match text.rsplit_once('#') {
-        // The key of an item may have one, too.
+        // The key of an item may contain one, too.
         Some((_, rest)) if rest.contains(']') => (text, None),
         Some((path, number)) => (path, Some(number.parse().ok().filter(|n| *n > 0)?)),
         None => (text, None),
@@ -67,15 +67,11 @@ fn parse(text: &str) -> Option<Subject> {
         }
     }
     let spot = spots.pop()?;
-    Some(Subject {
-        above: spots,
-        spot,
-        attempt,
-    })
+    Some(TaskPath { above: spots, spot, attempt })
 }
 
-/// The first place of a text, and what follows it.
-fn spot(text: &str) -> Option<(Spot, &str)> {
+/// Reads the first task of a text, and returns the rest.
+fn spot(text: &str) -> Option<(TaskRef, &str)> {
     let end = text.find(['[', '/']).unwrap_or(text.len());
     let (step, mut after) = text.split_at_checked(end)?;
     let step = Name::parse(step).ok()?;
@@ -85,19 +81,16 @@ fn spot(text: &str) -> Option<(Spot, &str)> {
         item = Some(key.to_owned());
         after = rest;
     }
-    Some((Spot { step, item }, after))
+    Some((TaskRef { step, item }, after))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Spot, Subject};
+    use super::{TaskPath, TaskRef};
     use crate::name::Name;
 
-    fn spot(step: &str, item: Option<&str>) -> Spot {
-        Spot {
-            step: Name::parse(step).unwrap(),
-            item: item.map(str::to_owned),
-        }
+    fn spot(step: &str, item: Option<&str>) -> TaskRef {
+        TaskRef { step: Name::parse(step).unwrap(), item: item.map(str::to_owned) }
     }
 
     #[test]
@@ -115,21 +108,15 @@ mod tests {
                 Some(2),
             ),
         ] {
-            let expected = Subject {
-                above,
-                spot: own,
-                attempt,
-            };
+            let expected = TaskPath { above, spot: own, attempt };
             assert_eq!(text.parse(), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn other_texts_name_nothing() {
-        for text in [
-            "", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2",
-        ] {
-            assert!(text.parse::<Subject>().is_err(), "{text}");
+        for text in ["", "Build", "a#0", "a#x", "a[1", "a/", "/a", "a[1]b", "a#1#2"] {
+            assert!(text.parse::<TaskPath>().is_err(), "{text}");
         }
     }
 }

@@ -3,92 +3,89 @@ use std::fmt;
 use crate::machine::StepState;
 use crate::name::Name;
 
-/// What a repetition does with a step.
+/// The fate of a step in a repetition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// Its result is taken over.
-    Kept,
-    /// It was skipped by its rules, and will be again.
+pub enum StepFate {
+    /// The result is reused.
+    Reused,
+    /// The step was skipped by its rules, and will be again.
     Settled,
-    /// It is left out by choice.
-    Left,
-    /// It runs again.
-    Again(Again),
+    /// The step is left out by choice.
+    Deselected,
+    /// The step runs again.
+    Rerun(StepRerun),
 }
 
-/// How a step runs again.
+/// The way a step runs again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Again {
-    /// Why.
-    pub why: Reason,
-    /// Whether what succeeded in the runs nested in it is kept.
-    pub inside: bool,
-    /// The keys of the items whose results are kept.
-    pub kept: Vec<String>,
-    /// The keys of the only items that run; `None`: all that are not kept.
-    pub but: Option<Vec<String>>,
+pub struct StepRerun {
+    /// The reason.
+    pub reason: RerunReason,
+    /// True if successful steps in the runs nested in it are reused.
+    pub reuses_nested: bool,
+    /// The keys of the items whose results are reused.
+    pub reused_items: Vec<String>,
+    /// The keys of the only items that run; `None`: all that are not reused.
+    pub except_items: Option<Vec<String>>,
 }
 
-/// Why a step runs again.
+/// The reason why a step runs again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// It ended otherwise, or had not even begun.
+pub enum RerunReason {
+    /// The step did not succeed, or had not started.
     Ended(Option<StepState>),
-    /// There was no such step.
+    /// The step is new in the plan.
     New,
-    /// It does not mean what it meant.
+    /// The meaning of the step changed.
     Changed,
-    /// It reads a parameter that has another value now.
-    Param(Name),
-    /// It may read such a parameter: nobody can see what its program reads.
-    MayRead(Name),
-    /// It was chosen.
+    /// The step reads a parameter that changed.
+    ParamChanged(Name),
+    /// The step may read a changed parameter: the reads of its program are unknown.
+    MayReadParam(Name),
+    /// The step was chosen.
     Chosen,
-    /// Something inside of it runs again.
-    Inside,
-    /// It depends on a step that runs again.
-    After(Name),
-    /// It asks how all others end.
-    Asks,
-    /// It is a `finally` step, and something before it runs again.
+    /// Something inside the step runs again.
+    NestedRerun,
+    /// The step depends on one that runs again.
+    DependencyRerun(Name),
+    /// The step asks how all others end.
+    OutcomeCondition,
+    /// A `finally` step runs again because something before it does.
     Finally,
-    /// Its result is not what its run left, in this way.
-    Differs(String),
-    /// People decide in it, and this step, which waits for that, runs again.
-    Decides(Name),
+    /// The result differs, in this way, from what its run left.
+    ResultDiffers(String),
+    /// An approval is asked anew because this step, which waits for it, runs again.
+    ApprovalRenewed(Name),
 }
 
-impl Reason {
-    /// Whether it lies in the step itself, not in what it comes after.
+impl RerunReason {
+    /// True if the reason lies in the step itself, not in its dependencies.
     pub fn is_own(&self) -> bool {
-        !matches!(self, Self::After(_) | Self::Finally)
+        !matches!(self, Self::DependencyRerun(_) | Self::Finally)
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for RerunReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended(Some(StepState::Failed)) => f.write_str("it failed"),
             Self::Ended(Some(StepState::Skipped)) => f.write_str("it was skipped"),
             Self::Ended(Some(StepState::Cancelled)) => f.write_str("it was cancelled"),
-            Self::Ended(_) => f.write_str("it had not ended"),
+            Self::Ended(_) => f.write_str("it had not finished"),
             Self::New => f.write_str("it is new"),
-            Self::Changed => f.write_str("it was changed since"),
-            Self::Param(name) => write!(f, "parameter `{name}` changed"),
-            Self::MayRead(name) => {
+            Self::Changed => f.write_str("it changed since"),
+            Self::ParamChanged(name) => write!(f, "parameter `{name}` changed"),
+            Self::MayReadParam(name) => {
                 write!(f, "parameter `{name}` changed, and its program may read it")
             }
-            Self::Chosen => f.write_str("it was chosen"),
-            Self::Inside => f.write_str("something inside of it runs again"),
-            Self::After(step) => write!(f, "it depends on `{step}`, which runs again"),
-            Self::Asks => f.write_str("it asks how the others end"),
-            Self::Finally => f.write_str("something before it runs again"),
-            Self::Differs(why) => f.write_str(why),
-            Self::Decides(step) => {
-                write!(
-                    f,
-                    "people decide in it, and `{step}`, which waits for that, runs again"
-                )
+            Self::Chosen => f.write_str("it was selected"),
+            Self::NestedRerun => f.write_str("a nested step runs again"),
+            Self::DependencyRerun(step) => write!(f, "it depends on `{step}`, which runs again"),
+            Self::OutcomeCondition => f.write_str("its `when` tests the status of other steps"),
+            Self::Finally => f.write_str("a step before it runs again"),
+            Self::ResultDiffers(reason) => f.write_str(reason),
+            Self::ApprovalRenewed(step) => {
+                write!(f, "it contains an approval, and `{step}`, which depends on it, runs again")
             }
         }
     }

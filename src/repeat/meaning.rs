@@ -1,33 +1,29 @@
-//! Whether a step means the same in two versions of a plan.
+//! Compares the meaning of a step in two versions of a plan.
 
 use serde_json::{Value, json};
 
 use crate::expr::{Expr, Template};
 use crate::model::{
-    Cache, Check, CheckPhase, EnvVar, Fan, Http, Plan, Probe, Script, SecretSource, SkillCall,
-    Step, Wait, Work,
+    Check, CheckPhase, CheckProbe, EnvVar, HttpCall, Plan, SecretSource, ShellScript, SkillCall, Step,
+    StepCache, StepRepetition, StepWork, WaitCondition,
 };
 
-/// In which respects a step means what the step of that name meant before.
+/// The respects in which a step means the same as the earlier step of that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Same {
-    /// In all.
-    pub(super) whole: bool,
-    /// For each item by itself, whatever the list is.
-    pub(super) item: bool,
-    /// Apart from what stands in the plan that it uses.
-    pub(super) around: bool,
+pub(super) struct StepEquality {
+    /// The whole step means the same.
+    pub(super) whole_step: bool,
+    /// Each item by itself means the same, whatever the list is.
+    pub(super) each_item: bool,
+    /// The step means the same apart from the contents of the plan that it uses.
+    pub(super) except_nested_plan: bool,
 }
 
-/// In all respects.
-const SAME: Same = Same {
-    whole: true,
-    item: true,
-    around: true,
-};
+/// Equal in all respects.
+const SAME: StepEquality = StepEquality { whole_step: true, each_item: true, except_nested_plan: true };
 
-/// Compares a step with the step of that name before; `None` if there was none.
-pub(super) fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<Same> {
+/// Compares a step with the earlier step of that name; `None` if there was none.
+pub(super) fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<StepEquality> {
     let old = before.find(step.id.as_str()).map(|ix| before.step(ix))?;
     if std::ptr::eq(old, step) {
         return Some(SAME);
@@ -36,12 +32,12 @@ pub(super) fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<Same> {
     if then == this {
         return Some(SAME);
     }
-    // An item may read its place in the list.
+    // An item may read its position in the list.
     let counts = [&then, &this].map(|meaning| meaning.to_string().to_uppercase());
     let counts = counts.iter().any(|text| text.contains("ITEM_INDEX"));
-    let repeated = |step: &Step| !matches!(step.fan, Fan::Once);
+    let repeated = |step: &Step| !matches!(step.fan, StepRepetition::Once);
     let both = repeated(old) && repeated(step);
-    let item = both && !counts && without(&then, "/fan") == without(&this, "/fan");
+    let item = both && !counts && without_part(&then, "/fan") == without_part(&this, "/fan");
     for inner in ["steps", "verify"] {
         for meaning in [&mut then, &mut this] {
             if let Some(Value::Object(work)) = meaning.get_mut("work") {
@@ -50,31 +46,23 @@ pub(super) fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<Same> {
         }
     }
     let around = then == this;
-    Some(Same {
-        whole: false,
-        item,
-        around,
-    })
+    Some(StepEquality { whole_step: false, each_item: item, except_nested_plan: around })
 }
 
-/// Whether the plan as a whole asks for and gives what it did.
-pub(super) fn same_whole(before: &Plan, now: &Plan) -> bool {
+/// True if the plan as a whole has the same criteria and outputs.
+pub(super) fn same_plan_meaning(before: &Plan, now: &Plan) -> bool {
     if std::ptr::eq(before, now) {
         return true;
     }
     let whole = |plan: &Plan| {
         let outputs = plan.parts().outputs.iter();
-        let outputs =
-            outputs.map(|output| json!([output.name, output.schema.text(), output.value.source()]));
-        json!([
-            plan.parts().verify.iter().map(check).collect::<Vec<_>>(),
-            outputs.collect::<Vec<_>>()
-        ])
+        let outputs = outputs.map(|output| json!([output.name, output.schema.text(), output.value.source()]));
+        json!([plan.parts().verify.iter().map(check).collect::<Vec<_>>(), outputs.collect::<Vec<_>>()])
     };
     whole(before) == whole(now)
 }
 
-fn without(meaning: &Value, pointer: &str) -> Value {
+fn without_part(meaning: &Value, pointer: &str) -> Value {
     let mut meaning = meaning.clone();
     if let Some(part) = meaning.pointer_mut(pointer) {
         *part = Value::Null;
@@ -82,18 +70,18 @@ fn without(meaning: &Value, pointer: &str) -> Value {
     meaning
 }
 
-/// What a step says, as far as it bears on its result: the same for texts that mean the same.
+/// Returns the definition of a step, as far as it affects its result, whatever its wording.
 pub fn definition(plan: &Plan, step: &Step) -> Value {
     meaning(plan, step)
 }
 
-/// Everything of a step that bears on its result, without the places where it is written.
+/// Returns everything in a step that affects its result, without source positions.
 fn meaning(plan: &Plan, step: &Step) -> Value {
     let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
     let mut said = json!({
         "needs": needs.collect::<Vec<_>>(),
         "when": step.when.as_deref().map(Expr::source),
-        "fan": fan(&step.fan),
+        "fan": fan_meaning(&step.fan),
         "work": work(&step.work),
         "env": [env(&plan.parts().env), env(&step.env)],
         "secrets": secrets(plan),
@@ -102,7 +90,7 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
         "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
         "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
         "artifacts": step.artifacts.iter().map(Template::source).collect::<Vec<_>>(),
-        "cache": step.cache.as_deref().map(|Cache { inputs, outputs }| {
+        "cache": step.cache.as_deref().map(|StepCache { inputs, outputs }| {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),
     });
@@ -121,12 +109,7 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
 fn skill(call: &SkillCall) -> Value {
     let args = call.args.iter();
     let args = args.map(|arg| {
-        json!([
-            arg.name,
-            arg.schema.text(),
-            arg.value.as_ref().map(Template::source),
-            arg.position
-        ])
+        json!([arg.name, arg.schema.text(), arg.value.as_ref().map(Template::source), arg.position])
     });
     json!({
         "script": call.path(),
@@ -136,33 +119,26 @@ fn skill(call: &SkillCall) -> Value {
     })
 }
 
-fn fan(fan: &Fan) -> Value {
+fn fan_meaning(fan: &StepRepetition) -> Value {
     match fan {
-        Fan::Once => Value::Null,
-        Fan::Each(list) => json!({ "each": list.source() }),
-        Fan::List(items) => json!({ "list": items }),
-        Fan::Matrix(cells) => json!({ "matrix": cells }),
+        StepRepetition::Once => Value::Null,
+        StepRepetition::Each(list) => json!({ "each": list.source() }),
+        StepRepetition::List(items) => json!({ "list": items }),
+        StepRepetition::Matrix(cells) => json!({ "matrix": cells }),
     }
 }
 
-fn work(work: &Work) -> Value {
+fn work(work: &StepWork) -> Value {
     match work {
-        Work::Run(script) => json!({ "run": self::script(script) }),
-        Work::Exec(words) => {
+        StepWork::Run(script) => json!({ "run": self::script(script) }),
+        StepWork::Exec(words) => {
             json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
         }
-        Work::Skill(call) => json!({ "skill": self::skill(call) }),
-        Work::Http(http) => json!({ "http": self::http(http) }),
-        Work::Uses(uses) => {
-            let with = uses
-                .with
-                .iter()
-                .map(|(name, value)| json!([name, value.source()]));
-            let steps = uses
-                .plan
-                .steps()
-                .iter()
-                .map(|step| json!([step.id, meaning(&uses.plan, step)]));
+        StepWork::Skill(call) => json!({ "skill": self::skill(call) }),
+        StepWork::Http(http) => json!({ "http": self::http(http) }),
+        StepWork::Uses(uses) => {
+            let with = uses.with.iter().map(|(name, value)| json!([name, value.source()]));
+            let steps = uses.plan.steps().iter().map(|step| json!([step.id, meaning(&uses.plan, step)]));
             json!({
                 "uses": uses.path,
                 "with": with.collect::<Vec<_>>(),
@@ -170,10 +146,10 @@ fn work(work: &Work) -> Value {
                 "verify": uses.plan.parts().verify.iter().map(check).collect::<Vec<_>>(),
             })
         }
-        Work::Wait(Wait::For(time)) => json!({ "for": time.as_millis().to_string() }),
-        Work::Wait(Wait::Until(at)) => json!({ "until": at }),
-        Work::Wait(Wait::File(path)) => json!({ "file": path.source() }),
-        Work::Approve(approve) => {
+        StepWork::Wait(WaitCondition::For(time)) => json!({ "for": time.as_millis().to_string() }),
+        StepWork::Wait(WaitCondition::Until(at)) => json!({ "until": at }),
+        StepWork::Wait(WaitCondition::File(path)) => json!({ "file": path.source() }),
+        StepWork::Approve(approve) => {
             let show = approve.show.iter();
             json!({
                 "approve": approve.message.source(),
@@ -185,15 +161,12 @@ fn work(work: &Work) -> Value {
     }
 }
 
-fn script(script: &Script) -> Value {
+fn script(script: &ShellScript) -> Value {
     json!([script.shell, script.text])
 }
 
-fn http(http: &Http) -> Value {
-    let headers = http
-        .headers
-        .iter()
-        .map(|(name, value)| json!([name, value.source()]));
+fn http(http: &HttpCall) -> Value {
+    let headers = http.headers.iter().map(|(name, value)| json!([name, value.source()]));
     json!({
         "method": http.method,
         "url": http.url.source(),
@@ -205,9 +178,7 @@ fn http(http: &Http) -> Value {
 }
 
 fn env(vars: &[EnvVar]) -> Value {
-    vars.iter()
-        .map(|var| json!([var.name, var.value.source()]))
-        .collect()
+    vars.iter().map(|var| json!([var.name, var.value.source()])).collect()
 }
 
 fn secrets(plan: &Plan) -> Value {
@@ -219,24 +190,22 @@ fn secrets(plan: &Plan) -> Value {
         SecretSource::Connection { name, secret } => json!({ "connection": [name, secret] }),
     };
     let secrets = plan.parts().secrets.iter();
-    secrets
-        .map(|secret| json!([secret.name, source(&secret.source), secret.masked]))
-        .collect()
+    secrets.map(|secret| json!([secret.name, source(&secret.source), secret.masked])).collect()
 }
 
 fn check(check: &Check) -> Value {
-    let said = said(check);
-    // Of what has no phase of its own nothing more is said, as before there were any.
+    let said = check_meaning(check);
+    // A check without a phase of its own records none, as before phases existed.
     match check.phase {
         CheckPhase::Verify => said,
         phase => json!([phase, said]),
     }
 }
 
-fn said(check: &Check) -> Value {
+fn check_meaning(check: &Check) -> Value {
     let probe = check.probe.as_ref().map(|probe| match probe {
-        Probe::Run(script) => json!({ "run": self::script(script) }),
-        Probe::Exec(words) => {
+        CheckProbe::Run(script) => json!({ "run": self::script(script) }),
+        CheckProbe::Exec(words) => {
             json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
         }
     });

@@ -1,48 +1,47 @@
-//! Which parameters a step reads. Expressions say it; scripts name variables in their text; what
-//! a program of its own reads from its environment, nobody can see.
+//! The parameters that a step reads. Expressions declare them; scripts name variables in their
+//! text; the environment reads of a separate program are unknown.
 
-use crate::expr::{Ref, SpannedRef, Template};
-use crate::model::{Check, EnvVar, Fan, Plan, Probe, Step, Wait, Work};
+use crate::expr::{ExprReference, SpannedReference, Template};
+use crate::model::{Check, CheckProbe, EnvVar, Plan, Step, StepRepetition, StepWork, WaitCondition};
 use crate::name::Name;
 
-/// How the names of the variables of parameters begin.
+/// The prefix of the variables of parameters.
 const VARIABLE: &str = "WF_PARAM";
 
-/// The ends of the names of files that are programs.
-const PROGRAMS: [&str; 14] = [
-    "sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "php", "lua", "r", "jl",
-];
+/// The file extensions of programs.
+const PROGRAMS: [&str; 14] =
+    ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "php", "lua", "r", "jl"];
 
-/// What a step reads.
+/// The answer to whether a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reading {
-    /// Not this.
+pub(super) enum ParamReadAnswer {
+    /// Not read.
     No,
-    /// Nobody knows.
+    /// Unknown.
     Maybe,
-    /// This.
+    /// Read.
     Yes,
 }
 
-/// What the texts and expressions of something read.
+/// The texts and expressions that may read parameters.
 #[derive(Default)]
-pub(super) struct Reads<'a> {
-    refs: Vec<&'a SpannedRef>,
+pub(super) struct ParamReaders<'a> {
+    refs: Vec<&'a SpannedReference>,
     texts: Vec<&'a str>,
 }
 
-impl<'a> Reads<'a> {
-    /// Of a step; with `list`, also to find out over what it is repeated.
+impl<'a> ParamReaders<'a> {
+    /// Collects those of a step; with `list`, also those of the list that it is repeated over.
     pub(super) fn of_step(plan: &'a Plan, step: &'a Step, list: bool) -> Self {
         let mut reads = Self::default();
         if let Some(when) = &step.when {
             reads.refs.extend(when.refs());
         }
-        if let (Fan::Each(each), true) = (&step.fan, list) {
+        if let (StepRepetition::Each(each), true) = (&step.fan, list) {
             reads.refs.extend(each.refs());
         }
         reads.work(&step.work);
-        if matches!(step.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_)) {
+        if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
             reads.variables(&plan.parts().env);
         }
         reads.variables(&step.env);
@@ -54,39 +53,38 @@ impl<'a> Reads<'a> {
         reads
     }
 
-    /// Of a template.
+    /// Collects those of a template.
     pub(super) fn of_template(template: &'a Template) -> Self {
         let mut reads = Self::default();
         reads.templates([template]);
         reads
     }
 
-    /// Whether a parameter is read.
-    pub(super) fn reading(&self, param: &Name) -> Reading {
-        let read =
-            |found: &&SpannedRef| matches!(&found.name, Ref::Param(name) if name == param.as_str());
+    /// Returns whether a parameter is read.
+    pub(super) fn reading(&self, param: &Name) -> ParamReadAnswer {
+        let read = |found: &&SpannedReference| matches!(&found.name, ExprReference::Param(name) if name == param.as_str());
         if self.refs.iter().any(read) {
-            return Reading::Yes;
+            return ParamReadAnswer::Yes;
         }
         let variable = format!("{VARIABLE}_{}", param.as_str().to_uppercase());
         let texts = self.texts.iter().map(|text| in_text(text, &variable));
-        texts.max().unwrap_or(Reading::No)
+        texts.max().unwrap_or(ParamReadAnswer::No)
     }
 
-    fn work(&mut self, work: &'a Work) {
+    fn work(&mut self, work: &'a StepWork) {
         match work {
-            Work::Run(script) => self.texts.push(&script.text),
-            Work::Exec(words) => self.templates(words),
-            Work::Skill(call) => self.templates(call.templates()),
-            Work::Http(http) => {
+            StepWork::Run(script) => self.texts.push(&script.text),
+            StepWork::Exec(words) => self.templates(words),
+            StepWork::Skill(call) => self.templates(call.templates()),
+            StepWork::Http(http) => {
                 self.templates([&http.url]);
                 self.templates(http.headers.iter().map(|(_, value)| value));
                 self.templates(&http.body);
             }
-            Work::Uses(uses) => self.templates(uses.with.iter().map(|(_, value)| value)),
-            Work::Wait(Wait::File(path)) => self.templates([path]),
-            Work::Wait(Wait::For(_) | Wait::Until(_)) => {}
-            Work::Approve(approve) => {
+            StepWork::Uses(uses) => self.templates(uses.with.iter().map(|(_, value)| value)),
+            StepWork::Wait(WaitCondition::File(path)) => self.templates([path]),
+            StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
+            StepWork::Approve(approve) => {
                 self.templates([&approve.message]);
                 self.templates(approve.show.iter().map(|(_, value)| value));
             }
@@ -97,8 +95,8 @@ impl<'a> Reads<'a> {
         for check in checks {
             self.variables(&check.env);
             match &check.probe {
-                Some(Probe::Run(script)) => self.texts.push(&script.text),
-                Some(Probe::Exec(words)) => self.templates(words),
+                Some(CheckProbe::Run(script)) => self.texts.push(&script.text),
+                Some(CheckProbe::Exec(words)) => self.templates(words),
                 None => {}
             }
         }
@@ -116,28 +114,28 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// Whether a text names a variable, or something that may read it.
-fn in_text(text: &str, variable: &str) -> Reading {
+/// Returns whether a text names a variable, or something that may read it.
+fn in_text(text: &str, variable: &str) -> ParamReadAnswer {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut reading = Reading::No;
+    let mut reading = ParamReadAnswer::No;
     for (at, _) in text.match_indices(VARIABLE) {
         let rest = text.get(at..).unwrap_or_default();
         let name: String = rest.chars().take_while(|c| in_word(*c)).collect();
         // A name that ends here is put together at run time.
         if name == variable {
-            return Reading::Yes;
+            return ParamReadAnswer::Yes;
         } else if name.trim_end_matches('_') == VARIABLE {
-            reading = Reading::Maybe;
+            reading = ParamReadAnswer::Maybe;
         }
     }
     let cut = |c: char| c.is_whitespace() || "\"';|&()<>`=,[]".contains(c);
     if text.split(cut).any(is_program) {
-        return Reading::Maybe;
+        return ParamReadAnswer::Maybe;
     }
     reading
 }
 
-/// Whether a word of a script names a file that is a program.
+/// True if a word of a script names a program file.
 fn is_program(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     match name.rsplit_once('.') {
@@ -148,23 +146,23 @@ fn is_program(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reading, in_text};
+    use super::{ParamReadAnswer, in_text};
 
     #[test]
     fn scripts_name_what_they_read() {
         for (text, reading) in [
-            ("echo $WF_PARAM_DAY", Reading::Yes),
-            ("echo \"${WF_PARAM_DAY}\"", Reading::Yes),
-            ("echo $WF_PARAM_DAYS", Reading::No),
-            ("echo $WF_PARAM_OTHER > out/x.txt", Reading::No),
-            ("env | grep ^WF_PARAM_", Reading::Maybe),
-            ("env | grep WF_PARAM", Reading::Maybe),
-            ("sh scripts/build.sh", Reading::Maybe),
-            ("./configure && cat ./x.txt", Reading::Maybe),
-            ("cat ./x.txt ../data/y.csv a/b", Reading::No),
-            ("python3 -c 'print(1)'", Reading::No),
-            (".py", Reading::No),
-            ("", Reading::No),
+            ("echo $WF_PARAM_DAY", ParamReadAnswer::Yes),
+            ("echo \"${WF_PARAM_DAY}\"", ParamReadAnswer::Yes),
+            ("echo $WF_PARAM_DAYS", ParamReadAnswer::No),
+            ("echo $WF_PARAM_OTHER > out/x.txt", ParamReadAnswer::No),
+            ("env | grep ^WF_PARAM_", ParamReadAnswer::Maybe),
+            ("env | grep WF_PARAM", ParamReadAnswer::Maybe),
+            ("sh scripts/build.sh", ParamReadAnswer::Maybe),
+            ("./configure && cat ./x.txt", ParamReadAnswer::Maybe),
+            ("cat ./x.txt ../data/y.csv a/b", ParamReadAnswer::No),
+            ("python3 -c 'print(1)'", ParamReadAnswer::No),
+            (".py", ParamReadAnswer::No),
+            ("", ParamReadAnswer::No),
         ] {
             assert_eq!(in_text(text, "WF_PARAM_DAY"), reading, "{text}");
         }

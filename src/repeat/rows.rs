@@ -1,21 +1,21 @@
-//! What the record of a repeated run says of its steps. What that run took over itself is told
-//! by the run that did the work.
+//! The recorded steps of a repeated run. Results that it reused itself are read from the run that
+//! did the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Choice;
-use crate::machine::{Kept, NOT_CHOSEN, Place, StepState};
+use super::RepeatChoice;
+use crate::machine::{NOT_CHOSEN, ReusedResult, StepState, TaskId};
 use crate::name::{Name, RunId};
-use crate::store::{Reader, StepRow, StoreError};
+use crate::store::{StepRow, StoreError, StoreReader};
 
 /// The recorded steps of a run, by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct RecordedSteps {
     steps: BTreeMap<Name, StepRow>,
     items: BTreeMap<Name, Vec<StepRow>>,
 }
 
-impl Rows {
+impl RecordedSteps {
     pub(super) fn new(rows: Vec<StepRow>) -> Self {
         let mut sorted = Self::default();
         for row in rows {
@@ -28,17 +28,14 @@ impl Rows {
         sorted
     }
 
-    /// Reads those of a run. Of a repeated step that was taken over, the items are those of the
-    /// run that did the work.
-    pub(super) fn read(reader: &Reader, run: &RunId) -> Result<Self, StoreError> {
+    /// Reads the steps of a run. The items of a repeated step that was reused are those of the run
+    /// that did the work.
+    pub(super) fn read(reader: &StoreReader, run: &RunId) -> Result<Self, StoreError> {
         let mut rows = Self::new(reader.steps(run)?);
         let mut workers: BTreeMap<RunId, Vec<Name>> = BTreeMap::new();
         for row in rows.steps.values() {
-            if let Some(from) = &row.kept_from {
-                workers
-                    .entry(from.clone())
-                    .or_default()
-                    .push(row.step.clone());
+            if let Some(from) = &row.reused_from {
+                workers.entry(from.clone()).or_default().push(row.step.clone());
             }
         }
         for (worker, steps) in workers {
@@ -46,7 +43,7 @@ impl Rows {
             for step in steps {
                 let mut items = theirs.items.remove(&step).unwrap_or_default();
                 for item in &mut items {
-                    item.kept_from.get_or_insert_with(|| worker.clone());
+                    item.reused_from.get_or_insert_with(|| worker.clone());
                 }
                 rows.items.insert(step, items);
             }
@@ -63,23 +60,22 @@ impl Rows {
     }
 
     pub(super) fn succeeded(&self, step: &Name) -> bool {
-        self.step(step)
-            .is_some_and(|row| row.state == StepState::Succeeded)
+        self.step(step).is_some_and(|row| row.state == StepState::Succeeded)
     }
 
-    /// The steps and items that went by a choice inside of which something was left out.
+    /// Returns the steps and items affected by a choice, inside which something was left out.
     pub(super) fn partial(
         &self,
-        reader: &Reader,
+        reader: &StoreReader,
         run: &RunId,
-        choice: &Choice,
+        choice: &RepeatChoice,
     ) -> Result<BTreeSet<(Name, Option<String>)>, StoreError> {
         let mut partial = BTreeSet::new();
         let rows = self.steps.values().chain(self.items.values().flatten());
-        for row in rows.filter(|row| !choice.through(&row.step).is_empty()) {
+        for row in rows.filter(|row| !choice.chosen_items(&row.step).is_empty()) {
             let key = row.item_key.clone();
             if let Some(nested) = nested_run(reader, run, &row.step, key.as_deref())?
-                && leaves_out(reader, &nested)?
+                && has_deselected(reader, &nested)?
             {
                 partial.insert((row.step.clone(), key));
             }
@@ -93,67 +89,58 @@ impl Rows {
     }
 }
 
-/// Whether a run, or one nested in it, left something out by choice.
-fn leaves_out(reader: &Reader, run: &RunId) -> Result<bool, StoreError> {
-    if reader.steps(run)?.iter().any(|row| row.why == NOT_CHOSEN) {
+/// True if a run, or one nested in it, left something out by choice.
+fn has_deselected(reader: &StoreReader, run: &RunId) -> Result<bool, StoreError> {
+    if reader.steps(run)?.iter().any(|row| row.reason == NOT_CHOSEN) {
         return Ok(true);
     }
     for (child, _) in reader.children(run)? {
-        if leaves_out(reader, &child)? {
+        if has_deselected(reader, &child)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// The result of a step or an item, to be taken over from a run.
-pub(super) fn taken_over(row: &StepRow, run: &RunId) -> Kept {
-    Kept {
+/// Returns the result of a step or an item, to be reused from a run.
+pub(super) fn reused_result(row: &StepRow, run: &RunId) -> ReusedResult {
+    ReusedResult {
         step: row.step.clone(),
         item: row.item_key.clone(),
         outputs: row.outputs.clone(),
         standing: row.standing,
-        from: row.kept_from.clone().unwrap_or_else(|| run.clone()),
+        from: row.reused_from.clone().unwrap_or_else(|| run.clone()),
     }
 }
 
-/// The items of a step of a run, also if it took them over.
-pub fn items(reader: &Reader, run: &RunId, step: &Name) -> Result<Vec<StepRow>, StoreError> {
-    let mut rows = Rows::read(reader, run)?;
+/// Returns the items of a step of a run, even if it reused them.
+pub fn items(reader: &StoreReader, run: &RunId, step: &Name) -> Result<Vec<StepRow>, StoreError> {
+    let mut rows = RecordedSteps::read(reader, run)?;
     Ok(rows.items.remove(step).unwrap_or_default())
 }
 
-/// The last run nested in a step of a run, or in an item of it; also if the run took it over.
+/// Returns the last run nested in a step of a run, or in an item of it, even if it was reused.
 pub fn nested_run(
-    reader: &Reader,
+    reader: &StoreReader,
     run: &RunId,
     step: &Name,
     key: Option<&str>,
 ) -> Result<Option<RunId>, StoreError> {
-    let rows = Rows::read(reader, run)?;
+    let rows = RecordedSteps::read(reader, run)?;
     let row = match key {
         Some(key) => rows.item(step, key),
         None => rows.step(step),
     };
     let Some(row) = row else { return Ok(None) };
-    let place = Place {
-        step: step.clone(),
-        item: None,
-    };
-    let (worker, place) = match (&row.kept_from, key) {
+    let place = TaskId { step: step.clone(), item: None };
+    let (worker, place) = match (&row.reused_from, key) {
         (Some(worker), Some(key)) => {
-            let theirs = Rows::new(reader.steps(worker)?);
+            let theirs = RecordedSteps::new(reader.steps(worker)?);
             let item = theirs.item(step, key).and_then(|row| row.item);
-            (worker.clone(), Place { item, ..place })
+            (worker.clone(), TaskId { item, ..place })
         }
         (Some(worker), None) => (worker.clone(), place),
-        (None, _) => (
-            run.clone(),
-            Place {
-                item: row.item,
-                ..place
-            },
-        ),
+        (None, _) => (run.clone(), TaskId { item: row.item, ..place }),
     };
     let name = place.to_string();
     let of = |attempt: &str| {

@@ -1,4 +1,4 @@
-//! What becomes of steps, decided from rows that are written by hand.
+//! Tests of the fates of steps, decided from hand-written rows.
 
 mod dropped;
 
@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::decide::{Scene, fates};
-use super::rows::Rows;
-use super::{Choice, Fate};
+use super::decide::{RepeatContext, fates};
+use super::rows::RecordedSteps;
+use super::{RepeatChoice, StepFate};
 use crate::expr::{Expr, Template};
 use crate::machine::{Standing, StepState};
 use crate::model::{
-    Approve, Check, Fan, Needs, Object, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses,
-    Work,
+    ApprovalRequirement, ApprovalStep, Check, JsonObject, NestedPlan, OnStepFailure, Plan, PlanParts,
+    PlanPolicy, ShellScript, Step, StepIx, StepRepetition, StepWork,
 };
-use crate::name::{Name, PlanId, Spot};
+use crate::name::{Name, PlanId, TaskRef};
 use crate::source::Span;
 use crate::store::StepRow;
 
@@ -23,19 +23,16 @@ fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
-/// A step from `name`, `name < needs needs` or `name < needs: script`.
+/// Makes a step from `name`, `name < needs needs` or `name < needs: script`.
 fn step(line: &str, earlier: &[Step]) -> Step {
     let (head, script) = line.split_once(": ").unwrap_or((line, "true"));
     let (id, needs) = head.split_once(" < ").unwrap_or((head, ""));
     let find = |need: &str| earlier.iter().position(|step| step.id.as_str() == need);
     let needs = needs.split_whitespace().map(|need| find(need).unwrap());
-    let script = Script {
-        shell: vec!["sh".into(), "-c".into()],
-        text: script.into(),
-    };
+    let script = ShellScript { shell: vec!["sh".into(), "-c".into()], text: script.into() };
     Step {
         depends_on: needs.map(|at| StepIx(u32::try_from(at).unwrap())).collect(),
-        ..Step::new(name(id), Work::Run(script))
+        ..Step::new(name(id), StepWork::Run(script))
     }
 }
 
@@ -46,16 +43,12 @@ fn plan(lines: &[&str], main: usize, change: impl Fn(&mut Vec<Step>)) -> Arc<Pla
         steps.push(next);
     }
     change(&mut steps);
-    let policy = Policy {
-        max_parallel: 1,
-        on_failure: OnFailure::Stop,
-        grace: Duration::ZERO,
-    };
-    Plan::new(Parts::new(PlanId::parse("p").unwrap(), steps, main, policy)).unwrap()
+    let policy = PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
+    Plan::new(PlanParts::new(PlanId::parse("p").unwrap(), steps, main, policy)).unwrap()
 }
 
 /// Rows from `a+` (succeeded), `a-` (failed), `a.` (skipped), `a[key]+`.
-fn rows(text: &str) -> Rows {
+fn rows(text: &str) -> RecordedSteps {
     let row = |word: &str| {
         let (place, sign) = word.split_at(word.len() - 1);
         let (step, key) = match place.strip_suffix(']') {
@@ -75,55 +68,49 @@ fn rows(text: &str) -> Rows {
             attempts: 1,
             started: None,
             ended: None,
-            why: String::new(),
-            class: None,
-            tolerated: false,
-            cached: None,
+            reason: String::new(),
+            failure_class: None,
+            allowed_to_fail: false,
+            cache_key: None,
             stale: None,
-            kept_from: None,
-            outputs: Object::new(),
+            reused_from: None,
+            outputs: JsonObject::new(),
         }
     };
-    Rows::new(text.split_whitespace().map(row).collect())
+    RecordedSteps::new(text.split_whitespace().map(row).collect())
 }
 
-fn path(text: &str) -> Vec<Spot> {
+fn path(text: &str) -> Vec<TaskRef> {
     let spot = |part: &str| {
         let (step, item) = match part.strip_suffix(']') {
             Some(part) => part.split_once('[').map(|(s, i)| (s, Some(i))).unwrap(),
             None => (part, None),
         };
-        Spot {
-            step: name(step),
-            item: item.map(str::to_owned),
-        }
+        TaskRef { step: name(step), item: item.map(str::to_owned) }
     };
     text.split('/').map(spot).collect()
 }
 
-fn from(texts: &[&str]) -> Choice {
-    Choice {
-        from: texts.iter().map(|text| path(text)).collect(),
-        ..Choice::default()
-    }
+fn from(texts: &[&str]) -> RepeatChoice {
+    RepeatChoice { from: texts.iter().map(|text| path(text)).collect(), ..RepeatChoice::default() }
 }
 
-fn only(texts: &[&str]) -> Choice {
-    Choice {
+fn only(texts: &[&str]) -> RepeatChoice {
+    RepeatChoice {
         narrow: true,
         only: texts.iter().map(|text| path(text)).collect(),
-        ..Choice::default()
+        ..RepeatChoice::default()
     }
 }
 
-/// What is decided about a plan that was changed from one to another, in a word for each step.
+/// The fates in a plan that was changed from one to another, in a word for each step.
 struct Case<'a> {
     before: &'a Plan,
     now: &'a Plan,
     rows: &'a str,
-    choice: Choice,
+    choice: RepeatChoice,
     changed: &'a [&'a str],
-    /// Steps, or items of them, whose results are not what they were.
+    /// The steps, or items of them, whose results are dropped.
     dropped: &'a [&'a str],
     good: bool,
 }
@@ -134,19 +121,19 @@ impl<'a> Case<'a> {
             before: plan,
             now: plan,
             rows,
-            choice: Choice::default(),
+            choice: RepeatChoice::default(),
             changed: &[],
             dropped: &[],
             good: false,
         }
     }
 
-    fn decided(&self) -> Vec<Fate> {
+    fn decided(&self) -> Vec<StepFate> {
         let dropped = self.dropped.iter().map(|text| {
             let spot = path(text).remove(0);
             ((spot.step, spot.item), "its artifact is gone".to_owned())
         });
-        fates(&Scene {
+        fates(&RepeatContext {
             before: Some(self.before),
             now: self.now,
             choice: &self.choice,
@@ -155,7 +142,7 @@ impl<'a> Case<'a> {
             changed: &self.changed.iter().map(|text| name(text)).collect(),
             rows: &rows(self.rows),
             dropped: &dropped.collect(),
-            good: self.good,
+            run_succeeded: self.good,
         })
     }
 
@@ -165,12 +152,12 @@ impl<'a> Case<'a> {
         let words = self.now.steps().iter().zip(&fates).map(|(step, fate)| {
             let id = &step.id;
             match fate {
-                Fate::Kept => format!("{id}+"),
-                Fate::Settled => format!("{id}."),
-                Fate::Left => format!("{id}x"),
-                Fate::Again(again) => {
-                    let inside = if again.inside { "/" } else { "" };
-                    let kept: Vec<&str> = again.kept.iter().map(String::as_str).collect();
+                StepFate::Reused => format!("{id}+"),
+                StepFate::Settled => format!("{id}."),
+                StepFate::Deselected => format!("{id}x"),
+                StepFate::Rerun(again) => {
+                    let inside = if again.reuses_nested { "/" } else { "" };
+                    let kept: Vec<&str> = again.reused_items.iter().map(String::as_str).collect();
                     let kept = kept.join(",");
                     format!("{id}!{inside}{kept}")
                 }
@@ -193,10 +180,7 @@ fn what_did_not_succeed_and_what_depends_on_it_runs_again() {
 fn what_was_changed_runs_again() {
     let old = plan(&["a: echo 1", "b < a", "c"], 3, |_| {});
     let new = plan(&["a: echo 2", "b < a", "c", "d"], 4, |_| {});
-    let case = Case {
-        before: &old,
-        ..Case::of(&new, "a+ b+ c+")
-    };
+    let case = Case { before: &old, ..Case::of(&new, "a+ b+ c+") };
     case.is("a! b! c+ d!");
 }
 
@@ -215,10 +199,7 @@ fn what_may_reach_something_else_runs_again() {
         steps[1].verify[0].network = true;
         steps[2].verify[0].fixed = vec!["tests/*".into()];
     });
-    let case = Case {
-        before: &old,
-        ..Case::of(&new, "a+ b+ c+ d+")
-    };
+    let case = Case { before: &old, ..Case::of(&new, "a+ b+ c+ d+") };
     case.is("a! b! c! d+");
 }
 
@@ -226,47 +207,28 @@ fn what_may_reach_something_else_runs_again() {
 fn a_choice_adds_steps_or_leaves_the_rest_out() {
     let plan = plan(&["a", "b < a", "c < b", "d"], 4, |_| {});
     let case = |rows, choice, expected| {
-        let case = Case {
-            choice,
-            ..Case::of(&plan, rows)
-        };
+        let case = Case { choice, ..Case::of(&plan, rows) };
         case.is(expected);
     };
     case("a+ b+ c+ d-", from(&["b"]), "a+ b! c! d!");
     case("a+ b+ c+ d-", only(&["b"]), "a+ b! c+ dx");
-    let downstream = Choice {
-        downstream: vec![path("a")],
-        ..Choice::default()
-    };
+    let downstream = RepeatChoice { downstream: vec![path("a")], ..RepeatChoice::default() };
     case("a+ b+ c+ d+", downstream, "a+ b! c! d+");
-    let all = Choice {
-        all: true,
-        ..Choice::default()
-    };
+    let all = RepeatChoice { all: true, ..RepeatChoice::default() };
     case("a+ b+ c+ d+", all, "a! b! c! d!");
-    let both = Choice {
-        from: vec![path("c")],
-        ..only(&["d"])
-    };
+    let both = RepeatChoice { from: vec![path("c")], ..only(&["d"]) };
     case("a+ b- c+ d+", both, "a+ bx c! d!");
 }
 
 #[test]
 fn finally_steps_rest_if_nothing_before_them_runs() {
-    let when = |text: &str| {
-        Expr::parse(text, Span::new(0, text.len()))
-            .ok()
-            .map(Box::new)
-    };
+    let when = |text: &str| Expr::parse(text, Span::new(0, text.len())).ok().map(Box::new);
     let plan = plan(&["a", "x", "y", "z"], 1, |steps| {
         steps[2].when = when("failed()");
     });
     Case::of(&plan, "a- x+ y+ z-").is("a! x! y! z!");
     let case = |good, rows, expected| {
-        let case = Case {
-            good,
-            ..Case::of(&plan, rows)
-        };
+        let case = Case { good, ..Case::of(&plan, rows) };
         case.is(expected);
     };
     case(true, "a+ x+ y. z-", "a+ x+ y. z!");
@@ -276,22 +238,11 @@ fn finally_steps_rest_if_nothing_before_them_runs() {
 
 #[test]
 fn who_reads_a_parameter_that_changed_runs_again() {
-    let lines = [
-        "a: echo $WF_PARAM_DAY",
-        "b < a",
-        "c: echo $WF_PARAM_DAYS",
-        "d: sh run.sh",
-    ];
+    let lines = ["a: echo $WF_PARAM_DAY", "b < a", "c: echo $WF_PARAM_DAYS", "d: sh run.sh"];
     let plan = plan(&lines, 4, |_| {});
-    let case = Case {
-        changed: &["day"],
-        ..Case::of(&plan, "a+ b+ c+ d+")
-    };
+    let case = Case { changed: &["day"], ..Case::of(&plan, "a+ b+ c+ d+") };
     case.is("a! b! c+ d!");
-    let narrow = Case {
-        choice: only(&["c"]),
-        ..case
-    };
+    let narrow = Case { choice: only(&["c"]), ..case };
     narrow.is("ax b+ c! dx");
 }
 
@@ -299,10 +250,10 @@ fn who_reads_a_parameter_that_changed_runs_again() {
 fn people_are_asked_anew_where_something_runs_again_that_waits_for_them() {
     let asks = |steps: &mut Vec<Step>| {
         for at in [0, 1] {
-            steps[at].work = Work::Approve(Box::new(Approve {
+            steps[at].work = StepWork::Approve(Box::new(ApprovalStep {
                 message: Template::literal("ok?"),
                 show: Vec::new(),
-                needs: Needs::default(),
+                needs: ApprovalRequirement::default(),
             }));
         }
     };
@@ -310,10 +261,7 @@ fn people_are_asked_anew_where_something_runs_again_that_waits_for_them() {
     let plan = plan(&lines, 5, asks);
     Case::of(&plan, "one+ two+ a+ b- c+").is("one! two! a+ b! c+");
     Case::of(&plan, "one+ two+ a+ b+ c-").is("one+ two+ a+ b+ c!");
-    let narrow = Case {
-        choice: only(&["b"]),
-        ..Case::of(&plan, "one+ two+ a+ b+ c+")
-    };
+    let narrow = Case { choice: only(&["b"]), ..Case::of(&plan, "one+ two+ a+ b+ c+") };
     narrow.is("one! two! a+ b! c+");
 }
 
@@ -321,43 +269,34 @@ fn people_are_asked_anew_where_something_runs_again_that_waits_for_them() {
 fn items_are_kept_by_their_keys_whatever_the_list_is() {
     let each = |keys: &'static [&str]| {
         plan(&["each: echo", "b < each"], 2, |steps: &mut Vec<Step>| {
-            steps[0].fan = Fan::List(keys.iter().map(|key| (*key).into()).collect());
+            steps[0].fan = StepRepetition::List(keys.iter().map(|key| (*key).into()).collect());
         })
     };
     let (old, new) = (each(&["x", "y"]), each(&["x", "y", "z"]));
     let rows = "each+ each[x]+ each[y]+ b+";
-    let case = Case {
-        before: &old,
-        ..Case::of(&new, rows)
-    };
+    let case = Case { before: &old, ..Case::of(&new, rows) };
     case.is("each!x,y b!");
     Case::of(&old, "each- each[x]+ each[y]- b.").is("each!x b!");
-    let chosen = Case {
-        choice: from(&["each[x]"]),
-        ..Case::of(&old, rows)
-    };
+    let chosen = Case { choice: from(&["each[x]"]), ..Case::of(&old, rows) };
     chosen.is("each!y b!");
-    let narrow = Case {
-        choice: only(&["each[x]"]),
-        ..Case::of(&old, "each- each[x]+ each[y]- b.")
-    };
-    let Fate::Again(again) = &narrow.decided()[0] else {
+    let narrow = Case { choice: only(&["each[x]"]), ..Case::of(&old, "each- each[x]+ each[y]- b.") };
+    let StepFate::Rerun(again) = &narrow.decided()[0] else {
         panic!("it was chosen");
     };
-    assert_eq!(again.but, Some(vec!["x".to_owned()]));
+    assert_eq!(again.except_items, Some(vec!["x".to_owned()]));
 }
 
 #[test]
 fn a_plan_that_a_step_uses_is_looked_into() {
     let inner = |script: &str| plan(&[&format!("in: {script}")], 1, |_| {});
     let outer = |script: &str, day: &str| {
-        let uses = Uses {
+        let uses = NestedPlan {
             plan: inner(script),
             path: "inner.md".into(),
             with: vec![(name("day"), Template::literal(day))],
         };
         plan(&["a", "u < a", "b < u"], 3, move |steps: &mut Vec<Step>| {
-            steps[1].work = Work::Uses(Box::new(uses.clone()));
+            steps[1].work = StepWork::Uses(Box::new(uses.clone()));
         })
     };
     let old = outer("echo 1", "mon");
@@ -366,19 +305,13 @@ fn a_plan_that_a_step_uses_is_looked_into() {
     Case::of(&old, "a+ u+ b+").is("a+ u+ b+");
     let (inside, around) = (outer("echo 2", "mon"), outer("echo 1", "tue"));
     let case = |now, expected| {
-        let case = Case {
-            before: &old,
-            ..Case::of(now, "a+ u+ b+")
-        };
+        let case = Case { before: &old, ..Case::of(now, "a+ u+ b+") };
         case.is(expected);
     };
     case(&inside, "a+ u!/ b!");
     case(&around, "a+ u! b!");
     let chosen = |choice, expected| {
-        let case = Case {
-            choice,
-            ..Case::of(&old, "a+ u+ b+")
-        };
+        let case = Case { choice, ..Case::of(&old, "a+ u+ b+") };
         case.is(expected);
     };
     chosen(from(&["u/in"]), "a+ u!/ b!");

@@ -4,14 +4,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::paint::{BOLD, DIM, NAME, WARN, paint};
-use crate::expr::{Ref, Scope, StatusTest, truthy};
-use crate::model::{Check, CheckPhase, Fan, Object, Plan, Step, StepIx, Work};
+use crate::expr::{ExprReference, ExprScope, StatusFunction, truthy};
+use crate::model::{Check, CheckPhase, JsonObject, Plan, Step, StepIx, StepRepetition, StepWork};
 use crate::untrusted::{styled_line, untrusted};
 
 /// The widest column of names.
-const WIDEST: usize = 32;
+const MAX_NAME_WIDTH: usize = 32;
 
-/// What a run would do, as far as it can be known before.
+/// The expected course of a run, as far as it can be known before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
     /// The version of the format.
@@ -21,9 +21,9 @@ pub struct Forecast {
     /// Its path, relative to the workspace.
     pub path: String,
     /// Its resolved parameters.
-    pub params: Object,
-    /// Its steps, in an order in which they could run.
-    pub steps: Vec<Foreseen>,
+    pub params: JsonObject,
+    /// Its steps, in a possible order of execution.
+    pub steps: Vec<StepForecast>,
     /// The plan's own checks of the phase `inspect`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inspect: Vec<String>,
@@ -34,26 +34,26 @@ pub struct Forecast {
     pub verify: Vec<String>,
 }
 
-/// What would become of a step.
+/// The expected course of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Foreseen {
+pub struct StepForecast {
     /// The step.
     pub step: String,
-    /// What kind of work it is.
+    /// The kind of its work.
     pub work: String,
     /// The steps that must end first.
     pub depends_on: Vec<String>,
-    /// Whether it runs whatever happens.
+    /// True if it runs whatever happens.
     pub finally: bool,
-    /// Why it will certainly not run.
+    /// The reason why it will certainly not run.
     pub skipped: Option<String>,
-    /// The condition that only the run can decide.
+    /// The condition that can be evaluated only in the run.
     pub when: Option<String>,
-    /// How it is repeated.
+    /// The list or the axes over which it is repeated.
     pub repeated: Option<String>,
-    /// How often it may be tried again.
+    /// The maximum number of retries.
     pub retries: u32,
-    /// Whether an earlier result may be used.
+    /// True if an earlier result may be reused.
     pub cached: bool,
     /// Its checks of the phase `inspect`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,22 +61,22 @@ pub struct Foreseen {
     /// Its checks of the phase `test`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test: Vec<String>,
-    /// Its criteria; without any check, its result is only reported.
+    /// Its criteria; without any check, its success is unverified.
     pub verify: Vec<String>,
 }
 
 impl Forecast {
-    /// Looks ahead.
-    pub fn of(plan: &Plan, path: &str, params: Object) -> Self {
+    /// Computes the forecast.
+    pub fn of(plan: &Plan, path: &str, params: JsonObject) -> Self {
         let mut skipped = vec![None; plan.steps().len()];
         let mut steps = Vec::new();
         for ix in plan.order() {
             let step = plan.step(ix);
-            let why = certainly_skipped(plan, step, &params, &skipped);
-            if let Some(slot) = skipped.get_mut(ix.at()) {
-                slot.clone_from(&why);
+            let reason = skip_reason(plan, step, &params, &skipped);
+            if let Some(slot) = skipped.get_mut(ix.index()) {
+                slot.clone_from(&reason);
             }
-            steps.push(foresee(plan, ix, why));
+            steps.push(forecast_step(plan, ix, reason));
         }
         let own = &plan.parts().verify;
         Self {
@@ -96,21 +96,19 @@ impl Forecast {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The forecast for a person.
+    /// Returns the forecast as text.
     pub fn render(&self) -> String {
         let mut text = format!("{} · {} · ", paint(BOLD, &self.plan), untrusted(&self.path));
-        text.push_str("a dry run: nothing is touched\n");
+        text.push_str("dry run: nothing is executed\n");
         if !self.params.is_empty() {
             let _ = writeln!(text, "\n{}", paint(DIM, "parameters"));
         }
         for (name, value) in &self.params {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let _ = writeln!(text, "  {name} = {}", untrusted(&value));
         }
         let names = self.steps.iter().map(|step| step.step.chars().count());
-        let width = names.max().unwrap_or(0).min(WIDEST);
+        let width = names.max().unwrap_or(0).min(MAX_NAME_WIDTH);
         for (title, finally) in [("steps", false), ("finally", true)] {
             let own = self.steps.iter().filter(|step| step.finally == finally);
             let lines: String = own.map(|step| step.line(width)).collect();
@@ -126,7 +124,7 @@ impl Forecast {
     }
 }
 
-impl Foreseen {
+impl StepForecast {
     fn line(&self, width: usize) -> String {
         let mut parts = vec![self.work.clone()];
         if !self.depends_on.is_empty() {
@@ -145,9 +143,9 @@ impl Foreseen {
         let name = format!("{:<width$}", self.step);
         match &self.skipped {
             None => format!("  {}  {about}\n", paint(NAME, &name)),
-            Some(why) => {
-                let why = paint(WARN, &format!("skipped: {}", untrusted(why)));
-                format!("  {}  {why}\n", paint(DIM, &name))
+            Some(reason) => {
+                let reason = paint(WARN, &format!("skipped: {}", untrusted(reason)));
+                format!("  {}  {reason}\n", paint(DIM, &name))
             }
         }
     }
@@ -158,8 +156,7 @@ fn checks(phases: [&Vec<String>; 3]) -> Vec<String> {
     let words = ["inspects", "tests", "checks"];
     let phases = words.into_iter().zip(phases);
     let some = phases.filter(|(_, names)| !names.is_empty());
-    some.map(|(word, names)| format!("{word} {}", names.join(", ")))
-        .collect()
+    some.map(|(word, names)| format!("{word} {}", names.join(", "))).collect()
 }
 
 /// The names of the checks of a phase.
@@ -168,14 +165,11 @@ fn named(checks: &[Check], phase: CheckPhase) -> Vec<String> {
     own.map(|check| check.name.to_string()).collect()
 }
 
-fn foresee(plan: &Plan, ix: StepIx, skipped: Option<String>) -> Foreseen {
+fn forecast_step(plan: &Plan, ix: StepIx, skipped: Option<String>) -> StepForecast {
     let step = plan.step(ix);
-    let needs = step
-        .depends_on
-        .iter()
-        .map(|ix| plan.step(*ix).id.to_string());
+    let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.to_string());
     let when = step.when.as_ref().filter(|when| when.constant().is_none());
-    Foreseen {
+    StepForecast {
         step: step.id.to_string(),
         work: work(&step.work),
         depends_on: needs.collect(),
@@ -191,62 +185,57 @@ fn foresee(plan: &Plan, ix: StepIx, skipped: Option<String>) -> Foreseen {
     }
 }
 
-fn work(work: &Work) -> String {
+fn work(work: &StepWork) -> String {
     match work {
-        Work::Run(_) => "run".into(),
-        Work::Exec(_) => "exec".into(),
-        Work::Skill(call) => format!("skill {}/{}", call.skill, call.script),
-        Work::Http(http) => format!("http {}", http.method),
-        Work::Uses(uses) => format!("uses {}", uses.path),
-        Work::Wait(_) => "wait".into(),
-        Work::Approve(_) => "approve".into(),
+        StepWork::Run(_) => "run".into(),
+        StepWork::Exec(_) => "exec".into(),
+        StepWork::Skill(call) => format!("skill {}/{}", call.skill, call.script),
+        StepWork::Http(http) => format!("http {}", http.method),
+        StepWork::Uses(uses) => format!("uses {}", uses.path),
+        StepWork::Wait(_) => "wait".into(),
+        StepWork::Approve(_) => "approve".into(),
     }
 }
 
-fn repeated(fan: &Fan) -> Option<String> {
+fn repeated(fan: &StepRepetition) -> Option<String> {
     match fan {
-        Fan::Once => None,
-        Fan::Each(list) => Some(format!("for each of {}", list.source())),
-        Fan::List(items) => Some(format!("for each of {} items", items.len())),
-        Fan::Matrix(cells) => Some(format!("for each of {} combinations", cells.len())),
+        StepRepetition::Once => None,
+        StepRepetition::Each(list) => Some(format!("for each of {}", list.source())),
+        StepRepetition::List(items) => Some(format!("for each of {} items", items.len())),
+        StepRepetition::Matrix(cells) => Some(format!("for each of {} combinations", cells.len())),
     }
 }
 
-/// Why a step will not run, if that is certain now.
-fn certainly_skipped(
-    plan: &Plan,
-    step: &Step,
-    params: &Object,
-    skipped: &[Option<String>],
-) -> Option<String> {
+/// Returns why a step will not run, if that is certain already.
+fn skip_reason(plan: &Plan, step: &Step, params: &JsonObject, skipped: &[Option<String>]) -> Option<String> {
     let when = step.when.as_deref();
     if !when.is_some_and(crate::expr::Expr::asks_status) {
-        let gone = |ix: &&StepIx| skipped.get(ix.at()).is_some_and(Option::is_some);
+        let gone = |ix: &&StepIx| skipped.get(ix.index()).is_some_and(Option::is_some);
         if let Some(ix) = step.depends_on.iter().find(gone) {
-            return Some(format!("it depends on `{}`", plan.step(*ix).id));
+            return Some(format!("depends on `{}`", plan.step(*ix).id));
         }
     }
     let when = when?;
-    let known = |name: &Ref| matches!(name, Ref::Param(_));
+    let known = |name: &ExprReference| matches!(name, ExprReference::Param(_));
     if !when.refs().iter().all(|reference| known(&reference.name)) {
         return None;
     }
-    let value = when.eval(&Given(params)).ok()?;
-    (!truthy(&value)).then(|| format!("`{}` is not true", when.source()))
+    let value = when.eval(&ForecastValues(params)).ok()?;
+    (!truthy(&value)).then(|| format!("`{}` is false", when.source()))
 }
 
-/// What is known before a run.
-struct Given<'a>(&'a Object);
+/// The values known before a run.
+struct ForecastValues<'a>(&'a JsonObject);
 
-impl Scope for Given<'_> {
-    fn value(&self, name: &Ref) -> Option<Value> {
+impl ExprScope for ForecastValues<'_> {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
         match name {
-            Ref::Param(name) => self.0.get(name).cloned(),
+            ExprReference::Param(name) => self.0.get(name).cloned(),
             _ => None,
         }
     }
 
-    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
         false
     }
 }
@@ -255,7 +244,7 @@ impl Scope for Given<'_> {
 mod tests {
     use super::Forecast;
     use crate::report::plain;
-    use crate::spec::{Defaults, Memory, load, lower};
+    use crate::spec::{InMemoryFiles, PlanDefaults, load, lower};
     use serde_json::json;
 
     const PLAN: &str = "---
@@ -275,36 +264,33 @@ finally:
 
     #[test]
     fn what_will_not_run_is_known_before() {
-        let files = Memory([("a.md".to_owned(), PLAN.into())].into());
-        let defaults = Defaults {
-            policy: crate::model::Policy {
+        let files = InMemoryFiles([("a.md".to_owned(), PLAN.into())].into());
+        let defaults = PlanDefaults {
+            policy: crate::model::PlanPolicy {
                 max_parallel: 1,
-                on_failure: crate::model::OnFailure::Stop,
+                on_failure: crate::model::OnStepFailure::Stop,
                 grace: std::time::Duration::ZERO,
             },
             retry: std::sync::Arc::default(),
-            replan: crate::model::Replan::default(),
+            replan: crate::model::ReplanSettings::default(),
         };
         let plan = lower(&load(&files, "a.md"), &defaults).unwrap();
         let params = json!({"region": "eu"}).as_object().cloned().unwrap();
         let expected = "\
-demo · a.md · a dry run: nothing is touched
+demo · a.md · dry run: nothing is executed
 
 parameters
   region = eu
 
 steps
   fetch    run · checks there
-  publish  skipped: `params.region == 'us'` is not true
-  tell     skipped: it depends on `publish`
+  publish  skipped: `params.region == 'us'` is false
+  tell     skipped: depends on `publish`
   mourn    run · after publish · when failed()
 
 finally
   cleanup  run
 ";
-        assert_eq!(
-            plain(&Forecast::of(&plan, "a.md", params).render()),
-            expected
-        );
+        assert_eq!(plain(&Forecast::of(&plan, "a.md", params).render()), expected);
     }
 }

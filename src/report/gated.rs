@@ -3,13 +3,13 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::paint::{BAD, BOLD, DIM, GOOD, WARN, paint};
-use crate::gate::{Action, GateResult, Gated, Resolved};
-use crate::model::{Escalation, Gate, Lane};
+use crate::gate::{GateAction, GateOutcome, GateResult, ResolvedEscalation};
+use crate::model::{Escalation, Gate, GateLane};
 use crate::untrusted::styled_line;
 
-/// What a gate said, for people: its lane, its answer and why, what it rewrote, and what would
-/// follow from a block.
-pub fn gated(gate: &Gate, gated: &Gated, leads_to: &[Resolved]) -> String {
+/// The answer of a gate as text: its lane, its answer and the reason, its rewrite, and the
+/// escalations that a block would lead to.
+pub fn gate_result_text(gate: &Gate, gated: &GateOutcome, leads_to: &[ResolvedEscalation]) -> String {
     let mut text = String::new();
     for result in &gated.results {
         let lane = lane(result.lane);
@@ -24,7 +24,7 @@ pub fn gated(gate: &Gate, gated: &Gated, leads_to: &[Resolved]) -> String {
         text += &line("now", &format!("{name}: {value}"));
     }
     for (at, one) in leads_to.iter().enumerate() {
-        let word = if at == 0 { "leads to" } else { "then" };
+        let word = if at == 0 { "escalates to" } else { "then" };
         text += &line(word, &step(&one.escalation));
         if let Some(warning) = &one.warning {
             text += &line("warning", &paint(WARN, warning));
@@ -33,8 +33,8 @@ pub fn gated(gate: &Gate, gated: &Gated, leads_to: &[Resolved]) -> String {
     text
 }
 
-/// The same for programs.
-pub fn gated_json(gate: &Gate, gated: &Gated, leads_to: &[Resolved]) -> Value {
+/// The same as JSON.
+pub fn gate_result_json(gate: &Gate, gated: &GateOutcome, leads_to: &[ResolvedEscalation]) -> Value {
     let escalations = leads_to.iter().map(|one| {
         let escalation = &one.escalation;
         json!({
@@ -57,25 +57,21 @@ pub fn gated_json(gate: &Gate, gated: &Gated, leads_to: &[Resolved]) -> Value {
 }
 
 /// The word for a lane.
-pub fn lane(lane: Lane) -> &'static str {
+pub fn lane(lane: GateLane) -> &'static str {
     match lane {
-        Lane::Policy => "policy",
-        Lane::Quality => "quality",
+        GateLane::Policy => "policy",
+        GateLane::Quality => "quality",
     }
 }
 
 fn answer(result: &GateResult) -> String {
     let style = match result.action {
-        Action::Continue => GOOD,
-        Action::RequireApproval => WARN,
-        Action::Block => BAD,
+        GateAction::Continue => GOOD,
+        GateAction::RequireApproval => WARN,
+        GateAction::Block => BAD,
     };
     let mut text = line("answer", &paint(style, result.action.as_str()));
-    let lists = [
-        ("flags", &result.flags),
-        ("rewrites", &result.changed),
-        ("stripped", &result.rejected),
-    ];
+    let lists = [("flags", &result.flags), ("rewrites", &result.changed), ("stripped", &result.rejected)];
     if !result.reason.is_empty() {
         text += &line("reason", &result.reason);
     }
@@ -88,13 +84,13 @@ fn answer(result: &GateResult) -> String {
         }
     }
     if let Some(ignored) = result.ignored {
-        let why = format!("{}: it advises, and decides nothing", ignored.as_str());
-        text += &line("ignored", &why);
+        let reason = format!("{}: a quality gate only advises", ignored.as_str());
+        text += &line("ignored", &reason);
     }
     text
 }
 
-/// What an escalation does, in a few words.
+/// The action of an escalation, in a few words.
 fn step(escalation: &Escalation) -> String {
     let mut text = format!("{}: {}", escalation.name, escalation.action.as_str());
     let parts = [
@@ -111,7 +107,7 @@ fn step(escalation: &Escalation) -> String {
     text
 }
 
-/// A line below the first, with its word in front.
+/// A line below the first, with its label in front.
 fn line(word: &str, what: &str) -> String {
     format!("  {word:<9} {}\n", styled_line(what.trim_end()))
 }

@@ -6,20 +6,17 @@ use anstyle::Style;
 use super::elapsed;
 use super::hint::hint;
 use super::paint::{BAD, DIM, paint};
-use crate::machine::Verdict;
+use crate::machine::CheckVerdict;
 use crate::model::CheckPhase;
 use crate::untrusted::{styled_line, untrusted};
 
-/// Where the text of a line begins, after verb and time.
+/// The column in which the text of a line begins, after verb and time.
 pub(super) const INDENT: &str = "                       ";
 
-/// A criterion that does not hold: what was expected, and what was found.
-pub(super) fn broken(verdict: &Verdict) -> String {
-    let mut text = format!(
-        "{INDENT}check {} does not hold{}\n",
-        paint(BAD, verdict.name.as_str()),
-        asked_for(verdict)
-    );
+/// A failed criterion: the expected value, and the one found.
+pub(super) fn failed_check_text(verdict: &CheckVerdict) -> String {
+    let mut text =
+        format!("{INDENT}check {} failed{}\n", paint(BAD, verdict.name.as_str()), phase_label(verdict));
     for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
         if !what.is_empty() {
             let _ = writeln!(text, "{INDENT}  {word:<9}{}", untrusted(what.trim_end()));
@@ -40,9 +37,9 @@ pub(super) fn broken(verdict: &Verdict) -> String {
     text
 }
 
-/// A text of others behind what stands on its line already: as it is if it is one line, else each of its
-/// lines on one of its own, behind a bar.
-pub(super) fn quoted(text: &str, indent: &str) -> String {
+/// An untrusted text behind other text on its line: as it is if it is one line, else each of its lines on a
+/// line of its own, behind a bar.
+pub(super) fn quote_untrusted(text: &str, indent: &str) -> String {
     let text = text.trim_end();
     if !text.contains('\n') {
         return untrusted(text).to_string();
@@ -51,16 +48,16 @@ pub(super) fn quoted(text: &str, indent: &str) -> String {
     untrusted(text).lines().map(line).collect()
 }
 
-/// What a check was asked for, unless that is `verify`.
-pub(super) fn asked_for(verdict: &Verdict) -> String {
+/// The phase of a check, unless it is `verify`.
+pub(super) fn phase_label(verdict: &CheckVerdict) -> String {
     match verdict.phase {
         CheckPhase::Verify => String::new(),
         phase => format!(" · {}", phase.as_str()),
     }
 }
 
-/// Which attempt, unless it was the first.
-pub(super) fn nth(attempt: u32) -> String {
+/// The number of the attempt, unless it was the first.
+pub(super) fn attempt_label(attempt: u32) -> String {
     match attempt {
         0 | 1 => String::new(),
         n => format!(" · attempt {n}"),
@@ -74,29 +71,21 @@ pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str)
     format!("{verb} {took:>9}  {}\n", styled_line(text))
 }
 
-/// A place as a shell takes it: brackets, and what keys of items have, mean something else there.
-pub fn word(place: &str) -> String {
+/// A task name quoted for a shell, to which brackets, and characters in the keys of items, are special.
+pub fn shell_word(place: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '-' | '.');
-    if place.chars().all(is_plain) {
-        place.to_owned()
-    } else {
-        format!("'{}'", place.replace('\'', r"'\''"))
-    }
+    if place.chars().all(is_plain) { place.to_owned() } else { format!("'{}'", place.replace('\'', r"'\''")) }
 }
 
-/// A goal as a command takes it: by its id where goals are looked for, else by its file.
+/// A goal as commands accept it: by its id if its folder is searched for goals, else by its file.
 pub fn goal_name(id: &str, path: &str) -> String {
     let known = ["goals/", "workflows/"];
-    if known.iter().any(|folder| path.starts_with(folder)) {
-        id.to_owned()
-    } else {
-        word(path)
-    }
+    if known.iter().any(|folder| path.starts_with(folder)) { id.to_owned() } else { shell_word(path) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::word;
+    use super::shell_word;
 
     #[test]
     fn a_shell_takes_a_place_as_it_is() {
@@ -106,7 +95,7 @@ mod tests {
             ("greet[it's]", r"'greet[it'\''s]'"),
             ("cost[$5]", "'cost[$5]'"),
         ] {
-            assert_eq!(word(place), typed);
+            assert_eq!(shell_word(place), typed);
         }
     }
 }

@@ -1,17 +1,16 @@
-//! What people and other programs are shown: text, tables, pictures, documents.
+//! The output for users and other programs: text, tables, pictures, documents.
 //!
-//! Everything here is rows, events or diagnostics in and text out. Text for people carries
-//! colour as ANSI styles, always; the face strips them where they are not wanted. Text for
-//! programs never does.
+//! Everything here takes rows, events or diagnostics and returns text. Text for users always
+//! carries colour as ANSI styles; the caller strips them where they are unwanted. Text for programs
+//! never does.
 //!
-//! - [`follow`]: a run while it goes on, as the [`Observer`](crate::engine::Observer)s of the
-//!   engine.
-//! - [`record`]: a run as the store remembers it.
+//! - [`follow`]: a run in progress, as the [`Observer`](crate::engine::RunObserver)s of the engine.
+//! - [`record`]: a run as recorded in the store.
 //! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
 //! - [`draw`]: a plan as a picture.
-//! - [`attest`]: what a run proved, as a statement for others.
-//! - [`consent`]: everything that a plan will do, for somebody who decides whether it may.
-//! - [`diff`]: what changes in meaning between two versions of a plan.
+//! - [`attest`]: the result of a run, as a statement for third parties.
+//! - [`consent`]: everything that a plan will do, for the approver who decides on it.
+//! - [`diff`]: the changes in meaning between two versions of a plan.
 //!
 //! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
 
@@ -38,14 +37,14 @@ mod table;
 mod units;
 mod words;
 
-pub use budget::{ledger, noticed};
-pub use forecast::{Forecast, Foreseen};
-pub use gated::{gated, gated_json, lane};
-pub use lines::{goal_name, word};
-pub use names::Names;
+pub use budget::{threshold_text, usage_line};
+pub use forecast::{Forecast, StepForecast};
+pub use gated::{gate_result_json, gate_result_text, lane};
+pub use lines::{goal_name, shell_word};
+pub use names::ItemNames;
 pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};
-pub use sites::{Site, Sites};
-pub use solved::{solved, solved_json};
-pub use table::{Align, Table};
+pub use sites::{DeclarationSite, DeclarationSites};
+pub use solved::{decision_json, decision_text};
+pub use table::{ColumnAlign, TextTable};
 pub use units::{elapsed, first_line, fit, moment, plural, size};
-pub use words::{believed, counts, outcome_style, state_style};
+pub use words::{counts_text, outcome_style, state_style, state_word};

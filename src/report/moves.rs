@@ -1,79 +1,71 @@
-//! What can be done about a run for which nothing more was tried. Rules alone decide.
+//! The options for a run for which nothing more was tried. Rules alone decide.
 
 use std::fmt::Write as _;
 
 use super::paint::{DIM, paint};
-use crate::ggs::Rule;
-use crate::machine::{Blame, NO_WAY, Round};
+use crate::ggs::GgsRule;
+use crate::machine::{NO_ALTERNATIVE_LEFT, Round, RoundFailureClass};
 use crate::untrusted::styled_line;
 
-/// What stands for the run until it is told: nothing that a plan can say.
-const CALLED: &str = "\u{0}";
+/// The placeholder for the run's name until it is printed: no plan can contain it.
+const RUN_PLACEHOLDER: &str = "\u{0}";
 
-/// What can be done next, after the round that a run ended with; nothing where it was accepted.
-/// That verified results stay is known of every retry.
+/// The options after the round that a run ended with; none if it was accepted. Every retry reuses
+/// verified results, so that is not mentioned.
 pub fn moves(round: &Round) -> Vec<String> {
     let mut moves = Vec::new();
-    let step = round.failed.as_deref().and_then(|failed| {
+    let step = round.failed_check.as_deref().and_then(|failed| {
         let (step, _) = failed.split_once(':')?;
         (step != "plan").then_some(step)
     });
-    match (&round.stuck, round.solved.rule) {
-        (Some(stuck), _) if stuck.starts_with(NO_WAY) => {
+    match (&round.stop_reason, round.solved.rule) {
+        (Some(stop_reason), _) if stop_reason.starts_with(NO_ALTERNATIVE_LEFT) => {
             let step = step.map_or_else(|| "a step".into(), |step| format!("step `{step}`"));
-            let other = other_than(round);
-            moves.push(format!("give {step} an alternative with {other}"));
-            if stuck.len() > NO_WAY.len() {
-                moves.push(
-                    "see why the planner gave none: what it is told, and what it says".into(),
-                );
+            let other = other_alternative(round);
+            moves.push(format!("add an alternative with {other} to {step}"));
+            if stop_reason.len() > NO_ALTERNATIVE_LEFT.len() {
+                moves.push("find out why the planner proposed none: check its input and output".into());
             }
         }
-        (Some(_), _) => moves.push("let it try more: a larger `max_replans` or `budget`".into()),
-        (None, Rule::BudgetSpent) => {
-            moves.push("let it try more: a larger `max_replans` or `time_budget_seconds`".into());
+        (Some(_), _) => moves.push("allow more rounds: raise `max_replans` or `budget`".into()),
+        (None, GgsRule::BudgetSpent) => {
+            moves.push("allow more rounds: raise `max_replans` or `time_budget_seconds`".into());
         }
-        (None, Rule::Diverging) => {
-            moves
-                .push("each round made it worse: compare what was changed with what failed".into());
+        (None, GgsRule::Diverging) => {
+            moves.push("every round made it worse: compare the changes with the failures".into());
         }
         _ => return moves,
     }
-    if let (Some(step), Some(_)) = (step, round.class) {
-        let why = match round.class {
-            Some(Blame::Environmental) => "what was in its way",
-            _ => "what it did",
+    if let (Some(step), Some(_)) = (step, round.failure_class) {
+        let reason = match round.failure_class {
+            Some(RoundFailureClass::Environmental) => "the cause",
+            _ => "its output",
         };
-        moves.push(format!("see {why}: `wf logs {CALLED} {step}`"));
+        moves.push(format!("inspect {reason}: `wf logs {RUN_PLACEHOLDER} {step}`"));
     }
-    moves.push(format!("`wf retry {CALLED}` keeps what is verified"));
+    moves.push(format!("`wf retry {RUN_PLACEHOLDER}` reuses verified results"));
     moves
 }
 
-/// What another way has to differ in.
-fn other_than(round: &Round) -> String {
+/// The requirements on another alternative.
+fn other_alternative(round: &Round) -> String {
     let list = |words: &[String]| words.join(", ");
-    match (
-        round.blocked_tools.as_slice(),
-        round.blocked_targets.as_slice(),
-    ) {
-        ([], []) => "another `tool`, `target`, `env` or `timeout`".into(),
-        (tools, []) => format!("another `tool` than {}", list(tools)),
-        ([], targets) => format!("another `target` than {}", list(targets)),
-        (tools, targets) => format!(
-            "another `tool` than {} and another `target` than {}",
-            list(tools),
-            list(targets)
-        ),
+    match (round.blocked_tools.as_slice(), round.blocked_targets.as_slice()) {
+        ([], []) => "a different `tool`, `target`, `env` or `timeout`".into(),
+        (tools, []) => format!("a `tool` other than {}", list(tools)),
+        ([], targets) => format!("a `target` other than {}", list(targets)),
+        (tools, targets) => {
+            format!("a `tool` other than {} and a `target` other than {}", list(tools), list(targets))
+        }
     }
 }
 
-/// The same as lines of text; empty where there are none. `run` is what a run is called by.
-pub fn told(moves: &[String], run: &str) -> String {
+/// The options as lines of text; empty if there are none. `run` is the name of the run.
+pub fn moves_text(moves: &[String], run: &str) -> String {
     let mut text = String::new();
     for (at, one) in moves.iter().enumerate() {
-        let head = if at == 0 { "what next:" } else { "          " };
-        let one = one.replace(CALLED, run);
+        let head = if at == 0 { "options:" } else { "          " };
+        let one = one.replace(RUN_PLACEHOLDER, run);
         let _ = writeln!(text, "{} {}", paint(DIM, head), styled_line(&one));
     }
     text
@@ -81,73 +73,64 @@ pub fn told(moves: &[String], run: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{moves, told};
-    use crate::ggs::{self, Measures, Past};
-    use crate::machine::{Blame, Criteria, Round};
-    use crate::model::Replan;
+    use super::{moves, moves_text};
+    use crate::ggs::{self, PreviousRound, RoundMeasures};
+    use crate::machine::{CriteriaCount, Round, RoundFailureClass};
+    use crate::model::ReplanSettings;
     use crate::report::plain;
 
-    fn round(omega: f64, stuck: Option<&str>) -> Round {
-        let measures = Measures {
-            d: 1.0,
-            p: 1.0,
-            omega,
-        };
+    fn round(omega: f64, stop_reason: Option<&str>) -> Round {
+        let measures = RoundMeasures { d: 1.0, p: 1.0, omega };
         Round {
-            number: 2,
-            solved: ggs::solve(&Replan::default(), measures, Past::default()),
+            round: 2,
+            solved: ggs::solve(&ReplanSettings::default(), measures, PreviousRound::default()),
             previous: None,
-            criteria: Criteria { met: 0, of: 1 },
-            failed: Some("fetch: there".into()),
-            class: Some(Blame::Logical),
+            checks: CriteriaCount { passed: 0, total: 1 },
+            failed_check: Some("fetch: there".into()),
+            failure_class: Some(RoundFailureClass::Logical),
             blocked_tools: Vec::new(),
             blocked_targets: Vec::new(),
-            ways: Vec::new(),
+            alternatives: Vec::new(),
             changes: Vec::new(),
             reopened: Vec::new(),
-            stuck: stuck.map(Into::into),
+            stop_reason: stop_reason.map(Into::into),
             rationale: String::new(),
         }
     }
 
     #[test]
     fn without_a_way_one_is_wanted_that_differs_from_what_is_blocked() {
-        let mut stuck = round(0.0, Some("no other way is left"));
+        let mut stop_reason = round(0.0, Some("no alternative is left"));
         let first = |round: &Round| moves(round).first().cloned().unwrap_or_default();
-        assert!(first(&stuck).contains("another `tool`, `target`, `env` or `timeout`"));
-        stuck.blocked_tools = vec!["net:curl".into()];
+        assert!(first(&stop_reason).contains("a different `tool`, `target`, `env` or `timeout`"));
+        stop_reason.blocked_tools = vec!["net:curl".into()];
         assert_eq!(
-            first(&stuck),
-            "give step `fetch` an alternative with another `tool` than net:curl"
+            first(&stop_reason),
+            "add an alternative with a `tool` other than net:curl to step `fetch`"
         );
-        stuck.blocked_targets = vec!["mirror".into()];
-        assert!(first(&stuck).ends_with("and another `target` than mirror"));
-        stuck.failed = Some("plan: whole".into());
-        assert!(first(&stuck).starts_with("give a step an alternative"));
-        assert_eq!(moves(&stuck).len(), 2);
+        stop_reason.blocked_targets = vec!["mirror".into()];
+        assert!(first(&stop_reason).contains("and a `target` other than mirror"));
+        stop_reason.failed_check = Some("plan: whole".into());
+        assert!(first(&stop_reason).starts_with("add an alternative"));
+        assert_eq!(moves(&stop_reason).len(), 2);
     }
 
     #[test]
     fn who_asked_a_planner_is_told_to_look_at_it() {
-        let refused = "no other way is left, and the planner gave none: it ended with exit code 1";
+        let refused = "no alternative is left, and the planner proposed none: it failed: exit \
+            code 1";
         let all = moves(&round(0.0, Some(refused)));
         assert!(all.iter().any(|one| one.contains("planner")), "{all:?}");
-        let alone = moves(&round(0.0, Some("no other way is left")));
-        assert!(
-            !alone.iter().any(|one| one.contains("planner")),
-            "{alone:?}"
-        );
+        let alone = moves(&round(0.0, Some("no alternative is left")));
+        assert!(!alone.iter().any(|one| one.contains("planner")), "{alone:?}");
     }
 
     #[test]
     fn what_ended_for_want_of_rounds_may_have_more() {
-        for ended in [
-            round(0.0, Some("3 of 3 rounds of replanning are used")),
-            round(1.0, None),
-        ] {
+        for ended in [round(0.0, Some("3 of 3 re-planning rounds are used")), round(1.0, None)] {
             let all = moves(&ended);
             assert!(all[0].contains("max_replans"), "{all:?}");
-            assert!(all.last().unwrap().contains("keeps what is verified"));
+            assert!(all.last().unwrap().contains("reuses verified results"));
         }
     }
 
@@ -158,12 +141,9 @@ mod tests {
 
     #[test]
     fn they_are_lines_with_the_name_of_the_run() {
-        let lines = told(&moves(&round(1.0, None)), "1a2b");
-        assert!(
-            plain(&lines).starts_with("what next: let it try more"),
-            "{lines}"
-        );
+        let lines = moves_text(&moves(&round(1.0, None)), "1a2b");
+        assert!(plain(&lines).starts_with("options: allow more rounds"), "{lines}");
         assert!(plain(&lines).contains("`wf logs 1a2b fetch`"), "{lines}");
-        assert_eq!(told(&[], "1a2b"), "");
+        assert_eq!(moves_text(&[], "1a2b"), "");
     }
 }

@@ -1,17 +1,17 @@
 use std::collections::BTreeMap;
 
 use crate::engine::RunRef;
-use crate::machine::{Event, Fact, Place};
+use crate::machine::{Event, EventKind, TaskId};
 use crate::name::Name;
 
-/// The names of the items of runs: their keys, by the places above the run, and by step.
+/// The names of the items of runs: their keys, by the tasks above the run, and by step.
 #[derive(Clone, Debug, Default)]
-pub struct Names(BTreeMap<Vec<String>, BTreeMap<Name, Vec<String>>>);
+pub struct ItemNames(BTreeMap<Vec<String>, BTreeMap<Name, Vec<String>>>);
 
-impl Names {
-    /// Learns from an event.
-    pub fn note(&mut self, run: &RunRef, event: &Event) {
-        if let Fact::StepExpanded { step, items } = &event.fact {
+impl ItemNames {
+    /// Records the names in an event.
+    pub fn record(&mut self, run: &RunRef, event: &Event) {
+        if let EventKind::StepExpanded { step, items } = &event.fact {
             let keys = items.iter().map(|item| item.key.clone()).collect();
             let own = self.0.entry(run.path.clone()).or_default();
             own.insert(step.clone(), keys);
@@ -23,30 +23,30 @@ impl Names {
         self.0.remove(&run.path);
     }
 
-    /// A place of the run that this way leads to.
-    pub fn place(&self, path: &[String], place: &Place) -> String {
+    /// Returns the name of a task of the run at this path.
+    pub fn place(&self, path: &[String], place: &TaskId) -> String {
         let keys = self.0.get(path).and_then(|steps| steps.get(&place.step));
         let item = place.item.and_then(|item| usize::try_from(item).ok());
         let key = keys.zip(item).and_then(|(keys, item)| keys.get(item));
-        place.called(key.map(String::as_str))
+        place.display_name(key.map(String::as_str))
     }
 
-    /// A place with those above it: `build/compile[linux]`.
-    pub fn subject(&self, path: &[String], place: &Place) -> String {
+    /// Returns a task with those above it: `build/compile[linux]`.
+    pub fn subject(&self, path: &[String], place: &TaskId) -> String {
         self.text(path, self.place(path, place))
     }
 
-    /// A text below the places above its run.
+    /// Returns a text below the tasks above its run.
     pub fn text(&self, path: &[String], text: impl Into<String>) -> String {
         let mut path = self.path(path);
         path.push(text.into());
         path.join("/")
     }
 
-    /// The places above a run.
+    /// Returns the tasks above a run.
     pub fn path(&self, path: &[String]) -> Vec<String> {
         let called = path.iter().enumerate();
-        let called = called.map(|(at, above)| match above.parse::<Place>() {
+        let called = called.map(|(at, above)| match above.parse::<TaskId>() {
             Ok(place) => self.place(path.get(..at).unwrap_or_default(), &place),
             Err(_) => above.clone(),
         });
@@ -56,9 +56,9 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::ItemNames;
     use crate::engine::RunRef;
-    use crate::machine::{Event, Fact, Item, Place};
+    use crate::machine::{Event, EventKind, StepItem, TaskId};
     use crate::name::{PlanId, RunId};
     use crate::time::Moment;
 
@@ -72,27 +72,21 @@ mod tests {
 
     #[test]
     fn items_are_called_by_their_keys_however_deep() {
-        let mut names = Names::default();
+        let mut names = ItemNames::default();
         let mut expand = |run: &RunRef, step: &str, keys: &[&str]| {
-            let item = |key: &&str| Item {
-                key: (*key).to_owned(),
-                value: serde_json::Value::Null,
-            };
-            let fact = Fact::StepExpanded {
-                step: step.parse::<Place>().unwrap().step,
+            let item = |key: &&str| StepItem { key: (*key).to_owned(), value: serde_json::Value::Null };
+            let fact = EventKind::StepExpanded {
+                step: step.parse::<TaskId>().unwrap().step,
                 items: keys.iter().map(item).collect(),
             };
             let at = Moment::from_millis(0);
-            names.note(run, &Event { at, fact });
+            names.record(run, &Event { at, fact });
         };
         let inner = run(&["build[1]"]);
         expand(&run(&[]), "build", &["linux,3.9", "linux,3.12"]);
         expand(&inner, "test", &["eu", "us"]);
         let place = "test[0]".parse().unwrap();
-        assert_eq!(
-            names.subject(&inner.path, &place),
-            "build[linux,3.12]/test[eu]"
-        );
+        assert_eq!(names.subject(&inner.path, &place), "build[linux,3.12]/test[eu]");
         assert_eq!(names.subject(&run(&["all"]).path, &place), "all/test[0]");
     }
 }

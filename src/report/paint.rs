@@ -6,11 +6,11 @@ pub use crate::untrusted::{paint, plain};
 pub const GOOD: Style = AnsiColor::Green.on_default().effects(Effects::BOLD);
 /// Failure.
 pub const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
-/// What deserves a second look.
+/// Warnings.
 pub const WARN: Style = AnsiColor::Yellow.on_default().effects(Effects::BOLD);
-/// What may be overlooked.
+/// Secondary text.
 pub const DIM: Style = Style::new().effects(Effects::DIMMED);
-/// What must not be overlooked.
+/// Important text.
 pub const BOLD: Style = Style::new().effects(Effects::BOLD);
-/// The name of a thing that a command takes.
+/// The name of something that commands accept.
 pub const NAME: Style = AnsiColor::Cyan.on_default();

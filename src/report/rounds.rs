@@ -1,42 +1,43 @@
-//! What the controller made of the rounds of a run, for people.
+//! The rounds of a run and the controller's decisions as text.
 
 use std::fmt::Write as _;
 
 use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
 use crate::ggs::Directive;
-use crate::machine::{Advised, Change, Fact, IntentAdvice, Round};
+use crate::machine::{AlternativeSwitch, EventKind, IntentAdvice, Round, ToolAdvice};
 use crate::name::Name;
 use crate::untrusted::{styled_line, untrusted};
 
-/// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`,
-/// and what was changed. With `all`, also what was blocked, what ran again, and why.
-pub fn rounds(rounds: &[Round], all: bool) -> String {
+/// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`, and
+/// the changes. With `all`, also what was blocked, what ran again, and the reasons.
+pub fn rounds_table(rounds: &[Round], all: bool) -> String {
     let mut text = String::new();
     for round in rounds {
         let loss = &round.solved.loss;
         let _ = write!(
             text,
             "  {:>2}  D {:.2}  P {:.2}  Ω {:.2}  L {:.2}  ∇L {:+.2}  {}  {}",
-            round.number,
+            round.round,
             loss.d,
             loss.p,
             loss.omega,
             loss.l,
             round.solved.gradient,
             directive(round.solved.directive),
-            round.criteria,
+            round.checks,
         );
-        if let Some(failed) = &round.failed {
-            let class = round.class.map(|class| format!(" ({})", class.as_str()));
+        if let Some(failed) = &round.failed_check {
+            let failure_class =
+                round.failure_class.map(|failure_class| format!(" ({})", failure_class.as_str()));
             let failed = untrusted(failed);
-            let _ = write!(text, " · {failed}{}", class.unwrap_or_default());
+            let _ = write!(text, " · {failed}{}", failure_class.unwrap_or_default());
         }
         text.push('\n');
         for one in &round.changes {
-            let _ = writeln!(text, "        {}", change(one));
+            let _ = writeln!(text, "        {}", change_text(one));
         }
-        if let Some(stuck) = &round.stuck {
-            let _ = writeln!(text, "        {}", paint(BAD, &untrusted(stuck)));
+        if let Some(stop_reason) = &round.stop_reason {
+            let _ = writeln!(text, "        {}", paint(BAD, &untrusted(stop_reason)));
         }
         if all {
             text.push_str(&details(round));
@@ -49,26 +50,17 @@ fn details(round: &Round) -> String {
     let mut text = String::new();
     let mut field = |name: &str, value: String| {
         if !value.is_empty() {
-            let _ = writeln!(
-                text,
-                "        {} {}",
-                paint(DIM, &format!("{name:<9}")),
-                styled_line(&value)
-            );
+            let _ = writeln!(text, "        {} {}", paint(DIM, &format!("{name:<9}")), styled_line(&value));
         }
     };
-    field("why", untrusted(&round.rationale).to_string());
+    field("reason", untrusted(&round.rationale).to_string());
     let cell = round.solved.cell.map(|cell| cell.to_string());
     field("cell", cell.unwrap_or_default());
     let words = format!("{:?}", round.solved.urgency).to_lowercase();
     field("urgency", words);
     field("tools", blocked(&round.blocked_tools));
     field("targets", blocked(&round.blocked_targets));
-    let again: Vec<&str> = round
-        .reopened
-        .iter()
-        .map(crate::name::Name::as_str)
-        .collect();
+    let again: Vec<&str> = round.reopened.iter().map(crate::name::Name::as_str).collect();
     field("again", again.join(", "));
     text
 }
@@ -90,15 +82,13 @@ fn directive(directive: Directive) -> String {
 }
 
 /// A change in words: ``fetch: `mirror_b` instead of the step as written (change_path), on x``.
-pub fn change(change: &Change) -> String {
+pub fn change_text(change: &AlternativeSwitch) -> String {
     let way = |name: Option<&Name>| match name {
         Some(name) => format!("`{name}`"),
-        None => "the step as it is written".to_owned(),
+        None => "the step as written".to_owned(),
     };
     let target = change.target.as_ref();
-    let target = target
-        .map(|target| format!(" on {}", untrusted(target)))
-        .unwrap_or_default();
+    let target = target.map(|target| format!(" on {}", untrusted(target))).unwrap_or_default();
     format!(
         "{}: {} instead of {} ({}, with {}{target})",
         paint(NAME, change.step.as_str()),
@@ -109,31 +99,29 @@ pub fn change(change: &Change) -> String {
     )
 }
 
-/// What was asked of a planner, or what became of that, in one line; empty for all else.
-pub fn planner(fact: &Fact) -> String {
+/// A request to a planner, or its result, in one line; empty for all other facts.
+pub fn planner_text(fact: &EventKind) -> String {
     match fact {
-        Fact::PlannerAsked { steps, .. } => {
+        EventKind::PlannerRequested { steps, .. } => {
             let steps: Vec<&str> = steps.iter().map(Name::as_str).collect();
-            format!("no declared way is left: asked about {}", steps.join(", "))
+            format!("no declared alternative is left: asked for {}", steps.join(", "))
         }
-        Fact::PlannerAnswered { ways, reason, .. } => {
+        EventKind::PlannerAccepted { alternatives: ways, reason, .. } => {
             let ways = ways.iter();
-            let ways: Vec<String> = ways
-                .map(|(step, way)| format!("{step}: `{}`", way.id))
-                .collect();
+            let ways: Vec<String> = ways.map(|(step, way)| format!("{step}: `{}`", way.id)).collect();
             let because = if reason.is_empty() { "" } else { " · " };
-            format!("gave {}{because}{}", ways.join(", "), untrusted(reason))
+            format!("proposed {}{because}{}", ways.join(", "), untrusted(reason))
         }
-        Fact::PlannerRefused { why, .. } => format!("refused: {}", untrusted(why)),
+        EventKind::PlannerRejected { reason, .. } => format!("rejected: {}", untrusted(reason)),
         _ => String::new(),
     }
 }
 
-/// What memory said, a line each: `avoid cc:old on x (attention 0.85, decision −0.85)`.
-pub fn remembered(
+/// The advice of memory, a line each: `avoid cc:old on x (attention 0.85, decision −0.85)`.
+pub fn memory_advice_text(
     intent: Option<&IntentAdvice>,
-    advice: &[Advised],
-    changes: &[Change],
+    advice: &[ToolAdvice],
+    changes: &[AlternativeSwitch],
 ) -> Vec<String> {
     let sums = |attention, decision| format!("(attention {attention:.2}, decision {decision:+.2})");
     let intent = intent.map(|one| {
@@ -148,22 +136,18 @@ pub fn remembered(
         format!("{advice} {tool}{} {sums}", on.unwrap_or_default())
     });
     let said = intent.into_iter().chain(said);
-    said.chain(changes.iter().map(change)).collect()
+    said.chain(changes.iter().map(change_text)).collect()
 }
 
-/// What a round led to, in one line, while it happens.
-pub fn news(round: &Round) -> String {
-    let mut text = format!(
-        "{} · {} · {}",
-        round.number,
-        directive(round.solved.directive),
-        untrusted(&round.rationale)
-    );
+/// The result of a round, in one line, during the run.
+pub fn round_text(round: &Round) -> String {
+    let mut text =
+        format!("{} · {} · {}", round.round, directive(round.solved.directive), untrusted(&round.rationale));
     for one in &round.changes {
-        let _ = write!(text, " · {}", change(one));
+        let _ = write!(text, " · {}", change_text(one));
     }
-    if let Some(stuck) = &round.stuck {
-        let _ = write!(text, " · {}", untrusted(stuck));
+    if let Some(stop_reason) = &round.stop_reason {
+        let _ = write!(text, " · {}", untrusted(stop_reason));
     }
     text
 }

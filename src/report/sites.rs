@@ -2,40 +2,40 @@ use std::collections::BTreeMap;
 
 use crate::name::{Name, PlanId};
 
-/// Where something is written.
+/// The location of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct DeclarationSite {
     /// The file, relative to the workspace.
     pub path: String,
     /// The line, from one.
     pub line: usize,
 }
 
-/// Where the steps of plans, and the checks of the plans themselves, are written.
+/// The locations of the steps of plans, and of the checks of the plans themselves.
 #[derive(Clone, Debug, Default)]
-pub struct Sites {
-    steps: BTreeMap<(PlanId, Name), Site>,
-    checks: BTreeMap<(PlanId, Name), Site>,
+pub struct DeclarationSites {
+    steps: BTreeMap<(PlanId, Name), DeclarationSite>,
+    checks: BTreeMap<(PlanId, Name), DeclarationSite>,
 }
 
-impl Sites {
-    /// Notes where a step of a plan is written.
-    pub fn put_step(&mut self, plan: &PlanId, step: &Name, site: Site) {
+impl DeclarationSites {
+    /// Records the location of a step of a plan.
+    pub fn put_step(&mut self, plan: &PlanId, step: &Name, site: DeclarationSite) {
         self.steps.insert((plan.clone(), step.clone()), site);
     }
 
-    /// Notes where a check of a plan itself is written.
-    pub fn put_check(&mut self, plan: &PlanId, check: &Name, site: Site) {
+    /// Records the location of a check of a plan itself.
+    pub fn put_check(&mut self, plan: &PlanId, check: &Name, site: DeclarationSite) {
         self.checks.insert((plan.clone(), check.clone()), site);
     }
 
-    /// Where a step is written.
-    pub fn step(&self, plan: &PlanId, step: &Name) -> Option<&Site> {
+    /// Returns the location of a step.
+    pub fn step(&self, plan: &PlanId, step: &Name) -> Option<&DeclarationSite> {
         self.steps.get(&(plan.clone(), step.clone()))
     }
 
-    /// Where a check of a plan itself is written.
-    pub fn check(&self, plan: &PlanId, check: &Name) -> Option<&Site> {
+    /// Returns the location of a check of a plan itself.
+    pub fn check(&self, plan: &PlanId, check: &Name) -> Option<&DeclarationSite> {
         self.checks.get(&(plan.clone(), check.clone()))
     }
 }

@@ -1,39 +1,39 @@
 use anstyle::Style;
 use serde_json::{Value, json};
 
-use super::{Align, BOLD, DIM, Table};
-use crate::ggs::{Solved, Urgency, shown};
-use crate::model::Replan;
+use super::{BOLD, ColumnAlign, DIM, TextTable};
+use crate::ggs::{DirectiveUrgency, SolverOutcome, format_number};
+use crate::model::ReplanSettings;
 
-/// What follows from a round, for a person: the numbers, the cell, the directive and why.
-pub fn solved(replan: &Replan, solved: &Solved) -> String {
-    format!("{}\n{}", measured(replan, solved), chosen(replan, solved))
+/// The consequences of a round as text: the numbers, the cell, the directive and the reason.
+pub fn decision_text(replan: &ReplanSettings, solved: &SolverOutcome) -> String {
+    format!("{}\n{}", measures_text(replan, solved), directive_text(replan, solved))
 }
 
-/// The numbers, each beside what it is compared with.
-fn measured(replan: &Replan, solved: &Solved) -> String {
+/// The numbers, each beside its threshold.
+fn measures_text(replan: &ReplanSettings, solved: &SolverOutcome) -> String {
     let loss = &solved.loss;
     let strict = if replan.strict { ", strict" } else { "" };
-    let accepted = format!("δ {}{strict}", replan.accepted());
+    let accepted = format!("δ {}{strict}", replan.accepted_distance());
     let rho = format!("ρ {}", replan.rho);
     let theta = format!("θ {}", replan.theta);
     let epsilon = format!("ε {}", replan.epsilon);
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("", Align::Right),
-        ("", Align::Left),
-        ("", Align::Left),
+    let mut table = TextTable::new(&[
+        ("", ColumnAlign::Left),
+        ("", ColumnAlign::Right),
+        ("", ColumnAlign::Left),
+        ("", ColumnAlign::Left),
     ]);
     for (name, number, against, about) in [
-        ("D", loss.d, accepted, "from what was asked"),
-        ("P", loss.p, rho, "failed by its approach"),
-        ("Ω", loss.omega, theta, "of the budget used up"),
+        ("D", loss.d, accepted, "distance from the goal"),
+        ("P", loss.p, rho, "failed because of the approach"),
+        ("Ω", loss.omega, theta, "share of the budget used"),
         ("L", loss.l, String::new(), "αD + β(1 − Ω)P + λΩ"),
-        ("∇L", solved.gradient, epsilon, "more than the round before"),
+        ("∇L", solved.gradient, epsilon, "change since the round before"),
     ] {
         table.row(vec![
             (name.into(), Style::new()),
-            (shown(number), Style::new()),
+            (format_number(number), Style::new()),
             (against, DIM),
             (about.into(), DIM),
         ]);
@@ -41,13 +41,13 @@ fn measured(replan: &Replan, solved: &Solved) -> String {
     rows(&table)
 }
 
-/// Where that leads.
-fn chosen(replan: &Replan, solved: &Solved) -> String {
+/// The resulting decision.
+fn directive_text(replan: &ReplanSettings, solved: &SolverOutcome) -> String {
     let cell = match solved.cell {
         Some(cell) => format!("{cell} of 24"),
         None => "none".into(),
     };
-    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    let mut table = TextTable::new(&[("", ColumnAlign::Left), ("", ColumnAlign::Left)]);
     for (name, said, style) in [
         ("cell", cell, Style::new()),
         ("directive", solved.directive.as_str().into(), BOLD),
@@ -60,15 +60,14 @@ fn chosen(replan: &Replan, solved: &Solved) -> String {
     rows(&table)
 }
 
-/// A table without its first line: these have no headings.
-fn rows(table: &Table) -> String {
+/// A table without its header line: these have no headings.
+fn rows(table: &TextTable) -> String {
     let text = table.render();
-    text.split_once('\n')
-        .map_or_else(String::new, |(_, rows)| rows.to_owned())
+    text.split_once('\n').map_or_else(String::new, |(_, rows)| rows.to_owned())
 }
 
-/// The same as one value, with the numbers that it was compared with.
-pub fn solved_json(replan: &Replan, solved: &Solved) -> Value {
+/// The same as one value, with the thresholds.
+pub fn decision_json(replan: &ReplanSettings, solved: &SolverOutcome) -> Value {
     let mut value = json!(solved);
     if let Some(fields) = value.as_object_mut() {
         fields.insert("rationale".into(), solved.rationale(replan).into());
@@ -87,11 +86,11 @@ pub fn solved_json(replan: &Replan, solved: &Solved) -> Value {
     value
 }
 
-fn urgency(solved: &Solved) -> String {
-    let (word, why) = match solved.urgency {
-        Urgency::Low => ("low", "it gets better"),
-        Urgency::Normal => ("normal", "neither better nor worse by more than ε"),
-        Urgency::High => ("high", "it gets worse"),
+fn urgency(solved: &SolverOutcome) -> String {
+    let (word, reason) = match solved.urgency {
+        DirectiveUrgency::Low => ("low", "improving"),
+        DirectiveUrgency::Normal => ("normal", "neither better nor worse by more than ε"),
+        DirectiveUrgency::High => ("high", "getting worse"),
     };
-    format!("{word}: {why}")
+    format!("{word}: {reason}")
 }

@@ -3,9 +3,9 @@ use anstyle::Style;
 use super::paint::{DIM, paint};
 use crate::untrusted::untrusted;
 
-/// To which side a column leans.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
+pub enum ColumnAlign {
     /// Words.
     Left,
     /// Numbers.
@@ -14,19 +14,16 @@ pub enum Align {
 
 /// Rows under a header, with columns as wide as their widest cell.
 #[derive(Debug)]
-pub struct Table {
-    columns: Vec<(String, Align)>,
+pub struct TextTable {
+    columns: Vec<(String, ColumnAlign)>,
     rows: Vec<Vec<(String, Style)>>,
 }
 
-impl Table {
+impl TextTable {
     /// Begins a table with its header.
-    pub fn new(columns: &[(&str, Align)]) -> Self {
-        let own = |(name, align): &(&str, Align)| ((*name).to_owned(), *align);
-        Self {
-            columns: columns.iter().map(own).collect(),
-            rows: Vec::new(),
-        }
+    pub fn new(columns: &[(&str, ColumnAlign)]) -> Self {
+        let own = |(name, align): &(&str, ColumnAlign)| ((*name).to_owned(), *align);
+        Self { columns: columns.iter().map(own).collect(), rows: Vec::new() }
     }
 
     /// Adds a row; each cell is on one line.
@@ -35,7 +32,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(safe).collect());
     }
 
-    /// Whether no row was added.
+    /// True if no row was added.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -43,15 +40,8 @@ impl Table {
     /// Writes the table, two spaces between columns and none at the end of a line.
     pub fn render(&self) -> String {
         let widths = self.widths();
-        let header: Vec<(String, Style)> = self
-            .columns
-            .iter()
-            .map(|(name, _)| (name.clone(), DIM))
-            .collect();
-        std::iter::once(&header)
-            .chain(&self.rows)
-            .map(|row| self.line(row, &widths))
-            .collect()
+        let header: Vec<(String, Style)> = self.columns.iter().map(|(name, _)| (name.clone(), DIM)).collect();
+        std::iter::once(&header).chain(&self.rows).map(|row| self.line(row, &widths)).collect()
     }
 
     fn widths(&self) -> Vec<usize> {
@@ -69,7 +59,7 @@ impl Table {
         let mut gap = 0;
         for (((text, style), width), (_, align)) in row.iter().zip(widths).zip(&self.columns) {
             let free = width - text.chars().count();
-            if *align == Align::Right {
+            if *align == ColumnAlign::Right {
                 gap += free;
             }
             if !text.is_empty() {
@@ -77,7 +67,7 @@ impl Table {
                 line.push_str(&paint(*style, text));
                 gap = 0;
             }
-            if *align == Align::Left {
+            if *align == ColumnAlign::Left {
                 gap += free;
             }
             gap += 2;
@@ -89,21 +79,21 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{Align, Table};
+    use super::{ColumnAlign, TextTable};
     use crate::report::plain;
     use anstyle::Style;
 
     #[test]
     fn columns_line_up_and_lines_have_no_trailing_space() {
-        let mut table = Table::new(&[
-            ("run", Align::Left),
-            ("took", Align::Right),
-            ("why", Align::Left),
+        let mut table = TextTable::new(&[
+            ("run", ColumnAlign::Left),
+            ("took", ColumnAlign::Right),
+            ("reason", ColumnAlign::Left),
         ]);
         for cells in [["a", "12.0s", "x"], ["bcdef", "", "y"], ["ü", "1s", ""]] {
             table.row(cells.map(|c| (c.to_owned(), Style::new())).into());
         }
-        let expected = "run     took  why\na      12.0s  x\nbcdef         y\nü         1s\n";
+        let expected = "run     took  reason\na      12.0s  x\nbcdef         y\nü         1s\n";
         assert_eq!(plain(&table.render()), expected);
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use crate::time::Moment;
 
-/// A length of time as people read it: `0.4s`, `12.3s`, `3m 05s`, `2h 04m`, `3d 04h`.
+/// A duration for display: `0.4s`, `12.3s`, `3m 05s`, `2h 04m`, `3d 04h`.
 pub fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -20,7 +20,7 @@ pub fn moment(at: Moment) -> String {
     text.replace('T', " ")
 }
 
-/// A number of bytes as people read it: `12 B`, `3.4 KiB`.
+/// A number of bytes for display: `12 B`, `3.4 KiB`.
 pub fn size(bytes: u64) -> String {
     let mut unit = "B";
     let mut whole = bytes;
@@ -45,7 +45,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
-/// A text cut to a number of characters, with `…` where something is missing.
+/// A text cut to a number of characters, with `…` in place of the rest.
 pub fn fit(text: &str, width: usize) -> String {
     if text.chars().nth(width).is_none() {
         return text.to_owned();
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        for (millis, text) in [
+        for (duration_ms, text) in [
             (0, "0.0s"),
             (449, "0.4s"),
             (12_345, "12.3s"),
@@ -75,7 +75,7 @@ mod tests {
             (7_440_000, "2h 04m"),
             (273_600_000, "3d 04h"),
         ] {
-            assert_eq!(elapsed(Duration::from_millis(millis)), text);
+            assert_eq!(elapsed(Duration::from_millis(duration_ms)), text);
         }
     }
 

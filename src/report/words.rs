@@ -1,10 +1,10 @@
 use anstyle::Style;
 
 use super::paint::{BAD, DIM, GOOD, WARN};
-use crate::machine::{Outcome, Standing, StepState, Tally};
+use crate::machine::{RunOutcome, Standing, StepCounts, StepState};
 
-/// The word for how a step stands: how far a success is believed, else where it is.
-pub fn believed(state: StepState, standing: Standing) -> &'static str {
+/// The word for the state of a step: the standing of a success, else the state.
+pub fn state_word(state: StepState, standing: Standing) -> &'static str {
     match (state, standing) {
         (StepState::Succeeded, Standing::Verified) => "verified",
         (StepState::Succeeded, _) => "reported",
@@ -23,68 +23,51 @@ pub fn state_style(state: StepState) -> Style {
     }
 }
 
-/// The style of a run's end.
-pub fn outcome_style(outcome: Outcome) -> Style {
+/// The style of a run's outcome.
+pub fn outcome_style(outcome: RunOutcome) -> Style {
     match outcome {
-        Outcome::Succeeded => GOOD,
-        Outcome::Failed | Outcome::Abandoned => BAD,
-        Outcome::Cancelled => WARN,
+        RunOutcome::Succeeded => GOOD,
+        RunOutcome::Failed | RunOutcome::Abandoned => BAD,
+        RunOutcome::Cancelled => WARN,
     }
 }
 
-/// How the steps of a run ended, worst first: `1 failed, 5 verified, 2 reported`.
-pub fn counts(tally: &Tally) -> String {
+/// The counts of a run's steps by outcome, worst first: `1 failed, 5 verified, 2 reported`.
+pub fn counts_text(counts: &StepCounts) -> String {
     let parts: Vec<String> = [
-        (tally.failed, "failed"),
-        (tally.tolerated, "allowed to fail"),
-        (tally.cancelled, "cancelled"),
-        (tally.verified, "verified"),
-        (tally.reported, "reported"),
-        (tally.skipped, "skipped"),
+        (counts.failed, "failed"),
+        (counts.allowed_to_fail, "failed (ignored)"),
+        (counts.cancelled, "cancelled"),
+        (counts.verified, "verified"),
+        (counts.reported, "reported"),
+        (counts.skipped, "skipped"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
-    if parts.is_empty() {
-        "no steps".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "no steps".to_owned() } else { parts.join(", ") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{believed, counts};
-    use crate::machine::{Standing, StepState, Tally};
+    use super::{counts_text, state_word};
+    use crate::machine::{Standing, StepCounts, StepState};
 
     #[test]
     fn success_says_how_far_it_is_believed() {
-        assert_eq!(
-            believed(StepState::Succeeded, Standing::Verified),
-            "verified"
-        );
-        assert_eq!(
-            believed(StepState::Succeeded, Standing::Reported),
-            "reported"
-        );
-        assert_eq!(believed(StepState::Failed, Standing::Refuted), "failed");
+        assert_eq!(state_word(StepState::Succeeded, Standing::Verified), "verified");
+        assert_eq!(state_word(StepState::Succeeded, Standing::Reported), "reported");
+        assert_eq!(state_word(StepState::Failed, Standing::Refuted), "failed");
     }
 
     #[test]
     fn counts_name_what_there_is() {
-        let tally = Tally {
-            verified: 5,
-            reported: 2,
-            ..Tally::default()
-        };
-        assert_eq!(counts(&tally), "5 verified, 2 reported");
-        let tally = Tally {
-            tolerated: 1,
-            ..tally
-        };
-        let told = "1 allowed to fail, 5 verified, 2 reported";
-        assert_eq!(counts(&tally), told);
-        assert_eq!(counts(&Tally::default()), "no steps");
+        let ended = StepCounts { verified: 5, reported: 2, ..StepCounts::default() };
+        assert_eq!(counts_text(&ended), "5 verified, 2 reported");
+        let ended = StepCounts { allowed_to_fail: 1, ..ended };
+        let told = "1 failed (ignored), 5 verified, 2 reported";
+        assert_eq!(counts_text(&ended), told);
+        assert_eq!(counts_text(&StepCounts::default()), "no steps");
     }
 }

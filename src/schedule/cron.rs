@@ -5,38 +5,38 @@ use serde::{Deserialize, Serialize};
 
 use super::BadCron;
 use super::civil::{DAY, LAST_YEAR, date_of, days_to_month, month_len, weekday};
-use super::days::{Days, has, lowest};
+use super::days::{CronDays, has, lowest};
 
-/// An expression that says at which seconds of which days something is due: times on a wall
-/// clock, of no zone yet.
+/// An expression for the seconds of the days at which something is due: wall clock times, in no
+/// zone yet.
 ///
-/// The grammar is told in `docs/goals.md`. **Invariant:** it is due at some time; one that never
-/// is cannot be made.
+/// The grammar is documented in `docs/goals.md`. **Invariant:** it is due at some time; an
+/// expression that never is cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Cron {
+pub struct CronExpression {
     pub(super) text: String,
     pub(super) seconds: u64,
     pub(super) minutes: u64,
     pub(super) hours: u64,
     pub(super) months: u64,
-    pub(super) days: Days,
+    pub(super) days: CronDays,
     pub(super) interval: bool,
 }
 
-impl Cron {
+impl CronExpression {
     /// Reads an expression of five or six fields, or a macro like `@daily`.
     pub fn parse(text: &str) -> Result<Self, BadCron> {
         super::parse::parse(text)
     }
 
-    /// Whether it stands for an interval ("every ten minutes") and not for times of the day: a
-    /// `*`, a range or a step in its seconds, minutes or hours.
+    /// True if it stands for an interval ("every ten minutes") and not for times of the day: a `*`,
+    /// a range or a step in its seconds, minutes or hours.
     pub fn is_interval(&self) -> bool {
         self.interval
     }
 
-    /// The first time that is not before `from`; both in seconds since 1970-01-01T00:00.
+    /// Returns the first time that is not before `from`; both in seconds since 1970-01-01T00:00.
     pub(super) fn next(&self, from: i64) -> Option<i64> {
         let (day, time) = (from.div_euclid(DAY), from.rem_euclid(DAY));
         if self.on(day)
@@ -44,12 +44,11 @@ impl Cron {
         {
             return Some(day * DAY + time);
         }
-        self.day(day + 1)
-            .map(|day| day * DAY + self.time(0).unwrap_or(0))
+        self.day(day + 1).map(|day| day * DAY + self.time(0).unwrap_or(0))
     }
 
-    /// The first time that is after `before`, which is one of its times. Cheaper than
-    /// [`Self::next`], since its day need not be looked at again.
+    /// Returns the first time after `before`, which is one of its times. Cheaper than
+    /// [`Self::next`], since its day need not be checked again.
     pub(super) fn after(&self, before: i64) -> Option<i64> {
         let (day, time) = (before.div_euclid(DAY), before.rem_euclid(DAY));
         match self.time(time + 1) {
@@ -58,19 +57,19 @@ impl Cron {
         }
     }
 
-    /// Whether this day is one of its days.
+    /// True if this day is one of its days.
     fn on(&self, day: i64) -> bool {
         let (year, month, date) = date_of(day);
         has(self.months, month) && has(self.month(year, month), date)
     }
 
-    /// The days of a month, as bits.
+    /// Returns its days in a month, as bits.
     fn month(&self, year: i64, month: i64) -> u64 {
         let first = weekday(days_to_month(year, month));
         self.days.mask(first, month_len(year, month))
     }
 
-    /// The first of its days from `day` on. Months that have none are passed over.
+    /// Returns the first of its days from `day` on. Months that have none are skipped.
     pub(super) fn day(&self, day: i64) -> Option<i64> {
         let (mut year, mut month, mut from) = date_of(day);
         while year <= LAST_YEAR {
@@ -89,7 +88,7 @@ impl Cron {
         None
     }
 
-    /// The first of its times of day from `from` on, in seconds since midnight.
+    /// Returns the first of its times of day from `from` on, in seconds since midnight.
     pub(super) fn time(&self, from: i64) -> Option<i64> {
         let (hour, minute, second) = (from / 3_600, from / 60 % 60, from % 60);
         if has(self.hours, hour) {
@@ -107,7 +106,7 @@ impl Cron {
     }
 }
 
-impl FromStr for Cron {
+impl FromStr for CronExpression {
     type Err = BadCron;
 
     fn from_str(text: &str) -> Result<Self, BadCron> {
@@ -115,7 +114,7 @@ impl FromStr for Cron {
     }
 }
 
-impl TryFrom<String> for Cron {
+impl TryFrom<String> for CronExpression {
     type Error = BadCron;
 
     fn try_from(text: String) -> Result<Self, BadCron> {
@@ -123,14 +122,14 @@ impl TryFrom<String> for Cron {
     }
 }
 
-impl From<Cron> for String {
-    fn from(cron: Cron) -> Self {
+impl From<CronExpression> for String {
+    fn from(cron: CronExpression) -> Self {
         cron.text
     }
 }
 
-/// What was written.
-impl fmt::Display for Cron {
+/// Writes the expression as it was given.
+impl fmt::Display for CronExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

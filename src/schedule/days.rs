@@ -1,6 +1,6 @@
-//! Which days of a month an expression means.
+//! The days of a month that an expression selects.
 
-/// Days of the month, and what is counted from its end.
+/// Days of the month, and those counted from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MonthDays {
     /// Bit `d`: the day `d`.
@@ -13,7 +13,7 @@ pub(super) struct MonthDays {
     pub(super) working_from_last: u64,
 }
 
-/// Days of the week, and what is counted in the month. Sunday is 0.
+/// Days of the week, and those counted in the month. Sunday is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct WeekDays {
     /// Bit `w`: every such day.
@@ -24,65 +24,51 @@ pub(super) struct WeekDays {
     pub(super) last: u64,
 }
 
-/// Both day fields, and how they go together.
+/// Both day fields, and how they combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Days {
+pub(super) struct CronDays {
     pub(super) of_month: MonthDays,
     pub(super) of_week: WeekDays,
-    /// Whether a day has to be of both; otherwise of either.
+    /// True if a day must match both fields; otherwise either.
     pub(super) both: bool,
 }
 
-/// Whether a bit is set; one that is out of the word is not.
+/// True if a bit is set; false if it is out of range.
 pub(super) fn has(mask: u64, bit: i64) -> bool {
-    u32::try_from(bit)
-        .ok()
-        .and_then(|bit| mask.checked_shr(bit))
-        .is_some_and(|rest| rest & 1 == 1)
+    u32::try_from(bit).ok().and_then(|bit| mask.checked_shr(bit)).is_some_and(|rest| rest & 1 == 1)
 }
 
-/// The word with only this bit; none if it is out of the word.
+/// Returns the word with only this bit set; zero if it is out of range.
 pub(super) fn bit(bit: i64) -> u64 {
-    u32::try_from(bit)
-        .ok()
-        .and_then(|bit| 1u64.checked_shl(bit))
-        .unwrap_or(0)
+    u32::try_from(bit).ok().and_then(|bit| 1u64.checked_shl(bit)).unwrap_or(0)
 }
 
-/// The lowest bit from `from` on.
+/// Returns the lowest set bit from `from` on.
 pub(super) fn lowest(mask: u64, from: i64) -> Option<i64> {
-    let rest = u32::try_from(from)
-        .ok()
-        .and_then(|from| mask.checked_shr(from))
-        .filter(|rest| *rest != 0)?;
+    let rest = u32::try_from(from).ok().and_then(|from| mask.checked_shr(from)).filter(|rest| *rest != 0)?;
     Some(from + i64::from(rest.trailing_zeros()))
 }
 
-impl Days {
-    /// The days of a month with so many days whose first is such a day of the week: bit `d` is
-    /// the day `d`.
+impl CronDays {
+    /// Returns the selected days of a month of this length whose first day has this day of the
+    /// week: bit `d` is the day `d`.
     pub(super) fn mask(&self, first: i64, len: i64) -> u64 {
         let all = bit(len + 1) - 2;
         let month = self.of_month.mask(first, len);
         let week = self.of_week.mask(first, len);
-        let days = if self.both {
-            month & week
-        } else {
-            month | week
-        };
+        let days = if self.both { month & week } else { month | week };
         days & all
     }
 
-    /// Whether any month of such a number ever has such a day: of the fourteen calendars there
-    /// are, one is enough, since each comes back within 400 years.
+    /// True if this month ever has a selected day: in one of the fourteen calendars, each of which
+    /// recurs within 400 years.
     pub(super) fn any(&self, month: i64) -> bool {
         let lens: &[i64] = match month {
             2 => &[28, 29],
             4 | 6 | 9 | 11 => &[30],
             _ => &[31],
         };
-        lens.iter()
-            .any(|len| (0..7).any(|first| self.mask(first, *len) != 0))
+        lens.iter().any(|len| (0..7).any(|first| self.mask(first, *len) != 0))
     }
 }
 
@@ -126,7 +112,7 @@ impl WeekDays {
     }
 }
 
-/// The day from Monday to Friday that is nearest to a day, in the same month.
+/// Returns the day from Monday to Friday that is nearest to a day, in the same month.
 fn working_day(day: i64, first: i64, len: i64) -> i64 {
     match (first + day - 1) % 7 {
         6 if day == 1 => 3,

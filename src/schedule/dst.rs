@@ -1,51 +1,51 @@
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a time that a clock going forward passes over.
+/// The policy for a time that a clock change skips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gap {
-    /// It does not come on that day.
+pub enum DstGapPolicy {
+    /// The time is not due on that day.
     Skip,
-    /// It comes at the instant the clock goes forward; once, however many were passed over.
+    /// The time is due at the instant of the clock change; once, however many times were skipped.
     #[default]
     RunAtTransition,
 }
 
-/// When a time comes that a clock going back shows twice.
+/// The policy for a time that occurs twice because clocks went back.
 ///
-/// It is about times of the day (`30 1 * * *`). An interval (`*/10 * * * *`, see
-/// [`super::Cron::is_interval`]) goes on through both passes under each of them: it would
-/// otherwise pause for as long as the clock went back.
+/// The policy applies to times of the day (`30 1 * * *`). An interval (`*/10 * * * *`, see
+/// [`super::CronExpression::is_interval`]) runs through both passes under every policy: otherwise it would
+/// pause for as long as the clock went back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fold {
-    /// The first time.
+pub enum DstOverlapPolicy {
+    /// The first pass.
     #[default]
     First,
-    /// The last time.
+    /// The last pass.
     Last,
-    /// Each time.
+    /// Both passes.
     Both,
 }
 
-/// What happens on the days when clocks are changed.
+/// The policies for days with a clock change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Dst {
-    /// A time that does not exist.
-    pub gap: Gap,
-    /// A time that exists twice.
-    pub overlap: Fold,
+pub struct DstPolicy {
+    /// The policy for a time that does not exist.
+    pub gap: DstGapPolicy,
+    /// The policy for a time that exists twice.
+    pub overlap: DstOverlapPolicy,
 }
 
-/// What a change of clocks has to do with a slot.
+/// The effect of a clock change on a scheduled time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DstNote {
-    /// It is there in place of a time that was passed over; it would not be due otherwise.
+    /// A replacement for a time that was skipped, not due otherwise.
     AtTransition,
-    /// Its time comes again.
+    /// The first of two passes of its clock time.
     FirstPass,
-    /// Its time was there before.
+    /// The second of two passes of its clock time.
     SecondPass,
 }

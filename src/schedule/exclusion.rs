@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::civil::{Civil, ClockTime, DAY, Date, weekday};
+use super::civil::{CivilDate, CivilDateTime, ClockTime, DAY, weekday};
 
 /// A day of the week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,25 +19,15 @@ pub enum Weekday {
 }
 
 impl Weekday {
-    /// All of them, in the order of the language: Sunday is 0.
-    pub const ALL: [Self; 7] = [
-        Self::Sun,
-        Self::Mon,
-        Self::Tue,
-        Self::Wed,
-        Self::Thu,
-        Self::Fri,
-        Self::Sat,
-    ];
+    /// Every day, in the order of the language: Sunday is 0.
+    pub const ALL: [Self; 7] = [Self::Sun, Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat];
 
-    /// The name of three letters, in any case.
+    /// Reads the name of three letters, in any case.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|day| day.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|day| day.name().eq_ignore_ascii_case(name))
     }
 
-    /// The name of three letters.
+    /// Returns the name of three letters.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sun => "sun",
@@ -50,57 +40,54 @@ impl Weekday {
         }
     }
 
-    /// The day before.
-    pub(super) fn before(self) -> Self {
+    /// Returns the day before.
+    pub(super) fn previous_day(self) -> Self {
         let at = Self::ALL.iter().position(|day| *day == self);
         let before = at.and_then(|at| Self::ALL.get((at + 6) % 7));
         before.copied().unwrap_or(self)
     }
 
-    /// The day of the week of a day since 1970-01-01.
+    /// Returns the day of the week of a day since 1970-01-01.
     fn of(days: i64) -> Option<Self> {
-        usize::try_from(weekday(days))
-            .ok()
-            .and_then(|at| Self::ALL.get(at).copied())
+        usize::try_from(weekday(days)).ok().and_then(|at| Self::ALL.get(at).copied())
     }
 }
 
-/// Times at which nothing is begun, as the zone of a rule shows them for what the rule asks for.
+/// Times at which nothing is started, matched in the zone of a rule against the time it asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Exclusion {
+pub enum ScheduleExclusion {
     /// A whole day.
-    Date(Date),
+    Date(CivilDate),
     /// Whole days, the first and the last included.
     Dates {
         /// The first.
-        from: Date,
+        from: CivilDate,
         /// The last.
-        until: Date,
+        until: CivilDate,
     },
-    /// A window of every day, or of some.
+    /// A window on every day, or on some.
     Daily {
-        /// When it begins.
+        /// The start.
         from: ClockTime,
-        /// When it ends; that instant is outside. If this is not after `from`, it ends on the
-        /// next day; so a window from a time to the same time has 24 hours.
+        /// The end; that instant is outside. If it is not after `from`, it is on the next day; so a
+        /// window from a time to the same time lasts 24 hours.
         until: ClockTime,
-        /// On which days it begins; every day if there are none.
+        /// The days on which the window starts; every day if empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         on: Vec<Weekday>,
     },
 }
 
-impl Exclusion {
-    /// Whether it excludes what clocks show.
-    pub fn covers(&self, at: Civil) -> bool {
+impl ScheduleExclusion {
+    /// True if it excludes this clock time.
+    pub fn covers(&self, at: CivilDateTime) -> bool {
         match self {
             Self::Date(date) => at.date == *date,
             Self::Dates { from, until } => (*from..=*until).contains(&at.date),
             Self::Daily { from, until, on } => {
-                let begins = |day: i64| {
-                    on.is_empty() || Weekday::of(day).is_some_and(|day| on.contains(&day))
-                };
+                let begins =
+                    |day: i64| on.is_empty() || Weekday::of(day).is_some_and(|day| on.contains(&day));
                 let (day, time) = (at.date.days(), at.time.seconds());
                 let (from, until) = (from.seconds(), until.seconds());
                 let until = if until > from { until } else { until + DAY };
@@ -112,8 +99,8 @@ impl Exclusion {
     }
 }
 
-/// In words: what is excluded.
-impl fmt::Display for Exclusion {
+/// Describes the exclusion in words.
+impl fmt::Display for ScheduleExclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Date(date) => write!(f, "{date} is excluded"),
@@ -132,14 +119,14 @@ impl fmt::Display for Exclusion {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exclusion, Weekday};
+    use super::{ScheduleExclusion, Weekday};
 
-    fn covers(exclusion: &Exclusion, at: &str) -> bool {
+    fn covers(exclusion: &ScheduleExclusion, at: &str) -> bool {
         exclusion.covers(at.parse().unwrap())
     }
 
-    fn daily(from: &str, until: &str, on: &[Weekday]) -> Exclusion {
-        Exclusion::Daily {
+    fn daily(from: &str, until: &str, on: &[Weekday]) -> ScheduleExclusion {
+        ScheduleExclusion::Daily {
             from: from.parse().unwrap(),
             until: until.parse().unwrap(),
             on: on.to_vec(),
@@ -148,10 +135,10 @@ mod tests {
 
     #[test]
     fn days_are_excluded_whole() {
-        let day = Exclusion::Date("2026-12-25".parse().unwrap());
+        let day = ScheduleExclusion::Date("2026-12-25".parse().unwrap());
         assert!(covers(&day, "2026-12-25T00:00") && covers(&day, "2026-12-25T23:59:59"));
         assert!(!covers(&day, "2026-12-24T23:59:59") && !covers(&day, "2026-12-26T00:00"));
-        let days = Exclusion::Dates {
+        let days = ScheduleExclusion::Dates {
             from: "2026-12-24".parse().unwrap(),
             until: "2027-01-01".parse().unwrap(),
         };
@@ -162,16 +149,12 @@ mod tests {
     #[test]
     fn a_window_may_go_over_midnight() {
         let night = daily("22:00", "06:00", &[]);
-        for (at, inside) in [
-            ("21:59:59", false),
-            ("22:00", true),
-            ("00:00", true),
-            ("05:59:59", true),
-            ("06:00", false),
-        ] {
+        for (at, inside) in
+            [("21:59:59", false), ("22:00", true), ("00:00", true), ("05:59:59", true), ("06:00", false)]
+        {
             assert_eq!(covers(&night, &format!("2026-12-01T{at}")), inside, "{at}");
         }
-        // 2026-12-04 is a Friday: its night has the morning of Saturday, not its own.
+        // 2026-12-04 is a Friday: its night includes the morning of Saturday, not its own.
         let friday = daily("22:00", "06:00", &[Weekday::Fri]);
         assert!(covers(&friday, "2026-12-04T22:00") && covers(&friday, "2026-12-05T05:00"));
         assert!(!covers(&friday, "2026-12-04T05:00") && !covers(&friday, "2026-12-05T22:00"));
@@ -188,6 +171,6 @@ mod tests {
         let text = serde_json::to_string(&friday).unwrap();
         let written = r#"{"daily":{"from":"22:00","until":"06:00","on":["fri","sat"]}}"#;
         assert_eq!(text, written);
-        assert_eq!(serde_json::from_str::<Exclusion>(&text).unwrap(), friday);
+        assert_eq!(serde_json::from_str::<ScheduleExclusion>(&text).unwrap(), friday);
     }
 }

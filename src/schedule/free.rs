@@ -1,39 +1,35 @@
-//! Whether a timing has any slot that is not excluded, in bounded time: what days and windows leave is
-//! found on the calendar, not slot by slot.
+//! The search for a scheduled time that is not excluded, in bounded time: the days and windows that are left
+//! are found on the calendar, not one scheduled time after another.
 //!
-//! Windows are the same each week, and a calendar comes back after 400 years. So if a rule has no free
-//! slot in 400 years after the last day that is excluded by name, it has none.
+//! Windows repeat each week, and the calendar every 400 years. So a rule that has no free time in the 400
+//! years after the last day excluded by date has none at all.
 
 use super::civil::{DAY, weekday};
 use super::zone::{FIRST, LAST};
-use super::{Cron, Exclusion, Slot, Timing, Weekday, When};
+use super::{CronExpression, GoalSchedule, ScheduleExclusion, Slot, TimingRule, Weekday};
 use crate::time::Moment;
 
-/// The days after which a calendar comes back; they are whole weeks.
+/// The days after which the calendar repeats; they are whole weeks.
 const CALENDAR: i64 = 146_097;
 
-impl Timing {
-    /// A slot that is not excluded, if there is one.
+impl GoalSchedule {
+    /// Returns a scheduled time that is not excluded, if there is one.
     pub fn free(&self) -> Option<Slot> {
         let rules = self.rules.iter();
         let mut found = rules.filter_map(|rule| {
-            let alone = Self {
-                rules: vec![rule.clone()],
-                ..self.clone()
-            };
+            let alone = Self { rules: vec![rule.clone()], ..self.clone() };
             match rule {
-                When::Cron { expression, .. } => alone.free_of(expression),
-                When::At { .. } => alone.free_between(i64::MIN, i64::MAX),
+                TimingRule::Cron { expression, .. } => alone.free_of(expression),
+                TimingRule::At { .. } => alone.free_between(i64::MIN, i64::MAX),
             }
         });
         found.next()
     }
 
-    /// A free slot of the only rule, which is this one.
-    fn free_of(&self, cron: &Cron) -> Option<Slot> {
+    /// Returns a free scheduled time of the only rule, which is this one.
+    fn free_of(&self, cron: &CronExpression) -> Option<Slot> {
         let second = |at: Option<Moment>, or: i64| {
-            at.map_or(or, |at| at.millis().div_euclid(1_000))
-                .clamp(FIRST, LAST)
+            at.map_or(or, |at| at.millis().div_euclid(1_000)).clamp(FIRST, LAST)
         };
         // No zone is further from UTC than a day.
         let first = second(self.active_from, FIRST).div_euclid(DAY) - 1;
@@ -41,10 +37,7 @@ impl Timing {
         let spans = spans(&self.exclude);
         let named = spans.last().map_or(first, |(_, until)| first.max(*until));
         let last = last.min(named.saturating_add(CALENDAR));
-        let week: Vec<bool> = Weekday::ALL
-            .into_iter()
-            .map(|day| is_free(cron, &self.exclude, day))
-            .collect();
+        let week: Vec<bool> = Weekday::ALL.into_iter().map(|day| is_free(cron, &self.exclude, day)).collect();
         let mut next = cron.day(first);
         while let Some(day) = next.filter(|day| *day <= last) {
             let before = spans.partition_point(|(from, _)| *from <= day);
@@ -54,7 +47,7 @@ impl Timing {
                 continue;
             }
             let is_free = usize::try_from(weekday(day)).is_ok_and(|at| week.get(at) == Some(&true));
-            // Clocks may pass over what is free.
+            // Clocks may skip a free time.
             if is_free && let Some(slot) = self.free_between((day - 1) * DAY, (day + 2) * DAY) {
                 return Some(slot);
             }
@@ -70,13 +63,12 @@ impl Timing {
     }
 }
 
-/// The days that are excluded by name, from the first to the last of each span: in order, none of them
-/// touching another.
-fn spans(exclude: &[Exclusion]) -> Vec<(i64, i64)> {
+/// Returns the days excluded by date as spans of the first and last day: in order, none touching another.
+fn spans(exclude: &[ScheduleExclusion]) -> Vec<(i64, i64)> {
     let named = exclude.iter().filter_map(|one| match one {
-        Exclusion::Date(date) => Some((date.days(), date.days())),
-        Exclusion::Dates { from, until } => Some((from.days(), until.days())),
-        Exclusion::Daily { .. } => None,
+        ScheduleExclusion::Date(date) => Some((date.days(), date.days())),
+        ScheduleExclusion::Dates { from, until } => Some((from.days(), until.days())),
+        ScheduleExclusion::Daily { .. } => None,
     });
     let mut all: Vec<(i64, i64)> = named.collect();
     all.sort_unstable();
@@ -90,11 +82,11 @@ fn spans(exclude: &[Exclusion]) -> Vec<(i64, i64)> {
     spans
 }
 
-/// Whether windows leave any time of an expression on a day of the week.
-fn is_free(cron: &Cron, exclude: &[Exclusion], day: Weekday) -> bool {
+/// True if the windows leave any time of an expression free on a day of the week.
+fn is_free(cron: &CronExpression, exclude: &[ScheduleExclusion], day: Weekday) -> bool {
     let mut windows = Vec::new();
     for one in exclude {
-        let Exclusion::Daily { from, until, on } = one else {
+        let ScheduleExclusion::Daily { from, until, on } = one else {
             continue;
         };
         let begins = |day: Weekday| on.is_empty() || on.contains(&day);
@@ -103,7 +95,7 @@ fn is_free(cron: &Cron, exclude: &[Exclusion], day: Weekday) -> bool {
         if begins(day) {
             windows.push((from, until));
         }
-        if begins(day.before()) {
+        if begins(day.previous_day()) {
             windows.push((from - DAY, until - DAY));
         }
     }

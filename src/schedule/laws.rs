@@ -1,10 +1,13 @@
-//! What holds for every timing.
+//! Laws that apply to every timing.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Cron, Dst, DstNote, Exclusion, Fold, Gap, Slot, Timing, When, Zone};
+use super::{
+    CronExpression, DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleExclusion,
+    ScheduleZone, Slot, TimingRule,
+};
 use crate::time::Moment;
 
 pub(super) const EXPRESSIONS: [&str; 10] = [
@@ -20,65 +23,51 @@ pub(super) const EXPRESSIONS: [&str; 10] = [
     "30 1 * 3,10 SUN",
 ];
 
-pub(super) const ZONES: [&str; 6] = [
-    "UTC",
-    "Europe/Berlin",
-    "America/Santiago",
-    "Australia/Lord_Howe",
-    "Pacific/Apia",
-    "Africa/Casablanca",
-];
+pub(super) const ZONES: [&str; 6] =
+    ["UTC", "Europe/Berlin", "America/Santiago", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca"];
 
 pub(super) fn moment(text: &str) -> Moment {
     Moment::parse(text).unwrap()
 }
 
-pub(super) fn cron(expression: &str, zone: &str, dst: Dst) -> When {
-    When::Cron {
-        expression: Cron::parse(expression).unwrap(),
-        zone: Zone::parse(zone).unwrap(),
+pub(super) fn cron(expression: &str, zone: &str, dst: DstPolicy) -> TimingRule {
+    TimingRule::Cron {
+        expression: CronExpression::parse(expression).unwrap(),
+        zone: ScheduleZone::parse(zone).unwrap(),
         dst,
     }
 }
 
-fn once(civil: &str, zone: &str, gap: Gap, overlap: Fold) -> Timing {
-    Timing::of(When::At {
+fn once(civil: &str, zone: &str, gap: DstGapPolicy, overlap: DstOverlapPolicy) -> GoalSchedule {
+    GoalSchedule::of(TimingRule::At {
         civil: civil.parse().unwrap(),
-        zone: Zone::parse(zone).unwrap(),
-        dst: Dst { gap, overlap },
+        zone: ScheduleZone::parse(zone).unwrap(),
+        dst: DstPolicy { gap, overlap },
     })
 }
 
 fn at(slots: impl Iterator<Item = Slot>) -> Vec<String> {
-    slots
-        .map(|slot| slot.at.to_string().replace(":00.000Z", "Z"))
-        .collect()
+    slots.map(|slot| slot.at.to_string().replace(":00.000Z", "Z")).collect()
 }
 
-fn all(timing: &Timing, from: &str, until: &str) -> Vec<String> {
+fn all(timing: &GoalSchedule, from: &str, until: &str) -> Vec<String> {
     at(timing.slots(moment(from), moment(until)))
 }
 
-fn timing() -> impl Strategy<Value = Timing> {
+fn timing() -> impl Strategy<Value = GoalSchedule> {
     let dst = prop_oneof![
-        Just(Dst::default()),
-        Just(Dst {
-            gap: Gap::Skip,
-            overlap: Fold::Both
-        }),
-        Just(Dst {
-            gap: Gap::RunAtTransition,
-            overlap: Fold::Last
-        }),
+        Just(DstPolicy::default()),
+        Just(DstPolicy { gap: DstGapPolicy::Skip, overlap: DstOverlapPolicy::Both }),
+        Just(DstPolicy { gap: DstGapPolicy::RunAtTransition, overlap: DstOverlapPolicy::Last }),
     ];
     let zone = prop::sample::select(&ZONES[..]);
     let rule = (prop::sample::select(&EXPRESSIONS[..]), zone, dst)
         .prop_map(|(expression, zone, dst)| cron(expression, zone, dst));
     (prop::collection::vec(rule, 1..4), any::<bool>()).prop_map(|(rules, night)| {
-        let mut timing = Timing::of(rules[0].clone());
+        let mut timing = GoalSchedule::of(rules[0].clone());
         timing.rules = rules;
         if night {
-            timing.exclude.push(Exclusion::Daily {
+            timing.exclude.push(ScheduleExclusion::Daily {
                 from: "22:00".parse().unwrap(),
                 until: "06:00".parse().unwrap(),
                 on: Vec::new(),
@@ -126,16 +115,16 @@ proptest! {
         timing.splay = Duration::from_secs(seconds);
         timing.active_from = Some(Moment::from_millis(1_700_000_000_000));
         let text = serde_json::to_string(&timing).unwrap();
-        let back: Timing = serde_json::from_str(&text).unwrap();
+        let back: GoalSchedule = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(serde_json::to_string(&back).unwrap(), text);
         prop_assert_eq!(back, timing);
     }
 
     #[test]
     fn no_text_is_too_strange_to_be_looked_at(text in "[0-9*/,?#LWlw@+ \\-a-zé]{0,30}") {
-        match Cron::parse(&text) {
+        match CronExpression::parse(&text) {
             Ok(cron) => {
-                let due = Timing::of(When::Cron { expression: cron, zone: Zone::utc(), dst: Dst::default() });
+                let due = GoalSchedule::of(TimingRule::Cron { expression: cron, zone: ScheduleZone::utc(), dst: DstPolicy::default() });
                 prop_assert!(due.next(Moment::from_millis(0)).is_some(), "{text} is never due");
             }
             Err(bad) => prop_assert!(text.get(bad.at.clone()).is_some(), "{text}: {bad:?}"),
@@ -145,51 +134,46 @@ proptest! {
 
 #[test]
 fn several_rules_make_one_row_of_slots() {
-    let mut timing = Timing::of(cron("0 */6 * * *", "UTC", Dst::default()));
-    timing
-        .rules
-        .push(cron("0 1,13 * * *", "Europe/Berlin", Dst::default()));
+    let mut timing = GoalSchedule::of(cron("0 */6 * * *", "UTC", DstPolicy::default()));
+    timing.rules.push(cron("0 1,13 * * *", "Europe/Berlin", DstPolicy::default()));
     let slots = all(&timing, "2026-01-01T00:00:00Z", "2026-01-01T23:00:00Z");
     let expected = ["06:00Z", "12:00Z", "18:00Z"].map(|at| format!("2026-01-01T{at}"));
     assert_eq!(slots, expected);
-    timing.rules.push(cron("30 7 * * *", "UTC", Dst::default()));
+    timing.rules.push(cron("30 7 * * *", "UTC", DstPolicy::default()));
     let slots = all(&timing, "2026-01-01T06:00:00Z", "2026-01-01T12:00:00Z");
     assert_eq!(slots, ["2026-01-01T07:30Z", "2026-01-01T12:00Z"]);
 }
 
 #[test]
 fn what_is_due_anyway_is_not_in_place_of_something() {
-    let mut timing = Timing::of(cron("30 2 * * *", "Europe/Berlin", Dst::default()));
-    let next = |timing: &Timing| timing.next(moment("2026-03-28T12:00:00Z")).unwrap();
+    let mut timing = GoalSchedule::of(cron("30 2 * * *", "Europe/Berlin", DstPolicy::default()));
+    let next = |timing: &GoalSchedule| timing.next(moment("2026-03-28T12:00:00Z")).unwrap();
     assert_eq!(next(&timing).note, Some(DstNote::AtTransition));
-    timing.rules.push(cron("0 1 * * *", "UTC", Dst::default()));
+    timing.rules.push(cron("0 1 * * *", "UTC", DstPolicy::default()));
     assert_eq!(next(&timing).at, moment("2026-03-29T01:00:00Z"));
     assert_eq!(next(&timing).note, None);
 }
 
 #[test]
 fn a_time_that_comes_once_goes_by_the_policy() {
-    let around = |timing: &Timing| all(timing, "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z");
-    let plain = once("2026-12-01T09:00", "Europe/Berlin", Gap::Skip, Fold::First);
+    let around = |timing: &GoalSchedule| all(timing, "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z");
+    let plain = once("2026-12-01T09:00", "Europe/Berlin", DstGapPolicy::Skip, DstOverlapPolicy::First);
     assert_eq!(around(&plain), ["2026-12-01T08:00Z"]);
     assert_eq!(plain.next(moment("2026-12-01T08:00:00Z")), None);
     assert_eq!(plain.prev(moment("2026-12-01T08:00:00Z")), None);
-    assert_eq!(
-        plain.prev(moment("2090-12-01T08:00:00Z")).unwrap().at,
-        moment("2026-12-01T08:00:00Z")
-    );
-    let gap = |gap| around(&once("2026-03-29T02:30", "Europe/Berlin", gap, Fold::First));
-    assert!(gap(Gap::Skip).is_empty());
-    assert_eq!(gap(Gap::RunAtTransition), ["2026-03-29T01:00Z"]);
-    let fold = |fold| around(&once("2026-10-25T02:30", "Europe/Berlin", Gap::Skip, fold));
-    assert_eq!(fold(Fold::First), ["2026-10-25T00:30Z"]);
-    assert_eq!(fold(Fold::Last), ["2026-10-25T01:30Z"]);
-    assert_eq!(fold(Fold::Both), ["2026-10-25T00:30Z", "2026-10-25T01:30Z"]);
+    assert_eq!(plain.prev(moment("2090-12-01T08:00:00Z")).unwrap().at, moment("2026-12-01T08:00:00Z"));
+    let gap = |gap| around(&once("2026-03-29T02:30", "Europe/Berlin", gap, DstOverlapPolicy::First));
+    assert!(gap(DstGapPolicy::Skip).is_empty());
+    assert_eq!(gap(DstGapPolicy::RunAtTransition), ["2026-03-29T01:00Z"]);
+    let fold = |fold| around(&once("2026-10-25T02:30", "Europe/Berlin", DstGapPolicy::Skip, fold));
+    assert_eq!(fold(DstOverlapPolicy::First), ["2026-10-25T00:30Z"]);
+    assert_eq!(fold(DstOverlapPolicy::Last), ["2026-10-25T01:30Z"]);
+    assert_eq!(fold(DstOverlapPolicy::Both), ["2026-10-25T00:30Z", "2026-10-25T01:30Z"]);
 }
 
 #[test]
 fn nothing_is_due_outside_of_its_time() {
-    let mut timing = Timing::of(cron("0 * * * *", "UTC", Dst::default()));
+    let mut timing = GoalSchedule::of(cron("0 * * * *", "UTC", DstPolicy::default()));
     timing.active_from = Some(moment("2026-01-01T02:00:00Z"));
     timing.active_until = Some(moment("2026-01-01T04:00:00Z"));
     let slots = all(&timing, "2025-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
@@ -204,43 +188,30 @@ fn nothing_is_due_outside_of_its_time() {
 
 #[test]
 fn exclusions_are_told_and_not_left_out() {
-    let mut timing = Timing::of(cron("0 5,23 * * *", "Europe/Berlin", Dst::default()));
-    timing
-        .exclude
-        .push(Exclusion::Date("2026-12-25".parse().unwrap()));
-    let slots = timing.slots(
-        moment("2026-12-24T12:00:00Z"),
-        moment("2026-12-26T12:00:00Z"),
-    );
-    let why: Vec<Option<String>> = slots.map(|slot| slot.excluded).collect();
+    let mut timing = GoalSchedule::of(cron("0 5,23 * * *", "Europe/Berlin", DstPolicy::default()));
+    timing.exclude.push(ScheduleExclusion::Date("2026-12-25".parse().unwrap()));
+    let slots = timing.slots(moment("2026-12-24T12:00:00Z"), moment("2026-12-26T12:00:00Z"));
+    let reason: Vec<Option<String>> = slots.map(|slot| slot.excluded).collect();
     let day = Some("2026-12-25 is excluded".to_owned());
-    assert_eq!(why, [None, day.clone(), day, None]);
+    assert_eq!(reason, [None, day.clone(), day, None]);
 }
 
 #[test]
 fn goals_begin_spread_over_their_splay() {
-    let mut timing = Timing::of(cron("0 * * * *", "UTC", Dst::default()));
+    let mut timing = GoalSchedule::of(cron("0 * * * *", "UTC", DstPolicy::default()));
     assert_eq!(timing.offset("backup"), Duration::ZERO);
     timing.splay = Duration::from_mins(10);
-    let offsets: Vec<Duration> = (0..200)
-        .map(|at| timing.offset(&format!("goal-{at}")))
-        .collect();
+    let offsets: Vec<Duration> = (0..200).map(|at| timing.offset(&format!("goal-{at}"))).collect();
     assert!(offsets.iter().all(|offset| *offset < timing.splay));
-    let early = offsets
-        .iter()
-        .filter(|offset| offset.as_secs() < 300)
-        .count();
-    assert!(
-        (70..130).contains(&early),
-        "{early} of 200 begin in the first half"
-    );
+    let early = offsets.iter().filter(|offset| offset.as_secs() < 300).count();
+    assert!((70..130).contains(&early), "{early} of 200 begin in the first half");
     // The first eight bytes of the SHA-256 of the id, modulo 600,000: the same on every machine.
     assert_eq!(timing.offset("backup"), Duration::from_millis(450_680));
 }
 
 #[test]
 fn the_ends_of_time_are_quiet() {
-    let timing = Timing::of(cron("* * * * * *", "Europe/Berlin", Dst::default()));
+    let timing = GoalSchedule::of(cron("* * * * * *", "Europe/Berlin", DstPolicy::default()));
     let end = Moment::from_millis(i64::MAX);
     assert_eq!(timing.next(end), None);
     assert_eq!(timing.prev(Moment::from_millis(i64::MIN)), None);

@@ -1,12 +1,12 @@
-//! When something is due: rules as people write them become instants.
+//! Scheduled times: rules as users write them become instants.
 //!
-//! An expression ([`Cron`]) is about what a clock on a wall shows; a [`Zone`] says when it shows
-//! that; [`Dst`] says what happens when it never does, or does so twice. A [`Timing`] puts the
-//! rules of a goal together, and tells its slots in any interval. All of it is pure: it depends
-//! on the rules and on the database of zones, and on no clock.
+//! An expression ([`CronExpression`]) gives times on a wall clock; a [`ScheduleZone`] maps them to instants; [`DstPolicy`]
+//! decides about times that a clock change skips or repeats. A [`GoalSchedule`] combines the rules of a
+//! goal, and returns its scheduled times in any interval. All of it is pure: it depends on the
+//! rules and on the database of zones, and on no clock.
 //!
-//! The grammar and the policies are told in `docs/goals.md`, with the programs they were compared
-//! to. Layer: below the language, beside [`crate::time`]; it names `jiff` for the zones.
+//! The grammar and the policies are documented in `docs/goals.md`, with the programs they were
+//! compared to. Layer: below the language, beside [`crate::time`]; it names `jiff` for the zones.
 
 mod around;
 mod civil;
@@ -21,13 +21,13 @@ mod timing;
 mod walk;
 mod zone;
 
-pub use civil::{BadCivil, Civil, ClockTime, Date};
-pub use cron::Cron;
-pub use dst::{Dst, DstNote, Fold, Gap};
-pub use exclusion::{Exclusion, Weekday};
+pub use civil::{BadCivil, CivilDate, CivilDateTime, ClockTime};
+pub use cron::CronExpression;
+pub use dst::{DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy};
+pub use exclusion::{ScheduleExclusion, Weekday};
 pub use parse::BadCron;
-pub use timing::{Slot, Timing, When};
-pub use zone::{BadZone, Change, Local, Zone};
+pub use timing::{GoalSchedule, Slot, TimingRule};
+pub use zone::{BadZone, ClockChange, ScheduleZone, ZonedTime};
 
 #[cfg(test)]
 mod excluded;

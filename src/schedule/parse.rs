@@ -1,20 +1,20 @@
-//! The text of an expression becomes what it means.
+//! Parses the text of an expression.
 
 use std::ops::Range;
 
-use super::Cron;
-use super::days::{Days, MonthDays, WeekDays, bit, has};
-use super::field::{Field, HOURS, MINUTES, MONTH_DAYS, MONTHS, Piece, SECONDS, WEEK_DAYS};
+use super::CronExpression;
+use super::days::{CronDays, MonthDays, WeekDays, bit, has};
+use super::field::{CronField, CronPiece, HOURS, MINUTES, MONTH_DAYS, MONTHS, SECONDS, WEEK_DAYS};
 
-/// A text is no expression: what is wrong, where, and what to write.
+/// A text that is not an expression: the error, its position and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BadCron {
-    /// Where in the expression, in bytes; may be empty, at a place where something is missing.
+    /// The range in the expression, in bytes; empty where something is missing.
     pub at: Range<usize>,
-    /// What is wrong, as a lower-case fragment.
+    /// The error, as a lower-case fragment.
     pub message: String,
-    /// What to write.
+    /// The text to write instead.
     pub remedy: Option<String>,
 }
 
@@ -37,7 +37,7 @@ const MACROS: [(&str, &str); 7] = [
 ];
 
 /// Reads an expression.
-pub(super) fn parse(text: &str) -> Result<Cron, BadCron> {
+pub(super) fn parse(text: &str) -> Result<CronExpression, BadCron> {
     let pieces = pieces(text);
     let place = match (pieces.first(), pieces.last()) {
         (Some(first), Some(last)) => first.at..last.place().end,
@@ -47,41 +47,36 @@ pub(super) fn parse(text: &str) -> Result<Cron, BadCron> {
         return named(text, *first, pieces.get(1));
     }
     match *pieces.as_slice() {
-        [minutes, hours, month_days, months, week_days] => fields(
-            text,
-            None,
-            [minutes, hours, month_days, months, week_days],
-            place,
-        ),
+        [minutes, hours, month_days, months, week_days] => {
+            fields(text, None, [minutes, hours, month_days, months, week_days], place)
+        }
         [seconds, minutes, hours, month_days, months, week_days] => {
             let rest = [minutes, hours, month_days, months, week_days];
             fields(text, Some(seconds), rest, place)
         }
-        [_, _, _, _, _, _, year] => Err(year
-            .bad("there is no field for years")
-            .remedy("leave it out, and say `active_from` and `active_until`, or `at` for one day")),
+        [_, _, _, _, _, _, year] => Err(year.cron_error("a field for years is not supported").remedy(
+            "remove it, and set `active_from` and `active_until`, or use `at` for a single \
+                     date",
+        )),
         _ => Err(BadCron {
             at: place,
-            message: format!(
-                "a schedule has five fields, or six, and not {}",
-                pieces.len()
-            ),
+            message: format!("a schedule must have five or six fields, not {}", pieces.len()),
             remedy: Some(
                 "write minutes, hours, days of the month, months and days of the week: `30 6 * * \
-                 MON-FRI`; seconds may stand before them"
+                 MON-FRI`; seconds may come first"
                     .into(),
             ),
         }),
     }
 }
 
-/// What is between blanks.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+/// Returns the pieces between blanks.
+fn pieces(text: &str) -> Vec<CronPiece<'_>> {
     let mut at = 0;
     let mut pieces = Vec::new();
     for part in text.split([' ', '\t']) {
         if !part.is_empty() {
-            pieces.push(Piece { text: part, at });
+            pieces.push(CronPiece { text: part, at });
         }
         at += part.len() + 1;
     }
@@ -89,53 +84,48 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
 }
 
 /// Reads a macro.
-fn named(text: &str, name: Piece, more: Option<&Piece>) -> Result<Cron, BadCron> {
+fn named(text: &str, name: CronPiece, more: Option<&CronPiece>) -> Result<CronExpression, BadCron> {
     let fields = MACROS.iter().find(|(known, _)| *known == name.text);
     if let (Some(_), Some(more)) = (fields, more) {
         return Err(more
-            .bad(format!("nothing can stand beside {}", name.text))
-            .remedy("leave it out, or write all fields"));
+            .cron_error(format!("{} cannot be combined with other fields", name.text))
+            .remedy("remove it, or write out all fields"));
     }
     if let Some((_, fields)) = fields {
-        return parse(fields).map(|cron| Cron {
-            text: text.trim().into(),
-            ..cron
-        });
+        return parse(fields).map(|cron| CronExpression { text: text.trim().into(), ..cron });
     }
     let remedy = match name.text.to_ascii_lowercase().as_str() {
-        "@reboot" => "a goal is about times; give one, like `@daily`".into(),
+        "@reboot" => "a goal runs at times; set one, such as `@daily`".into(),
         "@every" | "@every_minute" => {
-            "write the times: `* * * * *` is every minute, `*/10 * * * *` every ten".into()
+            "write the times: `* * * * *` is every minute, `*/10 * * * *` every ten minutes".into()
         }
         "@every_second" => "write `* * * * * *`".into(),
         lower => macros(lower),
     };
-    Err(name
-        .bad(format!("`{}` is no schedule", name.text))
-        .remedy(remedy))
+    Err(name.cron_error(format!("invalid schedule `{}`", name.text)).remedy(remedy))
 }
 
-/// Which macro to write.
+/// Returns the advice on which macro to write.
 fn macros(lower: &str) -> String {
     let mut names = MACROS.iter().map(|(name, _)| *name);
     match names.find(|name| *name == lower) {
         Some(name) => format!("write `{name}`"),
-        None => format!("there are {}", MACROS.map(|(name, _)| name).join(", ")),
+        None => format!("valid macros: {}", MACROS.map(|(name, _)| name).join(", ")),
     }
 }
 
 /// Reads the fields.
 fn fields(
     text: &str,
-    seconds: Option<Piece>,
-    [minutes, hours, month_days, months, week_days]: [Piece; 5],
+    seconds: Option<CronPiece>,
+    [minutes, hours, month_days, months, week_days]: [CronPiece; 5],
     place: Range<usize>,
-) -> Result<Cron, BadCron> {
+) -> Result<CronExpression, BadCron> {
     let interval = [seconds, Some(minutes), Some(hours)]
         .into_iter()
         .flatten()
         .any(|piece| piece.text.contains(['*', '-', '/']));
-    let cron = Cron {
+    let cron = CronExpression {
         seconds: seconds.map_or(Ok(1), |piece| list(&SECONDS, piece))?,
         minutes: list(&MINUTES, minutes)?,
         hours: list(&HOURS, hours)?,
@@ -149,18 +139,14 @@ fn fields(
         return Ok(cron);
     }
     Err(BadCron {
-        at: if month_days.at < months.at {
-            month_days.at..months.place().end
-        } else {
-            place
-        },
-        message: "this never comes: no such month has such a day".into(),
-        remedy: Some("`L` is the last day of a month, whichever that is".into()),
+        at: if month_days.at < months.at { month_days.at..months.place().end } else { place },
+        message: "this is never due: the day does not exist in these months".into(),
+        remedy: Some("`L` is the last day of every month".into()),
     })
 }
 
-/// The values of a field without special days.
-fn list(field: &Field, piece: Piece) -> Result<u64, BadCron> {
+/// Returns the values of a field without special days.
+fn list(field: &CronField, piece: CronPiece) -> Result<u64, BadCron> {
     let mut mask = 0;
     for item in piece.items() {
         mask |= field.item(item)?;
@@ -168,18 +154,12 @@ fn list(field: &Field, piece: Piece) -> Result<u64, BadCron> {
     Ok(mask)
 }
 
-/// Reads both day fields. As in Vixie's cron, a field that begins with `*` does not restrict: a
-/// day is then of both, otherwise of either. `+` before the days of the week asks for both.
-fn days(month_days: Piece, week_days: Piece) -> Result<Days, BadCron> {
-    let free = |piece: Piece| piece.text.starts_with(['*', '?']);
+/// Reads both day fields. As in Vixie's cron, a field that begins with `*` does not restrict: a day
+/// must then match both, otherwise either. `+` before the days of the week requires both.
+fn days(month_days: CronPiece, week_days: CronPiece) -> Result<CronDays, BadCron> {
+    let free = |piece: CronPiece| piece.text.starts_with(['*', '?']);
     let (plus, week_days) = match week_days.text.strip_prefix('+') {
-        Some(text) => (
-            true,
-            Piece {
-                text,
-                at: week_days.at + 1,
-            },
-        ),
+        Some(text) => (true, CronPiece { text, at: week_days.at + 1 }),
         None => (false, week_days),
     };
     let mut of_month = MonthDays::default();
@@ -191,15 +171,11 @@ fn days(month_days: Piece, week_days: Piece) -> Result<Days, BadCron> {
         week_day(item, &mut of_week)?;
     }
     let both = plus || free(month_days) || free(week_days);
-    Ok(Days {
-        of_month,
-        of_week,
-        both,
-    })
+    Ok(CronDays { of_month, of_week, both })
 }
 
-/// `L`, `L-3`, `LW`, `L-3W`, `15W`, or what every field has.
-fn month_day(item: Piece, days: &mut MonthDays) -> Result<(), BadCron> {
+/// Reads `L`, `L-3`, `LW`, `L-3W`, `15W`, or an item as in any field.
+fn month_day(item: CronPiece, days: &mut MonthDays) -> Result<(), BadCron> {
     let upper = item.text.to_ascii_uppercase();
     let (base, working) = match upper.strip_suffix('W') {
         Some(base) => (base, true),
@@ -211,30 +187,25 @@ fn month_day(item: Piece, days: &mut MonthDays) -> Result<(), BadCron> {
             return Ok(());
         }
         if base.is_empty() || base.contains(|c: char| !c.is_ascii_digit()) {
-            return Err(item
-                .bad("`W` stands after one day")
-                .remedy("`15W` is the working day nearest to the 15th, `LW` the month's last"));
+            return Err(item.cron_error("`W` must follow a single day").remedy(
+                "`15W` is the weekday nearest to the 15th, `LW` the last weekday of the \
+                         month",
+            ));
         }
         let text = item.text.get(..base.len()).unwrap_or_default();
-        days.working |= bit(MONTH_DAYS.value(Piece { text, at: item.at })?);
+        days.working |= bit(MONTH_DAYS.value(CronPiece { text, at: item.at })?);
         return Ok(());
     };
     let before = match rest.strip_prefix('-') {
         None if rest.is_empty() => 0,
-        Some(number) => number
-            .parse::<u8>()
-            .ok()
-            .filter(|n| *n <= 30)
-            .ok_or_else(|| {
-                item.bad("`L-` is followed by 0 to 30")
-                    .remedy("`L-3` is three days before the last of the month")
-            })?,
+        Some(number) => number.parse::<u8>().ok().filter(|n| *n <= 30).ok_or_else(|| {
+            item.cron_error("`L-` must be followed by a number between 0 and 30")
+                .remedy("`L-3` is three days before the end of the month")
+        })?,
         None => {
             return Err(item
-                .bad(format!("`{}` is none of the days of the month", item.text))
-                .remedy(
-                    "`L` is the last day, `L-3` three days before, `LW` the last working day",
-                ));
+                .cron_error(format!("`{}` is not a valid day of the month", item.text))
+                .remedy("`L` is the last day, `L-3` three days before it, `LW` the last weekday"));
         }
     };
     let mask = bit(i64::from(before));
@@ -246,8 +217,8 @@ fn month_day(item: Piece, days: &mut MonthDays) -> Result<(), BadCron> {
     Ok(())
 }
 
-/// `5#2`, `5#L`, `5L`, or what every field has.
-fn week_day(item: Piece, days: &mut WeekDays) -> Result<(), BadCron> {
+/// Reads `5#2`, `5#L`, `5L`, or an item as in any field.
+fn week_day(item: CronPiece, days: &mut WeekDays) -> Result<(), BadCron> {
     if let Some((day, nth)) = item.split('#') {
         let day = WEEK_DAYS.value(day)? % 7;
         match nth.text {
@@ -257,7 +228,7 @@ fn week_day(item: Piece, days: &mut WeekDays) -> Result<(), BadCron> {
             }
             _ => {
                 return Err(nth
-                    .bad("`#` is followed by 1 to 5, or by `L`")
+                    .cron_error("`#` must be followed by a number between 1 and 5, or by `L`")
                     .remedy("`FRI#2` is the second Friday of the month, `FRI#L` the last"));
             }
         }
@@ -265,7 +236,7 @@ fn week_day(item: Piece, days: &mut WeekDays) -> Result<(), BadCron> {
     }
     let last = item.text.strip_suffix(['L', 'l']);
     if let Some(text) = last.filter(|text| !text.is_empty()) {
-        let day = WEEK_DAYS.value(Piece { text, at: item.at })?;
+        let day = WEEK_DAYS.value(CronPiece { text, at: item.at })?;
         days.last |= bit(day % 7);
         return Ok(());
     }

@@ -3,71 +3,71 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::walk::{Due, Times, Walk};
+use super::walk::{DueInstant, ScheduleWalk, WallClockTimes};
 use super::zone::{FIRST, LAST};
-use super::{Civil, Cron, Dst, DstNote, Exclusion, Zone};
-use crate::digest::Digest;
+use super::{CivilDateTime, CronExpression, DstNote, DstPolicy, ScheduleExclusion, ScheduleZone};
+use crate::digest::Sha256Digest;
 use crate::time::{Moment, format_duration, parse_duration};
 
-/// One rule of when something is due.
+/// One rule for scheduled times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum When {
-    /// Again and again.
+pub enum TimingRule {
+    /// Repeatedly.
     Cron {
-        /// At which times.
-        expression: Cron,
-        /// Of which zone.
-        zone: Zone,
-        /// What happens when clocks are changed.
-        dst: Dst,
+        /// The times.
+        expression: CronExpression,
+        /// The zone.
+        zone: ScheduleZone,
+        /// The policies for clock changes.
+        dst: DstPolicy,
     },
     /// Once.
     At {
-        /// At which time.
-        civil: Civil,
-        /// Of which zone.
-        zone: Zone,
-        /// What happens if clocks are changed then.
-        dst: Dst,
+        /// The time.
+        civil: CivilDateTime,
+        /// The zone.
+        zone: ScheduleZone,
+        /// The policies for a clock change at that time.
+        dst: DstPolicy,
     },
 }
 
-/// When a goal is due. Written as JSON, it is read back as the same.
+/// The schedule of a goal. JSON round-trips without loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Timing {
-    /// The rules; an instant is due if one of them says so.
-    pub rules: Vec<When>,
-    /// When nothing is begun: times as the zone of a rule shows them, for what that rule asks for.
-    pub exclude: Vec<Exclusion>,
-    /// The goal's zone: that of all times but those of rules, which have their own.
-    pub zone: Zone,
-    /// Nothing is due before this instant.
+pub struct GoalSchedule {
+    /// The rules; an instant is due if any rule says so.
+    pub rules: Vec<TimingRule>,
+    /// The times at which nothing is started, matched in a rule's zone against the time it sets.
+    pub exclude: Vec<ScheduleExclusion>,
+    /// The goal's zone: that of all times except those of rules, which have their own.
+    pub zone: ScheduleZone,
+    /// The instant before which nothing is due.
     pub active_from: Option<Moment>,
-    /// Nothing is due after this instant.
+    /// The instant after which nothing is due.
     pub active_until: Option<Moment>,
-    /// Goals that are due together begin spread over so long.
+    /// The time over which goals that are due together are spread.
     #[serde(serialize_with = "write_duration", deserialize_with = "read_duration")]
     pub splay: Duration,
 }
 
-/// An instant at which a goal is due, on a whole second.
+/// A scheduled time of a goal, on a whole second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
-    /// When.
+    /// The instant.
     pub at: Moment,
-    /// Why nothing is begun then, in words; none if something is.
+    /// The reason why nothing is started then, in words; none if it is not excluded.
     pub excluded: Option<String>,
-    /// What a change of clocks has to do with it.
+    /// The effect of a clock change on it.
     pub note: Option<DstNote>,
-    /// The place of the rule that asks for it; of several the first that is not excluded.
+    /// The index of the rule that asks for it; of several, the first that is not excluded.
     pub rule: usize,
 }
 
-impl Timing {
-    /// A timing of one rule, without anything else.
-    pub fn of(rule: When) -> Self {
+impl GoalSchedule {
+    /// Returns a timing of one rule, without anything else.
+    pub fn of(rule: TimingRule) -> Self {
         Self {
             zone: rule.zone().clone(),
             rules: vec![rule],
@@ -78,8 +78,8 @@ impl Timing {
         }
     }
 
-    /// The slots after one instant and up to another, which is included: ascending, each once,
-    /// also those that are excluded. They are found one by one as they are asked for.
+    /// Returns the scheduled times after one instant up to and including another: ascending, each
+    /// once, excluded ones too. They are found one by one as they are asked for.
     ///
     /// **Invariant:** `slots(a, b)` and then `slots(b, c)` is `slots(a, c)`.
     pub fn slots(&self, after: Moment, until: Moment) -> impl Iterator<Item = Slot> + use<'_> {
@@ -88,15 +88,9 @@ impl Timing {
         let from = self.active_from.map_or(from, |active| {
             from.max(first(Moment::from_millis(active.millis().saturating_sub(1))) + 1)
         });
-        let until = self
-            .active_until
-            .map_or(first(until), |active| first(until).min(first(active)));
-        let walks = self
-            .rules
-            .iter()
-            .map(|rule| rule.walk(&self.exclude, from..until).peekable())
-            .collect();
-        Merge { walks }.map(|(rule, due)| Slot {
+        let until = self.active_until.map_or(first(until), |active| first(until).min(first(active)));
+        let walks = self.rules.iter().map(|rule| rule.walk(&self.exclude, from..until).peekable()).collect();
+        MergedWalks { walks }.map(|(rule, due)| Slot {
             at: Moment::from_millis(due.at * 1_000),
             excluded: due.excluded.map(ToString::to_string),
             note: due.note,
@@ -104,34 +98,34 @@ impl Timing {
         })
     }
 
-    /// The zone of a slot: that of its rule.
-    pub fn zone_of(&self, slot: &Slot) -> &Zone {
-        self.rules.get(slot.rule).map_or(&self.zone, When::zone)
+    /// Returns the zone of a scheduled time: that of its rule.
+    pub fn zone_of(&self, slot: &Slot) -> &ScheduleZone {
+        self.rules.get(slot.rule).map_or(&self.zone, TimingRule::zone)
     }
 
-    /// The zone of the slot at an instant; that of the goal if there is none.
-    pub fn zone_at(&self, at: Moment) -> &Zone {
+    /// Returns the zone of the scheduled time at an instant; that of the goal if there is none.
+    pub fn zone_at(&self, at: Moment) -> &ScheduleZone {
         let before = Moment::from_millis(at.millis().saturating_sub(1));
         let slot = self.slots(before, at).next();
         slot.map_or(&self.zone, |slot| self.zone_of(&slot))
     }
 
-    /// The zone of all slots; none if they are of several.
-    pub fn one_zone(&self) -> Option<&Zone> {
-        let mut zones = self.rules.iter().map(When::zone);
+    /// Returns the zone of all scheduled times; none if they have several.
+    pub fn one_zone(&self) -> Option<&ScheduleZone> {
+        let mut zones = self.rules.iter().map(TimingRule::zone);
         let first = zones.next()?;
         zones.all(|zone| zone == first).then_some(first)
     }
 
-    /// The first slot after an instant.
+    /// Returns the first scheduled time after an instant.
     pub fn next(&self, after: Moment) -> Option<Slot> {
         self.slots(after, Moment::from_millis(i64::MAX)).next()
     }
 
-    /// The last slot before an instant.
+    /// Returns the last scheduled time before an instant.
     pub fn prev(&self, before: Moment) -> Option<Slot> {
-        // Ever longer looks back; each is about what the one before has not seen. They begin where
-        // slots can be, so that the first that finds any does not find very many.
+        // Searches ever longer ranges; each covers what the one before has not. They start where
+        // scheduled times can be, so that the first match does not yield too many.
         let end = Moment::from_millis(LAST * 1_000 + 999);
         let end = self.active_until.map_or(end, |active| active.min(end));
         let mut until = before.millis().saturating_sub(1).min(end.millis());
@@ -147,52 +141,49 @@ impl Timing {
         None
     }
 
-    /// How long after its slots a goal begins, so that goals that are due together do not begin
-    /// together: at least zero, less than `splay`, in whole milliseconds. It depends on the id
-    /// alone, so it is always the same.
+    /// Returns the delay of a goal after its scheduled times, so that goals due together do not
+    /// start together: at least zero, less than `splay`, in whole milliseconds. It depends on the
+    /// id alone, so it is always the same.
     pub fn offset(&self, goal: &str) -> Duration {
         let splay = self.splay.as_millis();
-        // Most goals have none, and a goal is asked for its offset at each look.
+        // Most goals have none, and the offset is computed at each look.
         if splay == 0 {
             return Duration::ZERO;
         }
-        let bytes = *Digest::of(goal.as_bytes()).bytes();
-        let hash = bytes
-            .iter()
-            .take(8)
-            .fold(0u128, |sum, byte| sum << 8 | u128::from(*byte));
+        let bytes = *Sha256Digest::of_bytes(goal.as_bytes()).bytes();
+        let hash = bytes.iter().take(8).fold(0u128, |sum, byte| sum << 8 | u128::from(*byte));
         Duration::from_millis(u64::try_from(hash % splay).unwrap_or(0))
     }
 }
 
-impl When {
-    /// Its zone.
-    pub fn zone(&self) -> &Zone {
+impl TimingRule {
+    /// Returns its zone.
+    pub fn zone(&self) -> &ScheduleZone {
         let (Self::Cron { zone, .. } | Self::At { zone, .. }) = self;
         zone
     }
 
-    fn walk<'a>(&'a self, exclude: &'a [Exclusion], seconds: std::ops::Range<i64>) -> Walk<'a> {
+    fn walk<'a>(
+        &'a self,
+        exclude: &'a [ScheduleExclusion],
+        seconds: std::ops::Range<i64>,
+    ) -> ScheduleWalk<'a> {
         let (times, zone, dst) = match self {
-            Self::Cron {
-                expression,
-                zone,
-                dst,
-            } => (Times::Cron(expression), zone, *dst),
-            Self::At { civil, zone, dst } => (Times::Once(*civil), zone, *dst),
+            Self::Cron { expression, zone, dst } => (WallClockTimes::Cron(expression), zone, *dst),
+            Self::At { civil, zone, dst } => (WallClockTimes::Once(*civil), zone, *dst),
         };
-        Walk::new(times, (zone, dst), exclude, seconds)
+        ScheduleWalk::new(times, (zone, dst), exclude, seconds)
     }
 }
 
-/// Several walks as one.
-struct Merge<'a> {
-    walks: Vec<Peekable<Walk<'a>>>,
+/// Several walks merged into one.
+struct MergedWalks<'a> {
+    walks: Vec<Peekable<ScheduleWalk<'a>>>,
 }
 
-impl<'a> Iterator for Merge<'a> {
-    /// What is due, and the place of the walk that says so.
-    type Item = (usize, Due<'a>);
+impl<'a> Iterator for MergedWalks<'a> {
+    /// A due instant, and the index of the walk that yields it.
+    type Item = (usize, DueInstant<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let heads = self.walks.iter_mut().filter_map(Peekable::peek);
@@ -206,12 +197,8 @@ impl<'a> Iterator for Merge<'a> {
                 None => (rule, due),
                 Some((before, mut merged)) => {
                     let is_excluded = merged.excluded.is_some();
-                    let rule = if is_excluded && due.excluded.is_none() {
-                        rule
-                    } else {
-                        before
-                    };
-                    // What is due anyway is not there for what was passed over.
+                    let rule = if is_excluded && due.excluded.is_none() { rule } else { before };
+                    // A time that is due anyway does not replace a skipped one.
                     merged.note = merged.note.and(due.note);
                     merged.excluded = merged.excluded.filter(|_| due.excluded.is_some());
                     (rule, merged)

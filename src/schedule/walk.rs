@@ -1,26 +1,26 @@
-//! Times on a wall clock become instants: stretch by stretch between two changes of clocks.
+//! Maps wall clock times to instants: stretch by stretch between two clock changes.
 //!
-//! Inside a stretch the clock and the world go alike. At its beginning clocks were changed: what
-//! was passed over ([`Gap`]) belongs to that instant, and what is shown again ([`Fold`]) is
-//! looked up in the stretches around it, as far as two offsets can be apart.
+//! Inside a stretch the clock and the world run alike. At its start clocks were changed: skipped times
+//! ([`DstGapPolicy`]) map to that instant, and repeated times ([`DstOverlapPolicy`]) are looked up in the stretches around it, as
+//! far as two offsets can be apart.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::around::{APART, Around};
-use super::dst::{Dst, DstNote, Fold, Gap};
-use super::zone::{FIRST, LAST, Stretch, Zone};
-use super::{Civil, Cron, Exclusion};
+use super::around::{APART, PeriodOverlaps};
+use super::dst::{DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy};
+use super::zone::{FIRST, LAST, OffsetPeriod, ScheduleZone};
+use super::{CivilDateTime, CronExpression, ScheduleExclusion};
 
-/// Times on a wall clock, in ascending order.
+/// Wall clock times, in ascending order.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Times<'a> {
-    Cron(&'a Cron),
-    Once(Civil),
+pub(super) enum WallClockTimes<'a> {
+    Cron(&'a CronExpression),
+    Once(CivilDateTime),
 }
 
-impl Times<'_> {
-    /// The first that is not before `from`.
+impl WallClockTimes<'_> {
+    /// Returns the first that is not before `from`.
     fn next(&self, from: i64) -> Option<i64> {
         match self {
             Self::Cron(cron) => cron.next(from),
@@ -28,7 +28,7 @@ impl Times<'_> {
         }
     }
 
-    /// The first after one of them.
+    /// Returns the first after one of them.
     fn after(&self, before: i64) -> Option<i64> {
         match self {
             Self::Cron(cron) => cron.after(before),
@@ -36,7 +36,7 @@ impl Times<'_> {
         }
     }
 
-    /// Whether both passes of an overlap count, whatever the policy.
+    /// True if both passes of an overlap count, whatever the policy.
     fn interval(&self) -> bool {
         matches!(self, Self::Cron(cron) if cron.is_interval())
     }
@@ -44,75 +44,75 @@ impl Times<'_> {
 
 /// An instant at which a rule is due.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Due<'a> {
-    /// When, in seconds since the epoch.
+pub(super) struct DueInstant<'a> {
+    /// The instant, in seconds since the epoch.
     pub(super) at: i64,
-    /// What a change of clocks has to do with it.
+    /// The effect of a clock change on it.
     pub(super) note: Option<DstNote>,
-    /// What excludes the time that was asked for, wherever clocks moved it to; of several that were
-    /// passed over, all of them.
-    pub(super) excluded: Option<&'a Exclusion>,
+    /// The exclusion of the time asked for, wherever a clock change moved it; of several skipped times, all
+    /// must be excluded.
+    pub(super) excluded: Option<&'a ScheduleExclusion>,
 }
 
-/// The instants of times in a zone: ascending, each once.
+/// The instants of clock times in a zone: ascending, each once.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
-    times: Times<'a>,
-    exclude: &'a [Exclusion],
-    zone: &'a Zone,
-    dst: Dst,
-    /// The last second that counts.
+pub(super) struct ScheduleWalk<'a> {
+    times: WallClockTimes<'a>,
+    exclude: &'a [ScheduleExclusion],
+    zone: &'a ScheduleZone,
+    dst: DstPolicy,
+    /// The last second included.
     until: i64,
-    stretch: Stretch,
-    /// Its first time that has not been told.
-    ahead: Option<i64>,
-    around: Arc<Around>,
-    /// Whether the change that began the stretch is still to be looked at.
-    fresh: bool,
+    period: OffsetPeriod,
+    /// The first of its times that has not been returned.
+    next_time: Option<i64>,
+    overlaps: Arc<PeriodOverlaps>,
+    /// True if the clock change that began the stretch is still to be handled.
+    change_pending: bool,
 }
 
-impl<'a> Walk<'a> {
-    /// Walks from the second `from` to the second `until`, both included.
+impl<'a> ScheduleWalk<'a> {
+    /// Returns a walk from the second `from` to the second `until`, both included.
     pub(super) fn new(
-        times: Times<'a>,
-        (zone, dst): (&'a Zone, Dst),
-        exclude: &'a [Exclusion],
+        times: WallClockTimes<'a>,
+        (zone, dst): (&'a ScheduleZone, DstPolicy),
+        exclude: &'a [ScheduleExclusion],
         seconds: Range<i64>,
     ) -> Self {
         let from = seconds.start.max(FIRST);
         let until = seconds.end.min(LAST);
-        let around = zone.around(from);
-        let stretch = around.stretch;
+        let around = zone.period_overlaps(from);
+        let stretch = around.period;
         Self {
             times,
             exclude,
             zone,
             dst,
             until,
-            stretch,
-            ahead: times.next(from + stretch.offset),
-            around,
-            fresh: from == stretch.from,
+            period: stretch,
+            next_time: times.next(from + stretch.offset),
+            overlaps: around,
+            change_pending: from == stretch.from,
         }
     }
 
-    /// Goes on to a stretch.
-    fn enter(&mut self, stretch: Stretch) {
-        self.around = self.zone.around(stretch.from);
-        self.stretch = stretch;
-        self.ahead = self.times.next(stretch.local().0);
-        self.fresh = true;
+    /// Enters a stretch.
+    fn enter_period(&mut self, stretch: OffsetPeriod) {
+        self.overlaps = self.zone.period_overlaps(stretch.from);
+        self.period = stretch;
+        self.next_time = self.times.next(stretch.local().0);
+        self.change_pending = true;
     }
 
-    /// The pass of a time of this stretch, and whether the policy lets it count.
-    fn pass(&self, at: i64) -> (bool, Option<DstNote>) {
-        let was = self.around.before.iter().any(|range| range.contains(&at));
-        let comes = self.around.again.iter().any(|range| range.contains(&at));
+    /// Returns the pass of a time of this stretch, and whether the policy lets it count.
+    fn dst_pass(&self, at: i64) -> (bool, Option<DstNote>) {
+        let was = self.overlaps.repeats_earlier.iter().any(|range| range.contains(&at));
+        let comes = self.overlaps.repeated_later.iter().any(|range| range.contains(&at));
         let counts = self.times.interval()
             || match self.dst.overlap {
-                Fold::First => !was,
-                Fold::Last => !comes,
-                Fold::Both => true,
+                DstOverlapPolicy::First => !was,
+                DstOverlapPolicy::Last => !comes,
+                DstOverlapPolicy::Both => true,
             };
         let note = match (was, comes) {
             (true, _) => Some(DstNote::SecondPass),
@@ -122,38 +122,35 @@ impl<'a> Walk<'a> {
         (counts, note)
     }
 
-    /// What excludes a time on the clock, if anything does.
-    fn excluded(&self, at: i64) -> Option<&'a Exclusion> {
+    /// Returns the exclusion of a clock time, if any.
+    fn excluded(&self, at: i64) -> Option<&'a ScheduleExclusion> {
         if self.exclude.is_empty() {
             return None;
         }
-        let civil = Civil::of_seconds(at);
+        let civil = CivilDateTime::of_seconds(at);
         self.exclude.iter().find(|one| one.covers(civil))
     }
 
-    /// What is due where this stretch begins, if the change that began it passed over one of the times,
-    /// which is shown nowhere, and nothing else is due at that instant.
-    fn moved(&self) -> Option<Due<'a>> {
-        if self.dst.gap == Gap::Skip || self.stretch.from <= FIRST {
+    /// Returns what is due at the start of this stretch, if the clock change there skipped one of the times,
+    /// no stretch shows that time, and nothing else is due at that instant.
+    fn moved_due(&self) -> Option<DueInstant<'a>> {
+        if self.dst.gap == DstGapPolicy::Skip || self.period.from <= FIRST {
             return None;
         }
-        let start = self.stretch.from + self.zone.offset(self.stretch.from - 1);
-        let gap = start..self.stretch.local().0;
+        let start = self.period.from + self.zone.offset(self.period.from - 1);
+        let gap = start..self.period.local().0;
         let mut passed = self.times.next(gap.start).filter(|at| gap.contains(at));
-        if passed.is_none() || (self.ahead == Some(gap.end) && self.pass(gap.end).0) {
+        if passed.is_none() || (self.next_time == Some(gap.end) && self.dst_pass(gap.end).0) {
             return None;
         }
-        let near = self.zone.near(&gap);
-        let shown = |at: i64| {
-            near.iter()
-                .map(Stretch::local)
-                .any(|(from, until)| (from..until).contains(&at))
-        };
+        let near = self.zone.periods_near(&gap);
+        let shown =
+            |at: i64| near.iter().map(OffsetPeriod::local).any(|(from, until)| (from..until).contains(&at));
         let mut due = None;
         while let Some(at) = passed {
             if !shown(at) {
-                let one = Due {
-                    at: self.stretch.from,
+                let one = DueInstant {
+                    at: self.period.from,
                     note: Some(DstNote::AtTransition),
                     excluded: self.excluded(at),
                 };
@@ -167,35 +164,35 @@ impl<'a> Walk<'a> {
         due
     }
 
-    /// Goes to the next stretch that matters; false if there is none. Stretches in which nothing
-    /// can be are passed over.
-    fn on(&mut self) -> bool {
-        let end = self.stretch.local().1;
-        let Some(ahead) = self.ahead else {
-            // What comes only once may be shown again, but not much later.
+    /// Enters the next relevant stretch; false if there is none. Stretches in which nothing can be due are
+    /// skipped.
+    fn enter_next_period(&mut self) -> bool {
+        let end = self.period.local().1;
+        let Some(ahead) = self.next_time else {
+            // A single time may be repeated, but not much later.
             return match self.times {
-                Times::Once(civil) if end <= civil.seconds() + APART => self.go_to_next(),
+                WallClockTimes::Once(civil) if end <= civil.seconds() + APART => self.go_to_next(),
                 _ => false,
             };
         };
         let far = ahead - APART;
-        // What clocks showed last may be shown again after the end.
+        // The last clock times may be repeated after the end.
         let nothing_again = || self.times.next(end - APART) == Some(ahead);
-        if far <= self.stretch.until.saturating_add(APART) || !nothing_again() {
+        if far <= self.period.until.saturating_add(APART) || !nothing_again() {
             return self.go_to_next();
         }
         let stretch = self.zone.stretch(far);
         if stretch.from > self.until {
             return false;
         }
-        self.enter(stretch);
+        self.enter_period(stretch);
         true
     }
 
     fn go_to_next(&mut self) -> bool {
-        match self.zone.stretch_after(&self.stretch) {
+        match self.zone.stretch_after(&self.period) {
             Some(next) if next.from <= self.until => {
-                self.enter(next);
+                self.enter_period(next);
                 true
             }
             _ => false,
@@ -203,35 +200,31 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl<'a> Iterator for Walk<'a> {
-    type Item = Due<'a>;
+impl<'a> Iterator for ScheduleWalk<'a> {
+    type Item = DueInstant<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if std::mem::take(&mut self.fresh)
-                && self.stretch.from <= self.until
-                && let Some(due) = self.moved()
+            if std::mem::take(&mut self.change_pending)
+                && self.period.from <= self.until
+                && let Some(due) = self.moved_due()
             {
                 return Some(due);
             }
-            let Some(at) = self.ahead.filter(|at| *at < self.stretch.local().1) else {
-                if self.on() {
+            let Some(at) = self.next_time.filter(|at| *at < self.period.local().1) else {
+                if self.enter_next_period() {
                     continue;
                 }
                 return None;
             };
-            let second = at - self.stretch.offset;
+            let second = at - self.period.offset;
             if second > self.until {
                 return None;
             }
-            self.ahead = self.times.after(at);
-            let (counts, note) = self.pass(at);
+            self.next_time = self.times.after(at);
+            let (counts, note) = self.dst_pass(at);
             if counts {
-                return Some(Due {
-                    at: second,
-                    note,
-                    excluded: self.excluded(at),
-                });
+                return Some(DueInstant { at: second, note, excluded: self.excluded(at) });
             }
         }
     }

@@ -2,19 +2,19 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-/// A value as text of which there is only one (RFC 8785): no white space, keys in the order of
+/// Returns the only canonical text of a value (RFC 8785): no white space, keys in the order of
 /// their UTF-16 units, numbers as ECMAScript writes them. Whole numbers keep all their digits.
 pub fn canonical(value: &Value) -> String {
     let mut text = Vec::new();
     write(value, &mut text);
-    said(text)
+    into_utf8(text)
 }
 
-/// An object as [`canonical()`] text, and where a key that it does not have would stand there.
+/// Returns an object as [`canonical()`] text, and the position at which a missing key would be.
 pub fn canonical_without(fields: &Map<String, Value>, key: &str) -> (String, usize) {
     let mut text = Vec::new();
     let at = object(fields, key, &mut text);
-    (said(text), at)
+    (into_utf8(text), at)
 }
 
 fn write(value: &Value, text: &mut Vec<u8>) {
@@ -40,7 +40,7 @@ fn write(value: &Value, text: &mut Vec<u8>) {
     }
 }
 
-/// Gives where the fields end that come before a key.
+/// Writes an object; returns the end of the fields that come before a key.
 fn object(fields: &Map<String, Value>, key: &str, text: &mut Vec<u8>) -> usize {
     let mut fields: Vec<_> = fields.iter().collect();
     fields.sort_by(|(one, _), (other, _)| order(one, other));
@@ -61,18 +61,17 @@ fn object(fields: &Map<String, Value>, key: &str, text: &mut Vec<u8>) -> usize {
     end
 }
 
-/// What is written is text already: nothing is replaced.
-fn said(text: Vec<u8>) -> String {
-    String::from_utf8(text)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// Converts the output, which is always valid UTF-8: nothing is replaced.
+fn into_utf8(text: Vec<u8>) -> String {
+    String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn string(said: &str, text: &mut Vec<u8>) {
-    // Into memory nothing fails.
+    // A write into memory never fails.
     let _ = serde_json::to_writer(text, said);
 }
 
-/// The order of names by their UTF-16 units, which for ASCII is that of their bytes.
+/// Compares names by their UTF-16 units, which for ASCII is the order of their bytes.
 fn order(one: &str, other: &str) -> Ordering {
     if one.is_ascii() && other.is_ascii() {
         one.cmp(other)
@@ -88,7 +87,7 @@ fn digits(number: &Number) -> String {
     }
 }
 
-/// A number as ECMAScript writes it: the shortest digits that mean it.
+/// Formats a number as ECMAScript does: the shortest digits that mean it.
 fn ecma(float: f64) -> String {
     if float == 0.0 {
         return "0".into();
@@ -128,11 +127,7 @@ mod tests {
     #[test]
     fn a_key_has_its_place_among_the_others() {
         let value = json!({"b": {"a": 1}, "d": [], "a": "}"});
-        for (key, rest) in [
-            ("", "\"a\":\"}\",\"b\":{\"a\":1},\"d\":[]}"),
-            ("c", ",\"d\":[]}"),
-            ("e", "}"),
-        ] {
+        for (key, rest) in [("", "\"a\":\"}\",\"b\":{\"a\":1},\"d\":[]}"), ("c", ",\"d\":[]}"), ("e", "}")] {
             let (text, at) = canonical_without(value.as_object().unwrap(), key);
             assert_eq!(text, canonical(&value));
             assert_eq!(&text[at..], rest, "{key}");

@@ -1,10 +1,10 @@
-/// Bytes as lower-case hexadecimal digits.
+/// Returns bytes as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that hexadecimal digits stand for, of either case; `None` if the text is anything
-/// else. Lengths are for the caller to judge.
+/// Returns the bytes of hexadecimal digits of either case; `None` if the text is anything else. The
+/// caller checks the length.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;

@@ -3,38 +3,38 @@ use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 
 use super::hex::{hex, unhex};
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 
-/// A public key that tells whether its private key signed something.
+/// A public key that verifies signatures of its private key.
 ///
-/// **Invariant:** it is written in the one form that there is of it, and is not one of the eight
-/// under which anybody can sign.
+/// **Invariant:** it is in its only canonical form, and is not one of the eight weak keys under
+/// which anyone can sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
-/// Why a text is no key that can be used.
+/// The reason why a text is not a usable key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadKey {
-    /// It is encrypted.
+    /// The key is encrypted.
     #[error("the private key is encrypted")]
     Encrypted,
-    /// The passphrase is another one, or the file is damaged.
-    #[error("the passphrase does not open the private key")]
+    /// The passphrase is wrong, or the file is damaged.
+    #[error("wrong passphrase for the private key")]
     Passphrase,
-    /// It is no private key, or of another kind.
-    #[error("this is no Ed25519 private key in PEM form (PKCS #8)")]
+    /// The text is not a private key, or one of another kind.
+    #[error("not an Ed25519 private key in PEM format (PKCS #8)")]
     Private,
-    /// It is no public key, or of another kind.
-    #[error("this is no Ed25519 public key in PEM form")]
+    /// The text is not a public key, or one of another kind.
+    #[error("not an Ed25519 public key in PEM format")]
     Public,
-    /// It is not the 64 digits that a public key is.
-    #[error("a public key is 64 hexadecimal digits")]
+    /// The text is not the 64 digits of a public key.
+    #[error("a public key must be 64 hexadecimal digits")]
     Digits,
-    /// The digits are no point of the curve, or not in the one form that it has.
-    #[error("these digits are no Ed25519 public key")]
+    /// The digits are not a point of the curve, or not in canonical form.
+    #[error("not a valid Ed25519 public key")]
     NoPoint,
-    /// Anything could be said to be signed by it.
-    #[error("this public key is weak: it proves nothing")]
+    /// The key is weak: any signature could be forged under it.
+    #[error("weak public key: its signatures prove nothing")]
     Weak,
 }
 
@@ -46,46 +46,46 @@ impl PublicKey {
     /// Reads a public key, as `openssl pkey -pubout` writes it.
     pub fn from_pem(pem: &str) -> Result<Self, BadKey> {
         let key = VerifyingKey::from_public_key_pem(pem.trim()).map_err(|_| BadKey::Public)?;
-        Self::sound(key)
+        Self::reject_weak(key)
     }
 
     /// Reads the 32 bytes of a public key, written as 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self, BadKey> {
         let bytes = unhex(text).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         let key = VerifyingKey::from_bytes(&bytes.ok_or(BadKey::Digits)?);
-        Self::sound(key.map_err(|_| BadKey::NoPoint)?)
+        Self::reject_weak(key.map_err(|_| BadKey::NoPoint)?)
     }
 
-    fn sound(key: VerifyingKey) -> Result<Self, BadKey> {
+    fn reject_weak(key: VerifyingKey) -> Result<Self, BadKey> {
         if key.is_weak() {
             return Err(BadKey::Weak);
         }
-        // A point that is written otherwise would have another id.
+        // A point in another form would have another id.
         if key.to_edwards().compress().as_bytes() != key.as_bytes() {
             return Err(BadKey::NoPoint);
         }
         Ok(Self(key))
     }
 
-    /// SHA-256 of its DER form, as `openssl pkey -pubin -outform DER | sha256sum` tells it.
-    pub fn id(&self) -> Digest {
+    /// Returns the SHA-256 of its DER form: `openssl pkey -pubin -outform DER | sha256sum`.
+    pub fn id(&self) -> Sha256Digest {
         let der = self.0.to_public_key_der();
-        Digest::of(der.as_ref().map_or(&[], |der| der.as_bytes()))
+        Sha256Digest::of_bytes(der.as_ref().map_or(&[], |der| der.as_bytes()))
     }
 
-    /// Whether its private key signed these bytes. Strict: of a signature there is one form only,
-    /// and no part of it is a point of small order.
+    /// True if its private key signed these bytes. Strict: a signature has one form only, and no
+    /// part of it is a point of small order.
     pub fn has_signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         let signature = ed25519_dalek::Signature::from_slice(signature);
         signature.is_ok_and(|signature| self.0.verify_strict(bytes, &signature).is_ok())
     }
 
-    /// Its PEM form.
+    /// Returns its PEM form.
     pub fn pem(&self) -> String {
         self.0.to_public_key_pem(LineEnding::LF).unwrap_or_default()
     }
 
-    /// Its 32 bytes as 64 hexadecimal digits.
+    /// Returns its 32 bytes as 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         hex(self.0.as_bytes())
     }
@@ -125,12 +125,11 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_key() {
-        let encrypted =
-            "-----BEGIN ENCRYPTED PRIVATE KEY-----\n-----END ENCRYPTED PRIVATE KEY-----";
+        let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\n-----END ENCRYPTED PRIVATE KEY-----";
         assert_eq!(Signer::from_pem(encrypted).err(), Some(BadKey::Encrypted));
         assert_eq!(Signer::from_pem("").err(), Some(BadKey::Private));
         assert_eq!(PublicKey::from_pem(SEED).err(), Some(BadKey::Public));
-        // The neutral point: signatures under it hold for everything.
+        // The neutral point: any signature under it is valid.
         let weak = "-----BEGIN PUBLIC KEY-----\n\
             MCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\
             -----END PUBLIC KEY-----";
@@ -143,7 +142,7 @@ mod tests {
             (&"0".repeat(64), BadKey::Weak),
             // No point has this height.
             (&format!("02{}", "0".repeat(62)), BadKey::NoPoint),
-            // Three, written as itself and the prime.
+            // Three, written as itself plus the prime.
             (&format!("f0{}7f", &ones[..60]), BadKey::NoPoint),
         ] {
             assert_eq!(PublicKey::from_hex(hex).err(), Some(bad), "{hex}");

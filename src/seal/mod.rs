@@ -1,12 +1,12 @@
-//! Seals: what is said is signed, so that others can check who said it and that nobody changed it.
+//! Seals: signed statements, whose signer and integrity anyone can verify.
 //!
-//! A statement is written as [canonical](canonical()) JSON and put into an [`Envelope`] (DSSE), signed with
+//! A statement is written as [canonical](canonical()) JSON and put into an [`DsseEnvelope`] (DSSE), signed with
 //! Ed25519 by one [`Signer`] or more; a [`PublicKey`] opens it. Pure: files are read and written,
 //! and random bytes are drawn, elsewhere.
 //!
-//! **Invariant:** a private key is shown by [`Signer::to_pem`] and [`Signer::to_encrypted_pem`] and
-//! by nothing else. **Invariant:** verification is strict: of a key and of a signature there is one
-//! form only, and keys under which anybody can sign are no keys.
+//! **Invariant:** only [`Signer::to_pem`] and [`Signer::to_encrypted_pem`] reveal a private key.
+//! **Invariant:** verification is strict: keys and signatures have one form only, and keys under which anyone
+//! can sign are refused.
 
 mod canonical;
 mod envelope;
@@ -17,7 +17,7 @@ mod signer;
 mod vectors;
 
 pub use canonical::{canonical, canonical_without};
-pub use envelope::{Envelope, NotSealed, Signature, pae};
+pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};
 pub use hex::{hex, unhex};
 pub use key::{BadKey, PublicKey};
-pub use signer::{Salt, Secret, Signer};
+pub use signer::{KeyEncryptionSalt, PrivateKeyText, Signer};

@@ -15,22 +15,22 @@ use super::{BadKey, PublicKey};
 /// The label of an unencrypted private key in PEM form.
 const PLAIN: &str = "PRIVATE KEY";
 
-/// The label of an encrypted one.
+/// The label of an encrypted private key in PEM form.
 const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
 
-/// How much work a passphrase is to try: 16 MiB, five times over. It is what OpenSSL reads
-/// without being told to take more memory.
+/// The cost of trying a passphrase: 16 MiB, five times over. OpenSSL reads it without being told to
+/// take more memory.
 const SCRYPT: (u8, u32, u32) = (14, 8, 5);
 
-/// A text that is wiped from memory when it is dropped. It shows a private key.
-pub type Secret = Zeroizing<String>;
+/// A text with a private key, wiped from memory when it is dropped.
+pub type PrivateKeyText = Zeroizing<String>;
 
 /// The random bytes that an encryption needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Salt {
-    /// What makes the same passphrase another key.
+pub struct KeyEncryptionSalt {
+    /// The salt of the passphrase.
     pub salt: [u8; 16],
-    /// Where the cipher begins.
+    /// The initialization vector of the cipher.
     pub start: [u8; 16],
 }
 
@@ -38,7 +38,7 @@ pub struct Salt {
 pub struct Signer(SigningKey);
 
 impl Signer {
-    /// The key that random bytes are.
+    /// Makes the key of these random bytes.
     pub fn from_bytes(bytes: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(bytes))
     }
@@ -62,17 +62,19 @@ impl Signer {
         })
     }
 
-    /// The private key as `openssl` reads it (PKCS #8), not encrypted.
-    pub fn to_pem(&self) -> Result<Secret, BadKey> {
+    /// Returns the private key as `openssl` reads it (PKCS #8), not encrypted.
+    pub fn to_pem(&self) -> Result<PrivateKeyText, BadKey> {
         let document = self.document()?;
-        document
-            .to_pem(PLAIN, LineEnding::LF)
-            .map_err(|_| BadKey::Private)
+        document.to_pem(PLAIN, LineEnding::LF).map_err(|_| BadKey::Private)
     }
 
-    /// The private key encrypted under a passphrase (PBES2 with scrypt and AES-256), as `openssl`
-    /// reads it.
-    pub fn to_encrypted_pem(&self, passphrase: &str, salt: &Salt) -> Result<Secret, BadKey> {
+    /// Returns the private key encrypted under a passphrase (PBES2 with scrypt and AES-256), as
+    /// `openssl` reads it.
+    pub fn to_encrypted_pem(
+        &self,
+        passphrase: &str,
+        salt: &KeyEncryptionSalt,
+    ) -> Result<PrivateKeyText, BadKey> {
         let document = self.document()?;
         let (cost, block, times) = SCRYPT;
         let scrypt = Params::new(cost, block, times).map_err(|_| BadKey::Private)?;
@@ -81,32 +83,27 @@ impl Signer {
         let encrypted = PrivateKeyInfoRef::try_from(document.as_bytes())
             .and_then(|key| key.encrypt_with_params(scheme, passphrase));
         let encrypted = encrypted.map_err(|_| BadKey::Private)?;
-        encrypted
-            .to_pem(ENCRYPTED, LineEnding::LF)
-            .map_err(|_| BadKey::Private)
+        encrypted.to_pem(ENCRYPTED, LineEnding::LF).map_err(|_| BadKey::Private)
     }
 
-    /// The oldest form, without the public key: every tool reads it.
+    /// Returns the oldest form, without the public key: every tool reads it.
     fn document(&self) -> Result<SecretDocument, BadKey> {
-        let key = KeypairBytes {
-            secret_key: self.0.to_bytes(),
-            public_key: None,
-        };
+        let key = KeypairBytes { secret_key: self.0.to_bytes(), public_key: None };
         key.to_pkcs8_der().map_err(|_| BadKey::Private)
     }
 
-    /// The signature of some bytes.
+    /// Returns the signature of some bytes.
     pub fn sign(&self, bytes: &[u8]) -> [u8; 64] {
         self.0.sign(bytes).to_bytes()
     }
 
-    /// The key that others check with.
+    /// Returns the key that verifies its signatures.
     pub fn public(&self) -> PublicKey {
         PublicKey::of(self.0.verifying_key())
     }
 }
 
-/// Whose key it is, and nothing of the key.
+/// Shows the id of the key, and nothing of the private key.
 impl fmt::Debug for Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signer({})", self.public().id())
@@ -115,13 +112,10 @@ impl fmt::Debug for Signer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Salt, Signer};
+    use super::{KeyEncryptionSalt, Signer};
     use crate::seal::BadKey;
 
-    const SALT: Salt = Salt {
-        salt: [7; 16],
-        start: [9; 16],
-    };
+    const SALT: KeyEncryptionSalt = KeyEncryptionSalt { salt: [7; 16], start: [9; 16] };
 
     #[test]
     fn a_written_key_is_read_again() {

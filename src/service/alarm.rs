@@ -1,70 +1,64 @@
 //! A wait for an instant of the wall clock.
 //!
-//! A timer that counts time would be wrong after a suspend, and after somebody set the clock. This
-//! one is a `timerfd` on `CLOCK_REALTIME` with an absolute end (`timerfd_create(2)`): the kernel
+//! A timer that counts time would be wrong after a suspend, and after the clock was set. This one
+//! is a `timerfd` on `CLOCK_REALTIME` with an absolute end (`timerfd_create(2)`): the kernel
 //! compares it with the clock itself, also when the machine wakes up. `TFD_TIMER_CANCEL_ON_SET`
-//! makes it tell when the clock was set, so that what follows from the time can be decided anew.
+//! makes it report that the clock was set, so that decisions based on the time can be made anew.
 //!
-//! Setting the clock needs the rights of an administrator, so no test does it: the meaning of what
-//! the kernel answers is tested, and that waits end.
+//! Setting the clock needs administrator rights, so no test does it: the tests cover the
+//! interpretation of the kernel's answers, and that waits end.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use tokio::io::unix::AsyncFd;
 
 use crate::time::Moment;
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
+pub enum AlarmWake {
     /// The clock has reached the instant.
     Due,
-    /// Somebody set the clock: what time it is must be asked anew.
+    /// The clock was set: the current time must be read anew.
     ClockSet,
 }
 
-/// Waits for one instant at a time.
+/// A timer that waits for one instant at a time.
 #[derive(Debug)]
-pub struct Alarm {
+pub struct WallClockTimer {
     timer: AsyncFd<OwnedFd>,
 }
 
-impl Alarm {
-    /// Makes one; needs a runtime of tokio with I/O.
-    #[expect(
-        deprecated,
-        reason = "its replacement is unsafe; the descriptor is owned, and is never another"
-    )]
+impl WallClockTimer {
+    /// Makes one; needs a Tokio runtime with I/O.
+    #[expect(deprecated, reason = "its replacement is unsafe; the descriptor is owned, and is never another")]
     pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = timerfd_create(TimerfdClockId::Realtime, flags)?;
-        Ok(Self {
-            timer: AsyncFd::new(timer)?,
-        })
+        Ok(Self { timer: AsyncFd::new(timer)? })
     }
 
-    /// Waits until an instant; one that has passed is due at once, `None` never is. That the clock
-    /// was set between two waits is told by the second one.
-    pub async fn until(&mut self, at: Option<Moment>) -> io::Result<Woken> {
+    /// Waits until an instant; one that has passed is due at once, `None` never is. If the clock
+    /// was set between two waits, the second one reports it.
+    pub async fn wait_until(&mut self, at: Option<Moment>) -> io::Result<AlarmWake> {
         let Some(at) = at else {
             return std::future::pending().await;
         };
         let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
-        let set = timerfd_settime(self.timer.get_ref(), flags, &once(at));
-        if let Some(woken) = meaning(set.map(|_| 0))?.filter(|woken| *woken == Woken::ClockSet) {
+        let set = timerfd_settime(self.timer.get_ref(), flags, &one_shot_timer(at));
+        if let Some(woken) = wake_of(set.map(|_| 0))?.filter(|woken| *woken == AlarmWake::ClockSet) {
             return Ok(woken);
         }
         loop {
             let mut ready = self.timer.readable().await?;
             let mut count = [0; 8];
             let read = rustix::io::read(self.timer.get_ref(), &mut count);
-            match meaning(read)? {
+            match wake_of(read)? {
                 Some(woken) => return Ok(woken),
                 None => ready.clear_ready(),
             }
@@ -72,27 +66,24 @@ impl Alarm {
     }
 }
 
-/// What the kernel's answer means; `None`: not yet.
-fn meaning(answer: Result<usize, Errno>) -> io::Result<Option<Woken>> {
+/// Interprets the kernel's answer; `None`: not yet.
+fn wake_of(answer: Result<usize, Errno>) -> io::Result<Option<AlarmWake>> {
     match answer {
-        Ok(_) => Ok(Some(Woken::Due)),
-        Err(Errno::CANCELED) => Ok(Some(Woken::ClockSet)),
+        Ok(_) => Ok(Some(AlarmWake::Due)),
+        Err(Errno::CANCELED) => Ok(Some(AlarmWake::ClockSet)),
         Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// A timer that ends once. An end of zero would switch it off, so the beginning of the epoch, and
-/// what was before, is a nanosecond later.
-fn once(at: Moment) -> Itimerspec {
+/// Returns a timer that ends once. An end of zero would disarm it, so the epoch and all before are
+/// moved to a nanosecond after it.
+fn one_shot_timer(at: Moment) -> Itimerspec {
     let millis = at.millis().max(0);
     let nanos = (millis % 1000) * 1_000_000;
     Itimerspec {
         it_interval: Timespec::default(),
-        it_value: Timespec {
-            tv_sec: millis / 1000,
-            tv_nsec: if millis == 0 { 1 } else { nanos },
-        },
+        it_value: Timespec { tv_sec: millis / 1000, tv_nsec: if millis == 0 { 1 } else { nanos } },
     }
 }
 
@@ -103,59 +94,56 @@ mod tests {
     use rustix::io::Errno;
     use tokio::time::timeout;
 
-    use super::{Alarm, Woken, meaning, once};
+    use super::{AlarmWake, WallClockTimer, one_shot_timer, wake_of};
     use crate::time::{Clock as _, Moment, SystemClock};
 
     const SHORT: Duration = Duration::from_millis(60);
 
     #[tokio::test]
     async fn rings_when_the_clock_is_there_and_not_before() {
-        let mut alarm = Alarm::new().unwrap();
+        let mut alarm = WallClockTimer::new().unwrap();
         for _ in 0..2 {
             let at = SystemClock.now().after(SHORT);
-            assert_eq!(alarm.until(Some(at)).await.unwrap(), Woken::Due);
+            assert_eq!(alarm.wait_until(Some(at)).await.unwrap(), AlarmWake::Due);
             assert!(SystemClock.now() >= at);
         }
     }
 
     #[tokio::test]
     async fn what_has_passed_is_due_at_once() {
-        let mut alarm = Alarm::new().unwrap();
+        let mut alarm = WallClockTimer::new().unwrap();
         for millis in [i64::MIN, -1, 0, 1, SystemClock.now().millis()] {
             let at = Some(Moment::from_millis(millis));
-            let woken = timeout(Duration::from_secs(5), alarm.until(at)).await;
-            assert_eq!(woken.unwrap().unwrap(), Woken::Due, "{millis}");
+            let woken = timeout(Duration::from_secs(5), alarm.wait_until(at)).await;
+            assert_eq!(woken.unwrap().unwrap(), AlarmWake::Due, "{millis}");
         }
     }
 
     #[tokio::test]
     async fn what_is_far_or_never_does_not_ring() {
-        let mut alarm = Alarm::new().unwrap();
+        let mut alarm = WallClockTimer::new().unwrap();
         let hour = SystemClock.now().after(Duration::from_hours(1));
         for at in [None, Some(hour), Some(Moment::from_millis(i64::MAX))] {
-            assert!(timeout(SHORT, alarm.until(at)).await.is_err(), "{at:?}");
+            assert!(timeout(SHORT, alarm.wait_until(at)).await.is_err(), "{at:?}");
         }
-        // A wait that was given up leaves nothing behind.
+        // A wait that was dropped leaves nothing behind.
         let past = Some(Moment::from_millis(1));
-        assert_eq!(alarm.until(past).await.unwrap(), Woken::Due);
-        assert!(timeout(SHORT, alarm.until(Some(hour))).await.is_err());
+        assert_eq!(alarm.wait_until(past).await.unwrap(), AlarmWake::Due);
+        assert!(timeout(SHORT, alarm.wait_until(Some(hour))).await.is_err());
     }
 
     #[test]
     fn the_answers_of_the_kernel() {
-        assert_eq!(meaning(Ok(8)).unwrap(), Some(Woken::Due));
-        assert_eq!(
-            meaning(Err(Errno::CANCELED)).unwrap(),
-            Some(Woken::ClockSet)
-        );
-        assert_eq!(meaning(Err(Errno::AGAIN)).unwrap(), None);
-        assert!(meaning(Err(Errno::BADF)).is_err());
+        assert_eq!(wake_of(Ok(8)).unwrap(), Some(AlarmWake::Due));
+        assert_eq!(wake_of(Err(Errno::CANCELED)).unwrap(), Some(AlarmWake::ClockSet));
+        assert_eq!(wake_of(Err(Errno::AGAIN)).unwrap(), None);
+        assert!(wake_of(Err(Errno::BADF)).is_err());
     }
 
     #[test]
     fn no_instant_switches_the_timer_off() {
         for millis in [i64::MIN, -1, 0, 1, 1000, i64::MAX] {
-            let value = once(Moment::from_millis(millis)).it_value;
+            let value = one_shot_timer(Moment::from_millis(millis)).it_value;
             assert!(value.tv_sec > 0 || value.tv_nsec > 0, "{millis}");
             assert!((0..1_000_000_000).contains(&value.tv_nsec), "{millis}");
         }

@@ -1,18 +1,18 @@
-//! The hands of the daemon: small pieces that wait, watch, and tell others.
+//! The daemon's connections to the system: small parts that wait, watch and notify.
 //!
-//! Each stands alone: none knows of goals, of the store or of another piece. What they are told
-//! comes in as plain values; when to use them is for the daemon to decide.
+//! Each stands alone: none knows of goals, of the store or of another part. Their input is plain values; the
+//! daemon decides when to use them.
 //!
-//! | piece | does | wakes up |
+//! | part | purpose | wakes up |
 //! |---|---|---|
-//! | [`alarm`] | waits for an instant of the wall clock | then, or when somebody sets the clock |
+//! | [`alarm`] | waits for an instant of the wall clock | then, or when the clock is set |
 //! | [`watch`] | waits for a change of files | when there is one |
-//! | [`systemd`] | tells the service manager how it goes; writes unit files | only if a watchdog was asked for |
-//! | [`health`] | answers whoever asks how it goes, on this machine | when asked |
-//! | [`notify`] | tells people of a change, by a command or a webhook | never by itself |
+//! | [`systemd`] | reports to the service manager; writes unit files | only if a watchdog was asked for |
+//! | [`health`] | reports the daemon's health to clients on this machine | when asked |
+//! | [`notify`] | sends notifications, by a command or a webhook | never by itself |
 //!
-//! **Invariant:** nothing here polls: without an event, none of it costs a processor anything.
-//! **Invariant:** every wait may be dropped at any point, and nothing that it had learned is lost.
+//! **Invariant:** nothing here polls: without an event, none of it costs processor time.
+//! **Invariant:** every wait may be dropped at any point without losing an event that it saw.
 
 pub mod alarm;
 pub mod health;

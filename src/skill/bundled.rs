@@ -1,23 +1,19 @@
-//! The skills that come with wf, as they lie in `skills/` of its source.
+//! The skills bundled with wf, from `skills/` of its source.
 
-use super::{Bundle, BundleFile};
+use super::{BundleFile, SkillBundle};
 
-/// A file of a skill that comes with wf: its path, its bytes, whether it can be executed.
-type File = (&'static str, &'static [u8], bool);
+/// A file of a bundled skill: its path, its bytes, and true if it is executable.
+type BundledFile = (&'static str, &'static [u8], bool);
 
-/// One file of the folder of a skill. None of them is executed by itself.
+/// One file of the folder of a skill. None of them is executable.
 macro_rules! file {
     ($skill:literal, $path:literal) => {
-        (
-            $path,
-            include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8],
-            false,
-        )
+        ($path, include_bytes!(concat!("../../skills/", $skill, "/", $path)) as &[u8], false)
     };
 }
 
 /// The skills: a name and its files.
-const SKILLS: &[(&str, &[File])] = &[
+const SKILLS: &[(&str, &[BundledFile])] = &[
     (
         "coding",
         &[
@@ -63,28 +59,23 @@ const SKILLS: &[(&str, &[File])] = &[
     ),
 ];
 
-/// The names of the skills that come with wf.
+/// Returns the names of the bundled skills.
 pub fn names() -> Vec<&'static str> {
     SKILLS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The files of a skill that comes with wf.
-pub fn bundled(name: &str) -> Option<Bundle> {
+/// Returns the files of a bundled skill.
+pub fn bundled(name: &str) -> Option<SkillBundle> {
     let (_, files) = SKILLS.iter().find(|(known, _)| *known == name)?;
     let files = files.iter().map(|(path, bytes, is_executable)| {
-        let file = BundleFile {
-            bytes: bytes.to_vec(),
-            is_executable: *is_executable,
-        };
+        let file = BundleFile { bytes: bytes.to_vec(), is_executable: *is_executable };
         ((*path).to_owned(), file)
     });
-    Some(Bundle {
-        files: files.collect(),
-    })
+    Some(SkillBundle { files: files.collect() })
 }
 
-/// Whether these are the files of the skill of this name that comes with wf, byte for byte.
-pub fn is_bundled(name: &str, bundle: &Bundle) -> bool {
+/// True if these are the files of the bundled skill of this name, byte for byte.
+pub fn is_bundled(name: &str, bundle: &SkillBundle) -> bool {
     bundled(name).is_some_and(|own| own == *bundle)
 }
 

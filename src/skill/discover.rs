@@ -1,102 +1,97 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::load;
-use super::skill::{Finding, Skill};
+use super::skill::{Skill, SkillFinding};
 use crate::source::Span;
 
-/// The shelves of a workspace, and then those of a user's home, in the order in which they count.
+/// The shelves of a workspace, then those of the user's home, in order of precedence.
 pub const SHELVES: [&str; 3] = ["skills", ".agents/skills", ".claude/skills"];
 
-/// The number of folders of a shelf that are looked at: a bound, for a shelf may be anybody's.
+/// The maximum number of folders read from a shelf: a bound, as a shelf may be untrusted.
 pub const MOST: usize = 2_000;
 
 /// A folder that holds the folders of skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
-    /// Its path as it is shown, for example `.agents/skills` or `~/.agents/skills`.
+pub struct SkillSearchFolder {
+    /// Its displayed path, for example `.agents/skills` or `~/.agents/skills`.
     pub shown: String,
-    /// Whether it is the user's, and not the workspace's.
+    /// True if it is the user's, not the workspace's.
     pub is_users: bool,
 }
 
-/// What is on shelves. The disk at the edge; a table in tests.
-pub trait Look {
-    /// The names of the folders on a shelf, in any order; none if there is no such shelf. An error says
-    /// why the whole shelf is left out.
-    fn folders(&self, shelf: &Shelf) -> Result<impl Iterator<Item = String>, String>;
+/// Access to shelves. The disk at the edge; a table in tests.
+pub trait SkillFolderReader {
+    /// Returns the names of the folders on a shelf, in any order; none if there is no such shelf.
+    /// An error is the reason why the whole shelf is left out.
+    fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String>;
 
-    /// The SKILL.md of a folder, if it has one. An error says why it cannot be read.
-    fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>>;
+    /// Returns the SKILL.md of a folder, if any. An error is the reason why it cannot be read.
+    fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>>;
 }
 
 /// A skill that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Its name; of one that does not load, that of its folder.
+pub struct DiscoveredSkill {
+    /// Its name; its folder's name if it does not load.
     pub name: String,
-    /// Which of the shelves it is on.
-    pub shelf: Shelf,
+    /// The shelf it is on.
+    pub shelf: SkillSearchFolder,
     /// The name of its folder.
     pub folder: String,
     /// Its SKILL.md; empty if it cannot be read.
     pub text: String,
-    /// What it is, or why it does not load.
-    pub skill: Result<Skill, Vec<Finding>>,
-    /// The path, as it is shown, of the one of the same name that counts instead.
+    /// The skill, or the findings because of which it does not load.
+    pub skill: Result<Skill, Vec<SkillFinding>>,
+    /// The displayed path of the skill of the same name that takes precedence.
     pub shadowed_by: Option<String>,
 }
 
-impl Found {
-    /// Its folder's path as it is shown.
+impl DiscoveredSkill {
+    /// Returns the displayed path of its folder.
     pub fn shown(&self) -> String {
         format!("{}/{}", self.shelf.shown, self.folder)
     }
 }
 
-/// What was found on shelves.
+/// The result of a discovery on shelves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Discovery {
+pub struct SkillDiscovery {
     /// The skills, by shelf and folder.
-    pub found: Vec<Found>,
-    /// The parts of shelves that are not looked at.
-    pub left_out: Vec<LeftOut>,
+    pub found: Vec<DiscoveredSkill>,
+    /// The parts of shelves that were left out.
+    pub left_out: Vec<OmittedFolders>,
 }
 
-/// A shelf, or a part of one, that is not looked at.
+/// A shelf, or a part of one, that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The path of the shelf as it is shown.
+pub struct OmittedFolders {
+    /// The displayed path of the shelf.
     pub shelf: String,
-    /// The number of its folders that are left out; unknown if nobody looked.
+    /// The number of its folders that are left out; unknown if the shelf was not read.
     pub folders: Option<usize>,
     /// The reason.
-    pub why: String,
+    pub reason: String,
 }
 
-/// The shelves in the order in which they count.
-pub fn shelves() -> Vec<Shelf> {
-    let own = SHELVES.iter().map(|shown| Shelf {
-        shown: (*shown).to_owned(),
-        is_users: false,
-    });
-    let users = SHELVES.iter().skip(1).map(|shown| Shelf {
-        shown: format!("~/{shown}"),
-        is_users: true,
-    });
+/// Returns the shelves in order of precedence.
+pub fn shelves() -> Vec<SkillSearchFolder> {
+    let own = SHELVES.iter().map(|shown| SkillSearchFolder { shown: (*shown).to_owned(), is_users: false });
+    let users =
+        SHELVES.iter().skip(1).map(|shown| SkillSearchFolder { shown: format!("~/{shown}"), is_users: true });
     own.chain(users).collect()
 }
 
-/// Finds the skills on shelves. Of one name the first counts, whether it loads or not: a broken
-/// skill of the workspace does not become another one of the user.
-pub fn discover(shelves: &[Shelf], look: &impl Look) -> Discovery {
-    let mut all = Discovery::default();
+/// Finds the skills on shelves. The first of a name takes precedence, even if it does not load: a
+/// broken skill of the workspace is not replaced by a skill of the user.
+pub fn discover(shelves: &[SkillSearchFolder], look: &impl SkillFolderReader) -> SkillDiscovery {
+    let mut all = SkillDiscovery::default();
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     for shelf in shelves {
         for folder in first_folders(shelf, look, &mut all.left_out) {
             let Some(text) = look.text(shelf, &folder) else {
                 continue;
             };
-            let mut found = one(shelf, folder, text);
+            let mut found = loaded_skill(shelf, folder, text);
             let shown = found.shown();
             found.shadowed_by = first.get(&found.name).cloned();
             first.entry(found.name.clone()).or_insert(shown);
@@ -106,23 +101,23 @@ pub fn discover(shelves: &[Shelf], look: &impl Look) -> Discovery {
     all
 }
 
-/// The first folders of a shelf by name, whatever the order in which they come. Memory is bounded;
-/// the count of the others is not.
-fn first_folders(shelf: &Shelf, look: &impl Look, out: &mut Vec<LeftOut>) -> BTreeSet<String> {
+/// Returns the first folders of a shelf by name, in whatever order they come. Memory is bounded;
+/// the count of the rest is not.
+fn first_folders(
+    shelf: &SkillSearchFolder,
+    look: &impl SkillFolderReader,
+    out: &mut Vec<OmittedFolders>,
+) -> BTreeSet<String> {
     let mut first = BTreeSet::new();
     let mut others = 0;
-    let mut leave_out = |folders, why| {
+    let mut leave_out = |folders, reason| {
         let shelf = shelf.shown.clone();
-        out.push(LeftOut {
-            shelf,
-            folders,
-            why,
-        });
+        out.push(OmittedFolders { shelf, folders, reason });
     };
     let names = match look.folders(shelf) {
         Ok(names) => names,
-        Err(why) => {
-            leave_out(None, why);
+        Err(reason) => {
+            leave_out(None, reason);
             return first;
         }
     };
@@ -134,45 +129,36 @@ fn first_folders(shelf: &Shelf, look: &impl Look, out: &mut Vec<LeftOut>) -> BTr
         }
     }
     if others > 0 {
-        let why = format!("only the first {MOST} folders of a shelf, by name, are looked at");
-        leave_out(Some(others), why);
+        let reason = format!("only the first {MOST} skill folders, by name, are searched");
+        leave_out(Some(others), reason);
     }
     first
 }
 
-fn one(shelf: &Shelf, folder: String, text: Result<String, String>) -> Found {
+fn loaded_skill(shelf: &SkillSearchFolder, folder: String, text: Result<String, String>) -> DiscoveredSkill {
     let (text, skill) = match text {
         Ok(text) => {
             let skill = load(&text, &folder);
             (text, skill)
         }
-        Err(why) => {
-            let finding = Finding::new("UNREADABLE", Span::default(), why);
+        Err(reason) => {
+            let finding = SkillFinding::new("UNREADABLE", Span::default(), reason);
             (String::new(), Err(vec![finding]))
         }
     };
-    let name = skill
-        .as_ref()
-        .map_or_else(|_| folder.clone(), |skill| skill.name.clone());
-    Found {
-        name,
-        shelf: shelf.clone(),
-        folder,
-        text,
-        skill,
-        shadowed_by: None,
-    }
+    let name = skill.as_ref().map_or_else(|_| folder.clone(), |skill| skill.name.clone());
+    DiscoveredSkill { name, shelf: shelf.clone(), folder, text, skill, shadowed_by: None }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LeftOut, Look, Shelf, discover, shelves};
+    use super::{OmittedFolders, SkillFolderReader, SkillSearchFolder, discover, shelves};
 
-    /// Shelf, folder and description; a description `!` cannot be read.
+    /// Shelf, folder and description; a skill with the description `!` cannot be read.
     struct Table(Vec<(&'static str, String, &'static str)>);
 
-    impl Look for Table {
-        fn folders(&self, shelf: &Shelf) -> Result<impl Iterator<Item = String>, String> {
+    impl SkillFolderReader for Table {
+        fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
             let on = self.0.iter().filter(|(own, ..)| *own == shelf.shown);
             let names: Vec<String> = on.map(|(_, folder, _)| folder.clone()).collect();
             match names.first() {
@@ -181,7 +167,7 @@ mod tests {
             }
         }
 
-        fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>> {
+        fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
             let is = |(own, name, _): &&(&str, String, &str)| *own == shelf.shown && name == folder;
             let (_, name, description) = self.0.iter().find(is)?;
             match *description {
@@ -193,11 +179,9 @@ mod tests {
     }
 
     fn found(rows: &[(&'static str, &str, &'static str)]) -> Vec<String> {
-        let rows = rows
-            .iter()
-            .map(|(shelf, folder, text)| (*shelf, (*folder).to_owned(), *text));
+        let rows = rows.iter().map(|(shelf, folder, text)| (*shelf, (*folder).to_owned(), *text));
         let all = discover(&shelves(), &Table(rows.collect()));
-        let line = |one: &super::Found| {
+        let line = |one: &super::DiscoveredSkill| {
             let by = one.shadowed_by.clone().unwrap_or_default();
             format!("{} {} {by}", one.shown(), one.skill.is_ok())
         };
@@ -236,16 +220,14 @@ mod tests {
         let all = discover(&shelves(), &Table(rows.chain([locked]).collect()));
         let names: Vec<String> = all.found.into_iter().map(|one| one.name).collect();
         assert_eq!(names, (0..super::MOST).map(name).collect::<Vec<_>>());
-        let left_out = |shelf: &str, folders, why: &str| LeftOut {
+        let left_out = |shelf: &str, folders, reason: &str| OmittedFolders {
             shelf: shelf.into(),
             folders,
-            why: why.into(),
+            reason: reason.into(),
         };
-        let why = "only the first 2000 folders of a shelf, by name, are looked at";
-        let expected = [
-            left_out("skills", Some(7), why),
-            left_out(".claude/skills", None, "it is locked"),
-        ];
+        let reason = "only the first 2000 skill folders, by name, are searched";
+        let expected =
+            [left_out("skills", Some(7), reason), left_out(".claude/skills", None, "it is locked")];
         assert_eq!(all.left_out, expected);
     }
 }

@@ -8,121 +8,120 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
-use super::bundle::{Bundle, BundleFile};
+use super::bundle::{BundleFile, SkillBundle};
 
 mod alone;
 
 pub use alone::{file, skill_md};
 
-/// How many files a skill's folder may have.
+/// The maximum number of files in a skill's folder.
 pub const MAX_FILES: usize = 1_000;
-/// How deep its folders may be nested.
+/// The maximum nesting depth of its folders.
 pub const MAX_DEPTH: usize = 8;
-/// The largest file, in bytes.
+/// The maximum size of a file, in bytes.
 pub const MAX_FILE: u64 = 10 << 20;
-/// The largest sum of all files, in bytes.
+/// The maximum size of all files together, in bytes.
 pub const MAX_ALL: u64 = 50 << 20;
-/// The largest `SKILL.md`, in bytes.
+/// The maximum size of `SKILL.md`, in bytes.
 pub const MAX_SKILL_MD: u64 = 1 << 20;
 
-/// Folders that are no part of a skill: they change without anybody having changed the skill.
+/// Folders that are not part of a skill: they change although the skill does not.
 pub const LEFT_OUT: [&str; 2] = [".git", "__pycache__"];
 
-/// Why the folder of a skill cannot be read.
+/// The reason why the folder of a skill cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {why}", place.display())]
-pub struct Unbundled {
-    /// The file or folder that is the cause.
+#[error("{}: {reason}", place.display())]
+pub struct SkillFolderError {
+    /// The offending file or folder.
     pub place: PathBuf,
-    /// What is wrong with it.
-    pub why: Refusal,
+    /// The problem with it.
+    pub reason: SkillFolderProblem,
 }
 
-/// What is wrong with a file or folder of a skill.
+/// The problem with a file or folder of a skill.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// There is none.
-    #[error("there is no such folder")]
+pub enum SkillFolderProblem {
+    /// It does not exist.
+    #[error("no such folder")]
     Missing,
     /// The folder of the skill is a file.
     #[error("this is not a folder")]
     NoFolder,
     /// It is a link.
-    #[error("this is a link, which could lead out of the skill")]
+    #[error("this is a symlink, which could lead out of the skill")]
     Link,
     /// It is a pipe, a socket or a device.
-    #[error("this is a folder, a pipe, a socket or a device, not a file")]
+    #[error("this is not a regular file")]
     Special,
-    /// Its name cannot be written down in a lock file.
-    #[error("its name is not UTF-8, or has a control character in it")]
+    /// Its name cannot be written in a lock file.
+    #[error("its name is not UTF-8, or contains a control character")]
     Name,
-    /// A path is none of a file in the folder.
-    #[error("this is no path of a file in the skill's folder")]
+    /// The path is not that of a file in the folder.
+    #[error("this is not the path of a file in the skill's folder")]
     Outside,
-    /// There are too many.
+    /// There are too many files.
     #[error("the skill has more than {MAX_FILES} files")]
     TooMany,
     /// It is nested too deeply.
-    #[error("the folder is more than {MAX_DEPTH} deep")]
+    #[error("folders are nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// It is too large.
     #[error("the file is larger than {} MiB", .0 >> 20)]
     TooLarge(u64),
     /// All files together are too large.
-    #[error("the files of the skill are together larger than {} MiB", MAX_ALL >> 20)]
+    #[error("the files of the skill together are larger than {} MiB", MAX_ALL >> 20)]
     AllTooLarge,
-    /// The system refuses.
+    /// A system error.
     #[error("it cannot be read: {0}")]
     System(Errno),
 }
 
-impl Unbundled {
-    /// What to do about it.
+impl SkillFolderError {
+    /// Returns the remedy.
     pub fn remedy(&self) -> &'static str {
-        match self.why {
-            Refusal::Missing | Refusal::NoFolder => "name the folder that holds SKILL.md",
-            Refusal::Link => "put the file itself there",
-            Refusal::Special => "take it out of the skill's folder",
-            Refusal::Name => "rename it",
-            Refusal::Outside => "name a file of the skill's folder",
-            Refusal::TooMany | Refusal::TooDeep => "take out what the skill does not need",
-            Refusal::TooLarge(_) | Refusal::AllTooLarge => {
-                "take out what the skill does not need, or let a script fetch it"
+        match self.reason {
+            SkillFolderProblem::Missing | SkillFolderProblem::NoFolder => {
+                "give the folder that contains SKILL.md"
             }
-            Refusal::System(_) => "see who may read it",
+            SkillFolderProblem::Link => "replace it with the file itself",
+            SkillFolderProblem::Special => "remove it from the skill's folder",
+            SkillFolderProblem::Name => "rename it",
+            SkillFolderProblem::Outside => "give a file in the skill's folder",
+            SkillFolderProblem::TooMany | SkillFolderProblem::TooDeep => {
+                "remove files that the skill does not need"
+            }
+            SkillFolderProblem::TooLarge(_) | SkillFolderProblem::AllTooLarge => {
+                "remove it if the skill does not need it, or have a script download it"
+            }
+            SkillFolderProblem::System(_) => "check its permissions",
         }
     }
 }
 
-/// Reads the folder of a skill. Every folder and file is opened in the folder that was looked at,
-/// and never through a link, so that nothing outside of the skill is read, even if somebody
-/// changes it meanwhile.
+/// Reads the folder of a skill. Every folder and file is opened relative to its checked parent
+/// folder, and never through a link, so that nothing outside of the skill is read, even if the
+/// folder changes meanwhile.
 ///
 /// **Bounds:** [`MAX_FILES`], [`MAX_DEPTH`], [`MAX_FILE`], [`MAX_ALL`], [`MAX_SKILL_MD`].
 /// `.git` and `__pycache__` are left out.
-pub fn read(folder: &Path) -> Result<Bundle, Unbundled> {
+pub fn read(folder: &Path) -> Result<SkillBundle, SkillFolderError> {
     all(folder, true)
 }
 
-/// The files of a skill's folder without what they hold, within the same bounds of number and
-/// depth: whoever lists a skill reads nothing of it.
-pub fn names(folder: &Path) -> Result<Vec<String>, Unbundled> {
+/// Lists the files of a skill's folder without their content, within the same bounds of number and
+/// depth: a caller that lists a skill reads none of its files.
+pub fn names(folder: &Path) -> Result<Vec<String>, SkillFolderError> {
     Ok(all(folder, false)?.files.into_keys().collect())
 }
 
-fn all(folder: &Path, with_content: bool) -> Result<Bundle, Unbundled> {
-    let mut reading = Reading {
-        root: folder,
-        bundle: Bundle::default(),
-        bytes: 0,
-        with_content,
-    };
-    let refuse = |errno| Unbundled {
+fn all(folder: &Path, with_content: bool) -> Result<SkillBundle, SkillFolderError> {
+    let mut reading = BundleReader { root: folder, bundle: SkillBundle::default(), bytes: 0, with_content };
+    let refuse = |errno| SkillFolderError {
         place: folder.to_path_buf(),
-        why: match errno {
-            Errno::NOENT => Refusal::Missing,
-            Errno::NOTDIR => Refusal::NoFolder,
-            errno => refused(errno),
+        reason: match errno {
+            Errno::NOENT => SkillFolderProblem::Missing,
+            Errno::NOTDIR => SkillFolderProblem::NoFolder,
+            errno => refusal_of_errno(errno),
         },
     };
     let opened = match openat(CWD, folder, FOLDER, Mode::empty()) {
@@ -133,30 +132,27 @@ fn all(folder: &Path, with_content: bool) -> Result<Bundle, Unbundled> {
     Ok(reading.bundle)
 }
 
-const FILE: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::CLOEXEC);
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 const FOLDER: OFlags = FILE.union(OFlags::DIRECTORY);
 
-struct Reading<'a> {
+struct BundleReader<'a> {
     root: &'a Path,
-    bundle: Bundle,
+    bundle: SkillBundle,
     bytes: u64,
     with_content: bool,
 }
 
-impl Reading<'_> {
-    fn error(&self, path: &str, why: Refusal) -> Unbundled {
+impl BundleReader<'_> {
+    fn error(&self, path: &str, reason: SkillFolderProblem) -> SkillFolderError {
         let place = self.root.join(path);
-        Unbundled { place, why }
+        SkillFolderError { place, reason }
     }
 
-    fn folder(&mut self, here: BorrowedFd<'_>, path: &str, depth: usize) -> Result<(), Unbundled> {
+    fn folder(&mut self, here: BorrowedFd<'_>, path: &str, depth: usize) -> Result<(), SkillFolderError> {
         if depth > MAX_DEPTH {
-            return Err(self.error(path, Refusal::TooDeep));
+            return Err(self.error(path, SkillFolderProblem::TooDeep));
         }
-        let system = |errno| self.error(path, Refusal::System(errno));
+        let system = |errno| self.error(path, SkillFolderProblem::System(errno));
         let mut names = Vec::new();
         for entry in Dir::read_from(here).map_err(system)? {
             let entry = entry.map_err(system)?;
@@ -164,9 +160,9 @@ impl Reading<'_> {
             if name != b"." && name != b".." {
                 names.push(name.to_vec());
             }
-            // A folder of folders has no files, and must end too.
+            // A folder of folders has no files, and must be bounded too.
             if names.len() > MAX_FILES {
-                return Err(self.error(path, Refusal::TooMany));
+                return Err(self.error(path, SkillFolderProblem::TooMany));
             }
         }
         names.sort();
@@ -181,7 +177,7 @@ impl Reading<'_> {
         here: BorrowedFd<'_>,
         folder: &str,
         (name, depth): (&[u8], usize),
-    ) -> Result<(), Unbundled> {
+    ) -> Result<(), SkillFolderError> {
         let shown = String::from_utf8_lossy(name);
         let join = |name: &str| match folder {
             "" => name.to_owned(),
@@ -189,28 +185,23 @@ impl Reading<'_> {
         };
         let name = match std::str::from_utf8(name) {
             Ok(name) if !name.contains(|c: char| c.is_control()) => name,
-            _ => return Err(self.error(&join(&shown), Refusal::Name)),
+            _ => return Err(self.error(&join(&shown), SkillFolderProblem::Name)),
         };
         let path = join(name);
         let opened = openat(here, name, FILE, Mode::empty());
-        let opened = opened.map_err(|errno| self.error(&path, refused(errno)))?;
-        let about = fstat(&opened).map_err(|errno| self.error(&path, Refusal::System(errno)))?;
+        let opened = opened.map_err(|errno| self.error(&path, refusal_of_errno(errno)))?;
+        let about = fstat(&opened).map_err(|errno| self.error(&path, SkillFolderProblem::System(errno)))?;
         match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory if LEFT_OUT.contains(&name) => Ok(()),
             FileType::Directory => self.folder(opened.as_fd(), &path, depth + 1),
             FileType::RegularFile => self.file(opened, path, about.st_mode & 0o100 != 0),
-            _ => Err(self.error(&path, Refusal::Special)),
+            _ => Err(self.error(&path, SkillFolderProblem::Special)),
         }
     }
 
-    fn file(
-        &mut self,
-        opened: OwnedFd,
-        path: String,
-        is_executable: bool,
-    ) -> Result<(), Unbundled> {
+    fn file(&mut self, opened: OwnedFd, path: String, is_executable: bool) -> Result<(), SkillFolderError> {
         if self.bundle.files.len() >= MAX_FILES {
-            return Err(self.error(&path, Refusal::TooMany));
+            return Err(self.error(&path, SkillFolderProblem::TooMany));
         }
         let is_skill = path.eq_ignore_ascii_case("SKILL.md");
         let most = if is_skill { MAX_SKILL_MD } else { MAX_FILE };
@@ -219,31 +210,28 @@ impl Reading<'_> {
         let read = File::from(opened).take(take).read_to_end(&mut bytes);
         if let Err(error) = read {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-            return Err(self.error(&path, Refusal::System(errno)));
+            return Err(self.error(&path, SkillFolderProblem::System(errno)));
         }
         let length = bytes.len() as u64;
         if length > most {
-            return Err(self.error(&path, Refusal::TooLarge(most)));
+            return Err(self.error(&path, SkillFolderProblem::TooLarge(most)));
         }
         self.bytes += length;
         if self.bytes > MAX_ALL {
-            return Err(self.error(&path, Refusal::AllTooLarge));
+            return Err(self.error(&path, SkillFolderProblem::AllTooLarge));
         }
-        let file = BundleFile {
-            bytes,
-            is_executable,
-        };
+        let file = BundleFile { bytes, is_executable };
         self.bundle.files.insert(path, file);
         Ok(())
     }
 }
 
 /// Opening a link without following it fails with `ELOOP`, and a socket with `ENXIO`.
-fn refused(errno: Errno) -> Refusal {
+fn refusal_of_errno(errno: Errno) -> SkillFolderProblem {
     match errno {
-        Errno::LOOP => Refusal::Link,
-        Errno::NXIO => Refusal::Special,
-        errno => Refusal::System(errno),
+        Errno::LOOP => SkillFolderProblem::Link,
+        Errno::NXIO => SkillFolderProblem::Special,
+        errno => SkillFolderProblem::System(errno),
     }
 }
 
@@ -266,7 +254,7 @@ pub(super) mod tests {
     fn refusal(folder: &Path) -> String {
         let error = read(folder).unwrap_err();
         assert!(!error.remedy().is_empty());
-        error.why.to_string()
+        error.reason.to_string()
     }
 
     #[test]
@@ -280,10 +268,7 @@ pub(super) mod tests {
         let script = folder.join("scripts/a.sh");
         fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
         let bundle = read(&folder).unwrap();
-        let found = bundle
-            .files
-            .iter()
-            .map(|(path, file)| (path.as_str(), file.is_executable));
+        let found = bundle.files.iter().map(|(path, file)| (path.as_str(), file.is_executable));
         let found: Vec<_> = found.collect();
         assert_eq!(found, [("SKILL.md", false), ("scripts/a.sh", true)]);
     }
@@ -304,10 +289,10 @@ pub(super) mod tests {
         }
         let mode = rustix::fs::Mode::RWXU;
         rustix::fs::mknodat(rustix::fs::CWD, &bad, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        assert!(refusal(&folder).contains("pipe"));
+        assert!(refusal(&folder).contains("not a regular file"));
         fs::remove_file(&bad).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(&bad).unwrap();
-        assert!(refusal(&folder).contains("socket"));
+        assert!(refusal(&folder).contains("not a regular file"));
     }
 
     #[test]
@@ -322,7 +307,7 @@ pub(super) mod tests {
         assert!(refusal(&folder).contains("larger than 10 MiB"));
         fs::remove_file(folder.join("big")).unwrap();
         fs::create_dir_all(folder.join("1/2/3/4/5/6/7/8")).unwrap();
-        assert!(refusal(&folder).contains("more than 8 deep"));
+        assert!(refusal(&folder).contains("more than 8 levels deep"));
         fs::remove_dir_all(folder.join("1")).unwrap();
         for at in 0..super::MAX_FILES {
             fs::write(folder.join(format!("scripts/{at}")), "").unwrap();

@@ -1,4 +1,4 @@
-//! The lock file: which skills a workspace has, byte by byte, and who approved them. Pure.
+//! The lock file: the skills of a workspace, byte by byte, and their approvals. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Bundle, SHELVES};
-use crate::digest::Digest;
+use super::{SHELVES, SkillBundle};
+use crate::digest::Sha256Digest;
 
 /// The file, in the root of the workspace.
 pub const LOCK: &str = "skills.lock";
@@ -15,55 +15,55 @@ pub const LOCK: &str = "skills.lock";
 /// The version of its format.
 pub const LOCK_VERSION: u32 = 1;
 
-/// The skills of a workspace, as they were approved.
+/// The approved skills of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lock {
+pub struct SkillLock {
     /// The version of the format: [`LOCK_VERSION`].
     pub version: u32,
     /// The skills by name.
-    pub skills: BTreeMap<String, Locked>,
+    pub skills: BTreeMap<String, LockedSkill>,
 }
 
 /// One skill, byte by byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Locked {
+pub struct LockedSkill {
     /// Its folder, relative to the workspace.
     pub folder: String,
-    /// Where it came from: `bundled:NAME`, `path:FOLDER`, `git:URL`.
+    /// Its origin: `bundled:NAME`, `path:FOLDER`, `git:URL`.
     pub source: String,
-    /// The commit, if it came from git.
+    /// The commit, if the origin is git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The digest of all its files: [`Bundle::digest`].
+    /// The digest of all its files: [`SkillBundle::digest`].
     #[serde(with = "text")]
-    pub digest: Digest,
+    pub digest: Sha256Digest,
     /// Its files by path.
     pub files: BTreeMap<String, LockedFile>,
-    /// What its files were granted beyond what it declares, by file: `env NAME`, `net WHAT`, or
-    /// the code of a rule.
+    /// The grants to its files beyond its declarations, by file: `env NAME`, `net WHAT`, or the
+    /// code of a rule.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub granted: BTreeMap<String, BTreeSet<String>>,
-    /// The dangers that are accepted: by the code of a rule, the files with their digests.
+    /// The accepted dangers: by the code of a rule, the files with their digests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub exceptions: BTreeMap<String, BTreeMap<String, LockedFile>>,
     /// The digest of the install report.
     #[serde(with = "text")]
-    pub report: Digest,
-    /// The id of the key of who installed it.
+    pub report: Sha256Digest,
+    /// The id of the installer's key.
     #[serde(with = "text")]
-    pub installer: Digest,
-    /// What its approvers signed: DSSE envelopes.
+    pub installer: Sha256Digest,
+    /// The signatures of its approvers: DSSE envelopes.
     pub approvals: Vec<Value>,
 }
 
 /// One file of a skill: `SHA256`, or `SHA256 x` if its owner may execute it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockedFile {
-    /// What is in it.
-    pub digest: Digest,
-    /// Whether it can be executed.
+    /// The digest of its content.
+    pub digest: Sha256Digest,
+    /// True if it is executable.
     pub is_executable: bool,
 }
 
@@ -78,214 +78,187 @@ impl<'de> Deserialize<'de> for LockedFile {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let bare = text.strip_suffix(" x");
-        let digest = bare
-            .unwrap_or(&text)
-            .parse()
-            .map_err(serde::de::Error::custom)?;
-        Ok(Self {
-            digest,
-            is_executable: bare.is_some(),
-        })
+        let digest = bare.unwrap_or(&text).parse().map_err(serde::de::Error::custom)?;
+        Ok(Self { digest, is_executable: bare.is_some() })
     }
 }
 
-/// Digests as texts.
+/// Serializes digests as text.
 mod text {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    use crate::digest::Digest;
+    use crate::digest::Sha256Digest;
 
-    pub(super) fn serialize<S: Serializer>(digest: &Digest, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(digest: &Sha256Digest, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&digest.to_string())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sha256Digest, D::Error> {
         let text = String::deserialize(from)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }
 
-/// Why a lock file is none.
+/// The reason why a text is not a lock file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{LOCK}:{line}: {why}")]
-pub struct BadLock {
+#[error("{LOCK}:{line}: {reason}")]
+pub struct SkillLockError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
-    pub why: String,
+    /// The problem.
+    pub reason: String,
 }
 
-impl Locked {
-    /// Why an exception does not hold: it is of other bytes than those that are locked.
-    fn void(&self) -> Option<String> {
+impl LockedSkill {
+    /// Returns the reason why an exception is void: it covers other bytes than the locked ones.
+    fn void_reason(&self) -> Option<String> {
         let mut all = self
             .exceptions
             .iter()
             .flat_map(|(rule, files)| files.iter().map(move |(path, file)| (rule, path, file)));
         let (rule, path, _) = all.find(|(_, path, file)| self.files.get(*path) != Some(file))?;
         let (rule, path) = (rule.escape_debug(), path.escape_debug());
-        Some(format!(
-            "the exception from `{rule}` is not for the bytes that {path} has"
-        ))
+        Some(format!("the exception from `{rule}` does not apply to the current content of {path}"))
     }
 }
 
-impl Default for Lock {
+impl Default for SkillLock {
     fn default() -> Self {
-        Self {
-            version: LOCK_VERSION,
-            skills: BTreeMap::new(),
-        }
+        Self { version: LOCK_VERSION, skills: BTreeMap::new() }
     }
 }
 
-impl Lock {
-    /// Reads a lock file. Only the one form that there is of it is read: nothing is said twice, and
-    /// nothing that this wf does not know.
-    pub fn parse(text: &str) -> Result<Self, BadLock> {
-        let lock: Self = serde_json::from_str(text).map_err(|error| BadLock {
+impl SkillLock {
+    /// Reads a lock file. Only its canonical form is accepted: no duplicates, and nothing unknown
+    /// to this version of wf.
+    pub fn parse(text: &str) -> Result<Self, SkillLockError> {
+        let lock: Self = serde_json::from_str(text).map_err(|error| SkillLockError {
             line: error.line().max(1),
-            why: without_place(&error.to_string()),
+            reason: without_place(&error.to_string()),
         })?;
         if lock.version != LOCK_VERSION {
-            let why = format!(
-                "version {} is not {LOCK_VERSION}, which this wf reads",
-                lock.version
-            );
-            return Err(BadLock { line: 2, why });
+            let reason =
+                format!("unsupported version {}; this wf reads version {LOCK_VERSION}", lock.version);
+            return Err(SkillLockError { line: 2, reason });
         }
-        if let Some((name, why)) = lock.misplaced() {
+        if let Some((name, reason)) = lock.first_invalid() {
             let is_it = |line: &&str| line.trim_start().starts_with(&format!("{name:?}:"));
             let line = text.lines().take_while(|line| !is_it(line)).count() + 1;
-            return Err(BadLock { line, why });
+            return Err(SkillLockError { line, reason });
         }
         let written = lock.text();
         if written != text {
-            let same = text
-                .lines()
-                .zip(written.lines())
-                .take_while(|(one, other)| one == other);
+            let same = text.lines().zip(written.lines()).take_while(|(one, other)| one == other);
             let line = same.count() + 1;
-            let why = "this is not as wf writes it: something stands twice, in another order, or is spaced otherwise";
-            return Err(BadLock {
-                line,
-                why: why.to_owned(),
-            });
+            let reason = "this file is not in the format that wf writes: duplicate, unsorted or \
+                          differently formatted entries";
+            return Err(SkillLockError { line, reason: reason.to_owned() });
         }
         Ok(lock)
     }
 
-    /// A skill that could be called so nowhere, or lie there, and why.
-    fn misplaced(&self) -> Option<(&str, String)> {
+    /// Returns a skill with an invalid name, folder or exception, and the reason.
+    fn first_invalid(&self) -> Option<(&str, String)> {
         self.skills.iter().find_map(|(name, locked)| {
             let is_name = crate::name::PlanId::parse(name).is_ok();
             let mut places = SHELVES.iter().map(|shelf| format!("{shelf}/{name}"));
             if !is_name {
-                let why = "this is no name of a skill that can be locked";
-                Some((name.as_str(), why.to_owned()))
-            } else if let Some(why) = locked.void() {
-                Some((name.as_str(), why))
+                let reason = "this is not a valid name for a locked skill";
+                Some((name.as_str(), reason.to_owned()))
+            } else if let Some(reason) = locked.void_reason() {
+                Some((name.as_str(), reason))
             } else if places.any(|place| place == locked.folder) {
                 None
             } else {
                 let folder = locked.folder.escape_debug();
-                Some((name.as_str(), format!("no skill `{name}` lies in {folder}")))
+                Some((name.as_str(), format!("skill `{name}` not found in {folder}")))
             }
         })
     }
 
-    /// The one form that there is of it: sorted JSON, one line a file.
+    /// Returns its canonical form: sorted JSON, one line per file.
     pub fn text(&self) -> String {
-        // A value keeps its keys sorted, whatever the order of fields.
+        // A `Value` keeps its keys sorted, whatever the order of fields.
         let value = serde_json::to_value(self).unwrap_or_default();
         serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
     }
 }
 
 fn without_place(message: &str) -> String {
-    message
-        .split(" at line ")
-        .next()
-        .unwrap_or(message)
-        .to_owned()
+    message.split(" at line ").next().unwrap_or(message).to_owned()
 }
 
-/// How a file differs from what was locked.
+/// A difference between a file and its locked state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct SkillFileChange {
     /// The file, relative to the skill.
     pub path: String,
-    /// How.
-    pub kind: ChangeKind,
+    /// The kind of difference.
+    pub kind: SkillFileChangeKind,
 }
 
-/// How a file differs.
+/// The kind of difference of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ChangeKind {
-    /// It was not there.
+pub enum SkillFileChangeKind {
+    /// It was added.
     Added,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It holds something else.
+    /// Its content changed.
     Changed,
-    /// It became a program.
+    /// It became executable.
     Executable,
-    /// It is a program no more.
+    /// It is no longer executable.
     NotExecutable,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for SkillFileChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match self.kind {
-            ChangeKind::Added => "was added",
-            ChangeKind::Removed => "was removed",
-            ChangeKind::Changed => "was changed",
-            ChangeKind::Executable => "can be executed now",
-            ChangeKind::NotExecutable => "can be executed no more",
+            SkillFileChangeKind::Added => "was added",
+            SkillFileChangeKind::Removed => "was removed",
+            SkillFileChangeKind::Changed => "was changed",
+            SkillFileChangeKind::Executable => "is now executable",
+            SkillFileChangeKind::NotExecutable => "is no longer executable",
         };
         write!(f, "{} {how}", self.path)
     }
 }
 
-/// The files of a skill as a lock writes them.
-pub fn locked_files(bundle: &Bundle) -> BTreeMap<String, LockedFile> {
+/// Returns the files of a skill in the form of a lock file.
+pub fn locked_files(bundle: &SkillBundle) -> BTreeMap<String, LockedFile> {
     let files = bundle.files.iter().map(|(path, file)| {
-        let locked = LockedFile {
-            digest: Digest::of(&file.bytes),
-            is_executable: file.is_executable,
-        };
+        let locked =
+            LockedFile { digest: Sha256Digest::of_bytes(&file.bytes), is_executable: file.is_executable };
         (path.clone(), locked)
     });
     files.collect()
 }
 
-/// Every difference between what was locked and what is there, by path.
-pub fn changes(locked: &BTreeMap<String, LockedFile>, found: &Bundle) -> Vec<Change> {
+/// Returns every difference between the locked and the present files, by path.
+pub fn changes(locked: &BTreeMap<String, LockedFile>, found: &SkillBundle) -> Vec<SkillFileChange> {
     let now = locked_files(found);
     let mut all = Vec::new();
     let mut add = |path: &String, kind| {
-        all.push(Change {
-            path: path.clone(),
-            kind,
-        });
+        all.push(SkillFileChange { path: path.clone(), kind });
     };
     for (path, file) in &now {
         match locked.get(path) {
-            None => add(path, ChangeKind::Added),
+            None => add(path, SkillFileChangeKind::Added),
             Some(was) => {
                 if was.digest != file.digest {
-                    add(path, ChangeKind::Changed);
+                    add(path, SkillFileChangeKind::Changed);
                 }
                 match (was.is_executable, file.is_executable) {
-                    (false, true) => add(path, ChangeKind::Executable),
-                    (true, false) => add(path, ChangeKind::NotExecutable),
+                    (false, true) => add(path, SkillFileChangeKind::Executable),
+                    (true, false) => add(path, SkillFileChangeKind::NotExecutable),
                     _ => {}
                 }
             }
         }
     }
     for path in locked.keys().filter(|path| !now.contains_key(*path)) {
-        add(path, ChangeKind::Removed);
+        add(path, SkillFileChangeKind::Removed);
     }
     all.sort();
     all

@@ -1,32 +1,32 @@
 use std::fmt;
 
-/// Where a skill comes from.
+/// The origin of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SkillOrigin {
     /// A folder.
     Path(String),
     /// A folder in a git repository.
     Git {
         /// The repository: an address of `https`, `ssh` or `file`, or a path.
         url: String,
-        /// The branch, tag or commit; `None`: what the repository shows first.
+        /// The branch, tag or commit; `None`: the default branch.
         rev: Option<String>,
-        /// The folder in it; empty: its top.
+        /// The folder in it; empty: the root.
         folder: String,
     },
-    /// One that comes with wf.
+    /// A skill bundled with wf.
     Bundled(String),
 }
 
-/// Why a text names no origin; one sentence.
+/// The reason why a text is not an origin; one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadOrigin(pub &'static str);
+pub struct SkillOriginError(pub &'static str);
 
-impl Origin {
-    /// Reads `FOLDER`, `path:FOLDER`, `git:URL#REV:FOLDER` or `bundled:NAME`. Of git only addresses are
-    /// taken that execute nothing and hold no credentials.
-    pub fn parse(text: &str) -> Result<Self, BadOrigin> {
+impl SkillOrigin {
+    /// Reads `FOLDER`, `path:FOLDER`, `git:URL#REV:FOLDER` or `bundled:NAME`. Of git addresses,
+    /// only those that execute nothing and contain no credentials are accepted.
+    pub fn parse(text: &str) -> Result<Self, SkillOriginError> {
         if let Some(name) = text.strip_prefix("bundled:") {
             return Ok(Self::Bundled(name.to_owned()));
         }
@@ -34,67 +34,54 @@ impl Origin {
             let path = text.strip_prefix("path:").unwrap_or(text);
             let is_address = path.contains("://") || path.starts_with("git@");
             return match path {
-                "" => Err(BadOrigin("it names nothing")),
-                _ if is_address => Err(BadOrigin("write git: before the address of a repository")),
+                "" => Err(SkillOriginError("it is empty")),
+                _ if is_address => Err(SkillOriginError("write git: before the URL of a repository")),
                 _ => Ok(Self::Path(path.to_owned())),
             };
         };
-        let (url, more) = rest
-            .split_once('#')
-            .map_or((rest, None), |(url, more)| (url, Some(more)));
+        let (url, more) = rest.split_once('#').map_or((rest, None), |(url, more)| (url, Some(more)));
         let (rev, folder) = match more {
             None => (None, ""),
-            Some(more) => more
-                .split_once(':')
-                .map_or((Some(more), ""), |(rev, folder)| (Some(rev), folder)),
+            Some(more) => more.split_once(':').map_or((Some(more), ""), |(rev, folder)| (Some(rev), folder)),
         };
-        sound(url)?;
+        check_git_url(url)?;
         let rev = rev.filter(|rev| !rev.is_empty());
         if rev.is_some_and(|rev| !is_rev(rev)) {
-            return Err(BadOrigin("after # stands a branch, a tag or a commit"));
+            return Err(SkillOriginError("# must be followed by a branch, a tag or a commit"));
         }
         let folder = folder.trim_matches('/');
         if folder.split('/').any(|part| matches!(part, ".." | ".")) || folder.contains("//") {
-            return Err(BadOrigin(
-                "the folder stands after the second : relative to the top of the repository",
+            return Err(SkillOriginError(
+                "the second : must be followed by a folder relative to the top of the repository",
             ));
         }
-        Ok(Self::Git {
-            url: url.to_owned(),
-            rev: rev.map(str::to_owned),
-            folder: folder.to_owned(),
-        })
+        Ok(Self::Git { url: url.to_owned(), rev: rev.map(str::to_owned), folder: folder.to_owned() })
     }
 }
 
-/// Whether git may be asked for it.
-fn sound(url: &str) -> Result<(), BadOrigin> {
-    if url.is_empty() || url.starts_with('-') || url.contains(char::is_control) || url.contains(' ')
-    {
-        return Err(BadOrigin(
-            "after git: stands an address or the path of a repository",
-        ));
+/// Returns an error if the address must not be passed to git.
+fn check_git_url(url: &str) -> Result<(), SkillOriginError> {
+    if url.is_empty() || url.starts_with('-') || url.contains(char::is_control) || url.contains(' ') {
+        return Err(SkillOriginError("git: must be followed by the URL or the path of a repository"));
     }
     let Some((scheme, rest)) = url.split_once("://") else {
-        // `host:path` and `helper::address` would let others be executed.
+        // `host:path` and `helper::address` would let git execute other programs.
         let is_path = url.starts_with(['/', '.']) || !url.contains(':');
         return if is_path {
             Ok(())
         } else {
-            Err(BadOrigin(
-                "write https://, ssh:// or file:// before an address",
-            ))
+            Err(SkillOriginError("the URL must start with https://, ssh:// or file://"))
         };
     };
     if !matches!(scheme, "https" | "ssh" | "file") {
-        return Err(BadOrigin("git is asked through https, ssh and file alone"));
+        return Err(SkillOriginError("only https, ssh and file are supported"));
     }
     let host = rest.split('/').next().unwrap_or_default();
     let user = host.rsplit_once('@').map(|(user, _)| user);
     let holds_secret = user.is_some_and(|user| user.contains(':') || scheme == "https");
     if holds_secret || host.starts_with('-') {
-        return Err(BadOrigin(
-            "an address with credentials would be written into skills.lock; let git know them",
+        return Err(SkillOriginError(
+            "a URL with credentials would be stored in skills.lock; configure them in git",
         ));
     }
     Ok(())
@@ -103,12 +90,10 @@ fn sound(url: &str) -> Result<(), BadOrigin> {
 fn is_rev(rev: &str) -> bool {
     !rev.starts_with('-')
         && !rev.contains("..")
-        && rev
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
+        && rev.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+".contains(c))
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SkillOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => write!(f, "path:{path}"),
@@ -128,7 +113,7 @@ impl fmt::Display for Origin {
 
 #[cfg(test)]
 mod tests {
-    use super::Origin;
+    use super::SkillOrigin;
 
     #[test]
     fn origins_are_read_as_they_are_written() {
@@ -142,9 +127,9 @@ mod tests {
             "git:ssh://git@x.y/z",
             "git:./z",
         ] {
-            assert_eq!(Origin::parse(text).unwrap().to_string(), text);
+            assert_eq!(SkillOrigin::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Origin::parse("it").unwrap(), Origin::Path("it".into()));
+        assert_eq!(SkillOrigin::parse("it").unwrap(), SkillOrigin::Path("it".into()));
     }
 
     #[test]
@@ -167,7 +152,7 @@ mod tests {
             "git@x.y:z",
             "git:a::b",
         ] {
-            assert!(Origin::parse(text).is_err(), "{text}");
+            assert!(SkillOrigin::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the reference package prints about skills for programs and models.
+//! The output of the reference package about skills, for programs and models.
 
 use std::fmt::Write as _;
 
@@ -6,22 +6,22 @@ use serde_json::{Map, Value};
 
 use super::reference;
 use super::words::strip;
-use super::yaml::Node;
+use super::yaml::SkillYamlNode;
 
 /// One skill of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct PromptSkill {
     /// Its name.
     pub name: String,
     /// Its description.
     pub description: String,
-    /// Where its SKILL.md is: an absolute path.
+    /// The absolute path of its SKILL.md.
     pub location: String,
 }
 
-/// The block of XML that tells a model which skills there are. As in the reference package, the
-/// location is put in as it is.
-pub fn prompt(offers: &[Offer]) -> String {
+/// Returns the block of XML that lists the skills for a model. As in the reference package, the
+/// location is inserted unescaped.
+pub fn prompt(offers: &[PromptSkill]) -> String {
     let mut lines = vec!["<available_skills>".to_owned()];
     for offer in offers {
         lines.push("<skill>".into());
@@ -53,11 +53,11 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// The properties of a skill as the reference package reads them: it only wants a name and a
-/// description. An error is what it says.
+/// Returns the properties of a skill as the reference package reads them: it requires only a name
+/// and a description. An error is its message.
 ///
-/// A value of `metadata` that is a list or a mapping is given as JSON in a text, where the
-/// reference package gives what Python prints.
+/// A list or mapping below `metadata` is given as JSON in a text, where the reference package gives
+/// Python's output.
 pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
     let root = reference::read(text).map_err(|finding| finding.message)?;
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
@@ -68,7 +68,7 @@ pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
     }
     let mut found = Map::new();
     for key in ["name", "description"] {
-        let text = strip(get(key).and_then(Node::text).unwrap_or(""));
+        let text = strip(get(key).and_then(SkillYamlNode::text).unwrap_or(""));
         if text.is_empty() {
             return Err(format!("Field '{key}' must be a non-empty string"));
         }
@@ -82,13 +82,11 @@ pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
     match get("metadata").map(|node| (node.entries(), node)) {
         None => {}
         Some((Some(entries), _)) => {
-            let text = |node: &Node| match node.text() {
+            let text = |node: &SkillYamlNode| match node.text() {
                 Some(text) => text.to_owned(),
                 None => node.json().to_string(),
             };
-            let pairs = entries
-                .iter()
-                .map(|entry| (entry.key.clone(), text(&entry.value).into()));
+            let pairs = entries.iter().map(|entry| (entry.key.clone(), text(&entry.value).into()));
             found.insert("metadata".into(), Value::Object(pairs.collect()));
         }
         Some((None, node)) if node.text() == Some("") => {}
@@ -97,7 +95,7 @@ pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
     Ok(found)
 }
 
-/// JSON with two blanks a level and nothing but ASCII, as Python writes it.
+/// Formats JSON with two blanks per level and only ASCII, as Python does.
 pub fn ascii_json(value: &Map<String, Value>) -> String {
     let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
     let mut ascii = String::with_capacity(pretty.len());
@@ -115,12 +113,12 @@ pub fn ascii_json(value: &Map<String, Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Offer, ascii_json, prompt, properties};
+    use super::{PromptSkill, ascii_json, prompt, properties};
 
     #[test]
     fn a_prompt_is_as_the_reference_package_writes_it() {
         assert_eq!(prompt(&[]), "<available_skills>\n</available_skills>\n");
-        let offer = Offer {
+        let offer = PromptSkill {
             name: "a".into(),
             description: "<b> & \"c\" 'd'".into(),
             location: "/x<y/SKILL.md".into(),
@@ -138,14 +136,8 @@ mod tests {
             \"allowed-tools\": [\n    \"Read\"\n  ],\n  \"metadata\": {\n    \"v\": \"1.0\"\n  }\n}";
         assert_eq!(ascii_json(&properties(text).unwrap()), expected);
         for (text, says) in [
-            (
-                "---\nname: ''\n---\n",
-                "Missing required field in frontmatter: description",
-            ),
-            (
-                "---\nname: ''\ndescription: d\n---\n",
-                "Field 'name' must be a non-empty string",
-            ),
+            ("---\nname: ''\n---\n", "Missing required field in frontmatter: description"),
+            ("---\nname: ''\ndescription: d\n---\n", "Field 'name' must be a non-empty string"),
             ("x", "SKILL.md must start with YAML frontmatter (---)"),
         ] {
             assert_eq!(properties(text).unwrap_err(), says);

@@ -1,6 +1,6 @@
-/// What is searched of one skill.
+/// The searched texts of one skill.
 #[derive(Clone, Copy, Debug)]
-pub struct Searched<'a> {
+pub struct SearchableSkill<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its description.
@@ -9,24 +9,20 @@ pub struct Searched<'a> {
     pub body: &'a str,
 }
 
-/// Which skills have all the words somewhere, best first: the places in `among`, and how well
-/// each fits. A word counts most in the name and least in the body, and a whole word counts more
-/// than a part of one. Those that fit alike are in the order of their names.
-pub fn search(words: &[String], among: &[Searched<'_>]) -> Vec<(usize, u32)> {
+/// Returns the skills that contain all the words, best first: the indices in `among`, and the
+/// scores. A word scores most in the name and least in the body, and a whole word scores more than
+/// a part of one. Equal scores are in the order of the names.
+pub fn search(words: &[String], among: &[SearchableSkill<'_>]) -> Vec<(usize, u32)> {
     let words: Vec<String> = words.iter().flat_map(|word| parts(word)).collect();
-    let fits = |(at, skill): (usize, &Searched<'_>)| Some((at, fit(&words, skill)?));
+    let fits = |(at, skill): (usize, &SearchableSkill<'_>)| Some((at, match_score(&words, skill)?));
     let mut found: Vec<(usize, u32)> = among.iter().enumerate().filter_map(fits).collect();
     let name = |at: usize| among.get(at).map(|skill| skill.name);
     found.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| name(*a).cmp(&name(*b))));
     found
 }
 
-fn fit(words: &[String], skill: &Searched<'_>) -> Option<u32> {
-    let fields = [
-        (skill.name, 8, 1),
-        (skill.description, 3, 2),
-        (skill.body, 1, 4),
-    ];
+fn match_score(words: &[String], skill: &SearchableSkill<'_>) -> Option<u32> {
+    let fields = [(skill.name, 8, 1), (skill.description, 3, 2), (skill.body, 1, 4)];
     let fields = fields.map(|(text, weight, most)| (parts(text), weight, most));
     if words.is_empty() {
         return None;
@@ -42,7 +38,7 @@ fn fit(words: &[String], skill: &Searched<'_>) -> Option<u32> {
     })
 }
 
-/// The words of a text in small letters.
+/// Returns the words of a text in lower case.
 fn parts(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty());
@@ -51,24 +47,12 @@ fn parts(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Searched, search};
+    use super::{SearchableSkill, search};
 
-    const AMONG: [Searched<'static>; 3] = [
-        Searched {
-            name: "pdf-forms",
-            description: "Fills forms.",
-            body: "Uses a tool.",
-        },
-        Searched {
-            name: "docs",
-            description: "Reads PDF and Word files.",
-            body: "pdf pdf",
-        },
-        Searched {
-            name: "coding",
-            description: "Runs tests.",
-            body: "See the pdfium docs.",
-        },
+    const AMONG: [SearchableSkill<'static>; 3] = [
+        SearchableSkill { name: "pdf-forms", description: "Fills forms.", body: "Uses a tool." },
+        SearchableSkill { name: "docs", description: "Reads PDF and Word files.", body: "pdf pdf" },
+        SearchableSkill { name: "coding", description: "Runs tests.", body: "See the pdfium docs." },
     ];
 
     fn check(words: &str, expected: &[&str]) {

@@ -1,13 +1,11 @@
-/// The program that the first line of a script names, without its folder: `bash` for
+/// Returns the program on the first line of a script, without its folder: `bash` for
 /// `#!/usr/bin/env -S bash -e`.
 pub fn shebang(bytes: &[u8]) -> Option<String> {
     let line = bytes.strip_prefix(b"#!")?;
     let line = line.split(|byte| *byte == b'\n').next()?;
     let line = line.get(..line.len().min(256))?;
     let line = String::from_utf8_lossy(line);
-    let mut words = line
-        .split_whitespace()
-        .filter_map(|word| word.rsplit('/').next());
+    let mut words = line.split_whitespace().filter_map(|word| word.rsplit('/').next());
     let first = words.next()?;
     if first != "env" {
         return Some(first.to_owned());

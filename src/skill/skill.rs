@@ -3,52 +3,47 @@ use std::collections::BTreeMap;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
-/// A skill as wf loads it: as much as it says, whatever else is wrong with it.
+/// A skill as wf loads it: as much as is readable, despite its mistakes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// What it is called; its folder's name if it does not say.
+    /// Its name; the name of its folder if it has none.
     pub name: String,
-    /// What it does and when to use it; never blank.
+    /// The purpose of the skill and the occasions to use it; never blank.
     pub description: String,
-    /// Under which licence it is.
+    /// Its licence.
     pub license: Option<String>,
-    /// What it needs of where it runs.
+    /// The requirements on its environment.
     pub compatibility: Option<String>,
-    /// Which tools it says that it needs; wf grants none of them for that.
+    /// The tools that it asks for; wf grants none of them because of that.
     pub allowed_tools: Vec<String>,
-    /// What else it says of itself.
+    /// Its other metadata.
     pub metadata: BTreeMap<String, String>,
-    /// Where in SKILL.md the text of `metadata.wf` stands (the block's own lines, indented as
-    /// they are), if it is there.
+    /// The span in SKILL.md of the text of `metadata.wf` (the block's own lines, with their
+    /// indentation), if it exists.
     pub own: Option<Span>,
-    /// Where the Markdown stands.
+    /// The span of the Markdown.
     pub body: Span,
-    /// What is wrong with it and keeps nobody from loading it.
-    pub warnings: Vec<Finding>,
+    /// The mistakes that do not prevent loading it.
+    pub warnings: Vec<SkillFinding>,
 }
 
-/// Something wrong with a skill.
+/// A mistake in a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Which rule it breaks. Stable; see `docs/skills.md`.
+pub struct SkillFinding {
+    /// The code of the broken rule. Stable; see `docs/skills.md`.
     pub code: &'static str,
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
-    /// Where in SKILL.md.
+    /// Its span in SKILL.md.
     pub span: Span,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 
-impl Finding {
-    /// Says what is wrong and where.
+impl SkillFinding {
+    /// Makes a finding without a remedy.
     pub fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            span,
-            help: None,
-        }
+        Self { code, message: message.into(), span, help: None }
     }
 
     /// Adds the remedy.
@@ -58,17 +53,13 @@ impl Finding {
         self
     }
 
-    /// The same as a mistake of a file: of a skill that does not load, or of one that does.
+    /// Returns it as a diagnostic: for a skill that does not load, or for one that does.
     pub fn diagnostic(&self, loads: bool) -> Diagnostic {
-        let code = if loads {
-            Code::SkillNoted
-        } else {
-            Code::SkillUnreadable
-        };
+        let code = if loads { Code::SkillNoted } else { Code::SkillUnreadable };
         let message = format!("{} ({})", self.message, self.code);
         let mistake = Diagnostic::new(code, self.span, message);
         match &self.help {
-            Some(help) => mistake.help(help.clone()),
+            Some(help) => mistake.with_help(help.clone()),
             None => mistake,
         }
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{load, reference, standard};
 
-/// What the specification says otherwise than the reference validator; see `docs/skills.md`.
+/// The rules of the specification that the reference validator lacks; see `docs/skills.md`.
 const STRICTER: [&str; 9] = [
     "NAME-CHARS",
     "NAME-DIR",
@@ -26,16 +26,12 @@ fn check(text: &str, folder: &str) {
         return;
     }
     assert!(loaded.is_ok(), "{text:?}: {loaded:?}");
-    // What comes after the first `---` is no front matter to the reference validator, and it alone
+    // The text after the first `---` is not front matter to the reference validator, and only it
     // follows a merge key.
     let inner = text.matches("---").count() == 2 && !text.contains(['\u{85}', '\u{2028}', '\r']);
     if inner
-        && loaded.is_ok_and(|skill| {
-            skill
-                .warnings
-                .iter()
-                .all(|w| !["FENCE", "YAML", "ALIAS"].contains(&w.code))
-        })
+        && loaded
+            .is_ok_and(|skill| skill.warnings.iter().all(|w| !["FENCE", "YAML", "ALIAS"].contains(&w.code)))
     {
         let other = spec.iter().find(|rule| !STRICTER.contains(&rule.code));
         assert!(other.is_none(), "{text:?}: {other:?}");
@@ -111,40 +107,19 @@ fn places_stand_on_what_they_name() {
     assert_eq!(slice(skill.body), "# Body\n");
     let own = slice(skill.own.unwrap());
     assert!(
-        own.ends_with("    scripts:\n      x: y")
-            && own.trim_start_matches('\n').starts_with("    s"),
+        own.ends_with("    scripts:\n      x: y") && own.trim_start_matches('\n').starts_with("    s"),
         "{own:?}"
     );
     assert_eq!(skill.description, "é: x");
-    let at: Vec<_> = skill
-        .warnings
-        .iter()
-        .map(|w| (w.code, slice(w.span)))
-        .collect();
-    assert_eq!(
-        at,
-        [
-            ("START", "\u{feff}"),
-            ("YAML", "é: x"),
-            ("FIELDS", "version")
-        ]
-    );
+    let at: Vec<_> = skill.warnings.iter().map(|w| (w.code, slice(w.span))).collect();
+    assert_eq!(at, [("START", "\u{feff}"), ("YAML", "é: x"), ("FIELDS", "version")]);
 }
 
 #[test]
 fn a_text_is_bounded() {
-    let big = format!(
-        "---\nname: s\ndescription: d\n---\n{}",
-        "x".repeat(super::MAX_TEXT)
-    );
+    let big = format!("---\nname: s\ndescription: d\n---\n{}", "x".repeat(super::MAX_TEXT));
     assert_eq!(load(&big, "s").unwrap_err().first().unwrap().code, "SIZE");
-    for (open, close) in [
-        ("[", "]"),
-        ("{a: ", "}"),
-        ("- ", ""),
-        ("\"\n", ""),
-        ("a: &a [*a, ", "]"),
-    ] {
+    for (open, close) in [("[", "]"), ("{a: ", "}"), ("- ", ""), ("\"\n", ""), ("a: &a [*a, ", "]")] {
         let many = open.repeat(20_000) + &close.repeat(20_000);
         let text = format!("---\nname: s\ndescription: d\nx:\n  {many}\n---\n");
         reference(&text, "s");

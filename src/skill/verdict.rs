@@ -1,18 +1,18 @@
-use super::skill::Finding;
-use super::{NoText, load, reference, standard};
+use super::skill::SkillFinding;
+use super::{SkillTextError, load, reference, standard};
 
-/// By whose rules a skill is judged.
+/// The set of rules by which a skill is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Profile {
-    /// Whether wf loads it.
+pub enum ValidationProfile {
+    /// The rules of wf for loading it.
     Load,
-    /// What the specification says.
+    /// The rules of the specification.
     Spec,
-    /// What the published reference validator says.
+    /// The rules of the published reference validator.
     Reference,
 }
 
-impl Profile {
+impl ValidationProfile {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Load, Self::Spec, Self::Reference];
 
@@ -26,11 +26,11 @@ impl Profile {
     }
 }
 
-/// What is judged.
+/// The subject of a verdict.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct ValidationSubject<'a> {
     /// Its SKILL.md.
-    pub text: Result<&'a str, NoText>,
+    pub text: Result<&'a str, SkillTextError>,
     /// The name of that file.
     pub file: &'a str,
     /// The name of its folder.
@@ -39,39 +39,35 @@ pub struct Subject<'a> {
     pub shown: &'a str,
 }
 
-/// What one profile says about a skill.
+/// The verdict of one profile on a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// By whose rules.
-    pub profile: Profile,
-    /// Which rules it breaks; it is valid if there is none.
-    pub broken: Vec<Finding>,
-    /// What else is to be said.
-    pub warnings: Vec<Finding>,
+pub struct SkillVerdict {
+    /// The set of rules.
+    pub profile: ValidationProfile,
+    /// The violations; the skill is valid if there is none.
+    pub violations: Vec<SkillFinding>,
+    /// The warnings.
+    pub warnings: Vec<SkillFinding>,
 }
 
-impl Verdict {
-    /// Whether it breaks no rule.
+impl SkillVerdict {
+    /// True if it breaks no rule.
     pub fn is_valid(&self) -> bool {
-        self.broken.is_empty()
+        self.violations.is_empty()
     }
 }
 
 /// Judges a skill.
-pub fn verdict(profile: Profile, subject: &Subject<'_>) -> Verdict {
-    let Subject { file, folder, .. } = *subject;
+pub fn validate(profile: ValidationProfile, subject: &ValidationSubject<'_>) -> SkillVerdict {
+    let ValidationSubject { file, folder, .. } = *subject;
     let (broken, warnings) = match (subject.text, profile) {
         (Err(none), _) => (vec![none.finding(subject.shown)], Vec::new()),
-        (Ok(text), Profile::Reference) => (reference(text, folder), Vec::new()),
-        (Ok(text), Profile::Spec) => (standard(text, file, folder), Vec::new()),
-        (Ok(text), Profile::Load) => match load(text, folder) {
+        (Ok(text), ValidationProfile::Reference) => (reference(text, folder), Vec::new()),
+        (Ok(text), ValidationProfile::Spec) => (standard(text, file, folder), Vec::new()),
+        (Ok(text), ValidationProfile::Load) => match load(text, folder) {
             Ok(skill) => (Vec::new(), skill.warnings),
             Err(broken) => (broken, Vec::new()),
         },
     };
-    Verdict {
-        profile,
-        broken,
-        warnings,
-    }
+    SkillVerdict { profile, violations: broken, warnings }
 }

@@ -1,21 +1,21 @@
-//! What the standard's rules say about words, as Python says it, in which the reference validator
-//! is written.
+//! The standard's rules on words with the semantics of Python, in which the reference validator is
+//! written.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Without blanks at its ends; Python counts four separators among them that Rust does not.
+/// Strips blanks at both ends; Python counts four separators among them that Rust does not.
 pub(super) fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
 }
 
-/// The form in which names are compared (NFKC).
+/// Returns the form in which names are compared (NFKC).
 pub(super) fn normal(text: &str) -> String {
     text.nfkc().collect()
 }
 
-/// Whether a character is a letter or a number by its category. Rust's `is_alphanumeric` also
-/// takes marks that stand for letters.
+/// True if a character is a letter or a number by its category. Rust's `is_alphanumeric` also
+/// accepts marks that stand for letters.
 pub(super) fn is_alphanumeric(c: char) -> bool {
     use GeneralCategory as Is;
     matches!(
@@ -31,7 +31,7 @@ pub(super) fn is_alphanumeric(c: char) -> bool {
     )
 }
 
-/// How many characters a text has.
+/// Returns the number of characters in a text.
 pub(super) fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -48,9 +48,7 @@ mod tests {
         for c in ['a', '5', '技', 'й', '²', '①', 'Ⅳ', 'ª'] {
             assert!(is_alphanumeric(c), "{c}");
         }
-        for c in [
-            '-', '_', ' ', '\u{345}', '\u{200d}', '\u{94d}', '\u{2011}', '⁄',
-        ] {
+        for c in ['-', '_', ' ', '\u{345}', '\u{200d}', '\u{94d}', '\u{2011}', '⁄'] {
             assert!(!is_alphanumeric(c), "{c}");
         }
     }

@@ -3,7 +3,7 @@ use std::ops::{Deref, Range};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-/// A half-open range of bytes in one [`Source`](super::Source).
+/// A half-open range of bytes in one [`Source`](super::SourceText).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The first byte.
@@ -13,49 +13,43 @@ pub struct Span {
 }
 
 impl Span {
-    /// Spans `start..end`; texts are bounded far below 4 GiB, so larger offsets saturate.
+    /// Makes the span `start..end`; texts are bounded far below 4 GiB, so larger offsets saturate.
     pub fn new(start: usize, end: usize) -> Self {
         let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Self {
-            start: clamp(start),
-            end: clamp(end),
-        }
+        Self { start: clamp(start), end: clamp(end) }
     }
 
-    /// The same range for indexing.
+    /// Returns the same range for indexing.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// A part of this span, by offsets from its start.
+    /// Returns a part of this span, by offsets from its start.
     #[must_use]
-    pub fn part(self, range: Range<usize>) -> Self {
+    pub fn subspan(self, range: Range<usize>) -> Self {
         let start = self.start as usize;
         Self::new(start + range.start, start + range.end)
     }
 }
 
-/// A value and where it was written.
+/// A value and its span in the text.
 #[derive(Clone, Debug, Default)]
 pub struct Spanned<T> {
-    /// What was written.
+    /// The value.
     pub value: T,
-    /// Where.
+    /// The span.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// Pairs a value with its place.
+    /// Pairs a value with its span.
     pub fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
 
-    /// Changes the value and keeps the place.
+    /// Maps the value and keeps the span.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Spanned<U> {
-        Spanned {
-            value: change(self.value),
-            span: self.span,
-        }
+        Spanned { value: change(self.value), span: self.span }
     }
 }
 

@@ -6,75 +6,73 @@ use std::path::{Path, PathBuf};
 /// The largest file that is read, in bytes.
 pub const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// Where spec files are read from. Paths are relative to the workspace.
-pub trait Files {
-    /// The content of a file.
-    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable>;
+/// The source of spec files. Paths are relative to the workspace.
+pub trait SpecFileSource {
+    /// Returns the content of a file.
+    fn read(&self, path: &str) -> Result<Vec<u8>, FileReadError>;
 
-    /// Whether links lead a path out of the workspace.
+    /// True if links lead a path out of the workspace.
     fn leads_out(&self, path: &str) -> bool;
 
-    /// The names of the files of a folder, in order; none if it cannot be looked at.
+    /// Returns the names of the files of a folder, in order; none if it cannot be read.
     fn names(&self, folder: &str) -> Vec<String>;
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
-    /// There is none.
-    #[error("there is no such file")]
+pub enum FileReadError {
+    /// It does not exist.
+    #[error("no such file")]
     Missing,
     /// It is a directory.
     #[error("this is a directory, not a file")]
     Directory,
-    /// It is something else that has no end, such as a pipe or a device.
+    /// It is something else without an end, such as a pipe or a device.
     #[error("this is a pipe, a socket or a device, not a file")]
     Special,
     /// It is larger than [`MAX_FILE`].
     #[error("the file is larger than {} MiB", MAX_FILE >> 20)]
     TooLarge,
-    /// The system refuses.
+    /// The system denies access.
     #[error("the file cannot be read: {0}")]
     Refused(String),
 }
 
 /// The files below a folder of the disk.
 #[derive(Clone, Debug)]
-pub struct Disk {
+pub struct DiskFiles {
     root: PathBuf,
 }
 
-/// Files in memory, by path: for tests, and for what a run was started with.
+/// The files in memory, by path: for tests, and for the texts that a run was started with.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(pub BTreeMap<String, Vec<u8>>);
+pub struct InMemoryFiles(pub BTreeMap<String, Vec<u8>>);
 
-impl Disk {
+impl DiskFiles {
     /// Reads below `root`, the workspace.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 }
 
-impl Files for Disk {
-    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
+impl SpecFileSource for DiskFiles {
+    fn read(&self, path: &str) -> Result<Vec<u8>, FileReadError> {
         let path = self.root.join(path);
-        // A pipe must not even be opened: that alone would wait for a writer.
+        // A pipe must not even be opened: opening it would wait for a writer.
         let about = fs::metadata(&path).map_err(|error| refused(&error))?;
         if about.is_dir() {
-            return Err(Unreadable::Directory);
+            return Err(FileReadError::Directory);
         }
         if !about.is_file() {
-            return Err(Unreadable::Special);
+            return Err(FileReadError::Special);
         }
         let mut bytes = Vec::new();
         let file = File::open(&path).map_err(|error| refused(&error))?;
-        file.take(MAX_FILE + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| refused(&error))?;
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(|error| refused(&error))?;
         bounded(bytes)
     }
 
-    /// What cannot be followed leads nowhere, as reading it tells.
+    /// A path that cannot be resolved leads nowhere; reading it reports that.
     fn leads_out(&self, path: &str) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         match (real(&self.root), real(&self.root.join(path))) {
@@ -92,9 +90,9 @@ impl Files for Disk {
     }
 }
 
-impl Files for Memory {
-    fn read(&self, path: &str) -> Result<Vec<u8>, Unreadable> {
-        let bytes = self.0.get(path).ok_or(Unreadable::Missing)?;
+impl SpecFileSource for InMemoryFiles {
+    fn read(&self, path: &str) -> Result<Vec<u8>, FileReadError> {
+        let bytes = self.0.get(path).ok_or(FileReadError::Missing)?;
         bounded(bytes.clone())
     }
 
@@ -103,37 +101,33 @@ impl Files for Memory {
     }
 
     fn names(&self, folder: &str) -> Vec<String> {
-        let below = |path: &String| {
-            path.strip_prefix(folder)?
-                .strip_prefix('/')
-                .map(str::to_owned)
-        };
+        let below = |path: &String| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
         let mut names: Vec<String> = self.0.keys().filter_map(below).collect();
         names.retain(|name| !name.contains('/'));
         names
     }
 }
 
-fn bounded(bytes: Vec<u8>) -> Result<Vec<u8>, Unreadable> {
+fn bounded(bytes: Vec<u8>) -> Result<Vec<u8>, FileReadError> {
     if bytes.len() as u64 > MAX_FILE {
-        return Err(Unreadable::TooLarge);
+        return Err(FileReadError::TooLarge);
     }
     Ok(bytes)
 }
 
-fn refused(error: &io::Error) -> Unreadable {
+fn refused(error: &io::Error) -> FileReadError {
     match error.kind() {
         // A path with a NUL byte, or below something that is no folder, names nothing.
         io::ErrorKind::NotFound | io::ErrorKind::InvalidInput | io::ErrorKind::NotADirectory => {
-            Unreadable::Missing
+            FileReadError::Missing
         }
-        _ => Unreadable::Refused(error.to_string()),
+        _ => FileReadError::Refused(error.to_string()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Disk, Files};
+    use super::{DiskFiles, SpecFileSource};
 
     #[test]
     fn each_thing_that_is_no_file_has_its_own_answer() {
@@ -143,35 +137,25 @@ mod tests {
         let big = std::fs::File::create(dir.path().join("big")).unwrap();
         big.set_len(super::MAX_FILE + 1).unwrap();
         let pipe = dir.path().join("pipe");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &pipe,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RWXU,
-            0,
-        )
-        .unwrap();
-        let disk = Disk::new(dir.path());
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .unwrap();
+        let disk = DiskFiles::new(dir.path());
         assert_eq!(disk.read("file").unwrap(), b"text");
         for (path, answer) in [
-            ("nothing", "there is no such file"),
-            ("nu\0ll", "there is no such file"),
-            ("file/below", "there is no such file"),
+            ("nothing", "no such file"),
+            ("nu\0ll", "no such file"),
+            ("file/below", "no such file"),
             ("folder", "this is a directory, not a file"),
             ("pipe", "this is a pipe, a socket or a device, not a file"),
             ("big", "the file is larger than 64 MiB"),
         ] {
             assert_eq!(disk.read(path).unwrap_err().to_string(), answer, "{path}");
         }
-        for (link, to, out) in [
-            ("in", "file", false),
-            ("out", "..", true),
-            ("off", "no", false),
-        ] {
+        for (link, to, out) in [("in", "file", false), ("out", "..", true), ("off", "no", false)] {
             std::os::unix::fs::symlink(to, dir.path().join(link)).unwrap();
             assert_eq!(disk.leads_out(link), out, "{link}");
         }
-        let devices = Disk::new("/dev");
+        let devices = DiskFiles::new("/dev");
         assert!(devices.read("zero").is_err());
     }
 }

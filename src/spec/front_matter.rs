@@ -1,9 +1,9 @@
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
-/// Where the two parts of a spec file stand.
+/// The locations of the two parts of a spec file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct SpecFileParts {
     /// The YAML between the `---` lines.
     pub yaml: Span,
     /// The Markdown after them.
@@ -11,42 +11,38 @@ pub struct Parts {
 }
 
 /// Splits a file at its `---` lines. A byte-order mark before the first is skipped.
-pub fn split(text: &str) -> Result<Parts, Box<Diagnostic>> {
+pub fn split(text: &str) -> Result<SpecFileParts, Box<Diagnostic>> {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut at = start;
     let mut lines = text.get(start..).unwrap_or("").split_inclusive('\n');
     let first = lines.next().unwrap_or("");
     if !is_fence(first) {
         let shown = first.trim_end().chars().take(40).map(char::len_utf8).sum();
-        let message = "the file does not begin with a `---` line";
-        let mistake = Diagnostic::new(
-            Code::FrontMatterMissing,
-            Span::new(start, start).part(0..shown),
-            message,
-        );
-        let help = "begin with `---`, then the YAML, then `---`, then the Markdown";
-        return Err(Box::new(mistake.help(help)));
+        let message = "the file does not start with a `---` line";
+        let mistake =
+            Diagnostic::new(Code::FrontMatterMissing, Span::new(start, start).subspan(0..shown), message);
+        let help = "start with `---`, then the YAML, then `---`, then the Markdown";
+        return Err(Box::new(mistake.with_help(help)));
     }
     at += first.len();
     let yaml = at;
     for line in lines {
         if is_fence(line) {
-            return Ok(Parts {
+            return Ok(SpecFileParts {
                 yaml: Span::new(yaml, at),
                 body: Span::new(at + line.len(), text.len()),
             });
         }
         at += line.len();
     }
-    let opening = Span::new(start, start).part(0..3);
-    let message = "the front matter that begins here has no closing `---` line";
+    let opening = Span::new(start, start).subspan(0..3);
+    let message = "the front matter that starts here has no closing `---` line";
     let mistake = Diagnostic::new(Code::FrontMatterOpen, opening, message);
-    Err(Box::new(mistake.help("end it with a line that is `---`")))
+    Err(Box::new(mistake.with_help("close it with a `---` line")))
 }
 
 fn is_fence(line: &str) -> bool {
-    line.strip_prefix("---")
-        .is_some_and(|rest| rest.trim_end().is_empty())
+    line.strip_prefix("---").is_some_and(|rest| rest.trim_end().is_empty())
 }
 
 #[cfg(test)]

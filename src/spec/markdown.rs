@@ -4,20 +4,20 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 
 use crate::source::{Span, Spanned};
 
-/// A part of the body: a heading and what follows it, up to the next heading.
+/// A part of the body: a heading and the text up to the next heading.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Section {
+pub struct MarkdownSection {
     /// Its heading; `None` before the first.
-    pub heading: Option<Heading>,
+    pub heading: Option<MarkdownHeading>,
     /// The whole section, the heading included.
     pub span: Span,
     /// Its fenced code blocks.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<FencedBlock>,
 }
 
 /// A heading.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Heading {
+pub struct MarkdownHeading {
     /// Its text, without formatting.
     pub text: String,
     /// From 1, the highest, to 6.
@@ -28,77 +28,63 @@ pub struct Heading {
 
 /// A fenced code block.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct FencedBlock {
     /// The first word of its info string.
     pub language: String,
     /// Its text, line ends as `\n`.
     pub text: Spanned<String>,
     /// The whole block, the fences included.
     pub span: Span,
-    /// The opening fence and what follows it: enough to point at the block.
+    /// The opening fence and its info string: enough to point at the block.
     pub opening: Span,
 }
 
-impl PartialEq for Block {
+impl PartialEq for FencedBlock {
     fn eq(&self, other: &Self) -> bool {
         self.span == other.span && self.text.value == other.text.value
     }
 }
 
-/// Finds the sections of the Markdown that stands at `at` in `text`.
-pub fn sections(text: &str, at: Span) -> Vec<Section> {
+/// Finds the sections of the Markdown at `at` in `text`.
+pub fn sections(text: &str, at: Span) -> Vec<MarkdownSection> {
     let body = text.get(at.range()).unwrap_or("");
-    let mut outline = Outline::new(body, at);
+    let mut outline = OutlineBuilder::new(body, at);
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
         outline.event(event, range);
     }
     outline.finish()
 }
 
-struct Outline<'b> {
+struct OutlineBuilder<'b> {
     body: &'b str,
     at: Span,
-    done: Vec<Section>,
-    heading: Option<Heading>,
-    block: Option<Block>,
-    /// How many quotes, lists and items are open: what is in them heads no section.
+    done: Vec<MarkdownSection>,
+    heading: Option<MarkdownHeading>,
+    block: Option<FencedBlock>,
+    /// The number of open quotes, lists and items: a heading inside them starts no section.
     nested: usize,
 }
 
-impl<'b> Outline<'b> {
+impl<'b> OutlineBuilder<'b> {
     fn new(body: &'b str, at: Span) -> Self {
-        let first = Section {
-            heading: None,
-            span: at,
-            blocks: Vec::new(),
-        };
-        Self {
-            body,
-            at,
-            done: vec![first],
-            heading: None,
-            block: None,
-            nested: 0,
-        }
+        let first = MarkdownSection { heading: None, span: at, blocks: Vec::new() };
+        Self { body, at, done: vec![first], heading: None, block: None, nested: 0 }
     }
 
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
-        let span = self.at.part(range.clone());
+        let span = self.at.subspan(range.clone());
         match event {
             Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) => self.nested += 1,
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item) => {
                 self.nested = self.nested.saturating_sub(1);
             }
             Event::Start(Tag::Heading { level, .. }) if self.nested == 0 => {
-                self.heading = Some(Heading {
-                    text: String::new(),
-                    level: level_number(level),
-                    span,
-                });
+                self.heading =
+                    Some(MarkdownHeading { text: String::new(), level: level_number(level), span });
             }
             Event::End(TagEnd::Heading(_)) => self.begin_section(),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                self.block = Some(Block {
+                self.block = Some(FencedBlock {
                     language: info.split_whitespace().next().unwrap_or("").to_owned(),
                     text: Spanned::new(String::new(), Span::new(0, 0)),
                     opening: self.first_line(range),
@@ -111,12 +97,11 @@ impl<'b> Outline<'b> {
         }
     }
 
-    /// The first line of what stands in a range.
+    /// Returns the first line of a range.
     fn first_line(&self, range: Range<usize>) -> Span {
         let text = self.body.get(range.clone()).unwrap_or("");
         let line = text.lines().next().unwrap_or("");
-        self.at
-            .part(range.start..range.start + line.trim_end().len())
+        self.at.subspan(range.start..range.start + line.trim_end().len())
     }
 
     fn text(&mut self, text: &str, span: Span) {
@@ -139,11 +124,8 @@ impl<'b> Outline<'b> {
         if let Some(before) = self.done.last_mut() {
             before.span.end = heading.span.start;
         }
-        self.done.push(Section {
-            span: Span {
-                start: heading.span.start,
-                end: self.at.end,
-            },
+        self.done.push(MarkdownSection {
+            span: Span { start: heading.span.start, end: self.at.end },
             heading: Some(heading),
             blocks: Vec::new(),
         });
@@ -159,7 +141,7 @@ impl<'b> Outline<'b> {
         }
     }
 
-    fn finish(self) -> Vec<Section> {
+    fn finish(self) -> Vec<MarkdownSection> {
         self.done
     }
 }
@@ -183,7 +165,7 @@ mod tests {
     /// Renders sections as `level heading | language: script | …`.
     fn outline(text: &str) -> Vec<String> {
         let found = sections(text, Span::new(0, text.len()));
-        let one = |section: super::Section| {
+        let one = |section: super::MarkdownSection| {
             let head = section.heading.map(|h| format!("{} {}", h.level, h.text));
             let blocks = section.blocks.iter().map(|block| {
                 assert!(text.is_char_boundary(block.text.span.end as usize));
@@ -197,10 +179,7 @@ mod tests {
     #[test]
     fn headings_make_sections_and_fences_make_blocks() {
         let text = "intro\n\n## one\n```sh\necho 1\n\necho 2\n```\n### `two`\n~~~\nx\n~~~\n";
-        assert_eq!(
-            outline(text),
-            ["", "2 one | sh: echo 1\n\necho 2\n", "3 two | : x\n"]
-        );
+        assert_eq!(outline(text), ["", "2 one | sh: echo 1\n\necho 2\n", "3 two | : x\n"]);
     }
 
     #[test]
@@ -209,10 +188,7 @@ mod tests {
             outline("# a\r\n```sh\r\necho 1\r\necho 2\r\n```\r\n"),
             ["", "1 a | sh: echo 1\necho 2\n"]
         );
-        assert_eq!(
-            outline("- item\n\n  ```sh\n  a\n    b\n  ```\n"),
-            [" | sh: a\n  b\n"]
-        );
+        assert_eq!(outline("- item\n\n  ```sh\n  a\n    b\n  ```\n"), [" | sh: a\n  b\n"]);
     }
 
     #[test]

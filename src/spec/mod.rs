@@ -1,10 +1,10 @@
-//! Spec files: from text to declarations with places, and on to the model.
+//! Spec files: from text to declarations with locations, and on to the model.
 //!
 //! [`load()`] reads a file and all that it uses: the front matter becomes a spanned tree
-//! ([`yaml`]), the tree becomes declarations ([`ast`]), and the body's sections are given to the
-//! steps they are about. What is wrong is collected in the [`Loaded`], to which `check` adds.
-//! [`lower()`] makes the model of it. The times of a goal are read by [`timing()`], with the file at
-//! hand, so that a mistake in an expression is told on its letters.
+//! ([`yaml`]), the tree becomes declarations ([`ast`]), and the body's sections are given to their
+//! steps. The mistakes are collected in the [`LoadedSpec`], to which `check` adds. [`lower()`] makes
+//! the model of it. The times of a goal are read by [`timing()`], together with the file, so that a
+//! mistake in an expression is reported at its exact characters.
 //!
 //! **Invariant:** any bytes can be loaded: never a panic, time and memory bounded.
 
@@ -26,13 +26,11 @@ mod skills;
 mod text_part;
 mod timing;
 
-pub use files::{Disk, Files, MAX_FILE, Memory, Unreadable};
+pub use files::{DiskFiles, FileReadError, InMemoryFiles, MAX_FILE, SpecFileSource};
 pub use load::{MAX_FILES, MAX_USES, load, load_with, no_gate};
-pub use loaded::{GATES, Loaded, gate_path};
-pub use lower::{Defaults, NotLowered, dry_run, lower, lower_gate, lower_goal};
+pub use loaded::{GATES, LoadedSpec, gate_path};
+pub use lower::{LoweringError, PlanDefaults, dry_run, lower, lower_gate, lower_goal};
 pub use schema::{dag_schema, gate_schema, goal_schema, plan_schema, schema_of, skill_schema};
-pub use skills::{
-    LoadedSkill, SKILL_FILE, find as find_skill, own as skill_own, read as read_skill,
-};
+pub use skills::{LoadedSkill, SKILL_FILE, find as find_skill, own as skill_own, read as read_skill};
 pub use text_part::part;
 pub use timing::timing;

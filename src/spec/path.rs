@@ -1,5 +1,5 @@
-/// The path that `used` means in the file `from`; both relative to the workspace. `None` if it
-/// lies outside the workspace or names nothing.
+/// Returns the path that `used` means in the file `from`; both relative to the workspace. `None` if
+/// it lies outside the workspace or names nothing.
 pub(super) fn join(from: &str, used: &str) -> Option<String> {
     if used.starts_with('/') {
         return None;

@@ -2,36 +2,36 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ast::{Dag, Gate, Goal, Plan, SkillOwn};
+use super::ast::{DagSpec, GateSpec, GoalSpec, PlanSpec, SkillExtension};
 
 /// The JSON Schema of a plan's front matter.
 pub fn plan_schema() -> Value {
-    schema_of::<Plan>("A plan of wf", "plan")
+    schema_of::<PlanSpec>("A plan of wf", "plan")
 }
 
 /// The JSON Schema of a dag's front matter.
 pub fn dag_schema() -> Value {
-    schema_of::<Dag>("A dag of wf", "dag")
+    schema_of::<DagSpec>("A dag of wf", "dag")
 }
 
 /// The JSON Schema of a goal's front matter.
 pub fn goal_schema() -> Value {
-    schema_of::<Goal>("A goal of wf", "goal")
+    schema_of::<GoalSpec>("A goal of wf", "goal")
 }
 
 /// The JSON Schema of a gate's front matter.
 pub fn gate_schema() -> Value {
-    let mut schema = schema_of::<Gate>("A gate of wf", "gate");
-    // A gate inside of a plan does not say its kind; a file does.
+    let mut schema = schema_of::<GateSpec>("A gate of wf", "gate");
+    // A gate inside a plan has no `kind`; a file does.
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
         required.insert(0, "kind".into());
     }
     schema
 }
 
-/// The JSON Schema of what a skill says to wf: the text of `wf` in its `metadata`.
+/// The JSON Schema of a skill's own data for wf: the text of `wf` in its `metadata`.
 pub fn skill_schema() -> Value {
-    schema_of::<SkillOwn>("What a skill says to wf", "skill")
+    schema_of::<SkillExtension>("What a skill says to wf", "skill")
 }
 
 /// The JSON Schema (draft 2020-12) of a type, for the file `schemas/NAME.schema.json`.

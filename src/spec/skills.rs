@@ -1,16 +1,16 @@
-//! Skills as plans use them: found in the workspace, read, and put into the steps that run their
+//! Skills as plans use them: found in the workspace, read, and merged into the steps that run their
 //! scripts.
 
-use super::ast::{Allow, Plan, SkillArgs, SkillOwn, SkillUse, Step};
-use super::decode::{Decode, Decoder, Mistakes};
-use super::files::{Files, Unreadable};
+use super::ast::{AllowSpec, PlanSpec, SkillArgs, SkillExtension, SkillUse, StepSpec};
+use super::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
+use super::files::{FileReadError, SpecFileSource};
 use super::yaml;
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::name::SkillName;
 use crate::skill::{self, SHELVES, Skill};
-use crate::source::{Source, Span, Spanned};
+use crate::source::{SourceText, Span, Spanned};
 
-/// The file that makes a folder a skill.
+/// The file name that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 
 /// A skill that a plan uses.
@@ -20,23 +20,23 @@ pub struct LoadedSkill {
     pub name: SkillName,
     /// Its folder, relative to the workspace.
     pub folder: String,
-    /// What it says of itself.
+    /// The declaration of the skill.
     pub skill: Skill,
-    /// What it says to wf.
-    pub own: SkillOwn,
-    /// The files of its folder `scripts`; none where that cannot be looked at.
+    /// Its data for wf.
+    pub own: SkillExtension,
+    /// The files of its folder `scripts`; none if that cannot be read.
     pub scripts: Vec<String>,
 }
 
 impl LoadedSkill {
-    /// Whether a script is known not to be there.
+    /// True if a script is known to be missing.
     pub fn lacks(&self, script: &str) -> bool {
         let name = script.strip_prefix("scripts/");
         let name = name.filter(|name| !name.contains('/') && !self.scripts.is_empty());
         name.is_some_and(|name| self.scripts.iter().all(|known| known != name))
     }
 
-    /// The path of a script that a step means, in the folder; `None`: it does not say which.
+    /// Returns the path of a script that a step means, in the folder; `None` if it is ambiguous.
     pub fn script(&self, used: &SkillUse) -> Option<String> {
         let said = used.script.as_ref().map(|script| script.value.as_str());
         match self.own.script(said) {
@@ -46,19 +46,22 @@ impl LoadedSkill {
     }
 }
 
-/// Where a skill of the workspace lies, and its SKILL.md.
-pub fn find(files: &dyn Files, name: &SkillName) -> Option<(String, Result<Vec<u8>, Unreadable>)> {
+/// Finds the folder of a skill in the workspace, and its SKILL.md.
+pub fn find(
+    files: &dyn SpecFileSource,
+    name: &SkillName,
+) -> Option<(String, Result<Vec<u8>, FileReadError>)> {
     SHELVES.iter().find_map(|place| {
         let folder = format!("{place}/{name}");
         match files.read(&format!("{folder}/{SKILL_FILE}")) {
-            Err(Unreadable::Missing) => None,
+            Err(FileReadError::Missing) => None,
             read => Some((folder, read)),
         }
     })
 }
 
-/// Reads a skill's SKILL.md, with all that is wrong with it; `None`: it cannot be used.
-pub fn read(source: &Source, name: &SkillName) -> (Option<(Skill, SkillOwn)>, Vec<Diagnostic>) {
+/// Reads a skill's SKILL.md and its mistakes; `None` if it cannot be used.
+pub fn read(source: &SourceText, name: &SkillName) -> (Option<(Skill, SkillExtension)>, Vec<Diagnostic>) {
     match skill::load(source.text(), name.as_str()) {
         Err(findings) => {
             let told = findings.iter().map(|finding| finding.diagnostic(false));
@@ -74,40 +77,40 @@ pub fn read(source: &Source, name: &SkillName) -> (Option<(Skill, SkillOwn)>, Ve
     }
 }
 
-/// What a skill says to wf, with all that is wrong with it.
-pub fn own(text: &str, at: Option<Span>) -> (Option<SkillOwn>, Vec<Diagnostic>) {
+/// Reads a skill's data for wf and the mistakes in it.
+pub fn own(text: &str, at: Option<Span>) -> (Option<SkillExtension>, Vec<Diagnostic>) {
     let Some(at) = at else {
-        return (Some(SkillOwn::none()), Vec::new());
+        return (Some(SkillExtension::empty()), Vec::new());
     };
-    let mut mistakes = Mistakes::default();
+    let mut mistakes = DiagnosticList::default();
     let tree = yaml::read(text, at, &mut mistakes);
-    let mut decoder = Decoder::new(text, mistakes);
+    let mut decoder = SpecDecoder::new(text, mistakes);
     let own = tree.and_then(|tree| match tree.value {
-        yaml::Yaml::Null => Some(SkillOwn::none()),
-        _ => SkillOwn::decode(&tree, &mut decoder),
+        yaml::YamlValue::Null => Some(SkillExtension::empty()),
+        _ => SkillExtension::decode(&tree, &mut decoder),
     });
     (own, decoder.into_mistakes().into_diagnostics())
 }
 
-/// The mistake of naming a skill that the workspace does not have.
-pub(super) fn no_skill(named: &Spanned<SkillName>, files: &dyn Files) -> Diagnostic {
+/// Returns the mistake of naming a skill that the workspace does not have.
+pub(super) fn no_skill(named: &Spanned<SkillName>, files: &dyn SpecFileSource) -> Diagnostic {
     let name = &named.value;
-    let message = format!("the workspace has no skill `{name}`");
+    let message = format!("skill `{name}` not found in the workspace");
     let mistake = Diagnostic::new(Code::UnknownSkill, named.span, message);
-    let known: Vec<String> = SHELVES
-        .iter()
-        .flat_map(|place| files.names(place))
-        .collect();
+    let known: Vec<String> = SHELVES.iter().flat_map(|place| files.names(place)).collect();
     match nearest(name.as_str(), known.iter().map(String::as_str)) {
-        Some(near) if near != name.as_str() => mistake.meant(Some(near)),
-        _ => mistake.help("`wf skill install` puts one into skills/; `wf skill list` lists them"),
+        Some(near) if near != name.as_str() => mistake.with_suggestion(Some(near)),
+        _ => mistake.with_help(
+            "install it into skills/ with `wf skill install`; list the skills with \
+                           `wf skill list`",
+        ),
     }
 }
 
-/// The skills that a plan names, each once, where it is named first.
-pub(super) fn named(plan: &Plan) -> Vec<Spanned<SkillName>> {
+/// Returns the skills that a plan names, each once, where it is first named.
+pub(super) fn named(plan: &PlanSpec) -> Vec<Spanned<SkillName>> {
     let listed = plan.skills.iter().flatten();
-    let ways = plan.all_steps().flat_map(Step::all_ways);
+    let ways = plan.all_steps().flat_map(StepSpec::with_all_alternatives);
     let used = ways.filter_map(|step| Some(&step.skill.as_ref()?.value.name));
     let mut all: Vec<Spanned<SkillName>> = Vec::new();
     for name in listed.chain(used) {
@@ -118,16 +121,16 @@ pub(super) fn named(plan: &Plan) -> Vec<Spanned<SkillName>> {
     all
 }
 
-/// Puts what skills say of their scripts into the steps that run them: what they may reach, use
-/// and take, and what they give.
-pub(super) fn complete<'s>(plan: &mut Plan, find: impl Fn(&SkillName) -> Option<&'s LoadedSkill>) {
+/// Merges the declarations of skills' scripts into the steps that run them: permissions, limits and
+/// arguments, and outputs.
+pub(super) fn complete<'s>(plan: &mut PlanSpec, find: impl Fn(&SkillName) -> Option<&'s LoadedSkill>) {
     let main = plan.steps.iter_mut().flatten();
     for step in main.chain(&mut plan.finally) {
         complete_step(step, &find);
         if step.ways.is_empty() {
             continue;
         }
-        // What a step gives is the same in each of its ways.
+        // The outputs of a step are the same in each of its alternatives.
         let outputs = step.outputs.clone();
         for way in &mut step.ways {
             complete_step(way, &find);
@@ -136,7 +139,7 @@ pub(super) fn complete<'s>(plan: &mut Plan, find: impl Fn(&SkillName) -> Option<
     }
 }
 
-fn complete_step<'s>(step: &mut Step, find: &impl Fn(&SkillName) -> Option<&'s LoadedSkill>) {
+fn complete_step<'s>(step: &mut StepSpec, find: &impl Fn(&SkillName) -> Option<&'s LoadedSkill>) {
     let Some(used) = step.skill.as_deref() else {
         return;
     };
@@ -144,17 +147,13 @@ fn complete_step<'s>(step: &mut Step, find: &impl Fn(&SkillName) -> Option<&'s L
     let Some(skill) = find(&used.value.name.value) else {
         return;
     };
-    let said = used
-        .value
-        .script
-        .as_ref()
-        .map(|script| script.value.as_str());
+    let said = used.value.script.as_ref().map(|script| script.value.as_str());
     let declared = skill.own.script(said).map(|(_, script)| script);
     let most = declared.and_then(|script| script.allow.as_ref());
-    let most = most.map_or_else(Allow::nothing, |allow| allow.moved(at));
+    let most = most.map_or_else(AllowSpec::workspace_only, |allow| allow.moved(at));
     match step.allow.as_deref_mut() {
         None => step.allow = Some(Box::new(most)),
-        // Saying nothing of programs asks for no more than the skill does.
+        // Without a list of programs, the step asks for no more than the skill does.
         Some(allow) if allow.exec.is_none() => allow.exec = most.exec,
         Some(_) => {}
     }
@@ -174,7 +173,7 @@ fn complete_step<'s>(step: &mut Step, find: &impl Fn(&SkillName) -> Option<&'s L
 }
 
 impl SkillArgs {
-    /// The value that is given under a name.
+    /// Returns the argument of a name.
     pub fn named(&self, name: &str) -> Option<&crate::expr::Template> {
         match self {
             Self::Named(entries) => {
@@ -186,7 +185,7 @@ impl SkillArgs {
         }
     }
 
-    /// All that is given.
+    /// Returns all arguments.
     pub fn templates(&self) -> Vec<&crate::expr::Template> {
         match self {
             Self::Named(entries) => entries.iter().map(|(_, value)| &value.value.0).collect(),

@@ -1,61 +1,64 @@
 use rusqlite::Connection;
 
-use super::writer::Writing;
+use super::writer::WriteContext;
 use super::{StoreError, uses};
-use crate::digest::Digest;
-use crate::machine::Approved;
+use crate::digest::Sha256Digest;
+use crate::machine::RunApproval;
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// What somebody answered to a question of a run.
+/// The answer of one approver to a question of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The run.
+pub struct ApprovalAnswer {
+    /// The run that asked.
     pub run: RunId,
-    /// The number of the question in it.
+    /// The number of the question in the run.
     pub number: u32,
     /// The key that signed.
-    pub key: Digest,
-    /// The word for what was decided.
+    pub key: Sha256Digest,
+    /// The decision, in one word.
     pub verdict: String,
-    /// What was signed: a token as text.
+    /// The signed token, as text.
     pub token: String,
-    /// When it was recorded.
+    /// The time at which the answer was recorded.
     pub at: Moment,
-    /// How much is a yes already, so that a no comes too late.
-    pub enough: Enough,
+    /// The number of approvals that settles the question, so that a later denial is refused.
+    pub quorum: AnswerQuorum,
 }
 
-/// How many answers of which keys are enough for a yes.
+/// The number of answers, and the keys they may come from, that make an approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Enough {
-    /// How many.
+pub struct AnswerQuorum {
+    /// The number of answers needed.
     pub count: usize,
     /// The keys that count.
-    pub keys: Vec<Digest>,
+    pub keys: Vec<Sha256Digest>,
 }
 
-/// What became of an answer.
+/// The effect of recording an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It is recorded.
-    New,
-    /// The same was answered with the same key before; that stays.
-    Before,
+pub enum AnswerEffect {
+    /// The answer is recorded.
+    Recorded,
+    /// The same key gave the same answer before; that one stays.
+    AlreadyRecorded,
 }
 
-/// The word for a no.
+/// The word for a denial.
 pub const DENIED: &str = "denied";
 
-/// Records an answer. The same again changes nothing; another one of the same key, or a yes after
-/// a no of anybody, or a no after a yes that was enough, is refused with [`StoreError::Conflict`]:
-/// of two at once, one stands.
-pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, StoreError> {
-    let all = of(writing.connection, &answer.run, answer.number);
+/// Records an answer. Repeating the same answer changes nothing. Another answer of the same key, an
+/// approval after any denial, or a denial after enough approvals is refused with
+/// [`StoreError::Conflict`]: of two concurrent answers, one stands.
+pub(super) fn record_answer(
+    writing: &WriteContext<'_>,
+    answer: &ApprovalAnswer,
+) -> Result<AnswerEffect, StoreError> {
+    let all = read_answers(writing.connection, &answer.run, answer.number);
     let all = all.map_err(|error| writing.failed(&error))?;
     if let Some(same) = all.iter().find(|one| one.key == answer.key) {
         return if same.verdict == answer.verdict {
-            Ok(Taken::Before)
+            Ok(AnswerEffect::AlreadyRecorded)
         } else {
             Err(conflict(answer, same))
         };
@@ -64,8 +67,8 @@ pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, Store
     if let Some(no) = no.filter(|_| answer.verdict != DENIED) {
         return Err(conflict(answer, no));
     }
-    let Enough { count, keys } = &answer.enough;
-    let yes: Vec<&Answer> = all.iter().filter(|one| keys.contains(&one.key)).collect();
+    let AnswerQuorum { count, keys } = &answer.quorum;
+    let yes: Vec<&ApprovalAnswer> = all.iter().filter(|one| keys.contains(&one.key)).collect();
     if let Some(last) = yes.last()
         && answer.verdict == DENIED
         && no.is_none()
@@ -74,7 +77,7 @@ pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, Store
         return Err(conflict(answer, last));
     }
     let put = writing.connection.execute(
-        "INSERT INTO answers (run, number, key, verdict, token, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO approval_responses (run, number, key, verdict, token, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         (
             answer.run.as_str(),
             answer.number,
@@ -84,59 +87,54 @@ pub(super) fn put(writing: &Writing<'_>, answer: &Answer) -> Result<Taken, Store
             answer.at.millis(),
         ),
     );
-    put.map(|_| Taken::New)
-        .map_err(|error| writing.failed(&error))
+    put.map(|_| AnswerEffect::Recorded).map_err(|error| writing.failed(&error))
 }
 
-fn conflict(answer: &Answer, there: &Answer) -> StoreError {
-    StoreError::Conflict {
-        run: answer.run.clone(),
-        number: answer.number,
-        verdict: there.verdict.clone(),
-    }
+fn conflict(answer: &ApprovalAnswer, there: &ApprovalAnswer) -> StoreError {
+    StoreError::Conflict { run: answer.run.clone(), number: answer.number, verdict: there.verdict.clone() }
 }
 
-/// The answers to a question, by key.
-pub(super) fn of(
+/// Returns the answers to a question, by key.
+pub(super) fn read_answers(
     connection: &Connection,
     run: &RunId,
     number: u32,
-) -> rusqlite::Result<Vec<Answer>> {
-    let sql = "SELECT key, verdict, token, at FROM answers WHERE run = ?1 AND number = ?2
+) -> rusqlite::Result<Vec<ApprovalAnswer>> {
+    let sql = "SELECT key, verdict, token, at FROM approval_responses WHERE run = ?1 AND number = ?2
                ORDER BY key";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map((run.as_str(), number), |row| {
         let key: String = row.get(0)?;
-        Ok(Answer {
+        Ok(ApprovalAnswer {
             run: run.clone(),
             number,
-            key: key.parse().unwrap_or_else(|_| Digest::of(b"")),
+            key: key.parse().unwrap_or_else(|_| Sha256Digest::of_bytes(b"")),
             verdict: row.get(1)?,
             token: row.get(2)?,
             at: Moment::from_millis(row.get(3)?),
-            enough: Enough::default(),
+            quorum: AnswerQuorum::default(),
         })
     })?;
     rows.collect()
 }
 
-/// Refuses a use of an approval that the log records already, or that was withdrawn.
-pub(super) fn may_use(writing: &Writing<'_>, approved: &Approved) -> Result<(), StoreError> {
+/// Refuses a use of an approval that the log already records, or that was withdrawn.
+pub(super) fn check_approval_unused(
+    writing: &WriteContext<'_>,
+    approved: &RunApproval,
+) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
-    if !uses::is_for_more(approved) {
+    if !uses::is_reusable(approved) {
         return Ok(());
     }
-    let used = uses::of(writing.connection, &approved.nonce).map_err(failed)?;
+    let used = uses::read_uses(writing.connection, &approved.nonce).map_err(failed)?;
     let path = writing.writer.path.clone();
     let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
     if used.is_withdrawn {
         return Err(StoreError::Withdrawn);
     }
     if used.numbers.contains(&approved.execution) {
-        return Err(StoreError::UsedUp {
-            execution: approved.execution,
-            executions: approved.executions,
-        });
+        return Err(StoreError::UsedUp { execution: approved.execution, executions: approved.executions });
     }
     Ok(())
 }

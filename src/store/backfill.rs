@@ -1,32 +1,32 @@
-//! Slots of the past that are to begin after all.
+//! Scheduled times of the past that are started after all.
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::column::{At, Json};
+use super::column::{JsonColumn, MomentColumn};
 use super::goals::slot_row;
-use super::{SlotRow, Store, Ticket};
+use super::{SlotRow, Store, WriteTicket};
 use crate::name::PlanId;
-use crate::schedule::Timing;
+use crate::schedule::GoalSchedule;
 use crate::time::Moment;
 
 impl Store {
-    /// Makes slots of the past due, each that is not in the ledger as begun or due; answers how
-    /// many. They must lie before what is accounted for.
-    pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> Ticket<usize> {
+    /// Makes past scheduled times due, except those that the ledger has as started or due; returns
+    /// their number. They must lie before the time up to which the ledger accounts.
+    pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> WriteTicket<usize> {
         let goal = goal.clone();
         self.sql(move |writing| {
             let mut due = 0;
             for slot in &slots {
-                set_apart(writing.connection, &goal, *slot)?;
-                due += again(writing.connection, &goal, *slot, now)?;
+                split_slot_row(writing.connection, &goal, *slot)?;
+                due += make_due_again(writing.connection, &goal, *slot, now)?;
             }
             Ok(due)
         })
     }
 }
 
-/// Makes a slot due again that did not begin.
-fn again(
+/// Makes a scheduled time due again that was not started.
+fn make_due_again(
     connection: &Connection,
     goal: &PlanId,
     slot: Moment,
@@ -34,27 +34,25 @@ fn again(
 ) -> rusqlite::Result<usize> {
     connection
         .prepare_cached(
-            "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
+            "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
              VALUES (?1, ?2, ?2, 1, 'queued', 'backfill', '', ?3)
-             ON CONFLICT DO UPDATE SET state = 'queued', cause = 'backfill', why = '', at = ?3
+             ON CONFLICT DO UPDATE SET state = 'queued', cause = 'backfill', reason = '', at = ?3
              WHERE state IN ('skipped', 'missed') AND count = 1",
         )?
-        .execute((goal.as_str(), At(slot), At(now)))
+        .execute((goal.as_str(), MomentColumn(slot), MomentColumn(now)))
 }
 
-/// Gives a slot a row of its own, if it shares one: what is left of that becomes one or two.
-fn set_apart(connection: &Connection, goal: &PlanId, slot: Moment) -> rusqlite::Result<()> {
-    let sql = "SELECT * FROM slots WHERE goal = ?1 AND slot <= ?2 AND last >= ?2 AND count > 1";
+/// Gives a scheduled time a row of its own if it shares one, which is split into one or two others.
+fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusqlite::Result<()> {
+    let sql = "SELECT * FROM slots WHERE goal = ?1 AND slot <= ?2 AND last_slot >= ?2 AND count > 1";
     let shared = connection
         .prepare_cached(sql)?
-        .query_row((goal.as_str(), At(slot)), slot_row)
+        .query_row((goal.as_str(), MomentColumn(slot)), slot_row)
         .optional()?;
     let sql = "SELECT timing FROM goals WHERE id = ?1";
-    let timing: Option<Json<Timing>> = connection
-        .prepare_cached(sql)?
-        .query_row([goal.as_str()], |row| row.get(0))
-        .optional()?;
-    let (Some(row), Some(Json(timing))) = (shared, timing) else {
+    let timing: Option<JsonColumn<GoalSchedule>> =
+        connection.prepare_cached(sql)?.query_row([goal.as_str()], |row| row.get(0)).optional()?;
+    let (Some(row), Some(JsonColumn(timing))) = (shared, timing) else {
         return Ok(());
     };
     let just_before = |at: Moment| Moment::from_millis(at.millis() - 1);
@@ -62,25 +60,23 @@ fn set_apart(connection: &Connection, goal: &PlanId, slot: Moment) -> rusqlite::
     let own = run(&timing, (just_before(slot), slot));
     let after = run(&timing, (slot, row.last));
     let parts: Vec<(Moment, Moment, u64)> = [before, own, after].into_iter().flatten().collect();
-    // The row is of another schedule: nobody can say any more what its slots were.
+    // The row comes from another schedule: its scheduled times are no longer known.
     if parts.iter().map(|part| part.2).sum::<u64>() != row.count {
         return Ok(());
     }
     let delete = "DELETE FROM slots WHERE goal = ?1 AND slot = ?2";
-    connection.execute(delete, (goal.as_str(), At(row.slot)))?;
+    connection.execute(delete, (goal.as_str(), MomentColumn(row.slot)))?;
     for part in parts {
         put(connection, goal, (&row, part))?;
     }
     Ok(())
 }
 
-/// The first slot of an interval, the last, and how many there are.
-fn run(timing: &Timing, (after, until): (Moment, Moment)) -> Option<(Moment, Moment, u64)> {
+/// Returns the first scheduled time of an interval, the last, and their number.
+fn run(timing: &GoalSchedule, (after, until): (Moment, Moment)) -> Option<(Moment, Moment, u64)> {
     let mut slots = timing.slots(after, until);
     let first = slots.next()?.at;
-    Some(slots.fold((first, first, 1), |(first, _, count), slot| {
-        (first, slot.at, count + 1)
-    }))
+    Some(slots.fold((first, first, 1), |(first, _, count), slot| (first, slot.at, count + 1)))
 }
 
 fn put(
@@ -90,18 +86,18 @@ fn put(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
+            "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute((
             goal.as_str(),
-            At(slot),
-            At(last),
+            MomentColumn(slot),
+            MomentColumn(last),
             i64::try_from(count).unwrap_or(i64::MAX),
             row.state.as_str(),
             row.cause.as_str(),
-            &row.why,
-            At(row.at),
+            &row.reason,
+            MomentColumn(row.at),
         ))
         .map(drop)
 }
@@ -110,10 +106,10 @@ fn put(
 mod tests {
     use std::sync::Arc;
 
-    use crate::goal::{Cause, Decision, Row, SlotState};
+    use crate::goal::{ReconciliationCause, SlotDecision, SlotEntry, SlotState};
     use crate::name::PlanId;
-    use crate::schedule::{Cron, Dst, Timing, When, Zone};
-    use crate::store::{Durability, GoalNote, Store};
+    use crate::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
+    use crate::store::{LedgerGoal, Store, StoreDurability};
     use crate::time::{FixedClock, Moment};
 
     fn minute(number: i64) -> Moment {
@@ -125,27 +121,20 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let now = minute(100);
         let clock = Arc::new(FixedClock(now));
-        let store = Store::open(dir.path(), Durability::Normal, clock).unwrap();
+        let store = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
         let id = PlanId::parse("goal").unwrap();
-        let rule = When::Cron {
-            expression: Cron::parse("* * * * *").unwrap(),
-            zone: Zone::utc(),
-            dst: Dst::default(),
+        let rule = TimingRule::Cron {
+            expression: CronExpression::parse("* * * * *").unwrap(),
+            zone: ScheduleZone::utc(),
+            dst: DstPolicy::default(),
         };
-        let note = GoalNote {
-            id: id.clone(),
-            path: "goals/goal.md".into(),
-            timing: Timing::of(rule),
-        };
-        let mut row = Row::of(minute(10), SlotState::Missed, Cause::Schedule, "so");
+        let note =
+            LedgerGoal { id: id.clone(), path: "goals/goal.md".into(), timing: GoalSchedule::of(rule) };
+        let mut row = SlotEntry::of(minute(10), SlotState::Missed, ReconciliationCause::Schedule, "so");
         (row.last, row.count) = (minute(29), 20);
-        let decision = Decision {
-            rows: vec![row],
-            decided: minute(30),
-            replaces: false,
-            wake: None,
-        };
-        let wrote = store.decided(note, None, decision, (None, now)).wait();
+        let decision =
+            SlotDecision { rows: vec![row], decided_until: minute(30), cancels_running: false, wake: None };
+        let wrote = store.record_decision(note, None, decision, (None, now)).wait();
         assert!(wrote.unwrap());
         let wanted = vec![minute(10), minute(15), minute(29), minute(15)];
         assert_eq!(store.backfill(&id, wanted, now).wait(), Ok(3));

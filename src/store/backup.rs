@@ -6,60 +6,60 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
-use super::log::Tail;
-use super::{Folder, Reader, StoreError, connect, examine, verify_chain};
+use super::log::LogTail;
+use super::{StateFolder, StoreError, StoreReader, connect, examine, verify_chain};
 use crate::crash;
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
 /// The name of the database in a backup.
 pub(super) const DATABASE: &str = "state.db";
 
-/// The folders that are in a backup beside the database.
+/// The folders in a backup beside the database.
 pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
 
-/// The name of the last entry, which says that all others are there.
+/// The name of the last entry, which marks the backup as complete.
 pub(super) const MANIFEST: &str = "backup.json";
 
-/// The version of the form of backups.
+/// The version of the backup format.
 pub(super) const FORM: u32 = 1;
 
-/// What is in a backup.
+/// The manifest of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// The version of its form.
+pub struct BackupManifest {
+    /// The version of the format.
     pub v: u32,
-    /// The version of the program that made it.
+    /// The version of the program that made the backup.
     pub wf: String,
-    /// When it was made.
+    /// The time of the backup.
     pub created: Moment,
-    /// How many events the log has.
+    /// The number of events in the log.
     pub events: u64,
-    /// The hash of the last one.
-    pub head: Digest,
-    /// How many files are there beside the database.
+    /// The hash of the last event.
+    pub head: Sha256Digest,
+    /// The number of files beside the database.
     pub files: u64,
-    /// Their size and that of the database, in bytes.
+    /// The size of the files and the database, in bytes.
     pub bytes: u64,
 }
 
-/// Copies the state into one file, a tar archive, while others may work on it: the database as of
-/// one instant, and every file that it names. A file that stands there is replaced only if told,
-/// and only by a whole one.
-pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Manifest, StoreError> {
+/// Copies the state into a tar archive while others may write to it: the database as of one
+/// instant, and every file that it names. An existing file is replaced only if `replace` is set,
+/// and only by a complete archive.
+pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<BackupManifest, StoreError> {
     let failed = |error| StoreError::io("write", to, &error);
     if !replace && to.exists() {
         return Err(StoreError::Exists(to.into()));
     }
-    let reader = Reader::open(dir)?;
-    // Until this ends, nothing is forgotten.
-    let _turn = connect::turn(reader.folder());
+    let reader = StoreReader::open(dir)?;
+    // Until this is dropped, nothing is pruned.
+    let _turn = connect::lock_schema(reader.folder());
     if let Err(broken) = verify_chain(&reader)? {
         let path = reader.folder().database();
         return Err(StoreError::Broken { path, broken });
     }
-    // A damaged page that nothing binds would be copied as it is.
-    if let Some(cause) = reader.damage()? {
+    // A damaged page that no hash covers would be copied as it is.
+    if let Some(cause) = reader.find_damage()? {
         let path = reader.folder().database();
         return Err(StoreError::Corrupt { path, cause });
     }
@@ -75,40 +75,32 @@ pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Manif
     crash::point("backup.before");
     copy.persist(to).map_err(|error| failed(error.error))?;
     crash::point("backup.after");
-    File::open(beside)
-        .and_then(|folder| folder.sync_all())
-        .map_err(failed)?;
+    File::open(beside).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(manifest)
 }
 
-/// Writes the archive: the database first, because what it names is written before it.
+/// Writes the archive: the database first, because the files it names were written before it.
 fn pack(
-    reader: &Reader,
+    reader: &StoreReader,
     beside: &Path,
     to: &mut File,
     now: Moment,
-) -> Result<Manifest, StoreError> {
+) -> Result<BackupManifest, StoreError> {
     let failed = |error| StoreError::io("write a copy in", beside, &error);
     let scratch = tempfile::tempdir_in(beside).map_err(failed)?;
-    let copy = Folder::new(scratch.path());
+    let copy = StateFolder::new(scratch.path());
     reader.copy(&copy.database())?;
     let tail = {
-        let copied = Reader::open(copy.path())?;
-        Tail::read(copied.connection()).map_err(|error| copied.failed(&error))?
+        let copied = StoreReader::open(copy.path())?;
+        LogTail::read(copied.connection()).map_err(|error| copied.failed(&error))?
     };
-    let mut archive = Archive {
-        tar: tar::Builder::new(BufWriter::new(to)),
-        files: 0,
-        bytes: 0,
-    };
-    archive
-        .add(&copy.database(), Path::new(DATABASE))
-        .map_err(failed)?;
+    let mut archive = BackupArchive { tar: tar::Builder::new(BufWriter::new(to)), files: 0, bytes: 0 };
+    archive.add(&copy.database(), Path::new(DATABASE)).map_err(failed)?;
     let root = reader.folder().path();
     for name in FOLDERS {
         archive.add_all(root, name).map_err(failed)?;
     }
-    let manifest = Manifest {
+    let manifest = BackupManifest {
         v: FORM,
         wf: env!("CARGO_PKG_VERSION").into(),
         created: now,
@@ -117,26 +109,26 @@ fn pack(
         files: archive.files.saturating_sub(1),
         bytes: archive.bytes,
     };
-    archive.end(&manifest).map_err(failed)?;
+    archive.write_manifest(&manifest).map_err(failed)?;
     Ok(manifest)
 }
 
-/// An archive that is being written.
-struct Archive<W: Write> {
+/// An archive being written.
+struct BackupArchive<W: Write> {
     tar: tar::Builder<W>,
     files: u64,
     bytes: u64,
 }
 
-impl<W: Write> Archive<W> {
-    /// Adds the files below a folder. One that goes away meanwhile is no longer needed.
+impl<W: Write> BackupArchive<W> {
+    /// Adds the files below a folder. A file that disappears meanwhile is no longer needed.
     fn add_all(&mut self, root: &Path, name: &str) -> io::Result<()> {
         let entries = WalkDir::new(root.join(name)).sort_by_file_name();
         let files = entries
             .into_iter()
             .flatten()
             .filter(|entry| entry.file_type().is_file())
-            // How far a log reaches is found out from the copy, not from what it grew to since.
+            // The end of a log is read from the copy; the log itself may have grown since.
             .filter(|entry| entry.path().extension().is_none_or(|end| end != "mark"))
             .map(walkdir::DirEntry::into_path);
         for path in files {
@@ -149,13 +141,13 @@ impl<W: Write> Archive<W> {
         Ok(())
     }
 
-    /// Adds a file, as long as it is now: it may still grow.
+    /// Adds a file up to its current length: it may still grow.
     fn add(&mut self, path: &Path, name: &Path) -> io::Result<()> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         let mut header = tar::Header::new_gnu();
         header.set_metadata(&metadata);
-        // Whoever restores it is somebody else, perhaps.
+        // The archive may be restored by another user.
         header.set_uid(0);
         header.set_gid(0);
         let size = metadata.len();
@@ -166,14 +158,13 @@ impl<W: Write> Archive<W> {
         Ok(())
     }
 
-    /// Says that this is all.
-    fn end(mut self, manifest: &Manifest) -> io::Result<()> {
+    /// Writes the manifest, which completes the archive.
+    fn write_manifest(mut self, manifest: &BackupManifest) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(manifest)?;
         let mut header = tar::Header::new_gnu();
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
-        self.tar
-            .append_data(&mut header, MANIFEST, text.as_slice())?;
+        self.tar.append_data(&mut header, MANIFEST, text.as_slice())?;
         self.tar.into_inner()?.flush()
     }
 }

@@ -1,22 +1,22 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Claim, Token};
-use crate::digest::Digest;
+use super::{FencingToken, ReconciliationClaim};
+use crate::digest::Sha256Digest;
 use crate::machine::Event;
-use crate::model::Object;
+use crate::model::JsonObject;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
-/// Events that become durable together, or not at all.
+/// A batch of events that become durable together, or not at all.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Batch {
+pub struct EventBatch {
     /// The run they belong to.
     pub run: RunId,
-    /// What they are written under: the token of the run, or of the one that it is nested in.
-    pub token: Token,
-    /// How many events of the run they follow. They are refused if there are others, so that a
-    /// batch never closes the ranks behind one that could not be written. `None`: any number.
+    /// The token they are written under: that of the run, or of the run that it is nested in.
+    pub token: FencingToken,
+    /// The number of events of the run that must precede the batch; with any other number it is
+    /// refused, so that a batch never hides one that could not be written. `None`: any number.
     pub after: Option<u64>,
     /// The run itself, with its first events.
     pub new: Option<NewRun>,
@@ -24,7 +24,7 @@ pub struct Batch {
     pub events: Vec<Event>,
 }
 
-/// A run as it is recorded before its first event.
+/// A run, as recorded before its first event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
     /// Its plan.
@@ -32,44 +32,44 @@ pub struct NewRun {
     /// The path of its spec, relative to the workspace.
     pub path: String,
     /// Its resolved parameters.
-    pub params: Object,
+    pub params: JsonObject,
     /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
     pub parent: Option<(RunId, String)>,
-    /// The run that it repeats.
+    /// The run that this one retries.
     pub retry_of: Option<RunId>,
-    /// The texts that it runs by: path and content, its own spec first.
+    /// The texts of the run: path and content, its own spec first.
     pub sources: Vec<(String, String)>,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub created: Moment,
-    /// The configuration that it runs under, as the engine writes it. The store adds `durability`.
+    /// The configuration of the run, as the engine writes it. The store adds `durability`.
     pub config: Value,
-    /// What of a goal it is begun for, if it is.
-    pub claim: Option<Claim>,
+    /// The part of a goal that it is started for, if any.
+    pub claim: Option<ReconciliationClaim>,
 }
 
-/// What became of a batch.
+/// The result of appending a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Appended {
+pub struct AppendResult {
     /// The number of the last event of the run.
     pub last: u64,
-    /// Where each event stands in the log, in order; the row that records the run comes first, if
-    /// the batch had it.
-    pub rows: Vec<LogPlace>,
+    /// The position of each event in the log, in order; the row that records the run comes first,
+    /// if the batch had it.
+    pub rows: Vec<LogPosition>,
 }
 
-/// The place of an event in the log: its number there, from one, and its hash.
+/// The position of an event in the log: its number there, from one, and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogPlace {
+pub struct LogPosition {
     /// Its number.
     pub seq: u64,
     /// Its hash.
-    pub hash: Digest,
+    pub hash: Sha256Digest,
 }
 
-/// A run's first row of the log, number 0: what [`NewRun`] says, with texts by their digests.
+/// A run's first row of the log, number 0: [`NewRun`], with texts by their digests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Recorded {
-    /// When; named as in an event.
+pub(super) struct NewRunRecord {
+    /// The time, named as in an event.
     pub at: Moment,
     /// Its id.
     pub run: RunId,
@@ -78,13 +78,13 @@ pub(super) struct Recorded {
     /// The path of its spec.
     pub path: String,
     /// Its parameters.
-    pub params: Object,
+    pub params: JsonObject,
     /// The run and the attempt that it is nested in.
     pub parent: Option<(RunId, String)>,
-    /// The run that it repeats.
+    /// The run that it retries.
     pub retry_of: Option<RunId>,
-    /// The texts that it runs by.
-    pub sources: Vec<(String, Digest)>,
-    /// The configuration that it runs under.
+    /// The texts of the run.
+    pub sources: Vec<(String, Sha256Digest)>,
+    /// The configuration of the run.
     pub config: Value,
 }

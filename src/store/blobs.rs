@@ -5,46 +5,46 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use super::{Durability, StoreError};
+use super::{StoreDurability, StoreError};
 use crate::crash;
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 
-/// How much is copied at once.
+/// The number of bytes copied at once.
 const CHUNK: usize = 128 * 1024;
 
-/// Files kept under the digest of their content.
+/// A store of files under the digest of their content.
 #[derive(Clone, Debug)]
-pub struct Blobs {
+pub struct BlobStore {
     dir: PathBuf,
-    durability: Durability,
+    durability: StoreDurability,
 }
 
-impl Blobs {
-    /// Takes the folder that holds them; it is made when the first file comes.
-    pub fn new(dir: PathBuf, durability: Durability) -> Self {
+impl BlobStore {
+    /// Takes the folder of the files; it is created with the first file.
+    pub fn new(dir: PathBuf, durability: StoreDurability) -> Self {
         Self { dir, durability }
     }
 
-    /// Keeps a copy of a file; gives its digest and size.
-    pub fn put_file(&self, path: &Path) -> Result<(Digest, u64), StoreError> {
+    /// Stores a copy of a file; returns its digest and size.
+    pub fn put_file(&self, path: &Path) -> Result<(Sha256Digest, u64), StoreError> {
         let file = File::open(path).map_err(|error| StoreError::io("read", path, &error))?;
         self.put(file, path)
     }
 
-    /// Keeps bytes.
-    pub fn put_bytes(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
+    /// Stores bytes; returns their digest.
+    pub fn put_bytes(&self, bytes: &[u8]) -> Result<Sha256Digest, StoreError> {
         self.put(bytes, &self.dir).map(|(digest, _)| digest)
     }
 
-    /// Opens a kept file for reading.
-    pub fn open(&self, digest: &Digest) -> Result<File, StoreError> {
+    /// Opens a stored file for reading.
+    pub fn open(&self, digest: &Sha256Digest) -> Result<File, StoreError> {
         let path = self.path(digest);
         File::open(&path).map_err(|error| StoreError::io("read", &path, &error))
     }
 
-    /// Writes a kept file to a path, all of it or nothing, and checks it on the way. Missing
-    /// folders are made.
-    pub fn restore(&self, digest: &Digest, to: &Path, mode: u32) -> Result<(), StoreError> {
+    /// Writes a stored file to a path, atomically, and checks its content. Missing folders are
+    /// created.
+    pub fn restore(&self, digest: &Sha256Digest, to: &Path, mode: u32) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("write", to, &error);
         let kept = self.open(digest)?;
         let dir = to.parent().unwrap_or(Path::new("."));
@@ -61,15 +61,15 @@ impl Blobs {
         Ok(())
     }
 
-    /// Where a file is kept.
-    pub fn path(&self, digest: &Digest) -> PathBuf {
+    /// Returns the path of a stored file.
+    pub fn path(&self, digest: &Sha256Digest) -> PathBuf {
         let name = digest.to_string();
         let (folder, rest) = name.split_at_checked(2).unwrap_or((&name, ""));
         self.dir.join(folder).join(rest)
     }
 
-    /// Writes beside the kept files, then renames: a name always stands for all of its content.
-    fn put(&self, from: impl Read, name: &Path) -> Result<(Digest, u64), StoreError> {
+    /// Writes a temporary file, then renames it: a name always stands for the whole content.
+    fn put(&self, from: impl Read, name: &Path) -> Result<(Sha256Digest, u64), StoreError> {
         let failed = |error| StoreError::io("write in", &self.dir, &error);
         fs::create_dir_all(&self.dir).map_err(failed)?;
         let mut copy = NamedTempFile::new_in(&self.dir).map_err(failed)?;
@@ -81,30 +81,28 @@ impl Blobs {
         let folder = path.parent().unwrap_or(&self.dir);
         fs::create_dir_all(folder).map_err(failed)?;
         set_mode(copy.as_file(), 0o444).map_err(failed)?;
-        if self.durability == Durability::Full {
+        if self.durability == StoreDurability::Full {
             copy.as_file().sync_data().map_err(failed)?;
         }
         crash::point("blob.before");
         copy.persist(&path).map_err(|error| failed(error.error))?;
         crash::point("blob.after");
-        if self.durability == Durability::Full {
-            sync_folder(folder)
-                .and_then(|()| sync_folder(&self.dir))
-                .map_err(failed)?;
+        if self.durability == StoreDurability::Full {
+            sync_folder(folder).and_then(|()| sync_folder(&self.dir)).map_err(failed)?;
         }
         Ok((digest, size))
     }
 }
 
-/// Marks a kept file as used as late as `now` was written, so that it is not swept away before
-/// the event that names it is recorded. Fails where none is kept.
+/// Marks a stored file as used at the time `now` was written, so that it is not pruned before the
+/// event that names it is recorded. Fails if there is no such file.
 fn touch(path: &Path, now: &File) -> io::Result<()> {
     let now = now.metadata()?.modified()?;
     File::open(path)?.set_modified(now)
 }
 
-/// Copies, and digests what it copies.
-fn pour(mut from: impl Read, to: &mut File, name: &Path) -> Result<(Digest, u64), StoreError> {
+/// Copies a stream; returns the digest and size of what was copied.
+fn pour(mut from: impl Read, to: &mut File, name: &Path) -> Result<(Sha256Digest, u64), StoreError> {
     let mut hasher = Sha256::new();
     let mut size = 0;
     let mut buffer = vec![0; CHUNK];
@@ -117,11 +115,10 @@ fn pour(mut from: impl Read, to: &mut File, name: &Path) -> Result<(Digest, u64)
         };
         let chunk = buffer.get(..count).unwrap_or_default();
         hasher.update(chunk);
-        to.write_all(chunk)
-            .map_err(|error| StoreError::io("write a copy of", name, &error))?;
+        to.write_all(chunk).map_err(|error| StoreError::io("write a copy of", name, &error))?;
         size += count as u64;
     }
-    Ok((Digest::from(<[u8; 32]>::from(hasher.finalize())), size))
+    Ok((Sha256Digest::from(<[u8; 32]>::from(hasher.finalize())), size))
 }
 
 /// Sets the permission bits of a file.
@@ -131,7 +128,7 @@ pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode & 0o777))
 }
 
-/// Sets the permission bits of a file, where there are such.
+/// Sets the permission bits of a file, on systems that have them.
 #[cfg(not(unix))]
 pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
@@ -148,12 +145,12 @@ mod tests {
     use std::io::Read;
     use std::path::Path;
 
-    use super::Blobs;
-    use crate::digest::Digest;
-    use crate::store::{Durability, StoreError};
+    use super::BlobStore;
+    use crate::digest::Sha256Digest;
+    use crate::store::{StoreDurability, StoreError};
 
-    fn blobs(dir: &Path) -> Blobs {
-        Blobs::new(dir.join("blobs"), Durability::Full)
+    fn blobs(dir: &Path) -> BlobStore {
+        BlobStore::new(dir.join("blobs"), StoreDurability::Full)
     }
 
     #[test]
@@ -165,7 +162,7 @@ mod tests {
             let file = dir.path().join("file");
             fs::write(&file, bytes).unwrap();
             let kept = blobs.put_file(&file).unwrap();
-            assert_eq!(kept, (Digest::of(bytes), bytes.len() as u64));
+            assert_eq!(kept, (Sha256Digest::of_bytes(bytes), bytes.len() as u64));
             assert_eq!(blobs.put_bytes(bytes).unwrap(), kept.0, "kept once");
             let mut read = Vec::new();
             blobs.open(&kept.0).unwrap().read_to_end(&mut read).unwrap();
@@ -175,13 +172,7 @@ mod tests {
             assert!(fs::read(&to).unwrap() == bytes);
         }
         let strays = fs::read_dir(dir.path().join("blobs")).unwrap();
-        assert_eq!(
-            strays
-                .flatten()
-                .filter(|entry| entry.path().is_file())
-                .count(),
-            0
-        );
+        assert_eq!(strays.flatten().filter(|entry| entry.path().is_file()).count(), 0);
     }
 
     #[cfg(unix)]
@@ -208,7 +199,7 @@ mod tests {
         let error = blobs.restore(&digest, &to, 0o644).unwrap_err();
         assert_eq!(error, StoreError::Altered(kept));
         assert!(!to.exists());
-        assert!(blobs.open(&Digest::of(b"never")).is_err());
+        assert!(blobs.open(&Sha256Digest::of_bytes(b"never")).is_err());
         assert!(blobs.put_file(dir.path()).is_err(), "a folder");
     }
 }

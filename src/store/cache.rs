@@ -1,57 +1,57 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::digest::Digest;
-use crate::machine::{Artifact, Place};
-use crate::model::Object;
+use crate::digest::Sha256Digest;
+use crate::machine::{Artifact, TaskId};
+use crate::model::JsonObject;
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// A result that may be used again.
+/// A result that may be reused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheEntry {
     /// The digest of everything the result depends on.
-    pub key: Digest,
-    /// The run that did the work.
+    pub key: Sha256Digest,
+    /// The run that produced the result.
     pub run: RunId,
-    /// The place that did it.
-    pub place: Place,
-    /// Its outputs.
-    pub outputs: Object,
-    /// Its artifacts.
+    /// The task that produced the result.
+    pub place: TaskId,
+    /// The outputs of the task.
+    pub outputs: JsonObject,
+    /// The artifacts of the task.
     pub artifacts: Vec<Artifact>,
-    /// The files that it made in the workspace.
-    pub files: Vec<KeptFile>,
-    /// When it was kept.
+    /// The files that the task made in the workspace.
+    pub files: Vec<CachedFile>,
+    /// The time at which it was stored.
     pub created: Moment,
 }
 
-/// A file of a kept result.
+/// A file of a stored result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptFile {
-    /// Its path, relative to the workspace.
+pub struct CachedFile {
+    /// The path, relative to the workspace.
     pub path: String,
-    /// SHA-256 of its content, under which the content is kept.
-    pub digest: Digest,
-    /// Its size in bytes.
+    /// SHA-256 of the content, under which it is stored.
+    pub digest: Sha256Digest,
+    /// The size in bytes.
     pub size: u64,
-    /// Its permission bits.
+    /// The permission bits.
     pub mode: u32,
 }
 
-/// A question to the cache, recorded so that a later run can say what changed.
+/// A lookup in the cache, recorded so that a later run can report the changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheLookup {
     /// The run that asked.
     pub run: RunId,
-    /// The place that asked.
-    pub place: Place,
+    /// The task that asked.
+    pub place: TaskId,
     /// The key of its item.
     pub item_key: Option<String>,
-    /// The key that was looked for.
-    pub key: Digest,
-    /// Whether it was found.
+    /// The key looked up.
+    pub key: Sha256Digest,
+    /// True if the key was found.
     pub hit: bool,
-    /// What the key was computed from.
+    /// The parts that the key was computed from.
     pub parts: Value,
 }

@@ -1,37 +1,37 @@
-//! The uses and withdrawals of approvals, which no backup takes back.
+//! The uses and withdrawals of approvals, which restoring a backup does not undo.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::column::Word;
-use super::log::{Position, Tail};
-use super::mark::Marker;
+use super::column::WordColumn;
+use super::log::{LogTail, RunPosition};
+use super::mark::LogMarkFile;
 use super::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
-use super::{Durability, Folder, LogPlace, Reader, StoreError, connect, uses};
+use super::{LogPosition, StateFolder, StoreDurability, StoreError, StoreReader, connect, uses};
 use crate::time::Moment;
 
-/// Uses that were taken over.
+/// The uses of approvals that were carried over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carried {
-    /// How many.
+pub struct CarriedUses {
+    /// The number of uses.
     pub uses: usize,
-    /// Where the log says so.
-    pub place: LogPlace,
+    /// The position of the record in the log.
+    pub place: LogPosition,
 }
 
-/// Takes over the uses and the withdrawals of approvals that the log of one state records and that of another
-/// does not; `None` if there are none. A state that cannot be read tells of none.
-pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<Carried>, StoreError> {
-    let Ok(old) = Reader::open(from) else {
+/// Carries over the uses and the withdrawals of approvals that the log of one state records and that of
+/// another does not; `None` if there are none. A state that cannot be read yields none.
+pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<CarriedUses>, StoreError> {
+    let Ok(old) = StoreReader::open(from) else {
         return Ok(None);
     };
-    let folder = Folder::new(to);
-    let connection = connect::for_writing(&folder, Durability::Full)?;
+    let folder = StateFolder::new(to);
+    let connection = connect::for_writing(&folder, StoreDurability::Full)?;
     let failed = |error| StoreError::sqlite(&folder.database(), &error);
     let known = recorded(&connection).map_err(failed)?;
-    // What cannot be read of a damaged state is not carried.
+    // Unreadable parts of a damaged state are not carried over.
     let wanted = recorded(old.connection()).unwrap_or_default();
     let uses: Vec<ApprovalUse> = wanted.difference(&known).cloned().collect();
     let known = withdrawals(&connection).map_err(failed)?;
@@ -44,19 +44,16 @@ pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<Carried
     let moved = connection.query_row(truncate, [], |_| Ok(()));
     moved.map_err(failed)?;
     Ok(tail.map(|tail| {
-        Marker::new(&folder, Durability::Full).put(&tail);
-        Carried {
-            uses: count,
-            place: LogPlace::from(&tail),
-        }
+        LogMarkFile::new(&folder, StoreDurability::Full).write_mark(&tail);
+        CarriedUses { uses: count, place: LogPosition::from(&tail) }
     }))
 }
 
-/// The uses that a log records, and those by connections, which are in no event.
+/// Returns the uses that a log records, and those by connections, which have no events.
 fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> {
     let mut found = BTreeSet::new();
     let sql = format!(
-        "{KEYS} SELECT key, body ->> '$.run' FROM keys JOIN events ON run = key AND n = 0
+        "{KEYS} SELECT key, body ->> '$.run' FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE body ->> '$.run' IS NOT NULL"
     );
     let mut statement = connection.prepare(&sql)?;
@@ -68,13 +65,13 @@ fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> 
     for event in all(connection)? {
         found.extend(event.fact.uses().iter().cloned());
     }
-    let sql = "SELECT nonce, execution, token, run FROM consumed WHERE run LIKE 'connection:%'";
+    let sql = "SELECT nonce, execution, token, run FROM approval_uses WHERE run LIKE 'connection:%'";
     let mut statement = connection.prepare(sql)?;
     let uses = statement.query_map([], |row| {
         Ok(ApprovalUse {
             nonce: row.get(0)?,
             execution: row.get(1)?,
-            token: row.get::<_, Word<_>>(2)?.0,
+            token: row.get::<_, WordColumn<_>>(2)?.0,
             run: row.get(3)?,
         })
     })?;
@@ -84,22 +81,22 @@ fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> 
     Ok(found)
 }
 
-/// The withdrawals that a log records.
+/// Returns the withdrawals that a log records.
 fn withdrawals(connection: &Connection) -> rusqlite::Result<BTreeSet<WithdrawnApproval>> {
     let events = all(connection)?;
     let withdrawn = events.iter().flat_map(|event| event.fact.withdrawals());
     Ok(withdrawn.cloned().collect())
 }
 
-/// Adds the event that records what is taken over; gives the end of the log, if that is anything.
-fn add(connection: &Connection, fact: StateFact, now: Moment) -> rusqlite::Result<Option<Tail>> {
+/// Adds the event that records what is carried over; returns the new end of the log, if there is anything.
+fn add(connection: &Connection, fact: StateFact, now: Moment) -> rusqlite::Result<Option<LogTail>> {
     if fact.uses().is_empty() && fact.withdrawals().is_empty() {
         return Ok(None);
     }
     let transaction = connection.unchecked_transaction()?;
     state_event::show(connection, &fact)?;
-    let mut tail = Tail::read(connection)?;
-    let place = Position::of_state(&tail);
+    let mut tail = LogTail::read(connection)?;
+    let place = RunPosition::of_state(&tail);
     let event = StateEvent { at: now, fact };
     let body = serde_json::to_string(&event);
     let body = body.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;

@@ -1,53 +1,50 @@
 use rusqlite::{Connection, Row};
 
-use super::log::{BEGINNING, Position, hash};
-use super::{Reader, StoreError, mark};
-use crate::digest::Digest;
+use super::log::{BEGINNING, RunPosition, hash};
+use super::{StoreError, StoreReader, mark};
+use crate::digest::Sha256Digest;
 use crate::name::RunId;
 
-/// The first event of the log that is not what was written.
+/// The first event of the log that differs from what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("event {seq} {fault}")]
 pub struct BrokenChain {
-    /// Its place in the log.
+    /// The number of the event in the log.
     pub seq: u64,
-    /// Its run, where that is known.
+    /// The run of the event, if known.
     pub run: Option<RunId>,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: ChainFault,
 }
 
-/// What is wrong with an event of the log.
+/// A fault of an event in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainFault {
-    /// Its content is not what was written.
-    #[error("was changed")]
+    /// The content differs from what was written.
+    #[error("was modified")]
     Changed,
-    /// It does not follow the one before: something was dropped, inserted or moved there.
-    #[error("does not follow the event before it: something was dropped, inserted or moved")]
+    /// The event does not follow the one before: something was dropped, inserted or moved.
+    #[error("does not follow the previous event: events were dropped, inserted or moved")]
     Unlinked,
-    /// Its body is gone, and no record says that its run was pruned.
-    #[error("has no body, and the log does not say that its run was pruned")]
+    /// The body is gone, and no record says that its run was pruned.
+    #[error("has no body, but the log records no pruning of its run")]
     Bodiless,
-    /// It was the last of its run and is gone.
-    #[error("is gone from the end of its run")]
+    /// The last event of a run is gone.
+    #[error("is missing at the end of its run")]
     Missing,
 }
 
-/// Checks every event of the log; gives how many there are, or the first that is wrong.
+/// Verifies every event of the log; returns the number of events, or the first that is wrong.
 ///
-/// What was cut from the very end of the log leaves no gap; it is found where the projections
-/// know of a run, or of its end, and the log does not, and by the mark of how far the log reached.
-pub fn verify_chain(reader: &Reader) -> Result<Result<u64, BrokenChain>, StoreError> {
+/// Events cut from the very end leave no gap. They are detected if the projections know a run, or
+/// the end of one, that the log does not, and by the mark of the log's last event.
+pub fn verify_chain(reader: &StoreReader) -> Result<Result<u64, BrokenChain>, StoreError> {
     let failed = |error| reader.failed(&error);
     // One transaction: the log and the projections as of one instant.
-    let snapshot = reader
-        .connection()
-        .unchecked_transaction()
-        .map_err(failed)?;
+    let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
     let checked = walk(reader)
         .and_then(|walked| match walked {
-            // A log that ends where it is noted to end has lost nothing, whatever a table says.
+            // A log that ends at its mark has lost nothing, whatever a table says.
             Ok(count) if mark::is_at_end(reader.connection(), reader.folder())? => Ok(Ok(count)),
             Ok(count) => Ok(cut(reader)?.map_or(Ok(count), Err)),
             Err((seq, key, fault)) => Ok(Err(BrokenChain {
@@ -65,26 +62,22 @@ pub fn verify_chain(reader: &Reader) -> Result<Result<u64, BrokenChain>, StoreEr
     Ok(checked)
 }
 
-/// The hash of the last event of a run, which binds all events before it; `None` if there is none.
-pub fn head(reader: &Reader, run: &RunId) -> Result<Option<Digest>, StoreError> {
+/// Returns the hash of the last event of a run, which covers all before it; `None`: it has none.
+pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, StoreError> {
     let sql = "SELECT hash FROM events
-               WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY n DESC LIMIT 1";
-    let found = reader
-        .connection()
-        .query_row(sql, [run.as_str()], |row| digest(row, 0));
+               WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY run_seq DESC LIMIT 1";
+    let found = reader.connection().query_row(sql, [run.as_str()], |row| digest(row, 0));
     match found {
         Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
         other => other.map(Some).map_err(|error| reader.failed(&error)),
     }
 }
 
-/// Follows the hashes; gives the count, or where and in which run they break.
-fn walk(reader: &Reader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
-    let mut events = reader
-        .connection()
-        .prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
+/// Follows the hashes; returns the number of events, or the event and run at which they break.
+fn walk(reader: &StoreReader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
+    let mut events = reader.connection().prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
     let mut rows = events.query([])?;
-    let mut last = Digest::from(BEGINNING);
+    let mut last = Sha256Digest::from(BEGINNING);
     let mut count = 0;
     while let Some(row) = rows.next()? {
         count += 1;
@@ -105,40 +98,36 @@ fn walk(reader: &Reader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>
     Ok(Ok(count))
 }
 
-/// What is read of an event to compare it with its hash.
-pub(super) const COLUMNS: &str = "seq, run, n, v, prev, hash, digest, body";
+/// The columns needed to compare an event with its hash.
+pub(super) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
 
-/// Whether a row of [`COLUMNS`] has the hash that its content gives.
-pub(super) fn intact(row: &Row<'_>) -> rusqlite::Result<bool> {
+/// True if a row of [`COLUMNS`] has the hash of its content.
+pub(super) fn is_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
     Ok(own_hash(row)? == digest(row, 5)?)
 }
 
-/// The hash that a row should have.
-fn own_hash(row: &Row<'_>) -> rusqlite::Result<Digest> {
-    let position = Position {
-        run: row.get(1)?,
-        n: row.get(2)?,
-        v: row.get(3)?,
-    };
+/// Computes the hash that a row should have.
+fn own_hash(row: &Row<'_>) -> rusqlite::Result<Sha256Digest> {
+    let position = RunPosition { run: row.get(1)?, n: row.get(2)?, v: row.get(3)? };
     let body = match row.get_ref(7)?.as_str_or_null()? {
-        Some(body) => Digest::of(body.as_bytes()),
+        Some(body) => Sha256Digest::of_bytes(body.as_bytes()),
         None => digest(row, 6)?,
     };
     Ok(hash(&digest(row, 4)?, position, &body))
 }
 
-fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Digest> {
-    row.get::<_, [u8; 32]>(column).map(Digest::from)
+fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Sha256Digest> {
+    row.get::<_, [u8; 32]>(column).map(Sha256Digest::from)
 }
 
-/// Looks for a run whose last events are gone.
-fn cut(reader: &Reader) -> rusqlite::Result<Option<BrokenChain>> {
+/// Finds a run whose last events are gone.
+fn cut(reader: &StoreReader) -> rusqlite::Result<Option<BrokenChain>> {
     use rusqlite::OptionalExtension;
     let lost = "SELECT id, (SELECT coalesce(max(seq), key - 1) FROM events WHERE run = key) + 1
          FROM runs
-         WHERE NOT EXISTS (SELECT 1 FROM events WHERE run = key AND n = 0)
+         WHERE NOT EXISTS (SELECT 1 FROM events WHERE run = key AND run_seq = 0)
             OR outcome IS NOT NULL AND (SELECT kind FROM events WHERE run = key
-                                        ORDER BY n DESC LIMIT 1) IS NOT 'run_ended'
+                                        ORDER BY run_seq DESC LIMIT 1) IS NOT 'run_ended'
          ORDER BY key LIMIT 1";
     reader
         .connection()
@@ -152,7 +141,7 @@ fn cut(reader: &Reader) -> rusqlite::Result<Option<BrokenChain>> {
         .optional()
 }
 
-/// The run with a key, as far as it is known.
+/// Returns the run with a key, if known.
 pub(super) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<RunId>> {
     use rusqlite::OptionalExtension;
     connection

@@ -5,20 +5,20 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::migrate::{self, Schema};
-use super::{Durability, Folder, StoreError, mark, own_file};
+use super::migrate::{self, SchemaState};
+use super::{StateFolder, StoreDurability, StoreError, mark, own_file};
 use crate::crash;
 
-/// How long to wait for another process that writes; less than a lease lasts.
+/// The time to wait for another writing process; shorter than a lease.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How many statements stay prepared; more than this module has.
+/// The number of statements that stay prepared; more than this module has.
 const STATEMENTS: usize = 64;
 
-/// Opens the database for writing, making and migrating it as needed.
+/// Opens the database for writing, creating and migrating it as needed.
 pub(super) fn for_writing(
-    folder: &Folder,
-    durability: Durability,
+    folder: &StateFolder,
+    durability: StoreDurability,
 ) -> Result<Connection, StoreError> {
     folder.create()?;
     own_files(folder)?;
@@ -26,11 +26,11 @@ pub(super) fn for_writing(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = open(&path, flags)?;
     let failed = |error| StoreError::sqlite(&path, &error);
-    if migrate::inspect(&connection, &path)? != Schema::Current {
-        // Held until the function ends: only one process makes or changes a schema.
-        let _turn = turn(folder);
-        if migrate::inspect(&connection, &path)? == Schema::Empty {
-            // What should be full is not begun anew.
+    if migrate::inspect(&connection, &path)? != SchemaState::Current {
+        // Held until the function returns: only one process creates or changes a schema.
+        let _turn = lock_schema(folder);
+        if migrate::inspect(&connection, &path)? == SchemaState::Empty {
+            // A database that should have events is not created anew.
             mark::check(None, folder)?;
             prepare_empty(&connection).map_err(failed)?;
             crash::point("prepare.after");
@@ -43,25 +43,25 @@ pub(super) fn for_writing(
 }
 
 /// Opens the database for reading.
-pub(super) fn for_reading(folder: &Folder) -> Result<Connection, StoreError> {
+pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError> {
     own_files(folder)?;
     let path = folder.database();
     if !path.exists() {
-        return nothing(folder);
+        return missing_state(folder);
     }
     let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     match migrate::inspect(&connection, &path)? {
-        Schema::Empty => nothing(folder),
-        Schema::Old => {
-            drop(for_writing(folder, Durability::Full)?);
+        SchemaState::Empty => missing_state(folder),
+        SchemaState::Old => {
+            drop(for_writing(folder, StoreDurability::Full)?);
             Ok(connection)
         }
-        Schema::Current => Ok(connection),
+        SchemaState::Current => Ok(connection),
     }
 }
 
-/// Refuses what is no file where SQLite, or whoever notes the end of the log, would open one.
-fn own_files(folder: &Folder) -> Result<(), StoreError> {
+/// Refuses anything but a regular file where SQLite opens one, or the log's mark is written.
+fn own_files(folder: &StateFolder) -> Result<(), StoreError> {
     let database = folder.database();
     let beside = ["-wal", "-shm"].map(|end| {
         let mut path = database.clone().into_os_string();
@@ -75,35 +75,33 @@ fn own_files(folder: &Folder) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// There is no state, unless there should be.
-fn nothing<T>(folder: &Folder) -> Result<T, StoreError> {
+/// Reports that there is no state, or that it is lost if there should be one.
+fn missing_state<T>(folder: &StateFolder) -> Result<T, StoreError> {
     mark::check(None, folder)?;
     Err(StoreError::NoState(folder.path().into()))
 }
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(failed)?;
+    let connection =
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
-    // A plan that depended on the values bound would be made anew for each of them.
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map_err(failed)?;
+    // A query plan that depended on the bound values would be made anew for each of them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
-/// A turn among the processes that want to change the schema. A file system that knows no
-/// locks leaves it to SQLite's own.
-pub(super) fn turn(folder: &Folder) -> Option<File> {
+/// Waits for the lock of the processes that change the schema. A file system without locks leaves
+/// this to SQLite's own.
+pub(super) fn lock_schema(folder: &StateFolder) -> Option<File> {
     let file = File::open(folder.path()).ok()?;
     file.lock().ok()?;
     Some(file)
 }
 
-/// The turn, if nobody has it.
-pub(super) fn free_turn(folder: &Folder) -> Option<File> {
+/// Takes the lock if it is free.
+pub(super) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
     let file = File::open(folder.path()).ok()?;
     file.try_lock().ok()?;
     Some(file)
@@ -111,8 +109,8 @@ pub(super) fn free_turn(folder: &Folder) -> Option<File> {
 
 /// Turns an empty file into a database with a write-ahead log, with one sync in all.
 ///
-/// The first page is synced here. The schema that follows is not: nobody relies on it before
-/// the first acknowledged commit, and that one syncs the same file.
+/// The first page is synced here. The schema that follows is not: nothing relies on it before the
+/// first acknowledged commit, which syncs the same file.
 fn prepare_empty(connection: &Connection) -> rusqlite::Result<()> {
     for (name, value) in [
         ("journal_mode", "memory"),
@@ -125,8 +123,8 @@ fn prepare_empty(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn set_up_writer(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
-    let full = durability == Durability::Full;
+fn set_up_writer(connection: &Connection, durability: StoreDurability) -> rusqlite::Result<()> {
+    let full = durability == StoreDurability::Full;
     connection.pragma_update(None, "synchronous", if full { "full" } else { "normal" })?;
     connection.pragma_update(None, "fullfsync", full)?;
     connection.pragma_update(None, "foreign_keys", true)?;

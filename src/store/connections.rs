@@ -1,35 +1,35 @@
-//! What is known of connections. No secret is here: see [`crate::exec::refs`].
+//! The records of connections. They hold no secrets: see [`crate::exec::refs`].
 
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 
-use super::column::{At, Json, Word};
-use super::{Reader, Store, StoreError, Ticket};
-use crate::digest::Digest;
-use crate::model::Auth;
+use super::column::{JsonColumn, MomentColumn, WordColumn};
+use super::{Store, StoreError, StoreReader, WriteTicket};
+use crate::digest::Sha256Digest;
+use crate::model::AuthMethod;
 use crate::name::{PlanId, RefId};
 use crate::time::Moment;
 
-/// Where a connection is in its life.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionState {
-    /// Somebody wants it, and it was not set up.
+    /// Requested, and not set up.
     Proposed,
-    /// It worked when it was last looked at.
+    /// Working at the last health check.
     Active,
-    /// It did not.
+    /// Not working at the last health check.
     Failing,
-    /// What gets its tokens has ended: only a person can connect it again.
+    /// Its refresh token has expired: only the user can connect it again.
     Expired,
-    /// The service took back what it granted.
+    /// The service revoked its permissions.
     Revoked,
-    /// Somebody removed it.
+    /// Removed by the user.
     Removed,
 }
 
 impl ConnectionState {
-    /// As the database and people write it.
+    /// Returns the name in the database and in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Proposed => "proposed",
@@ -47,68 +47,65 @@ impl ConnectionState {
 pub struct ConnectionRow {
     /// Its name.
     pub name: PlanId,
-    /// The skill that looks after it.
+    /// The skill that manages it.
     pub skill: String,
     /// The skill's folder, relative to the workspace.
     pub folder: String,
     /// The digest of the skill's files when it was set up.
-    pub digest: Digest,
-    /// How somebody proved who they are.
-    pub auth: Auth,
-    /// Where it is in its life.
+    pub digest: Sha256Digest,
+    /// The method of authentication.
+    pub auth: AuthMethod,
+    /// The state of the connection.
     pub state: ConnectionState,
-    /// Whose account it is, as a person calls it.
+    /// The account, as the user calls it.
     pub account: Option<String>,
-    /// What the service granted.
+    /// The permissions granted by the service.
     pub permissions: Vec<String>,
     /// The secrets that its setup may ask for.
     pub refs: Vec<RefId>,
-    /// When it was first set up.
+    /// The time of its first setup.
     pub created: Moment,
-    /// When its health was last looked at.
+    /// The time of its last health check.
     pub checked: Option<Moment>,
-    /// When its token ends.
+    /// The time at which its token expires.
     pub token_expires_at: Option<Moment>,
-    /// When what gets tokens ends.
+    /// The time at which its refresh token expires.
     pub refresh_expires_at: Option<Moment>,
-    /// When its token was last replaced.
+    /// The time at which its token was last refreshed.
     pub last_refresh: Option<Moment>,
-    /// When a step last used it.
+    /// The time at which a step last used it.
     pub last_used: Option<Moment>,
-    /// What was wrong when it was last looked at: the kind, and in words.
+    /// The failure of the last health check: the kind, and a description.
     pub failure: Option<(String, String)>,
 }
 
 /// One use of an approval by a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct ConnectionApprovalUse {
     /// The nonce of the approval.
     pub nonce: String,
-    /// Which use of it, from 1.
+    /// The number of this use of the approval, from 1.
     pub execution: u32,
-    /// What was signed.
-    pub token: Digest,
+    /// The digest of the signed token.
+    pub token: Sha256Digest,
 }
 
 impl Store {
-    /// Records a connection, in the place of what was known of it. When it was last used is kept if
-    /// that was later.
-    pub fn connect(&self, row: ConnectionRow) -> Ticket<()> {
+    /// Records a connection, replacing an earlier record of it. A later time of last use is
+    /// preserved.
+    pub fn connect(&self, row: ConnectionRow) -> WriteTicket<()> {
         self.connect_by(row, None)
     }
 
     /// Records a connection together with the use of the approval that allowed it: both or neither,
     /// and no use twice.
-    pub fn connect_by(&self, row: ConnectionRow, by: Option<Use>) -> Ticket<()> {
+    pub fn connect_by(&self, row: ConnectionRow, by: Option<ConnectionApprovalUse>) -> WriteTicket<()> {
         self.sql(move |writing| {
             if let Some(by) = &by {
-                let sql =
-                    "INSERT INTO consumed (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)";
+                let sql = "INSERT INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)";
                 let what = format!("connection:{}", row.name);
                 let token = by.token.to_string();
-                writing
-                    .connection
-                    .execute(sql, (&by.nonce, by.execution, token, what))?;
+                writing.connection.execute(sql, (&by.nonce, by.execution, token, what))?;
             }
             let sql = "INSERT INTO connections (name, skill, folder, digest, auth, state, account,
                            permissions, refs, created, checked, token_expires_at,
@@ -138,14 +135,14 @@ impl Store {
                     row.auth.as_str(),
                     row.state.as_str(),
                     row.account,
-                    Json(&row.permissions),
-                    Json(&row.refs),
-                    At(row.created),
-                    row.checked.map(At),
-                    row.token_expires_at.map(At),
-                    row.refresh_expires_at.map(At),
-                    row.last_refresh.map(At),
-                    row.last_used.map(At),
+                    JsonColumn(&row.permissions),
+                    JsonColumn(&row.refs),
+                    MomentColumn(row.created),
+                    row.checked.map(MomentColumn),
+                    row.token_expires_at.map(MomentColumn),
+                    row.refresh_expires_at.map(MomentColumn),
+                    row.last_refresh.map(MomentColumn),
+                    row.last_used.map(MomentColumn),
                     failure,
                     message,
                 ],
@@ -154,25 +151,25 @@ impl Store {
         })
     }
 
-    /// Notes that a step used a connection.
-    pub fn connection_used(&self, name: &PlanId, now: Moment) -> Ticket<()> {
+    /// Records that a step used a connection.
+    pub fn connection_used(&self, name: &PlanId, now: Moment) -> WriteTicket<()> {
         let name = name.clone();
         self.sql(move |writing| {
             let sql = "UPDATE connections SET last_used = max(coalesce(last_used, ?2), ?2)
                        WHERE name = ?1";
-            writing.connection.execute(sql, (name.as_str(), At(now)))?;
+            writing.connection.execute(sql, (name.as_str(), MomentColumn(now)))?;
             Ok(())
         })
     }
 }
 
-impl Reader {
-    /// All connections that were ever recorded, by name; those that were removed, too.
+impl StoreReader {
+    /// Returns all connections ever recorded, by name, including removed ones.
     pub fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
         self.rows("SELECT * FROM connections ORDER BY name", [], row)
     }
 
-    /// A connection by its name, if one was ever recorded.
+    /// Returns a connection by its name, if one was ever recorded.
     pub fn connection_named(&self, name: &PlanId) -> Result<Option<ConnectionRow>, StoreError> {
         let sql = "SELECT * FROM connections WHERE name = ?1";
         Ok(self.rows(sql, [name.as_str()], row)?.into_iter().next())
@@ -181,21 +178,21 @@ impl Reader {
 
 fn row(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {
     let at = |name: &str| -> rusqlite::Result<Option<Moment>> {
-        Ok(row.get::<_, Option<At>>(name)?.map(|at| at.0))
+        Ok(row.get::<_, Option<MomentColumn>>(name)?.map(|at| at.0))
     };
     let failure: Option<String> = row.get("failure")?;
     let message: Option<String> = row.get("message")?;
     Ok(ConnectionRow {
-        name: row.get::<_, Word<_>>("name")?.0,
+        name: row.get::<_, WordColumn<_>>("name")?.0,
         skill: row.get("skill")?,
         folder: row.get("folder")?,
-        digest: row.get::<_, Word<_>>("digest")?.0,
-        auth: row.get::<_, Word<_>>("auth")?.0,
-        state: row.get::<_, Word<_>>("state")?.0,
+        digest: row.get::<_, WordColumn<_>>("digest")?.0,
+        auth: row.get::<_, WordColumn<_>>("auth")?.0,
+        state: row.get::<_, WordColumn<_>>("state")?.0,
         account: row.get("account")?,
-        permissions: row.get::<_, Json<_>>("permissions")?.0,
-        refs: row.get::<_, Json<_>>("refs")?.0,
-        created: row.get::<_, At>("created")?.0,
+        permissions: row.get::<_, JsonColumn<_>>("permissions")?.0,
+        refs: row.get::<_, JsonColumn<_>>("refs")?.0,
+        created: row.get::<_, MomentColumn>("created")?.0,
         checked: at("checked")?,
         token_expires_at: at("token_expires_at")?,
         refresh_expires_at: at("refresh_expires_at")?,
@@ -208,7 +205,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Durability;
+    use crate::store::StoreDurability;
     use crate::time::FixedClock;
     use std::sync::Arc;
 
@@ -216,14 +213,14 @@ mod tests {
     fn a_connection_is_what_was_last_recorded() {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(FixedClock(Moment::from_millis(5)));
-        let store = Store::open(dir.path(), Durability::Normal, clock).unwrap();
+        let store = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
         let name = PlanId::parse("mail").unwrap();
         let mut one = ConnectionRow {
             name: name.clone(),
             skill: "m365".into(),
             folder: "skills/m365".into(),
-            digest: Digest::of(b"x"),
-            auth: Auth::DeviceCode,
+            digest: Sha256Digest::of_bytes(b"x"),
+            auth: AuthMethod::DeviceCode,
             state: ConnectionState::Proposed,
             account: None,
             permissions: vec!["read".into()],
@@ -239,20 +236,14 @@ mod tests {
         store.connect(one.clone()).wait().unwrap();
         let reader = store.reader().unwrap();
         assert_eq!(reader.connection_named(&name).unwrap(), Some(one.clone()));
-        store
-            .connection_used(&name, Moment::from_millis(7))
-            .wait()
-            .unwrap();
+        store.connection_used(&name, Moment::from_millis(7)).wait().unwrap();
         one.state = ConnectionState::Failing;
         one.failure = Some(("token_revoked".into(), "gone".into()));
         store.connect(one.clone()).wait().unwrap();
         one.last_used = Some(Moment::from_millis(7));
         assert_eq!(reader.connections().unwrap(), [one.clone()]);
-        // What is older does not make it older.
-        store
-            .connection_used(&name, Moment::from_millis(6))
-            .wait()
-            .unwrap();
+        // An older time of use does not replace a later one.
+        store.connection_used(&name, Moment::from_millis(6)).wait().unwrap();
         assert_eq!(reader.connections().unwrap(), [one]);
         let other = PlanId::parse("other").unwrap();
         assert_eq!(reader.connection_named(&other).unwrap(), None);

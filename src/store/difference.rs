@@ -5,81 +5,79 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Params};
 
 use super::chain::run_of;
-use super::fold::Fold;
+use super::fold::ShadowProjections;
 use super::rebuild::{FOLDED, OF_STATE};
 use super::state_event;
-use super::{BrokenChain, ChainFault, Reader};
+use super::{BrokenChain, ChainFault, StoreReader};
 
-/// The most characters of a value that are shown.
+/// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;
 
-/// A row of a projection that is not what the log makes.
+/// A row of a projection that differs from what the log yields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct ProjectionDifference {
     /// The table.
     pub table: &'static str,
-    /// The run, as far as it is known: its id, else its key.
+    /// The run: its id, or its key if the id is unknown.
     pub run: String,
     /// The rest of the row's key, as `step=build item=0`.
     pub row: String,
-    /// What differs.
+    /// The difference.
     pub column: ColumnDifference,
 }
 
-/// How a row differs.
+/// The kind of difference of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ColumnDifference {
-    /// The table has it and the log does not make it.
+    /// The table has a row that the log does not yield.
     Extra,
-    /// The log makes it and the table does not have it.
+    /// The log yields a row that the table does not have.
     Missing,
     /// A column has another value.
     Value {
         /// The column.
         column: String,
-        /// What the table says.
+        /// The value in the table.
         table: String,
-        /// What the log says.
+        /// The value by the log.
         log: String,
     },
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for ProjectionDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            table, run, row, ..
-        } = self;
+        let Self { table, run, row, .. } = self;
         write!(f, "table `{table}`, run {run}")?;
         if !row.is_empty() {
             write!(f, ", {row}")?;
         }
         match &self.column {
-            ColumnDifference::Extra => write!(f, ": the log does not make this row"),
-            ColumnDifference::Missing => write!(f, ": the row is gone; the log makes it"),
+            ColumnDifference::Extra => write!(f, ": row not derivable from the log"),
+            ColumnDifference::Missing => write!(f, ": row missing, but derivable from the log"),
             ColumnDifference::Value { column, table, log } => {
-                write!(f, ": `{column}` is {table}; the log says {log}")
+                write!(f, ": `{column}` is {table}, expected {log} from the log")
             }
         }
     }
 }
 
 /// The rows of a table: the values by the columns of its key.
-struct Rows {
+struct TableRows {
     columns: Vec<String>,
     key: Vec<usize>,
     by_key: BTreeMap<Vec<String>, Vec<Value>>,
 }
 
-/// Makes the projections anew from the log, run by run, and compares them with those of the
-/// database, row for row.
-pub(super) fn all(reader: &Reader) -> rusqlite::Result<Result<Vec<Difference>, BrokenChain>> {
+/// Rebuilds the projections from the log, run by run, and compares them with those of the database, row by
+/// row.
+pub(super) fn all(reader: &StoreReader) -> rusqlite::Result<Result<Vec<ProjectionDifference>, BrokenChain>> {
     let connection = reader.connection();
-    let fold = Fold::new(connection)?;
+    let fold = ShadowProjections::new(connection)?;
     let mut found = Vec::new();
     for key in keys(connection)? {
         match fold.key(connection, key)? {
             Ok(()) => {}
-            // That is told as what it is, and says nothing of the tables.
+            // A missing body is reported as such, and says nothing about the tables.
             Err(broken) if broken.fault == ChainFault::Bodiless => {
                 fold.clear(connection)?;
                 continue;
@@ -93,7 +91,7 @@ pub(super) fn all(reader: &Reader) -> rusqlite::Result<Result<Vec<Difference>, B
     Ok(Ok(found))
 }
 
-/// The keys of all runs that the log or a projection knows.
+/// Returns the keys of all runs known to the log or a projection.
 fn keys(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut sql = format!(
         "{} SELECT key FROM keys WHERE key IS NOT NULL UNION SELECT key FROM main.runs",
@@ -106,12 +104,12 @@ fn keys(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Whether a table names the run by its key.
+/// True if a table names the run by its key.
 fn is_by_key(table: &str) -> bool {
-    !matches!(table, "runs" | "consumed")
+    !matches!(table, "runs" | "approval_uses")
 }
 
-fn of_run(connection: &Connection, key: i64, found: &mut Vec<Difference>) -> rusqlite::Result<()> {
+fn of_run(connection: &Connection, key: i64, found: &mut Vec<ProjectionDifference>) -> rusqlite::Result<()> {
     let id: Option<String> = connection
         .prepare_cached("SELECT id FROM temp.runs WHERE key = ?1")?
         .query_map([key], |row| row.get(0))?
@@ -123,7 +121,7 @@ fn of_run(connection: &Connection, key: i64, found: &mut Vec<Difference>) -> rus
     };
     for table in FOLDED {
         let (column, value) = match table {
-            "consumed" => ("run", id.clone().map_or(Value::Null, Value::Text)),
+            "approval_uses" => ("run", id.clone().map_or(Value::Null, Value::Text)),
             "runs" => ("key", Value::Integer(key)),
             _ => ("run", Value::Integer(key)),
         };
@@ -135,9 +133,9 @@ fn of_run(connection: &Connection, key: i64, found: &mut Vec<Difference>) -> rus
     Ok(())
 }
 
-/// Compares what is in the events of no run: withdrawals, the uses of runs whose bodies were removed, and those
-/// that were carried over.
-fn of_state(connection: &Connection, found: &mut Vec<Difference>) -> rusqlite::Result<()> {
+/// Compares the rows of events that belong to no run: withdrawals, the uses of runs whose bodies were
+/// removed, and those that were carried over.
+fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> rusqlite::Result<()> {
     for event in state_event::all(connection)? {
         state_event::show(connection, &event.fact)?;
     }
@@ -149,12 +147,12 @@ fn of_state(connection: &Connection, found: &mut Vec<Difference>) -> rusqlite::R
     let at = format!(
         "WHERE run NOT LIKE 'connection:%' AND run NOT IN
              (SELECT body ->> '$.run' FROM ({} SELECT body FROM keys JOIN events
-              ON run = key AND n = 0 WHERE body ->> '$.run' IS NOT NULL))",
+              ON run = key AND run_seq = 0 WHERE body ->> '$.run' IS NOT NULL))",
         state_event::KEYS
     );
-    let stored = rows(connection, "main", "consumed", &at, [])?;
-    let logged = rows(connection, "temp", "consumed", &at, [])?;
-    compare("consumed", "none that is kept", (&stored, &logged), found);
+    let stored = rows(connection, "main", "approval_uses", &at, [])?;
+    let logged = rows(connection, "temp", "approval_uses", &at, [])?;
+    compare("approval_uses", "none that is kept", (&stored, &logged), found);
     Ok(())
 }
 
@@ -164,47 +162,34 @@ fn rows(
     table: &str,
     at: &str,
     values: impl Params,
-) -> rusqlite::Result<Rows> {
+) -> rusqlite::Result<TableRows> {
     let key = connection
         .prepare_cached("SELECT cid FROM pragma_table_info(?1, 'main') WHERE pk > 0 ORDER BY pk")?
         .query_map([table], |row| row.get::<_, i64>(0))?
         .map(|cid| cid.map(|cid| usize::try_from(cid).unwrap_or(0)))
         .collect::<rusqlite::Result<Vec<usize>>>()?;
-    let mut statement =
-        connection.prepare_cached(&format!("SELECT * FROM {schema}.{table} {at}"))?;
+    let mut statement = connection.prepare_cached(&format!("SELECT * FROM {schema}.{table} {at}"))?;
     let columns: Vec<String> = statement.column_names().map(Into::into).collect();
     let mut read = statement.query(values)?;
     let mut by_key = BTreeMap::new();
     while let Some(row) = read.next()? {
         let values = (0..columns.len()).map(|at| row.get(at));
         let values = values.collect::<rusqlite::Result<Vec<Value>>>()?;
-        let key = key
-            .iter()
-            .filter_map(|at| values.get(*at).map(shown))
-            .collect();
+        let key = key.iter().filter_map(|at| values.get(*at).map(display_value)).collect();
         by_key.insert(key, values);
     }
     drop(read);
-    Ok(Rows {
-        columns,
-        key,
-        by_key,
-    })
+    Ok(TableRows { columns, key, by_key })
 }
 
 fn compare(
     table: &'static str,
     run: &str,
-    (stored, logged): (&Rows, &Rows),
-    found: &mut Vec<Difference>,
+    (stored, logged): (&TableRows, &TableRows),
+    found: &mut Vec<ProjectionDifference>,
 ) {
     let mut add = |key: &[String], column| {
-        found.push(Difference {
-            table,
-            run: run.into(),
-            row: stored.named(key),
-            column,
-        });
+        found.push(ProjectionDifference { table, run: run.into(), row: stored.named(key), column });
     };
     for (key, values) in &stored.by_key {
         let Some(log) = logged.by_key.get(key) else {
@@ -213,36 +198,28 @@ fn compare(
         };
         for ((column, value), logged) in stored.columns.iter().zip(values).zip(log) {
             if value != logged {
-                let (column, table, log) = (column.clone(), shown(value), shown(logged));
+                let (column, table, log) = (column.clone(), display_value(value), display_value(logged));
                 add(key, ColumnDifference::Value { column, table, log });
             }
         }
     }
-    for key in logged
-        .by_key
-        .keys()
-        .filter(|key| !stored.by_key.contains_key(*key))
-    {
+    for key in logged.by_key.keys().filter(|key| !stored.by_key.contains_key(*key)) {
         add(key, ColumnDifference::Missing);
     }
 }
 
-impl Rows {
-    /// The key of a row in words, without the run.
+impl TableRows {
+    /// Formats the key of a row, without the run.
     fn named(&self, key: &[String]) -> String {
         let columns = self.key.iter().filter_map(|at| self.columns.get(*at));
-        let named = columns
-            .zip(key)
-            .filter(|(column, _)| *column != "run" && *column != "key");
-        let named: Vec<String> = named
-            .map(|(column, value)| format!("{column}={value}"))
-            .collect();
+        let named = columns.zip(key).filter(|(column, _)| *column != "run" && *column != "key");
+        let named: Vec<String> = named.map(|(column, value)| format!("{column}={value}")).collect();
         named.join(" ")
     }
 }
 
-/// A value in words, not longer than it can be read.
-fn shown(value: &Value) -> String {
+/// Formats a value, cut to a readable length.
+fn display_value(value: &Value) -> String {
     let text = match value {
         Value::Null => "nothing".into(),
         Value::Integer(number) => number.to_string(),

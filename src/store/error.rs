@@ -2,91 +2,91 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::{BrokenChain, Lease, NotAFile};
+use super::{BrokenChain, FileTypeError, RunLease};
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// Why the state cannot be read or written. [`StoreError::remedy`] says what to do.
+/// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Nothing was ever run here.
-    #[error("there is no state in {}", .0.display())]
+    /// The folder has no state: no run was ever started here.
+    #[error("no state in {}", .0.display())]
     NoState(PathBuf),
     /// A file or folder of the state cannot be used.
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that was tried.
         doing: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error message.
         cause: String,
     },
-    /// Something else stands in the place of a file of the state.
+    /// The path of a state file holds something other than a regular file.
     #[error("{0}")]
-    NotAFile(NotAFile),
+    NotAFile(FileTypeError),
     /// The state may not be written.
-    #[error("{} cannot be written", .0.display())]
+    #[error("{} is not writable", .0.display())]
     ReadOnly(PathBuf),
-    /// There is no room.
-    #[error("no space is left for {}", .0.display())]
+    /// There is no space left.
+    #[error("no space left to write {}", .0.display())]
     NoSpace(PathBuf),
-    /// The file was removed, or another put in its place, while it was used.
-    #[error("{} was removed, or replaced, while it was used", .0.display())]
+    /// The file was removed or replaced while in use.
+    #[error("{} was removed or replaced while in use", .0.display())]
     Removed(PathBuf),
-    /// The file is something else.
+    /// The file is not a database.
     #[error("{} is not a database", .0.display())]
     NotADatabase(PathBuf),
     /// The file is a database of another program.
-    #[error("{} is a database of another program", .0.display())]
+    #[error("{} belongs to another program", .0.display())]
     Foreign(PathBuf),
     /// The file is damaged.
     #[error("{} is damaged: {cause}", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What SQLite found.
+        /// The cause, as SQLite reports it.
         cause: String,
     },
     /// Events that were acknowledged are gone from the end of the log.
-    #[error("{} has lost events: it holds {kept}, and {known} were recorded", path.display())]
+    #[error("{} lost events: {kept} of {known} recorded events are present", path.display())]
     Lost {
         /// The file.
         path: PathBuf,
-        /// How many there are.
+        /// The number of events in the log.
         kept: u64,
-        /// How many there were.
+        /// The number of events that were recorded.
         known: u64,
     },
-    /// The log is not what was written.
+    /// The log differs from what was written.
     #[error("{}: {broken}", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault, and its position.
         broken: BrokenChain,
     },
-    /// What lies beside the log is not what the log says.
+    /// The tables or files beside the log do not match it.
     #[error("{}: {what}", path.display())]
     Tampered {
         /// The file.
         path: PathBuf,
-        /// What differs, where, and what the log says.
+        /// The difference, its place, and the value by the log.
         what: String,
     },
-    /// A file is no backup, or not a whole one.
-    #[error("{} is not a whole backup: {cause}", path.display())]
+    /// The file is not a backup, or not a complete one.
+    #[error("{} is not a complete backup: {cause}", path.display())]
     NotABackup {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         cause: String,
     },
-    /// What stands there would be lost.
-    #[error("{} is there already", .0.display())]
+    /// An existing file would be lost.
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
-    /// A migration that was applied is not the one this program knows.
-    #[error("{} was made by another build: migration {number} differs", path.display())]
+    /// An applied migration differs from the one this program knows.
+    #[error("{} was created by another build: migration {number} differs", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum StoreError {
         number: u32,
     },
     /// The state was written by a later version.
-    #[error("{} has schema {found}; this wf knows {known}", path.display())]
+    #[error("{} has schema {found}, but this wf supports {known}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -103,74 +103,74 @@ pub enum StoreError {
         /// The last schema that this program knows.
         known: u32,
     },
-    /// Another process holds the database for too long.
+    /// Another process has held the database for too long.
     #[error("{} is busy", .0.display())]
     Busy(PathBuf),
-    /// A run is worked on by another process.
-    #[error("run {} is worked on by {lease}", run.short())]
+    /// Another process works on the run.
+    #[error("run {} is held by {lease}", run.short())]
     Owned {
         /// The run.
         run: RunId,
-        /// By whom, and until when.
-        lease: Box<Lease>,
+        /// The lease of the other process.
+        lease: Box<RunLease>,
     },
-    /// A run is no longer its former owner's to write.
-    #[error("run {} {}", run.short(), lost(*by))]
+    /// The run may no longer be written by its former owner.
+    #[error("run {} {}", run.short(), lease_loss_reason(*by))]
     Fenced {
         /// The run.
         run: RunId,
-        /// The process that took it over; `None` if it was only given back.
+        /// The process that took it over; `None` if it was only released.
         by: Option<u32>,
     },
     /// Events were given for a run that was never recorded.
-    #[error("run {0} is not recorded")]
+    #[error("run {0} not found")]
     UnknownRun(RunId),
     /// A run was recorded twice.
-    #[error("run {0} is recorded already")]
+    #[error("run {0} already exists")]
     KnownRun(RunId),
-    /// Events were given that do not follow those that are recorded.
-    #[error("run {0}: the events before these were not recorded")]
+    /// Events do not follow the recorded ones.
+    #[error("run {0}: earlier events are missing")]
     Gap(RunId),
-    /// A question was answered otherwise before.
-    #[error("question {number} of run {} was answered already: {verdict}", run.short())]
+    /// The question was already answered differently.
+    #[error("request {number} of run {} was already answered: {verdict}", run.short())]
     Conflict {
         /// The run.
         run: RunId,
         /// The number of the question.
         number: u32,
-        /// What was decided.
+        /// The decision that stands.
         verdict: String,
     },
-    /// An approval was used before, for as much as it allows.
-    #[error("the approval was used already, {execution} of {executions} times")]
+    /// All uses that the approval allows are spent.
+    #[error("the approval is used up: {execution} of {executions} uses")]
     UsedUp {
-        /// Which use it was to be.
+        /// The number of the use that was tried.
         execution: u32,
-        /// How many it allows.
+        /// The number of uses that the approval allows.
         executions: u32,
     },
     /// An approval was withdrawn.
-    #[error("the approval was withdrawn")]
+    #[error("the approval was revoked")]
     Withdrawn,
-    /// A run was to begin for a slot that is not due: it has begun, or was left out.
-    #[error("the slot {} of the goal `{goal}` is not due", slot.to_second())]
+    /// The scheduled time of a run is not due: it was started, or skipped.
+    #[error("slot {} of goal `{goal}` is not due", slot.to_second())]
     NotDue {
         /// The goal.
         goal: String,
-        /// The slot.
+        /// The scheduled time.
         slot: Moment,
     },
-    /// A cycle was to go on that has a repair already, or has ended.
-    #[error("the cycle {} goes on elsewhere, or has ended", .0.short())]
+    /// The reconciliation has a repair already, or has ended.
+    #[error("reconciliation {} is running elsewhere, or has finished", .0.short())]
     NotOpen(RunId),
-    /// Another daemon decides about slots now.
+    /// Another daemon decides about scheduled times now.
     #[error("another daemon took over: process {by}")]
     Superseded {
-        /// Its process.
+        /// The process of the other daemon.
         by: u32,
     },
-    /// A stored file does not have the content that its name says.
-    #[error("the stored file {} was altered", .0.display())]
+    /// A stored file does not match the digest in its name.
+    #[error("stored file {} was modified", .0.display())]
     Altered(PathBuf),
     /// The store was closed before it answered.
     #[error("the store is closed")]
@@ -180,90 +180,80 @@ pub enum StoreError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// SQLite's words.
+        /// SQLite's error message.
         cause: String,
     },
 }
 
-fn lost(by: Option<u32>) -> String {
-    by.map_or_else(
-        || "was given back".into(),
-        |pid| format!("was taken over by process {pid}"),
-    )
+fn lease_loss_reason(by: Option<u32>) -> String {
+    by.map_or_else(|| "was released".into(), |pid| format!("was taken over by process {pid}"))
 }
 
 impl StoreError {
-    /// What to do about it, in one sentence.
+    /// Returns what to do about the error, in one sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::NoState(_) => "run a plan first, or name the state folder with --state",
-            Self::Io { .. } => "check that the folder exists and may be written",
-            Self::NotAFile(_) => "move it away; `wf restore` brings back a file that was there",
-            Self::ReadOnly(_) => "make it writable, or put the state elsewhere with --state",
-            Self::NoSpace(_) => "free some space; what was acknowledged is safe",
+            Self::NoState(_) => "run a plan first, or set the state folder with --state",
+            Self::Io { .. } => "check that the folder exists and is writable",
+            Self::NotAFile(_) => "move it away; `wf restore` restores the previous file",
+            Self::ReadOnly(_) => "make it writable, or choose another state folder with --state",
+            Self::NoSpace(_) => "free some space; acknowledged work is safe",
             Self::Removed(_) => {
-                "nothing of this is recorded, and all that was under way is ended; put a copy back, or \
-                 begin anew"
+                "nothing of this was recorded, and running work was cancelled; restore a copy, \
+                 or start over"
             }
             Self::NotADatabase(_) | Self::Foreign(_) => {
-                "move the file away, or put the state elsewhere with --state"
+                "move the file away, or choose another state folder with --state"
             }
             Self::Corrupt { .. } => {
-                "restore a copy with `wf restore`, or move the state folder away to begin anew"
+                "restore a copy with `wf restore`, or move the state folder away to start over"
             }
             Self::Lost { .. } => {
-                "restore a copy with `wf restore`; or remove state.mark beside it to go on with \
-                 what is left: steps that ended in what is lost run again"
+                "restore a copy with `wf restore`; or remove state.mark beside it to continue \
+                 with the remaining events: steps whose results are lost run again"
             }
-            Self::Broken { .. } => {
-                "restore a copy with `wf restore`; what is there can still be read"
-            }
+            Self::Broken { .. } => "restore a copy with `wf restore`; the remaining data can still be read",
             Self::Tampered { .. } => {
-                "`wf audit verify` names all that differs; restore a copy with `wf restore`"
+                "list all differences with `wf audit verify`; restore a copy with `wf restore`"
             }
-            Self::NotABackup { .. } => "nothing was changed; use another backup",
-            Self::Exists(_) => "nothing was changed; --force replaces it",
-            Self::Changed { .. } => "use the wf that made it, or move the state folder away",
-            Self::Newer { .. } => "use a newer wf, or put the state elsewhere with --state",
-            Self::Busy(_) => "wait for the other process, or end it",
-            Self::Owned { .. } => {
-                "wait for its end, or cancel the run; if the process is stuck, end it"
+            Self::NotABackup { .. } => "nothing was modified; use another backup",
+            Self::Exists(_) => "nothing was modified; --force replaces it",
+            Self::Changed { .. } => {
+                "use the wf version that created it, or move the state \
+                folder away"
             }
-            Self::Fenced { .. } => {
-                "nothing more was written here; `wf show` says what became of the run"
-            }
-            Self::Conflict { .. } => "a decision stands; cancel the run to stop it all the same",
+            Self::Newer { .. } => "use a newer wf, or choose another state folder with --state",
+            Self::Busy(_) => "wait for the other process, or stop it",
+            Self::Owned { .. } => "wait for it, or cancel the run; if the process is stuck, kill it",
+            Self::Fenced { .. } => "nothing more was written here; see the result with `wf show`",
+            Self::Conflict { .. } => "decisions are final; to stop the run, cancel it",
             Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
-            Self::NotDue { .. } => "`wf goal history` says what became of it",
-            Self::NotOpen(_) => "nothing is lost; `wf goal history` says how it went",
-            Self::Superseded { .. } => "one daemon is enough; this one does nothing more",
-            Self::Altered(_) => "remove the file; the step that made it must run again",
-            Self::Gap(_) => "go on with `wf resume`: nothing that was acknowledged is lost",
+            Self::NotDue { .. } => "see its result with `wf goal history`",
+            Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
+            Self::Superseded { .. } => "only one daemon is active; this one stays idle",
+            Self::Altered(_) => "remove the file; the step that created it must run again",
+            Self::Gap(_) => "resume with `wf resume`: no acknowledged work is lost",
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
-                "try again; if it stays, report it"
+                "try again; if it persists, report it as a bug"
             }
         }
     }
 
-    /// Sorts a failure of the system.
+    /// Classifies an error of the system.
     pub fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
         use std::io::ErrorKind;
         let other = error.get_ref().and_then(|cause| cause.downcast_ref());
         if let Some(found) = other {
-            return Self::NotAFile(NotAFile::clone(found));
+            return Self::NotAFile(FileTypeError::clone(found));
         }
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::NoSpace(path.into()),
             ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path.into()),
-            _ => Self::Io {
-                doing,
-                path: path.into(),
-                cause: error.to_string(),
-            },
+            _ => Self::Io { doing, path: path.into(), cause: error.to_string() },
         }
     }
 
-    /// Sorts a failure of SQLite.
+    /// Classifies an error of SQLite.
     pub(super) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_path_buf();
         let cause = error.to_string();
@@ -276,31 +266,27 @@ impl StoreError {
             Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
             Some(ErrorCode::DiskFull) => Self::NoSpace(path),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
-            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(&path) => {
-                Self::NoSpace(path)
-            }
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(&path) => Self::NoSpace(path),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if is_read_only(&path) => {
                 Self::ReadOnly(path)
             }
-            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => Self::Io {
-                doing: "use",
-                path,
-                cause,
-            },
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+                Self::Io { doing: "use", path, cause }
+            }
             _ => Self::Sqlite { path, cause },
         }
     }
 }
 
-/// A disk with less than this is full: SQLite wants room for its index of the log.
+/// A disk with less free space than this is full: SQLite needs room for the index of its log.
 const ROOM: u64 = 64 * 1024;
 
-/// Whether the disk that a file is on has no room. SQLite does not always say so.
+/// True if the disk of a file has no free space. SQLite does not always report it.
 fn is_full(path: &Path) -> bool {
     disk(path).is_some_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM)
 }
 
-/// Whether a file, or what it is in, may not be written.
+/// True if a file, or the folder that it is in, may not be written.
 fn is_read_only(path: &Path) -> bool {
     use rustix::fs::{Access, access};
     let folder = path.parent().unwrap_or(path);
@@ -308,6 +294,5 @@ fn is_read_only(path: &Path) -> bool {
 }
 
 fn disk(path: &Path) -> Option<rustix::fs::StatVfs> {
-    path.parent()
-        .and_then(|folder| rustix::fs::statvfs(folder).ok())
+    path.parent().and_then(|folder| rustix::fs::statvfs(folder).ok())
 }

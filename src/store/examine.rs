@@ -1,34 +1,31 @@
 use super::bodies::{self, BodyFault};
-use super::difference::{self, Difference};
+use super::difference::{self, ProjectionDifference};
 use super::schema::{self, SchemaFault};
-use super::{Reader, StoreError, mark};
+use super::{StoreError, StoreReader, mark};
 
-/// A part of the state beside the log that is not what the log says.
+/// A part of the state beside the log that does not match it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateFault {
-    /// The schema is another.
+    /// The schema differs.
     #[error("{0}")]
     Schema(SchemaFault),
-    /// A row of a projection is another.
+    /// A row of a projection differs.
     #[error("{0}")]
-    Projection(Difference),
-    /// A body is another, or gone.
+    Projection(ProjectionDifference),
+    /// A body differs, or is gone.
     #[error("{0}")]
     Body(BodyFault),
 }
 
-/// Compares all that lies beside the log with it, as of one instant: the schema with what the
-/// migrations make, the projections row for row with what the events make, every stored body with
-/// its digest. The log itself must have been verified.
-pub fn examine(reader: &Reader) -> Result<Vec<StateFault>, StoreError> {
+/// Compares everything beside the log with it, as of one instant: the schema with the migrations,
+/// the projections row by row with the events, every stored body with its digest. The log itself
+/// must have been verified.
+pub fn examine(reader: &StoreReader) -> Result<Vec<StateFault>, StoreError> {
     let failed = |error| reader.failed(&error);
-    let snapshot = reader
-        .connection()
-        .unchecked_transaction()
-        .map_err(failed)?;
+    let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
     let schema = schema::faults(reader.connection()).map_err(failed)?;
     if !schema.is_empty() {
-        // What is read through another schema says nothing.
+        // Data read through another schema proves nothing.
         return Ok(schema.into_iter().map(StateFault::Schema).collect());
     }
     let bodies = bodies::events(reader).map_err(failed)?;
@@ -41,6 +38,6 @@ pub fn examine(reader: &Reader) -> Result<Vec<StateFault>, StoreError> {
     let rows = rows.into_iter().map(StateFault::Projection);
     let bodies = bodies.into_iter().map(StateFault::Body);
     let stored = stored.into_iter().map(StateFault::Body);
-    // What is gone from the log explains rows, and a row explains what it names.
+    // Missing bodies explain rows, and a row explains the files it names.
     Ok(bodies.chain(rows).chain(stored).collect())
 }

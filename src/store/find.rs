@@ -1,23 +1,23 @@
 use super::StoreError;
-use crate::name::{AmbiguousRun, RunId};
+use crate::name::{AmbiguousRunError, RunId};
 
-/// Why a text names no run.
+/// An error in finding a run by the text that names it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// No run's id begins so.
-    #[error("no run is called `{prefix}`")]
+    /// No run's id begins with the prefix.
+    #[error("run not found: `{prefix}`")]
     Unknown {
-        /// What was asked for.
+        /// The prefix.
         prefix: String,
-        /// The latest runs, which may have been meant.
+        /// The latest runs, as suggestions.
         latest: Vec<RunId>,
     },
-    /// Nothing was run yet.
-    #[error("there is no run yet")]
+    /// No run was started yet.
+    #[error("no runs yet")]
     NoRuns,
-    /// Several runs' ids begin so.
+    /// The ids of several runs begin with the prefix.
     #[error(transparent)]
-    Ambiguous(#[from] AmbiguousRun),
+    Ambiguous(#[from] AmbiguousRunError),
     /// The state cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,27 +1,23 @@
-use super::column::{At, ItemColumn, Json, NO_ITEM};
-use super::project::Change;
-use crate::machine::{Attempt, Stale, Verdict};
+use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM};
+use super::project::ProjectionChange;
+use crate::machine::{Attempt, CheckVerdict, StaleFile};
 
-/// What checks and people found.
-impl Change<'_> {
-    pub(super) fn judged(
+/// The findings of checks and of the user.
+impl ProjectionChange<'_> {
+    pub(super) fn apply_verdict(
         &self,
         attempt: Option<&Attempt>,
-        verdict: &Verdict,
+        verdict: &CheckVerdict,
     ) -> rusqlite::Result<()> {
         if let Some(attempt) = attempt.filter(|attempt| attempt.attempt == 0 && !verdict.passed()) {
-            // What the cache held is not believed, so nothing of it is this run's.
+            // The cached result is not trusted, so none of it belongs to this run.
             self.execute(
                 "DELETE FROM artifacts WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = 0",
-                (
-                    self.run,
-                    attempt.place.step.as_str(),
-                    ItemColumn(attempt.place.item),
-                ),
+                (self.run, attempt.place.step.as_str(), ItemColumn(attempt.place.item)),
             )?;
         }
         self.execute(
-            "INSERT INTO checks (run, n, step, item, attempt, at, verdict)
+            "INSERT INTO checks (run, run_seq, step, item, attempt, at, verdict)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             (
                 self.run,
@@ -29,14 +25,14 @@ impl Change<'_> {
                 attempt.map(|attempt| attempt.place.step.as_str()),
                 attempt.and_then(|attempt| attempt.place.item),
                 attempt.map(|attempt| attempt.attempt),
-                At(self.at),
-                Json(verdict),
+                MomentColumn(self.at),
+                JsonColumn(verdict),
             ),
         )
     }
 
-    /// A place is no longer what was checked, and so is the repeated step that it is an item of.
-    pub(super) fn stale(&self, Stale { place, path }: &Stale) -> rusqlite::Result<()> {
+    /// Marks a task as stale, and the repeated step that it is an item of.
+    pub(super) fn mark_stale(&self, StaleFile { place, path }: &StaleFile) -> rusqlite::Result<()> {
         let (step, item) = (place.step.as_str(), ItemColumn(place.item));
         self.execute(
             "UPDATE steps SET standing = 'reported', stale = iif(item = ?3, ?4, stale)
@@ -45,18 +41,18 @@ impl Change<'_> {
         )
     }
 
-    /// Shows that people are asked something.
-    pub(super) fn asked(&self, ask: &crate::machine::Ask) -> rusqlite::Result<()> {
-        self.asks(1)?;
+    /// Applies a question to the user.
+    pub(super) fn apply_question(&self, ask: &crate::machine::ApprovalRequest) -> rusqlite::Result<()> {
+        self.count_open_questions(1)?;
         match &ask.place {
             Some(place) => self.step_waits(place, &ask.message),
             None => Ok(()),
         }
     }
 
-    /// Counts the questions that people have not answered.
-    pub(super) fn asks(&self, more: i32) -> rusqlite::Result<()> {
-        let sql = "UPDATE runs SET asks = asks + ?2 WHERE key = ?1";
+    /// Counts the open questions to the user.
+    pub(super) fn count_open_questions(&self, more: i32) -> rusqlite::Result<()> {
+        let sql = "UPDATE runs SET pending_approvals = pending_approvals + ?2 WHERE key = ?1";
         self.execute(sql, (self.run, more))
     }
 }

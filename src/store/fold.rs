@@ -1,39 +1,39 @@
-//! Projections of a reader's own, made from the log.
+//! The projections that a reader builds for itself from the log.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::chain::{COLUMNS, intact, run_of};
+use super::chain::{COLUMNS, is_intact, run_of};
 use super::migrate::statement_of;
-use super::rebuild::{FOLDED, OF_STATE, show};
+use super::rebuild::{FOLDED, OF_STATE, apply_event};
 use super::state_event::KEYS;
 use super::{BrokenChain, ChainFault, uses};
 use crate::name::RunId;
 
-/// Projections that lie over those of the database and are filled from the log, run by run, as
-/// they are asked for. Queries of the same connection find these: SQLite looks a name up among
-/// temporary tables first.
+/// Projections that shadow those of the database and are filled from the log, run by run, on
+/// demand. Queries of the same connection find these: SQLite looks a name up among temporary tables
+/// first.
 ///
-/// **Invariant:** every event that is folded has the hash that its content gives, and none is left
-/// out but those of runs that the log says were pruned.
+/// **Invariant:** every folded event has the hash of its content, and none is left out but those of
+/// runs that the log records as pruned.
 #[derive(Debug, Default)]
-pub(super) struct Fold {
-    /// The number of the last event that was folded, by the key of the run.
-    reached: RefCell<BTreeMap<i64, i64>>,
+pub(super) struct ShadowProjections {
+    /// The number of the last folded event, by the key of the run.
+    folded_until: RefCell<BTreeMap<i64, i64>>,
 }
 
-/// An event that is not what was written, or a failure to read it.
-pub(super) type Folded<T> = rusqlite::Result<Result<T, BrokenChain>>;
+/// The result of a fold, or an event that differs from what was written, or a read failure.
+pub(super) type FoldResult<T> = rusqlite::Result<Result<T, BrokenChain>>;
 
-impl Fold {
-    /// Lays empty projections over those of the database.
+impl ShadowProjections {
+    /// Creates empty projections that shadow those of the database.
     pub(super) fn new(connection: &Connection) -> rusqlite::Result<Self> {
         for table in FOLDED.into_iter().chain(OF_STATE) {
             let made = statement_of(table).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
-            // Texts stay in the database, and no key refers from one to the other.
-            let made = made.replace(" REFERENCES texts (digest)", "");
+            // Texts stay in the database, and no foreign key refers from one to the other.
+            let made = made.replace(" REFERENCES source_texts (digest)", "");
             connection.execute_batch(&made)?;
         }
         connection.execute_batch(
@@ -44,19 +44,18 @@ impl Fold {
         Ok(Self::default())
     }
 
-    /// Folds the first events of all runs that came since: which runs there are, and what they are
-    /// nested in.
-    pub(super) fn heads(&self, connection: &Connection) -> Folded<()> {
-        let last = self.reached.borrow().keys().next_back().copied();
+    /// Folds the new first events of all runs: which runs there are, and their nesting.
+    pub(super) fn heads(&self, connection: &Connection) -> FoldResult<()> {
+        let last = self.folded_until.borrow().keys().next_back().copied();
         let sql = format!(
-            "{} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND n = 0 ORDER BY key",
+            "{} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
             KEYS.replacen("FROM events", "FROM events WHERE run > ?1", 1)
         );
         self.take(connection, &sql, (last.unwrap_or(0),))
     }
 
-    /// Folds what came of a run since, and of the runs that are nested in it.
-    pub(super) fn run(&self, connection: &Connection, run: &RunId) -> Folded<()> {
+    /// Folds the new events of a run, and of the runs nested in it.
+    pub(super) fn run(&self, connection: &Connection, run: &RunId) -> FoldResult<()> {
         if let Err(broken) = self.heads(connection)? {
             return Ok(Err(broken));
         }
@@ -68,12 +67,12 @@ impl Fold {
         Ok(Ok(()))
     }
 
-    /// Folds what came of all runs since.
-    pub(super) fn all(&self, connection: &Connection) -> Folded<()> {
+    /// Folds the new events of all runs.
+    pub(super) fn all(&self, connection: &Connection) -> FoldResult<()> {
         if let Err(broken) = self.heads(connection)? {
             return Ok(Err(broken));
         }
-        let keys: Vec<i64> = self.reached.borrow().keys().copied().collect();
+        let keys: Vec<i64> = self.folded_until.borrow().keys().copied().collect();
         for key in keys {
             if let Err(broken) = self.key(connection, key)? {
                 return Ok(Err(broken));
@@ -82,16 +81,16 @@ impl Fold {
         Ok(Ok(()))
     }
 
-    /// Folds what came since of the run with a key.
-    pub(super) fn key(&self, connection: &Connection, key: i64) -> Folded<()> {
-        let last = self.reached.borrow().get(&key).copied().unwrap_or(-1);
-        let sql = format!("SELECT {COLUMNS} FROM events WHERE run = ?1 AND n > ?2 ORDER BY n");
+    /// Folds the new events of the run with a key.
+    pub(super) fn key(&self, connection: &Connection, key: i64) -> FoldResult<()> {
+        let last = self.folded_until.borrow().get(&key).copied().unwrap_or(-1);
+        let sql = format!("SELECT {COLUMNS} FROM events WHERE run = ?1 AND run_seq > ?2 ORDER BY run_seq");
         self.take(connection, &sql, (key, last))
     }
 
-    /// Forgets what was folded.
+    /// Clears everything folded.
     pub(super) fn clear(&self, connection: &Connection) -> rusqlite::Result<()> {
-        self.reached.borrow_mut().clear();
+        self.folded_until.borrow_mut().clear();
         for table in FOLDED.into_iter().chain(OF_STATE) {
             let sql = format!("DELETE FROM temp.{table}");
             connection.prepare_cached(&sql)?.execute([])?;
@@ -99,19 +98,14 @@ impl Fold {
         Ok(())
     }
 
-    fn take(
-        &self,
-        connection: &Connection,
-        sql: &str,
-        values: impl rusqlite::Params,
-    ) -> Folded<()> {
+    fn take(&self, connection: &Connection, sql: &str, values: impl rusqlite::Params) -> FoldResult<()> {
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(values)?;
-        let mut pruned = Pruned::default();
+        let mut pruned = PrunedRunKeys::default();
         while let Some(row) = rows.next()? {
             let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
             let bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
-            let fault = if !intact(row)? {
+            let fault = if !is_intact(row)? {
                 Some(ChainFault::Changed)
             } else if bodiless && !pruned.of(connection)?.contains(&run) {
                 Some(ChainFault::Bodiless)
@@ -128,14 +122,14 @@ impl Fold {
             if bodiless {
                 continue;
             }
-            show(connection, row)?;
-            self.reached.borrow_mut().insert(run, n);
+            apply_event(connection, row)?;
+            self.folded_until.borrow_mut().insert(run, n);
         }
         Ok(Ok(()))
     }
 }
 
-/// The keys of a run and of all that are nested in it, as the first events tell.
+/// Returns the keys of a run and of all nested in it, according to the first events.
 fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
     connection
         .prepare_cached(
@@ -147,11 +141,11 @@ fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
         .collect()
 }
 
-/// The keys of the runs that the log says were pruned, read when they are first asked for.
+/// The keys of the runs that the log records as pruned, read on first use.
 #[derive(Default)]
-struct Pruned(Option<BTreeSet<i64>>);
+struct PrunedRunKeys(Option<BTreeSet<i64>>);
 
-impl Pruned {
+impl PrunedRunKeys {
     fn of(&mut self, connection: &Connection) -> rusqlite::Result<&BTreeSet<i64>> {
         let known = match self.0.take() {
             Some(known) => known,

@@ -5,54 +5,54 @@ use super::StoreError;
 use crate::crash;
 use crate::name::RunId;
 
-/// The state folder and the places in it.
+/// The state folder and the paths in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder(PathBuf);
+pub struct StateFolder(PathBuf);
 
-impl Folder {
+impl StateFolder {
     /// Takes the path of a state folder, which need not exist.
     pub fn new(dir: &Path) -> Self {
         Self(dir.to_path_buf())
     }
 
-    /// The folder itself.
+    /// Returns the folder itself.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The database.
+    /// Returns the path of the database.
     pub fn database(&self) -> PathBuf {
         self.0.join("state.db")
     }
 
-    /// How far the log is known to reach.
+    /// Returns the path of the mark of the log's last event.
     pub(super) fn mark(&self) -> PathBuf {
         self.0.join("state.mark")
     }
 
-    /// The files kept under their digests.
+    /// Returns the folder of the files stored under their digests.
     pub fn blobs(&self) -> PathBuf {
         self.0.join("blobs")
     }
 
-    /// Where the processes are known that outlive an engine.
+    /// Returns the folder of the supervisors, whose processes outlive an engine.
     pub fn keepers(&self) -> PathBuf {
         self.0.join("keepers")
     }
 
-    /// Where a run keeps its logs and output files.
+    /// Returns the folder of a run's logs and output files.
     pub fn run(&self, run: &RunId) -> PathBuf {
         self.0.join("runs").join(run.as_str())
     }
 
-    /// Makes the folder of a run.
+    /// Creates the folder of a run.
     pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         let path = self.run(run);
         create(&path)?;
         Ok(path)
     }
 
-    /// Says, before anything is begun, that the folder is there and may not be written.
+    /// Fails, before anything is started, if the folder exists and may not be written.
     pub fn may_be_written(&self) -> Result<(), StoreError> {
         use rustix::fs::{Access, access};
         if self.0.exists() && access(&self.0, Access::WRITE_OK).is_err() {
@@ -61,11 +61,11 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes the folder, and keeps version control out of it.
+    /// Creates the folder, and excludes it from version control.
     pub fn create(&self) -> Result<(), StoreError> {
         create(&self.0)?;
         let ignore = self.0.join(".gitignore");
-        // An empty one is what a kill left of it.
+        // An empty file is left behind by a kill.
         if !ignore.metadata().is_ok_and(|file| file.len() > 0) {
             fs::write(&ignore, "*\n").map_err(|error| StoreError::io("write", &ignore, &error))?;
             crash::point("ignore.after");

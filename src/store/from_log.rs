@@ -2,29 +2,29 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::fold::{Fold, Folded};
-use super::{Reader, Store, StoreError, verify_chain};
+use super::fold::{FoldResult, ShadowProjections};
+use super::{Store, StoreError, StoreReader, verify_chain};
 use crate::name::RunId;
 
 impl Store {
-    /// Opens another connection that reads what the log says: see [`Reader::from_log`].
-    pub fn log_reader(&self) -> Result<Reader, StoreError> {
-        Reader::from_log(self.folder().path())
+    /// Opens another connection that reads from the log: see [`StoreReader::from_log`].
+    pub fn log_reader(&self) -> Result<StoreReader, StoreError> {
+        StoreReader::from_log(self.folder().path())
     }
 }
 
-impl Reader {
-    /// Opens the state folder for a decision: what is read of runs is made from the log, event by
-    /// event, each compared with its hash. The tables beside the log are not asked.
+impl StoreReader {
+    /// Opens the state folder for a decision: everything read about runs is built from the log,
+    /// event by event, each compared with its hash. The tables beside the log are not used.
     pub fn from_log(dir: &Path) -> Result<Self, StoreError> {
         let mut reader = Self::open(dir)?;
-        let fold = Fold::new(reader.connection()).map_err(|error| reader.failed(&error))?;
+        let fold = ShadowProjections::new(reader.connection()).map_err(|error| reader.failed(&error))?;
         reader.fold = Some(fold);
-        reader.folded(Fold::heads)?;
+        reader.folded(ShadowProjections::heads)?;
         Ok(reader)
     }
 
-    /// The same, once the whole log was compared with its hashes.
+    /// Does the same, after comparing the whole log with its hashes.
     pub fn from_whole_log(dir: &Path) -> Result<Self, StoreError> {
         let reader = Self::open(dir)?;
         let path = reader.folder().database();
@@ -35,32 +35,29 @@ impl Reader {
         Self::from_log(dir)
     }
 
-    /// Makes sure that what the log tells of a run is in the projections that this reader reads.
+    /// Ensures that the projections of this reader have all that the log holds about a run.
     pub(super) fn fold(&self, run: &RunId) -> Result<(), StoreError> {
         self.folded(|fold, connection| fold.run(connection, run))
     }
 
-    /// The same of what the first events tell: which runs there are, and what was done to the state.
+    /// Does the same for the first events: the list of runs, and the changes to the whole state.
     pub(super) fn fold_heads(&self) -> Result<(), StoreError> {
-        self.folded(Fold::heads)
+        self.folded(ShadowProjections::heads)
     }
 
-    /// The same of all runs.
+    /// Does the same for all runs.
     pub(super) fn fold_all(&self) -> Result<(), StoreError> {
-        self.folded(Fold::all)
+        self.folded(ShadowProjections::all)
     }
 
     fn folded(
         &self,
-        take: impl FnOnce(&Fold, &Connection) -> Folded<()>,
+        take: impl FnOnce(&ShadowProjections, &Connection) -> FoldResult<()>,
     ) -> Result<(), StoreError> {
         let Some(fold) = &self.fold else {
             return Ok(());
         };
         let taken = take(fold, self.connection()).map_err(|error| self.failed(&error))?;
-        taken.map_err(|broken| StoreError::Broken {
-            path: self.folder().database(),
-            broken,
-        })
+        taken.map_err(|broken| StoreError::Broken { path: self.folder().database(), broken })
     }
 }

@@ -2,41 +2,37 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::Connection;
 
-use super::process::Process;
+use super::process::ProcessIdentity;
 use crate::time::Moment;
 
-/// Numbers the stores of this process.
+/// The number of the next store of this process.
 static STORES: AtomicI64 = AtomicI64::new(1);
 
-/// Who holds runs and named locks: one store of one process.
+/// The holder of runs and named locks: one store of one process.
 #[derive(Clone, Debug)]
-pub(super) struct Holder {
+pub(super) struct LeaseHolder {
     /// The process.
-    pub process: Process,
-    /// Which of its stores.
+    pub process: ProcessIdentity,
+    /// The number of the store in the process.
     pub store: i64,
 }
 
-impl Holder {
-    /// A holder for a store that is being opened.
+impl LeaseHolder {
+    /// Returns the holder for a store being opened.
     pub(super) fn new() -> Self {
-        Self {
-            process: Process::current(),
-            store: STORES.fetch_add(1, Ordering::Relaxed),
-        }
+        Self { process: ProcessIdentity::current(), store: STORES.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Gives back all that this store holds.
+    /// Releases all that this store holds.
     pub(super) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
         let me = &self.process;
-        let mine = "pid = ?1 AND start = ?2 AND boot = ?3 AND ns = ?4 AND store = ?5";
+        let mine = "pid = ?1 AND start_ticks = ?2 AND boot_id = ?3 AND pid_ns = ?4 AND store = ?5";
         let held = (me.pid, me.start, &me.boot, me.ns, self.store);
-        // Looking first keeps a store that holds nothing from writing.
+        // Checking first keeps a store that holds nothing from writing.
         let count = |sql: &str| connection.query_row(sql, held, |row| row.get::<_, u32>(0));
-        let runs = format!("FROM owners WHERE released IS NULL AND {mine}");
+        let runs = format!("FROM run_leases WHERE released IS NULL AND {mine}");
         if count(&format!("SELECT count(*) {runs}"))? > 0 {
-            let release =
-                format!("UPDATE owners SET released = ?6 WHERE released IS NULL AND {mine}");
+            let release = format!("UPDATE run_leases SET released = ?6 WHERE released IS NULL AND {mine}");
             let now = now.millis();
             connection.execute(&release, (held.0, held.1, held.2, held.3, held.4, now))?;
         }

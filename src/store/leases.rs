@@ -5,28 +5,28 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::process::since_boot;
-use super::queue::Job;
-use super::writer::Writing;
-use super::{StoreError, Token, owners};
+use super::queue::WriteJob;
+use super::writer::WriteContext;
+use super::{FencingToken, StoreError, owners};
 use crate::name::RunId;
 
-/// The leases that a store's writer keeps alive. It does so itself, so that they run out when its
-/// process is stopped.
+/// The leases that a store's writer renews. The writer itself does so, so that they run out when
+/// its process is stopped.
 #[derive(Debug)]
-pub(super) struct Leases {
+pub(super) struct HeldLeases {
     millis: i64,
-    held: RefCell<BTreeMap<RunId, Held>>,
+    held: RefCell<BTreeMap<RunId, HeldLease>>,
     due: Cell<i64>,
 }
 
 #[derive(Debug)]
-struct Held {
-    token: Token,
-    lost: oneshot::Sender<StoreError>,
+struct HeldLease {
+    token: FencingToken,
+    loss_sender: oneshot::Sender<StoreError>,
 }
 
-impl Leases {
-    /// None yet; each will last as long as said.
+impl HeldLeases {
+    /// Starts with none; each will last for `length`.
     pub(super) fn new(length: Duration) -> Self {
         Self {
             millis: i64::try_from(length.as_millis()).unwrap_or(i64::MAX),
@@ -35,34 +35,31 @@ impl Leases {
         }
     }
 
-    /// When a lease that begins now ends.
+    /// Returns the end of a lease that begins now.
     pub(super) fn end(&self) -> i64 {
         since_boot().saturating_add(self.millis)
     }
 
-    /// Keeps a lease alive from now on; gives where its loss will be told.
-    pub(super) fn keep(&self, token: Token) -> oneshot::Receiver<StoreError> {
+    /// Renews a lease from now on; returns the channel on which its loss is reported.
+    pub(super) fn keep_renewing(&self, token: FencingToken) -> oneshot::Receiver<StoreError> {
         let (lost, hears) = oneshot::channel();
         let mut held = self.held.borrow_mut();
         if held.is_empty() {
-            self.put_off();
+            self.postpone_renewal();
         }
-        held.insert(token.run.clone(), Held { token, lost });
+        held.insert(token.run.clone(), HeldLease { token, loss_sender: lost });
         hears
     }
 
-    /// Lets a lease run out.
-    pub(super) fn forget(&self, token: &Token) {
+    /// Stops renewing a lease.
+    pub(super) fn stop_renewing(&self, token: &FencingToken) {
         let mut held = self.held.borrow_mut();
-        if held
-            .get(&token.run)
-            .is_some_and(|held| held.token == *token)
-        {
+        if held.get(&token.run).is_some_and(|held| held.token == *token) {
             held.remove(&token.run);
         }
     }
 
-    /// How long until the leases are to be renewed; `None` if there are none.
+    /// Returns the time until the next renewal; `None` if there are no leases.
     pub(super) fn wait(&self) -> Option<Duration> {
         if self.held.borrow().is_empty() {
             return None;
@@ -71,33 +68,33 @@ impl Leases {
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
 
-    fn put_off(&self) {
+    fn postpone_renewal(&self) {
         self.due.set(since_boot().saturating_add(self.millis / 3));
     }
 }
 
-/// Renews what is held. What somebody else took is told to be lost.
-pub(super) struct Renewal;
+/// Renews the leases held, and reports those that another process took.
+pub(super) struct LeaseRenewal;
 
-impl Job for Renewal {
-    fn work(&mut self, writing: &Writing<'_>) -> Result<(), StoreError> {
+impl WriteJob for LeaseRenewal {
+    fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError> {
         let leases = &writing.writer.leases;
-        // Put off even if it fails: whatever is wrong, asking on and on would not mend it.
-        leases.put_off();
+        // Put off even if it fails: retrying at once would not help.
+        leases.postpone_renewal();
         let end = leases.end();
         let mut lost = Vec::new();
         for held in leases.held.borrow().values() {
             let renewed = owners::renew(writing.connection, &held.token, end);
             if !renewed.map_err(|error| writing.failed(&error))? {
-                let why = owners::refusal(writing.connection, &held.token);
-                let why = why.map_err(|error| writing.failed(&error))?;
-                lost.extend(why.map(|why| (held.token.run.clone(), why)));
+                let reason = owners::refusal(writing.connection, &held.token);
+                let reason = reason.map_err(|error| writing.failed(&error))?;
+                lost.extend(reason.map(|reason| (held.token.run.clone(), reason)));
             }
         }
-        for (run, why) in lost {
+        for (run, reason) in lost {
             if let Some(held) = leases.held.borrow_mut().remove(&run) {
-                // Whoever gave it up does not listen.
-                let _ = held.lost.send(why);
+                // A dropped fence does not listen.
+                let _ = held.loss_sender.send(reason);
             }
         }
         Ok(())

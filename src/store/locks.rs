@@ -1,71 +1,71 @@
-//! Who holds a named lock: the rows of the table `locks`.
+//! The holders of named locks: the rows of the table `locks`.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::holder::Holder;
+use super::holder::LeaseHolder;
 use super::owners;
-use super::process::{Process, Seen};
-use crate::machine::Place;
+use super::process::{ProcessIdentity, ProcessLiveness};
+use crate::machine::TaskId;
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// What came of asking for a named lock.
+/// The result of asking for a named lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taking {
-    /// Somebody else holds it.
-    Held,
-    /// The place that asked has it.
-    Taken,
-    /// The place that asked has it now. Whoever had it is dead, and may have left something
+pub enum LockAcquisition {
+    /// Another task holds it.
+    HeldByOther,
+    /// The task that asked has it.
+    Acquired,
+    /// The task that asked has it now. The previous holder is dead, and may have left a process
     /// running.
     TakenOver {
-        /// The run that had it.
+        /// The run of the previous holder.
         run: RunId,
-        /// The place that had it, as shown: `step[item]`.
+        /// The task of the previous holder, as shown: `step[item]`.
         place: String,
     },
 }
 
-/// What is asked for, and for whom.
-pub(super) struct Wish<'a> {
+/// A request for a lock.
+pub(super) struct LockRequest<'a> {
     pub name: &'a str,
     pub run: &'a RunId,
-    pub place: &'a Place,
+    pub place: &'a TaskId,
     pub now: Moment,
 }
 
-/// A row.
-struct Found {
-    process: Process,
+/// A row of the table.
+struct LockRow {
+    process: ProcessIdentity,
     store: i64,
     run: String,
     place: String,
 }
 
-impl Found {
-    /// Whether its holder may still be at work. One that cannot be looked for is, while the lease
-    /// of its run lasts.
+impl LockRow {
+    /// True if its holder may still be working. A holder that cannot be looked up counts as working
+    /// while the lease of its run lasts.
     fn holds(&self, connection: &Connection) -> rusqlite::Result<bool> {
-        Ok(match self.process.seen() {
-            Seen::Lives => true,
-            Seen::Gone | Seen::OtherBoot => false,
-            Seen::Elsewhere => {
+        Ok(match self.process.liveness() {
+            ProcessLiveness::Alive => true,
+            ProcessLiveness::Exited | ProcessLiveness::OtherBoot => false,
+            ProcessLiveness::OtherNamespace => {
                 let root = owners::root(connection, &self.run)?;
-                owners::newest(connection, &root)?.is_some_and(|lease| !lease.lapsed)
+                owners::newest(connection, &root)?.is_some_and(|lease| !lease.may_be_taken)
             }
         })
     }
 }
 
-/// Takes a lock if it is free, or its holder dead.
+/// Takes a lock if it is free, or its holder is dead.
 pub(super) fn take(
     connection: &Connection,
-    holder: &Holder,
-    wish: &Wish<'_>,
-) -> rusqlite::Result<Taking> {
+    holder: &LeaseHolder,
+    wish: &LockRequest<'_>,
+) -> rusqlite::Result<LockAcquisition> {
     let found = connection
         .prepare_cached(
-            "SELECT pid, start, boot, ns, store, run, place FROM locks WHERE name = ?1",
+            "SELECT pid, start_ticks, boot_id, pid_ns, store, run, task FROM locks WHERE name = ?1",
         )?
         .query_row([wish.name], read)
         .optional()?;
@@ -75,16 +75,12 @@ pub(super) fn take(
     {
         let same = found.run == wish.run.as_str() && found.place == place;
         let mine = found.process == holder.process && found.store == holder.store;
-        return Ok(if same && mine {
-            Taking::Taken
-        } else {
-            Taking::Held
-        });
+        return Ok(if same && mine { LockAcquisition::Acquired } else { LockAcquisition::HeldByOther });
     }
     let me = &holder.process;
     connection
         .prepare_cached(
-            "INSERT OR REPLACE INTO locks (name, run, place, pid, start, boot, ns, store, since)
+            "INSERT OR REPLACE INTO locks (name, run, task, pid, start_ticks, boot_id, pid_ns, store, acquired_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
         .execute((
@@ -98,39 +94,30 @@ pub(super) fn take(
             holder.store,
             wish.now.millis(),
         ))?;
-    Ok(found.map_or(Taking::Taken, |dead| Taking::TakenOver {
+    Ok(found.map_or(LockAcquisition::Acquired, |dead| LockAcquisition::TakenOver {
         run: RunId::from_stored(dead.run),
         place: dead.place,
     }))
 }
 
-/// Gives a lock back, if a place of this holder has it.
+/// Releases a lock, if a task of this holder has it.
 pub(super) fn give_back(
     connection: &Connection,
-    holder: &Holder,
+    holder: &LeaseHolder,
     lock: &(String, String, String),
 ) -> rusqlite::Result<()> {
     let me = &holder.process;
     connection
         .prepare_cached(
-            "DELETE FROM locks WHERE name = ?1 AND run = ?2 AND place = ?3
-             AND pid = ?4 AND start = ?5 AND boot = ?6 AND ns = ?7 AND store = ?8",
+            "DELETE FROM locks WHERE name = ?1 AND run = ?2 AND task = ?3
+             AND pid = ?4 AND start_ticks = ?5 AND boot_id = ?6 AND pid_ns = ?7 AND store = ?8",
         )?
-        .execute((
-            &lock.0,
-            &lock.1,
-            &lock.2,
-            me.pid,
-            me.start,
-            &me.boot,
-            me.ns,
-            holder.store,
-        ))
+        .execute((&lock.0, &lock.1, &lock.2, me.pid, me.start, &me.boot, me.ns, holder.store))
         .map(drop)
 }
 
-/// Gives every lock of a run and of what is nested in it back, whoever holds it: for a run that
-/// was taken over.
+/// Releases every lock of a run and of the runs nested in it, regardless of the holder, after the
+/// run was taken over.
 pub(super) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -142,10 +129,10 @@ pub(super) fn release(connection: &Connection, run: &RunId) -> rusqlite::Result<
         .map(drop)
 }
 
-/// The locks whose holders are dead: name, run and place.
+/// Returns the locks whose holders are dead: name, run and task.
 pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<(String, RunId, String)>> {
-    let all: Vec<(Found, String)> = connection
-        .prepare("SELECT pid, start, boot, ns, store, run, place, name FROM locks ORDER BY name")?
+    let all: Vec<(LockRow, String)> = connection
+        .prepare("SELECT pid, start_ticks, boot_id, pid_ns, store, run, task, name FROM locks ORDER BY name")?
         .query_map([], |row| Ok((read(row)?, row.get(7)?)))?
         .collect::<Result<_, _>>()?;
     let mut stale = Vec::new();
@@ -157,14 +144,9 @@ pub(super) fn stale(connection: &Connection) -> rusqlite::Result<Vec<(String, Ru
     Ok(stale)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Found> {
-    Ok(Found {
-        process: Process {
-            pid: row.get(0)?,
-            start: row.get(1)?,
-            boot: row.get(2)?,
-            ns: row.get(3)?,
-        },
+fn read(row: &Row<'_>) -> rusqlite::Result<LockRow> {
+    Ok(LockRow {
+        process: ProcessIdentity { pid: row.get(0)?, start: row.get(1)?, boot: row.get(2)?, ns: row.get(3)? },
         store: row.get(4)?,
         run: row.get(5)?,
         place: row.get(6)?,

@@ -1,22 +1,22 @@
 use rusqlite::Row;
 
-use super::{LogPlace, Reader, StateEvent, StoreError};
-use crate::digest::Digest;
+use super::{LogPosition, StateEvent, StoreError, StoreReader};
+use crate::digest::Sha256Digest;
 use crate::machine::Event;
 use crate::name::{PlanId, RunId};
 
-/// A row of the log, as far as it is still known what it says.
+/// A row of the log, as far as its content is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogRow {
-    /// Its place.
-    pub place: LogPlace,
-    /// Its number in its run; 0: the row that records the run.
+    /// The position in the log.
+    pub place: LogPosition,
+    /// The number in its run; 0: the row that records the run.
     pub n: u64,
-    /// What it says; `None`: it records a run, was forgotten, or cannot be read.
+    /// The event; `None`: the row records a run, was pruned, or cannot be read.
     pub event: Option<Event>,
-    /// What it says of the state as a whole; `None`: it belongs to a run.
+    /// The event about the state as a whole; `None`: the row belongs to a run.
     pub state: Option<StateEvent>,
-    /// Its run; `None`: it was forgotten, or it belongs to none.
+    /// The run; `None`: it was pruned, or the row belongs to none.
     pub run: Option<RunId>,
     /// The plan of its run.
     pub plan: Option<PlanId>,
@@ -24,46 +24,38 @@ pub struct LogRow {
     pub parent: Option<(RunId, String)>,
 }
 
-impl Reader {
-    /// The rows of the log after a place, in order, at most so many.
+impl StoreReader {
+    /// Returns at most `most` rows of the log after a position, in order.
     pub fn log(&self, after: u64, most: usize) -> Result<Vec<LogRow>, StoreError> {
-        let sql = "SELECT seq, hash, n, body, runs.id, plan, parent, parent_attempt
+        let sql = "SELECT seq, hash, run_seq, body, runs.id, plan, parent, parent_attempt
              FROM events LEFT JOIN runs ON runs.key = run
              WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-        let (after, most) = (
-            i64::try_from(after).unwrap_or(i64::MAX),
-            i64::try_from(most).unwrap_or(i64::MAX),
-        );
+        let (after, most) =
+            (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(most).unwrap_or(i64::MAX));
         let rows = || {
             let mut statement = self.connection().prepare_cached(sql)?;
-            statement
-                .query_map((after, most), read)?
-                .collect::<Result<_, _>>()
+            statement.query_map((after, most), read)?.collect::<Result<_, _>>()
         };
         rows().map_err(|error| self.failed(&error))
     }
 
-    /// The places of the log after one, in order, at most so many.
-    pub fn log_places(&self, after: u64, most: usize) -> Result<Vec<LogPlace>, StoreError> {
+    /// Returns at most `most` positions of the log after one, in order.
+    pub fn log_places(&self, after: u64, most: usize) -> Result<Vec<LogPosition>, StoreError> {
         let sql = "SELECT seq, hash FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
-        let (after, most) = (
-            i64::try_from(after).unwrap_or(i64::MAX),
-            i64::try_from(most).unwrap_or(i64::MAX),
-        );
+        let (after, most) =
+            (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(most).unwrap_or(i64::MAX));
         let places = || {
             let mut statement = self.connection().prepare_cached(sql)?;
-            statement
-                .query_map((after, most), place)?
-                .collect::<Result<_, _>>()
+            statement.query_map((after, most), place)?.collect::<Result<_, _>>()
         };
         places().map_err(|error| self.failed(&error))
     }
 }
 
-fn place(row: &Row<'_>) -> rusqlite::Result<LogPlace> {
-    Ok(LogPlace {
+fn place(row: &Row<'_>) -> rusqlite::Result<LogPosition> {
+    Ok(LogPosition {
         seq: row.get::<_, i64>(0)?.unsigned_abs(),
-        hash: Digest::from(row.get::<_, [u8; 32]>(1)?),
+        hash: Sha256Digest::from(row.get::<_, [u8; 32]>(1)?),
     })
 }
 
@@ -76,12 +68,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<LogRow> {
     Ok(LogRow {
         place: place(row)?,
         n,
-        event: body
-            .filter(|_| n > 0)
-            .and_then(|body| serde_json::from_str(body).ok()),
-        state: body
-            .filter(|_| n == 0)
-            .and_then(|body| serde_json::from_str(body).ok()),
+        event: body.filter(|_| n > 0).and_then(|body| serde_json::from_str(body).ok()),
+        state: body.filter(|_| n == 0).and_then(|body| serde_json::from_str(body).ok()),
         run: row.get::<_, Option<String>>(4)?.map(RunId::from_stored),
         plan: plan.and_then(|plan| PlanId::parse(&plan).ok()),
         parent: parent.map(RunId::from_stored).zip(attempt),

@@ -4,55 +4,50 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::log::Tail;
+use super::log::LogTail;
 use super::process::boot;
-use super::{Durability, Folder, StoreError};
-use crate::digest::Digest;
+use super::{StateFolder, StoreDurability, StoreError};
+use crate::digest::Sha256Digest;
 
-/// How long the text of a mark is, its end included.
+/// The length of a mark's text, with its line end.
 const LENGTH: usize = 160;
 
-/// How far the log is known to reach, in a file beside the database. SQLite takes a log of its own
-/// that is damaged to end before the damage, and says nothing; whoever knows how far it reached
-/// can tell.
+/// The mark of the log's last known event, in a file beside the database. SQLite takes a damaged
+/// write-ahead log to end before the damage, without an error; the mark reveals the loss.
 ///
 /// A mark is written after a commit and never synced: it may be behind the log, but not ahead of
-/// what was acknowledged.
+/// the acknowledged events.
 #[derive(Debug)]
-pub(super) struct Marker {
+pub(super) struct LogMarkFile {
     file: Option<File>,
-    durability: Durability,
+    durability: StoreDurability,
     boot: String,
 }
 
-/// What a mark says.
-struct Mark {
+/// The content of a mark.
+struct LogMark {
     seq: i64,
-    hash: Digest,
-    /// Whether a loss of power may have taken events that were acknowledged.
-    weak: bool,
+    hash: Sha256Digest,
+    /// True if a loss of power may have taken acknowledged events.
+    may_have_lost: bool,
     boot: String,
 }
 
-impl Marker {
-    /// The mark of a state folder. One that cannot be written stays behind, which is no harm.
-    pub(super) fn new(folder: &Folder, durability: Durability) -> Self {
+impl LogMarkFile {
+    /// Opens the mark of a state folder. One that cannot be written stays behind: harmless.
+    pub(super) fn new(folder: &StateFolder, durability: StoreDurability) -> Self {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false);
-        Self {
-            file: file.open(folder.mark()).ok(),
-            durability,
-            boot: boot(),
-        }
+        Self { file: file.open(folder.mark()).ok(), durability, boot: boot() }
     }
 
-    /// What the events that it notes survive.
-    pub(super) fn durability(&self) -> Durability {
+    /// Returns the durability of the events it marks.
+    pub(super) fn durability(&self) -> StoreDurability {
         self.durability
     }
 
-    /// Notes the end of the log.
-    pub(super) fn put(&self, tail: &Tail) {
+    /// Records the end of the log.
+    pub(super) fn write_mark(&self, tail: &LogTail) {
         let how = self.durability.as_str();
         let text = format!("{} {} {how} {}", tail.seq, tail.hash, self.boot);
         let line = format!("{text:<0$}\n", LENGTH - 1);
@@ -62,15 +57,14 @@ impl Marker {
     }
 }
 
-/// Says whether the log reaches as far as it is known to. Nothing is known where there is no mark,
-/// or none that can be read.
-pub(super) fn check(connection: Option<&Connection>, folder: &Folder) -> Result<(), StoreError> {
+/// Checks that the log reaches as far as its mark. Without a readable mark nothing is known.
+pub(super) fn check(connection: Option<&Connection>, folder: &StateFolder) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(&folder.database(), &error);
-    let Some(mark) = read(folder).filter(|mark| !mark.weak || mark.boot == boot()) else {
+    let Some(mark) = read(folder).filter(|mark| !mark.may_have_lost || mark.boot == boot()) else {
         return Ok(());
     };
     let (found, kept) = match connection {
-        Some(connection) => reach(connection, mark.seq).map_err(failed)?,
+        Some(connection) => event_and_last(connection, mark.seq).map_err(failed)?,
         None => (None, 0),
     };
     if found == Some(mark.hash) {
@@ -83,32 +77,32 @@ pub(super) fn check(connection: Option<&Connection>, folder: &Folder) -> Result<
     })
 }
 
-/// Whether the log ends with the very event that is noted as its last.
-pub(super) fn is_at_end(connection: &Connection, folder: &Folder) -> rusqlite::Result<bool> {
-    let tail = Tail::read(connection)?;
+/// True if the log ends with exactly the event of its mark.
+pub(super) fn is_at_end(connection: &Connection, folder: &StateFolder) -> rusqlite::Result<bool> {
+    let tail = LogTail::read(connection)?;
     Ok(read(folder).is_some_and(|mark| (mark.seq, mark.hash) == (tail.seq, tail.hash)))
 }
 
-/// The hash of an event, if it is there, and the number of the last one.
-fn reach(connection: &Connection, seq: i64) -> rusqlite::Result<(Option<Digest>, i64)> {
+/// Returns the hash of an event, if it exists, and the number of the last one.
+fn event_and_last(connection: &Connection, seq: i64) -> rusqlite::Result<(Option<Sha256Digest>, i64)> {
     let hash = connection
         .query_row("SELECT hash FROM events WHERE seq = ?1", [seq], |row| {
-            row.get::<_, [u8; 32]>(0).map(Digest::from)
+            row.get::<_, [u8; 32]>(0).map(Sha256Digest::from)
         })
         .optional()?;
-    Ok((hash, Tail::read(connection)?.seq))
+    Ok((hash, LogTail::read(connection)?.seq))
 }
 
-fn read(folder: &Folder) -> Option<Mark> {
+fn read(folder: &StateFolder) -> Option<LogMark> {
     let mut text = [0; LENGTH];
     let file = File::open(folder.mark()).ok()?;
     let read: io::Result<()> = file.read_exact_at(&mut text, 0);
     read.ok()?;
     let mut words = str::from_utf8(&text).ok()?.split_whitespace();
-    Some(Mark {
+    Some(LogMark {
         seq: words.next()?.parse().ok()?,
         hash: words.next()?.parse().ok()?,
-        weak: words.next()? != "full",
+        may_have_lost: words.next()? != "full",
         boot: words.next().unwrap_or_default().into(),
     })
 }

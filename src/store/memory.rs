@@ -1,34 +1,34 @@
-//! What is remembered across runs. [`crate::memory`] says what follows from it.
+//! The memory across runs. [`crate::memory`] defines its rules.
 
 use rusqlite::{Connection, Params, Row};
 
-use super::column::{At, Word};
-use super::{Reader, Store, StoreError, Ticket};
-use crate::digest::Digest;
-use crate::memory::{DEMOTED_K, Dream, Level, Megram, Tags, dream};
+use super::column::{MomentColumn, WordColumn};
+use super::{Store, StoreError, StoreReader, WriteTicket};
+use crate::digest::Sha256Digest;
+use crate::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, dream};
 use crate::time::Moment;
 
-/// Which megrams are asked for.
+/// A selection of megrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Which {
+pub enum MegramSelection {
     /// All of them.
     #[default]
     All,
-    /// Those of a level.
-    Level(Level),
-    /// Those of a space.
+    /// The megrams of a level.
+    Level(MegramLevel),
+    /// The megrams of a space.
     Space(String),
-    /// Those of a cluster.
-    Cluster(Tags),
-    /// Those whose id begins with some digits.
+    /// The megrams of a cluster.
+    Cluster(MegramTags),
+    /// The megrams whose id begins with some digits.
     Id(String),
 }
 
 impl Store {
-    /// Remembers megrams, all or none; answers how many are new. One that is known stays as it is,
-    /// so that whoever goes on after a crash may write what it wrote. Never waits: the answer need
-    /// not be waited for either.
-    pub fn remember(&self, megrams: Vec<Megram>) -> Ticket<usize> {
+    /// Remembers megrams, all or none; returns the number of new ones. A known one stays as it is,
+    /// so that a resumed run may write the same again. Never blocks; the ticket need not be
+    /// awaited.
+    pub fn remember(&self, megrams: Vec<Megram>) -> WriteTicket<usize> {
         self.sql(move |writing| {
             let mut new = 0;
             for megram in &megrams {
@@ -38,33 +38,33 @@ impl Store {
         })
     }
 
-    /// Notes that megrams were told to a planner.
-    pub fn recall(&self, ids: Vec<Digest>, now: Moment) -> Ticket<()> {
+    /// Records that megrams were given to a planner.
+    pub fn recall(&self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
         self.sql(move |writing| {
             let sql = "UPDATE megrams SET recalled = max(ifnull(recalled, ?2), ?2) WHERE id = ?1";
             let mut statement = writing.connection.prepare_cached(sql)?;
             for id in &ids {
-                statement.execute((id.to_string(), At(now)))?;
+                statement.execute((id.to_string(), MomentColumn(now)))?;
             }
             Ok(())
         })
     }
 
-    /// Forgets megrams; answers how many there were.
-    pub fn forget(&self, ids: Vec<Digest>) -> Ticket<usize> {
+    /// Forgets megrams; returns their number.
+    pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
         self.sql(move |writing| delete(writing.connection, &ids))
     }
 
-    /// Lets the Dreamer work, in one transaction: what is written meanwhile comes before or after
-    /// it. Answers what it did.
-    pub fn dream(&self, now: Moment) -> Ticket<Dream> {
+    /// Runs the Dreamer in one transaction: concurrent writes come before or after it. Returns the
+    /// result.
+    pub fn dream(&self, now: Moment) -> WriteTicket<DreamChanges> {
         self.sql(move |writing| {
             let connection = writing.connection;
-            let dreamt = dream(&select(connection, &Which::All)?, now);
+            let dreamt = dream(&select(connection, &MegramSelection::All)?, now);
             let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1";
             for id in &dreamt.demote {
                 let mut statement = connection.prepare_cached(sql)?;
-                statement.execute((id.to_string(), Level::Knowledge.as_str(), DEMOTED_K))?;
+                statement.execute((id.to_string(), MegramLevel::Knowledge.as_str(), DEMOTED_K))?;
             }
             delete(connection, &dreamt.forget)?;
             for rule in &dreamt.promote {
@@ -75,9 +75,9 @@ impl Store {
     }
 }
 
-impl Reader {
-    /// What is remembered, oldest first.
-    pub fn memory(&self, which: &Which) -> Result<Vec<Megram>, StoreError> {
+impl StoreReader {
+    /// Returns the remembered megrams, oldest first.
+    pub fn memory(&self, which: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
         select(self.connection(), which).map_err(|error| self.failed(&error))
     }
 }
@@ -89,8 +89,8 @@ fn insert(connection: &Connection, megram: &Megram) -> rusqlite::Result<usize> {
     connection.prepare_cached(sql)?.execute((
         megram.id.to_string(),
         megram.level.as_str(),
-        At(megram.created),
-        megram.recalled.map(At),
+        MomentColumn(megram.created),
+        megram.recalled.map(MomentColumn),
         &megram.tags.space,
         &megram.tags.entity,
         &megram.content,
@@ -101,7 +101,7 @@ fn insert(connection: &Connection, megram: &Megram) -> rusqlite::Result<usize> {
     ))
 }
 
-fn delete(connection: &Connection, ids: &[Digest]) -> rusqlite::Result<usize> {
+fn delete(connection: &Connection, ids: &[Sha256Digest]) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached("DELETE FROM megrams WHERE id = ?1")?;
     let mut gone = 0;
     for id in ids {
@@ -110,16 +110,16 @@ fn delete(connection: &Connection, ids: &[Digest]) -> rusqlite::Result<usize> {
     Ok(gone)
 }
 
-fn select(connection: &Connection, which: &Which) -> rusqlite::Result<Vec<Megram>> {
+fn select(connection: &Connection, which: &MegramSelection) -> rusqlite::Result<Vec<Megram>> {
     match which {
-        Which::All => all(connection, "true", []),
-        Which::Level(level) => all(connection, "level = ?1", [level.as_str()]),
-        Which::Space(space) => all(connection, "space = ?1", [space]),
-        Which::Cluster(Tags { space, entity }) => {
+        MegramSelection::All => all(connection, "true", []),
+        MegramSelection::Level(level) => all(connection, "level = ?1", [level.as_str()]),
+        MegramSelection::Space(space) => all(connection, "space = ?1", [space]),
+        MegramSelection::Cluster(MegramTags { space, entity }) => {
             all(connection, "space = ?1 AND entity = ?2", [space, entity])
         }
-        // "g" follows every hexadecimal digit.
-        Which::Id(start) => all(connection, "id >= ?1 AND id < ?1 || 'g'", [start]),
+        // "g" sorts after every hexadecimal digit.
+        MegramSelection::Id(start) => all(connection, "id >= ?1 AND id < ?1 || 'g'", [start]),
     }
 }
 
@@ -131,16 +131,13 @@ fn all(connection: &Connection, only: &str, values: impl Params) -> rusqlite::Re
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Megram> {
     Ok(Megram {
-        id: row.get::<_, Word<Digest>>("id")?.0,
-        level: row.get::<_, Word<_>>("level")?.0,
-        created: row.get::<_, At>("created")?.0,
-        recalled: row.get::<_, Option<At>>("recalled")?.map(|at| at.0),
-        tags: Tags {
-            space: row.get("space")?,
-            entity: row.get("entity")?,
-        },
+        id: row.get::<_, WordColumn<Sha256Digest>>("id")?.0,
+        level: row.get::<_, WordColumn<_>>("level")?.0,
+        created: row.get::<_, MomentColumn>("created")?.0,
+        recalled: row.get::<_, Option<MomentColumn>>("recalled")?.map(|at| at.0),
+        tags: MegramTags { space: row.get("space")?, entity: row.get("entity")? },
         content: row.get("content")?,
-        state: row.get::<_, Word<_>>("state")?.0,
+        state: row.get::<_, WordColumn<_>>("state")?.0,
         f: row.get("f")?,
         sigma: row.get("sigma")?,
         k: row.get("k")?,

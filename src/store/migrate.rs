@@ -4,50 +4,35 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
 use crate::crash;
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 
-/// The changes of the schema, in order. One that was released is never edited.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../../migrations/0001_state.sql"),
-    include_str!("../../migrations/0002_leases.sql"),
-    include_str!("../../migrations/0003_stale.sql"),
-    include_str!("../../migrations/0004_approvals.sql"),
-    include_str!("../../migrations/0005_rounds.sql"),
-    include_str!("../../migrations/0006_memory.sql"),
-    include_str!("../../migrations/0007_goals.sql"),
-    include_str!("../../migrations/0008_connections.sql"),
-    include_str!("../../migrations/0009_resumed.sql"),
-];
+/// The changes of the schema, in order. A released one is never edited.
+const MIGRATIONS: &[&str] = &[include_str!("../../migrations/0001_state.sql")];
 
-/// What the migrations come to, as SQLite tells it: a new database is made of that, in half the time.
-const WHOLE: &str = include_str!("../../migrations/whole.sql");
-
-/// Marks our databases, in the file's header: "wfst".
+/// The application id in the header of our databases: "wfst".
 const APPLICATION: i32 = 0x7766_7374;
 
-/// How far a database's schema is.
+/// The state of a database's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Schema {
-    /// It has none.
+pub(super) enum SchemaState {
+    /// There is none.
     Empty,
     /// Migrations are missing.
     Old,
-    /// It is what this program knows.
+    /// It is current.
     Current,
 }
 
-/// Finds how far the schema is; refuses what this program does not know.
-pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<Schema, StoreError> {
+/// Determines the state of the schema; refuses one that this program does not know.
+pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<SchemaState, StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
-    let tables: u32 = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(failed)?;
+    let tables: u32 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
     if tables == 0 {
-        return Ok(Schema::Empty);
+        return Ok(SchemaState::Empty);
     }
-    let ours: i32 = connection
-        .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(failed)?;
+    let ours: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
     if ours != APPLICATION {
         return Err(StoreError::Foreign(path.into()));
     }
@@ -55,7 +40,7 @@ pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<Schema, St
     compare(&applied, path)
 }
 
-/// The checksums of the migrations that were applied, in order.
+/// Returns the checksums of the applied migrations, in order.
 fn applied(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection
         .prepare("SELECT checksum FROM migrations ORDER BY number")?
@@ -63,7 +48,7 @@ fn applied(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-fn compare(applied: &[String], path: &Path) -> Result<Schema, StoreError> {
+fn compare(applied: &[String], path: &Path) -> Result<SchemaState, StoreError> {
     if applied.len() > MIGRATIONS.len() {
         return Err(StoreError::Newer {
             path: path.into(),
@@ -73,57 +58,50 @@ fn compare(applied: &[String], path: &Path) -> Result<Schema, StoreError> {
     }
     for (at, (found, known)) in applied.iter().zip(MIGRATIONS).enumerate() {
         if *found != checksum(known) {
-            return Err(StoreError::Changed {
-                path: path.into(),
-                number: number(at + 1),
-            });
+            return Err(StoreError::Changed { path: path.into(), number: number(at + 1) });
         }
     }
-    if applied.len() < MIGRATIONS.len() {
-        Ok(Schema::Old)
-    } else {
-        Ok(Schema::Current)
-    }
+    if applied.len() < MIGRATIONS.len() { Ok(SchemaState::Old) } else { Ok(SchemaState::Current) }
 }
 
-/// A database in memory with the schema that the migrations make, and nothing in it.
+/// Opens an empty database in memory with the schema that the migrations make.
 pub(super) fn pristine() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     begin(&connection)?;
-    connection.execute_batch(WHOLE)?;
+    for text in MIGRATIONS {
+        connection.execute_batch(text)?;
+    }
     Ok(connection)
 }
 
-/// The statement that makes a table, as the migrations come to it.
+/// The statement that makes a table.
+///
+/// **Invariant:** no migration alters a table that is asked for here.
 pub(super) fn statement_of(table: &str) -> &'static str {
-    let mut statements = WHOLE.split_inclusive(";\n");
     let head = format!("CREATE TABLE {table} (");
-    let found = statements.find_map(|text| text.find(&head).map(|at| text.split_at(at).1));
+    let found = MIGRATIONS.iter().find_map(|text| {
+        let (_, after) = text.split_at(text.find(&head)?);
+        Some(after.split_at(after.find(";\n")?).0)
+    });
     found.unwrap_or_default()
 }
 
-/// Applies what is missing, in one transaction.
+/// Applies the missing migrations, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);
-    let transaction = connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(failed)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Another process may have been faster.
     let done = match inspect(&transaction, path)? {
-        Schema::Current => return Ok(()),
-        Schema::Empty => {
+        SchemaState::Current => return Ok(()),
+        SchemaState::Empty => {
             begin(&transaction).map_err(failed)?;
-            transaction.execute_batch(WHOLE).map_err(failed)?;
             0
         }
-        Schema::Old => {
-            let done = applied(&transaction).map_err(failed)?.len();
-            for text in MIGRATIONS.iter().skip(done) {
-                transaction.execute_batch(text).map_err(failed)?;
-            }
-            done
-        }
+        SchemaState::Old => applied(&transaction).map_err(failed)?.len(),
     };
+    for text in MIGRATIONS.iter().skip(done) {
+        transaction.execute_batch(text).map_err(failed)?;
+    }
     note(&transaction, done).map_err(failed)?;
     crash::point("migrate.before");
     transaction.commit().map_err(failed)?;
@@ -141,10 +119,9 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Notes that all migrations were applied, of which so many are noted.
+/// Records all migrations as applied; `done` of them are recorded already.
 fn note(connection: &Connection, done: usize) -> rusqlite::Result<()> {
-    let mut add =
-        connection.prepare("INSERT INTO migrations (number, checksum) VALUES (?1, ?2)")?;
+    let mut add = connection.prepare("INSERT INTO migrations (number, checksum) VALUES (?1, ?2)")?;
     for (at, text) in MIGRATIONS.iter().enumerate().skip(done) {
         add.execute((number(at + 1), checksum(text)))?;
     }
@@ -152,7 +129,7 @@ fn note(connection: &Connection, done: usize) -> rusqlite::Result<()> {
 }
 
 fn checksum(text: &str) -> String {
-    Digest::of(text.as_bytes()).to_string()
+    Sha256Digest::of_bytes(text.as_bytes()).to_string()
 }
 
 fn number(count: usize) -> u32 {
@@ -161,26 +138,18 @@ fn number(count: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
-
-    use super::{MIGRATIONS, WHOLE};
+    use super::{pristine, statement_of};
 
     #[test]
-    fn the_whole_is_what_the_migrations_come_to() {
-        let tells = |texts: &[&str]| {
-            let connection = Connection::open_in_memory().unwrap();
-            for text in texts {
-                connection.execute_batch(text).unwrap();
-            }
-            let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
-            let mut told = connection.prepare(sql).unwrap();
-            let told = told.query_map([], |row| row.get::<_, String>(0)).unwrap();
-            let told: Vec<String> = told.map(|sql| format!("{};\n", sql.unwrap())).collect();
-            told.concat()
-        };
-        let expected = tells(MIGRATIONS);
-        let (_, whole) = WHOLE.split_once('\n').unwrap();
-        assert_eq!(whole, expected, "below its first line");
-        assert_eq!(tells(&[WHOLE]), expected);
+    fn a_table_is_made_by_one_statement() {
+        let connection = pristine().unwrap();
+        let sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name <> 'migrations'";
+        let mut tables = connection.prepare(sql).unwrap();
+        let tables = tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let tables: Vec<(String, String)> = tables.unwrap().map(Result::unwrap).collect();
+        assert!(tables.len() > 10);
+        for (name, sql) in tables {
+            assert_eq!(statement_of(&name), sql, "{name}");
+        }
     }
 }

@@ -1,14 +1,14 @@
-//! What is kept of runs: SQLite in the state folder, and files under their digests beside it.
+//! The state of runs: SQLite in the state folder, and files under their digests beside it.
 //!
 //! One thread owns the write connection. Batches of events that wait together are committed
-//! together, and their senders are told only then. Readers have connections of their own and
-//! never block.
+//! together, and their senders get their answers only then. Readers have connections of their own
+//! and never block.
 //!
 //! **Invariant:** events are only ever added, each bound to the one before by its hash; the
 //! tables beside them are projections that can be rebuilt from them.
-//! **Invariant:** whoever decides or signs reads projections that were made from the log
-//! ([`Reader::from_log`]), and none that lie beside it.
-//! **Invariant:** nothing is written of a run but under the token of the lease that is its newest.
+//! **Invariant:** decisions and signatures rest on projections built from the log
+//! ([`StoreReader::from_log`]), never on the tables beside it.
+//! **Invariant:** a run is written only under the token of its newest lease.
 //! **Invariant:** only this module opens the database.
 
 mod answers;
@@ -60,10 +60,7 @@ mod restore;
 mod rows;
 mod schema;
 mod state_event;
-#[expect(
-    clippy::module_inception,
-    reason = "the module is named after its handle"
-)]
+#[expect(clippy::module_inception, reason = "the module is named after its handle")]
 mod store;
 #[cfg(test)]
 mod tests;
@@ -74,35 +71,35 @@ mod uses;
 mod view;
 mod writer;
 
-pub use answers::{Answer, DENIED, Enough, Taken};
-pub use backup::{Manifest, backup};
-pub use batch::{Appended, Batch, LogPlace, NewRun};
-pub use blobs::Blobs;
+pub use answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
+pub use backup::{BackupManifest, backup};
+pub use batch::{AppendResult, EventBatch, LogPosition, NewRun};
+pub use blobs::BlobStore;
 pub use bodies::BodyFault;
-pub use cache::{CacheEntry, CacheLookup, KeptFile};
-pub use carry::Carried;
+pub use cache::{CacheEntry, CacheLookup, CachedFile};
+pub use carry::CarriedUses;
 pub use chain::{BrokenChain, ChainFault, head, verify_chain};
-pub use connections::{ConnectionRow, ConnectionState, Use};
-pub use cycles::{Claim, CycleEnd, CycleRow, NoticeRow};
-pub use difference::{ColumnDifference, Difference};
+pub use connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
+pub use cycles::{NotificationRow, ReconciliationClaim, ReconciliationEnd, ReconciliationRow};
+pub use difference::{ColumnDifference, ProjectionDifference};
 pub use error::StoreError;
 pub use examine::{StateFault, examine};
-pub use fence::{Fence, Token};
+pub use fence::{FencingToken, RunFence};
 pub use find::FindError;
-pub use folder::Folder;
-pub use goals::{GoalNote, GoalRow, SlotRow};
-pub use lease::{LEASE, Lease};
-pub use locks::Taking;
+pub use folder::StateFolder;
+pub use goals::{GoalRow, LedgerGoal, SlotRow};
+pub use lease::{LEASE, RunLease};
+pub use locks::LockAcquisition;
 pub use log_row::LogRow;
-pub use memory::Which;
-pub use opinions::{Feedback, RepairRow};
-pub use own_file::{NotAFile, own_file};
-pub use process::{Process, Seen};
-pub use prune::Pruned;
-pub use reader::Reader;
+pub use memory::MegramSelection;
+pub use opinions::{RepairFeedback, RepairRow};
+pub use own_file::{FileTypeError, own_file};
+pub use process::{ProcessIdentity, ProcessLiveness};
+pub use prune::PruneResult;
+pub use reader::StoreReader;
 pub use restore::restore;
 pub use schema::SchemaFault;
 pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, WithdrawnApproval};
-pub use store::{Durability, Retention, Store};
-pub use ticket::Ticket;
-pub use view::{ArtifactRow, AttemptRow, CheckRow, Owner, RunFilter, RunRow, RunState, StepRow};
+pub use store::{RunRetention, Store, StoreDurability};
+pub use ticket::WriteTicket;
+pub use view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};

@@ -1,60 +1,60 @@
-//! What people think of the repairs of goals, and the approvals that they took back.
+//! The feedback on repairs of goals, and the withdrawals of approvals.
 
 use rusqlite::Row;
 
 use super::answers::DENIED;
-use super::column::{At, Word};
+use super::column::{MomentColumn, WordColumn};
 use super::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
-use super::{LogPlace, Reader, RunState, Store, StoreError, Ticket, append};
-use crate::goal::{Opinion, Withdrawal};
-use crate::machine::Outcome;
+use super::{LogPosition, RunState, Store, StoreError, StoreReader, WriteTicket, append};
+use crate::goal::{ApprovalWithdrawal, RepairOpinion};
+use crate::machine::RunOutcome;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
-/// What somebody said of a repair.
+/// The feedback of a user on a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Feedback {
-    /// The run that repaired.
+pub struct RepairFeedback {
+    /// The run of the repair.
     pub run: RunId,
     /// The goal.
     pub goal: PlanId,
-    /// What they think.
-    pub opinion: Opinion,
-    /// In their words; may be empty.
+    /// The opinion.
+    pub opinion: RepairOpinion,
+    /// The user's note; may be empty.
     pub note: String,
-    /// Who, by the name of their key; `None`: they have none.
+    /// The user, by the name of their key; `None`: they have none.
     pub who: Option<String>,
-    /// When.
+    /// The time of the feedback.
     pub at: Moment,
 }
 
-/// A repair of a goal, and what people thought of it.
+/// A repair of a goal, with the feedback on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepairRow {
     /// The run.
     pub run: RunId,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub at: Moment,
-    /// Where it is in its life.
+    /// The state of the run.
     pub state: RunState,
-    /// Whether somebody said no to a question of it, or of a run nested in it.
+    /// True if the user denied a question of the run, or of a run nested in it.
     pub declined: bool,
-    /// The last word about it.
-    pub feedback: Option<Feedback>,
+    /// The latest feedback.
+    pub feedback: Option<RepairFeedback>,
 }
 
 impl RepairRow {
-    /// What people thought: what somebody said of it goes before a no to one of its questions.
-    pub fn opinion(&self) -> Option<Opinion> {
+    /// Returns the opinion: feedback takes precedence over a denied question.
+    pub fn opinion(&self) -> Option<RepairOpinion> {
         let said = self.feedback.as_ref().map(|said| said.opinion);
-        said.or(self.declined.then_some(Opinion::Declined))
+        said.or(self.declined.then_some(RepairOpinion::Declined))
     }
 }
 
 impl Store {
-    /// Records what somebody said of a repair, in the place of what was said before. The answer is
-    /// no if the same was said before, by whomever.
-    pub fn feedback(&self, said: Feedback) -> Ticket<bool> {
+    /// Records feedback on a repair, replacing earlier feedback. Returns false if the same feedback
+    /// was given before, by any user.
+    pub fn feedback(&self, said: RepairFeedback) -> WriteTicket<bool> {
         self.sql(move |writing| {
             let sql = "INSERT INTO feedback (run, goal, opinion, note, who, at)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -67,14 +67,14 @@ impl Store {
                 said.opinion.as_str(),
                 &said.note,
                 &said.who,
-                At(said.at),
+                MomentColumn(said.at),
             );
             Ok(writing.connection.execute(sql, values)? > 0)
         })
     }
 
-    /// Withdraws a standing approval, once; gives where the log says so, if it did not before.
-    pub fn withdraw(&self, withdrawn: WithdrawnApproval) -> Ticket<Option<LogPlace>> {
+    /// Withdraws a standing approval; returns the position in the log, unless already withdrawn.
+    pub fn withdraw(&self, withdrawn: WithdrawnApproval) -> WriteTicket<Option<LogPosition>> {
         self.job(move |writing| {
             let known = state_event::all(writing.connection);
             let known = known.map_err(|error| writing.failed(&error))?;
@@ -89,57 +89,54 @@ impl Store {
     }
 }
 
-impl Reader {
-    /// The latest repairs of a goal that are not forgotten, newest first.
+impl StoreReader {
+    /// Returns the latest repairs of a goal that are not pruned, newest first.
     pub fn repairs(&self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
         self.fold_all()?;
         let sql = "WITH RECURSIVE below (root, id) AS (
-                       SELECT repair, repair FROM cycles WHERE goal = ?1 AND repair IS NOT NULL
+                       SELECT repair_run, repair_run FROM reconciliations WHERE goal = ?1 AND repair_run IS NOT NULL
                        UNION SELECT root, runs.id FROM runs JOIN below ON runs.parent = below.id),
                    declined (root) AS (
-                       SELECT root FROM below JOIN answers ON answers.run = below.id
-                       WHERE answers.verdict = ?2)
+                       SELECT root FROM below JOIN approval_responses ON approval_responses.run = below.id
+                       WHERE approval_responses.verdict = ?2)
                    SELECT runs.id, runs.created, runs.outcome, feedback.goal, feedback.opinion,
                           feedback.note, feedback.who, feedback.at,
                           runs.id IN (SELECT root FROM declined) AS declined
-                   FROM cycles JOIN runs ON runs.id = cycles.repair
+                   FROM reconciliations JOIN runs ON runs.id = reconciliations.repair_run
                    LEFT JOIN feedback ON feedback.run = runs.id
-                   WHERE cycles.goal = ?1 ORDER BY runs.key DESC LIMIT ?3";
+                   WHERE reconciliations.goal = ?1 ORDER BY runs.key DESC LIMIT ?3";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.rows(sql, (goal.as_str(), DENIED, limit), repair)
     }
 
-    /// The standing approvals of a goal that were withdrawn.
-    pub fn withdrawals(&self, goal: &PlanId) -> Result<Vec<Withdrawal>, StoreError> {
+    /// Returns the withdrawn standing approvals of a goal.
+    pub fn withdrawals(&self, goal: &PlanId) -> Result<Vec<ApprovalWithdrawal>, StoreError> {
         self.fold_heads()?;
-        let sql = "SELECT nonce, at FROM withdrawn WHERE goal = ?1 ORDER BY at, nonce";
+        let sql = "SELECT nonce, at FROM revoked_approvals WHERE goal = ?1 ORDER BY at, nonce";
         self.rows(sql, [goal.as_str()], |row| {
-            Ok(Withdrawal {
-                nonce: row.get("nonce")?,
-                at: row.get::<_, At>("at")?.0,
-            })
+            Ok(ApprovalWithdrawal { nonce: row.get("nonce")?, at: row.get::<_, MomentColumn>("at")?.0 })
         })
     }
 }
 
 fn repair(row: &Row<'_>) -> rusqlite::Result<RepairRow> {
     let run = RunId::from_stored(row.get::<_, String>(0)?);
-    let outcome: Option<Word<Outcome>> = row.get(2)?;
-    let opinion: Option<Word<Opinion>> = row.get(4)?;
+    let outcome: Option<WordColumn<RunOutcome>> = row.get(2)?;
+    let opinion: Option<WordColumn<RepairOpinion>> = row.get(4)?;
     let feedback = match opinion {
         None => None,
-        Some(Word(opinion)) => Some(Feedback {
+        Some(WordColumn(opinion)) => Some(RepairFeedback {
             run: run.clone(),
-            goal: row.get::<_, Word<_>>(3)?.0,
+            goal: row.get::<_, WordColumn<_>>(3)?.0,
             opinion,
             note: row.get(5)?,
             who: row.get(6)?,
-            at: row.get::<_, At>(7)?.0,
+            at: row.get::<_, MomentColumn>(7)?.0,
         }),
     };
     Ok(RepairRow {
         run,
-        at: row.get::<_, At>(1)?.0,
+        at: row.get::<_, MomentColumn>(1)?.0,
         state: outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0)),
         declined: row.get(8)?,
         feedback,

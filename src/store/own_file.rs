@@ -3,26 +3,26 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// A path of the state at which something else than a file stands.
+/// A path of the state that holds something other than a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotAFile {
+pub struct FileTypeError {
     /// The path.
     pub path: PathBuf,
-    /// What stands there.
+    /// The kind of what is there.
     pub kind: &'static str,
 }
 
-impl fmt::Display for NotAFile {
+impl fmt::Display for FileTypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, kind } = self;
-        write!(f, "{} is {kind}, and must be a file", path.display())
+        write!(f, "{} is {kind}, expected a regular file", path.display())
     }
 }
 
-impl std::error::Error for NotAFile {}
+impl std::error::Error for FileTypeError {}
 
-/// Refuses a pipe, a link, a folder or a device in the place of a file of the state, before it is
-/// opened: to open a pipe waits for whoever may open its other end, and a link leads elsewhere.
+/// Refuses a pipe, a link, a folder or a device in the place of a state file, before it is opened:
+/// opening a pipe blocks until its other end is opened, and a link leads elsewhere.
 pub fn own_file(path: &Path) -> io::Result<()> {
     let kind = match path.symlink_metadata() {
         Ok(found) => found.file_type(),
@@ -43,5 +43,5 @@ pub fn own_file(path: &Path) -> io::Result<()> {
         "a device"
     };
     let path = path.to_path_buf();
-    Err(io::Error::other(NotAFile { path, kind }))
+    Err(io::Error::other(FileTypeError { path, kind }))
 }

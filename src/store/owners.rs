@@ -1,47 +1,47 @@
-//! Who works on a run: the rows of the table `owners`.
+//! The owners of runs: the rows of the table `owners`.
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::holder::Holder;
-use super::lease::{self, Lease};
-use super::{StoreError, Token};
+use super::holder::LeaseHolder;
+use super::lease::{self, RunLease};
+use super::{FencingToken, StoreError};
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// What a run is taken for.
-pub(super) struct Term<'a> {
-    /// Whom step processes are given to.
-    pub keeper: &'a str,
-    /// When it begins.
+/// The terms on which a run is taken.
+pub(super) struct LeaseTerms<'a> {
+    /// The supervisor of the step processes.
+    pub supervisor: &'a str,
+    /// The start.
     pub now: Moment,
-    /// When it ends, on the clock that runs since the boot.
+    /// The end, on the clock that runs since the boot.
     pub end: i64,
 }
 
-/// Takes a run; gives the lease of somebody else who has it.
+/// Takes a run; returns the lease of another owner if there is one.
 pub(super) fn take(
     connection: &Connection,
-    holder: &Holder,
+    holder: &LeaseHolder,
     run: &RunId,
-    term: &Term<'_>,
-) -> rusqlite::Result<Result<Token, Lease>> {
+    term: &LeaseTerms<'_>,
+) -> rusqlite::Result<Result<FencingToken, RunLease>> {
     let newest = newest(connection, run)?;
     let number = newest.as_ref().map_or(1, |lease| lease.token + 1);
-    if let Some(lease) = newest.filter(|lease| !lease.lapsed) {
+    if let Some(lease) = newest.filter(|lease| !lease.may_be_taken) {
         return Ok(Err(lease));
     }
     let me = &holder.process;
     connection
         .prepare_cached(
-            "INSERT INTO owners
-                 (run, token, keeper, since, expires, pid, start, boot, ns, store, first)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce((SELECT max(n)
+            "INSERT INTO run_leases
+                 (run, token, supervisor, acquired_at, expires, pid, start_ticks, boot_id, pid_ns, store, first_event)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce((SELECT max(run_seq)
                  FROM events WHERE run = (SELECT key FROM runs WHERE id = ?1)), 0))",
         )?
         .execute((
             run.as_str(),
             number.cast_signed(),
-            term.keeper,
+            term.supervisor,
             term.now.millis(),
             term.end,
             me.pid,
@@ -51,48 +51,39 @@ pub(super) fn take(
             holder.store,
         ))?;
     let run = run.clone();
-    Ok(Ok(Token { run, number }))
+    Ok(Ok(FencingToken { run, number }))
 }
 
-/// Puts the end of a lease off; says whether the run still is its holder's.
-pub(super) fn renew(connection: &Connection, token: &Token, end: i64) -> rusqlite::Result<bool> {
+/// Extends a lease; returns true if its holder still has the run.
+pub(super) fn renew(connection: &Connection, token: &FencingToken, end: i64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
-            "UPDATE owners SET expires = ?3 WHERE run = ?1 AND token = ?2
-             AND released IS NULL AND token = (SELECT max(token) FROM owners WHERE run = ?1)",
+            "UPDATE run_leases SET expires = ?3 WHERE run = ?1 AND token = ?2
+             AND released IS NULL AND token = (SELECT max(token) FROM run_leases WHERE run = ?1)",
         )?
         .execute((token.run.as_str(), token.number.cast_signed(), end))
         .map(|rows| rows == 1)
 }
 
-/// Gives a run back.
-pub(super) fn give_back(
-    connection: &Connection,
-    token: &Token,
-    now: Moment,
-) -> rusqlite::Result<()> {
+/// Releases a run.
+pub(super) fn give_back(connection: &Connection, token: &FencingToken, now: Moment) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE owners SET released = ?3 WHERE run = ?1 AND token = ?2 AND released IS NULL",
+            "UPDATE run_leases SET released = ?3 WHERE run = ?1 AND token = ?2 AND released IS NULL",
         )?
         .execute((token.run.as_str(), token.number.cast_signed(), now.millis()))
         .map(drop)
 }
 
-/// Why nothing may be written under a token, if so: it is asked before each write, in the same
-/// transaction.
-pub(super) fn refusal(
-    connection: &Connection,
-    token: &Token,
-) -> rusqlite::Result<Option<StoreError>> {
+/// Returns the reason why nothing may be written under a token, if there is one; checked before
+/// each write, in the same transaction.
+pub(super) fn refusal(connection: &Connection, token: &FencingToken) -> rusqlite::Result<Option<StoreError>> {
     let newest = connection
         .prepare_cached(
-            "SELECT token, pid, released IS NULL FROM owners WHERE run = ?1
+            "SELECT token, pid, released IS NULL FROM run_leases WHERE run = ?1
              ORDER BY token DESC LIMIT 1",
         )?
-        .query_row([token.run.as_str()], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?))
-        })
+        .query_row([token.run.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let (number, pid, held) = newest.unwrap_or((0, 0, true));
     if held && number.unsigned_abs() == token.number {
@@ -103,19 +94,13 @@ pub(super) fn refusal(
     Ok(Some(StoreError::Fenced { run, by }))
 }
 
-/// The lease of a run that was taken last.
-pub(super) fn newest(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<Lease>> {
-    let sql = format!(
-        "SELECT {} FROM owners WHERE run = ?1 ORDER BY token DESC LIMIT 1",
-        lease::COLUMNS
-    );
-    connection
-        .prepare_cached(&sql)?
-        .query_row([run.as_str()], lease::read)
-        .optional()
+/// Returns the latest lease of a run.
+pub(super) fn newest(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunLease>> {
+    let sql = format!("SELECT {} FROM run_leases WHERE run = ?1 ORDER BY token DESC LIMIT 1", lease::COLUMNS);
+    connection.prepare_cached(&sql)?.query_row([run.as_str()], lease::read).optional()
 }
 
-/// The run that a run is nested in, at the top.
+/// Returns the outermost run that a run is nested in.
 pub(super) fn root(connection: &Connection, run: &str) -> rusqlite::Result<RunId> {
     let found = connection
         .prepare_cached(

@@ -7,33 +7,33 @@ use rusqlite::Connection;
 
 use super::rebuild::PROJECTIONS;
 use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
-use super::writer::Writing;
-use super::{Folder, LogPlace, Reader, Retention, StoreError, append, owners, uses};
+use super::writer::WriteContext;
+use super::{LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, uses};
 use crate::crash;
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// Files and folders younger than this stay, because what names them may not be recorded yet.
+/// The age below which files and folders stay, since no recorded event may name them yet.
 const GRACE: Duration = Duration::from_hours(1);
 
-/// What was forgotten.
+/// The result of pruning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// Runs.
+pub struct PruneResult {
+    /// The number of runs.
     pub runs: usize,
-    /// Kept files that no run or cached result names any more.
+    /// The number of stored files that no run or cached result names any more.
     pub blobs: usize,
-    /// Where the log says which runs were forgotten, if any were.
-    pub place: Option<LogPlace>,
+    /// The position of the record in the log, if any runs were pruned.
+    pub place: Option<LogPosition>,
 }
 
-/// Forgets runs in the database, and says so in the log; gives their ids, and where that stands.
+/// Prunes runs in the database, and logs it; returns their ids and the position of the record.
 pub(super) fn rows(
-    writing: &Writing<'_>,
-    keep: Retention,
+    writing: &WriteContext<'_>,
+    keep: RunRetention,
     now: Moment,
-) -> Result<(Vec<RunId>, Option<LogPlace>), StoreError> {
+) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
     let failed = |error| writing.failed(&error);
     let (runs, uses) = forget_all(writing.connection, keep, now).map_err(failed)?;
     let forgotten = runs.iter().map(|run| run.id.clone()).collect();
@@ -45,16 +45,16 @@ pub(super) fn rows(
     Ok((forgotten, Some(place)))
 }
 
-/// Forgets runs; gives them, and the uses of approvals that their events recorded.
+/// Prunes runs; returns them, and the uses of approvals that their events recorded.
 fn forget_all(
     connection: &Connection,
-    keep: Retention,
+    keep: RunRetention,
     now: Moment,
 ) -> rusqlite::Result<(Vec<PrunedRun>, Vec<ApprovalUse>)> {
     let (mut forgotten, mut uses) = (Vec::new(), Vec::new());
     for root in beyond(connection, keep, now)? {
         let owner = owners::newest(connection, &RunId::from_stored(root.as_str()))?;
-        if owner.is_some_and(|lease| !lease.lapsed) {
+        if owner.is_some_and(|lease| !lease.may_be_taken) {
             continue;
         }
         let tree = tree(connection, &root)?;
@@ -62,10 +62,7 @@ fn forget_all(
             uses.extend(uses::of_run(connection, *key, id)?);
             forget(connection, *key, id)?;
         }
-        forgotten.extend(tree.into_iter().map(|(key, id)| PrunedRun {
-            key,
-            id: RunId::from_stored(id),
-        }));
+        forgotten.extend(tree.into_iter().map(|(key, id)| PrunedRun { key, id: RunId::from_stored(id) }));
     }
     if !forgotten.is_empty() {
         sweep_rows(connection, now)?;
@@ -76,44 +73,40 @@ fn forget_all(
     Ok((forgotten, uses))
 }
 
-/// Forgets what was accounted for long ago. What is decided about a slot that is forgotten stays
-/// decided: nothing looks at slots before those that are accounted for.
+/// Prunes old ledger entries. A decision about a pruned scheduled time stays final: only scheduled
+/// times after those accounted for are considered.
 fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Result<()> {
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
     let oldest = now.millis().saturating_sub(age);
     for sql in [
         "DELETE FROM slots WHERE at < ?1 AND state NOT IN ('due', 'queued')
-             AND (run IS NULL OR run NOT IN (SELECT run FROM cycles WHERE ended IS NULL))",
-        "DELETE FROM cycles WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs)",
-        "DELETE FROM notices WHERE sent < ?1",
+             AND (run IS NULL OR run NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))",
+        "DELETE FROM reconciliations WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs)",
+        "DELETE FROM notifications WHERE sent < ?1",
     ] {
         connection.execute(sql, [oldest])?;
     }
     Ok(())
 }
 
-/// The ended runs that are not nested and beyond the retention.
-fn beyond(connection: &Connection, keep: Retention, now: Moment) -> rusqlite::Result<Vec<String>> {
-    let age = keep
-        .max_age
-        .map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+/// Returns the ended, not nested runs beyond the retention.
+fn beyond(connection: &Connection, keep: RunRetention, now: Moment) -> rusqlite::Result<Vec<String>> {
+    let age = keep.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
     let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
-    let most = keep
-        .max_runs
-        .map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
+    let most = keep.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
     connection
         .prepare(
             "SELECT id FROM
                  (SELECT id, ended, row_number() OVER (ORDER BY key DESC) AS place
                   FROM runs WHERE outcome IS NOT NULL AND parent IS NULL
-                      AND id NOT IN (SELECT run FROM cycles WHERE ended IS NULL))
+                      AND id NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))
              WHERE ended < ?1 OR place > ?2",
         )?
         .query_map((oldest, most), |row| row.get(0))?
         .collect()
 }
 
-/// A run and all that are nested in it; nothing if one of them has not ended.
+/// Returns a run and all nested in it; nothing if one of them has not ended.
 fn tree(connection: &Connection, root: &str) -> rusqlite::Result<Vec<(i64, String)>> {
     let mut found = Vec::new();
     let mut statement = connection.prepare_cached(
@@ -131,59 +124,54 @@ fn tree(connection: &Connection, root: &str) -> rusqlite::Result<Vec<(i64, Strin
     Ok(found)
 }
 
-/// Forgets a run. Its events keep their hashes, and the digests of what they said.
+/// Prunes a run. Its events keep their hashes, and the digests of their bodies.
 fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
     let mut events =
-        connection.prepare_cached("SELECT seq, body FROM events WHERE run = ?1 ORDER BY n")?;
-    let bodies: Vec<(i64, Digest)> = events
+        connection.prepare_cached("SELECT seq, body FROM events WHERE run = ?1 ORDER BY run_seq")?;
+    let bodies: Vec<(i64, Sha256Digest)> = events
         .query_map([key], |row| {
             let body = row.get_ref(1)?.as_str()?;
-            Ok((row.get(0)?, Digest::of(body.as_bytes())))
+            Ok((row.get(0)?, Sha256Digest::of_bytes(body.as_bytes())))
         })?
         .collect::<Result<_, _>>()?;
-    let mut empty =
-        connection.prepare_cached("UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1")?;
+    let mut empty = connection.prepare_cached("UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1")?;
     for (seq, digest) in bodies {
         empty.execute((seq, digest.bytes()))?;
     }
     for table in PROJECTIONS {
         let column = if table == "runs" { "key" } else { "run" };
-        connection
-            .prepare_cached(&format!("DELETE FROM {table} WHERE {column} = ?1"))?
-            .execute([key])?;
+        connection.prepare_cached(&format!("DELETE FROM {table} WHERE {column} = ?1"))?.execute([key])?;
     }
-    // The record of it shows again which uses of approvals there were.
-    for table in ["cache_lookups", "owners", "locks", "consumed"] {
-        connection
-            .prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?
-            .execute([id])?;
+    // The record of pruning restores the uses of approvals.
+    for table in ["cache_lookups", "run_leases", "locks", "approval_uses"] {
+        connection.prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?.execute([id])?;
     }
     Ok(())
 }
 
-/// Removes texts that no run has, cached results that no run made or asked for, and owners of runs
+/// Removes texts without a run, cached results that no run made or looked up, and owners of runs
 /// that were never recorded.
 fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
     let grace = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
     connection.execute(
-        "DELETE FROM owners WHERE run NOT IN (SELECT id FROM runs) AND since < ?1",
+        "DELETE FROM run_leases WHERE run NOT IN (SELECT id FROM runs) AND acquired_at < ?1",
         [now.millis().saturating_sub(grace)],
     )?;
     connection.execute_batch(
-        "DELETE FROM texts WHERE digest NOT IN (SELECT text FROM sources);
+        "DELETE FROM source_texts WHERE digest NOT IN (SELECT text FROM run_sources);
          DELETE FROM cache WHERE run NOT IN (SELECT id FROM runs)
              AND key NOT IN (SELECT key FROM cache_lookups);",
     )
 }
 
-/// Removes the folders of forgotten runs and the files that nothing names; gives how many files.
-/// What cannot be removed now is left for the next time.
-pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
-    let reader = Reader::open(folder.path())?;
+/// Removes the folders of pruned runs and the files that nothing names; returns the number of
+/// files. A file that cannot be removed now is left for the next time.
+pub(super) fn files(folder: &StateFolder, now: Moment) -> Result<usize, StoreError> {
+    let reader = StoreReader::open(folder.path())?;
     let named = named(&reader).map_err(|error| reader.failed(&error))?;
-    // What a run that goes on has written since it was taken may not be recorded yet, wherever the
-    // clock went since.
-    let begun = reader.living()?.into_iter().map(|(_, lease)| lease.since);
+    // The files that a live run has written since it was taken may not be recorded yet, even if the
+    // clock was set since.
+    let begun = reader.owned_runs()?.into_iter().map(|(_, lease)| lease.acquired_at);
     let now = begun.min().map_or(now, |begun| begun.min(now));
     let age = Duration::from_millis(now.millis().unsigned_abs());
     let before = (UNIX_EPOCH + age).checked_sub(GRACE).unwrap_or(UNIX_EPOCH);
@@ -196,9 +184,7 @@ pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
     let mut removed = 0;
     for shelf in entries(&folder.blobs()) {
         for path in entries(&shelf) {
-            let digest = file_name(&shelf)
-                .zip(file_name(&path))
-                .map(|(a, b)| format!("{a}{b}"));
+            let digest = file_name(&shelf).zip(file_name(&path)).map(|(a, b)| format!("{a}{b}"));
             let unnamed = digest.is_some_and(|digest| !named.contains(&digest));
             if unnamed && is_older(&path, before) {
                 crash::point("sweep.before");
@@ -206,7 +192,7 @@ pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
                 crash::point("sweep.after");
             }
         }
-        // A copy that was never finished lies beside the shelves.
+        // A copy that was never finished, beside the shelves.
         if shelf.is_file() && is_older(&shelf, before) {
             let _ = fs::remove_file(&shelf);
         }
@@ -214,16 +200,12 @@ pub(super) fn files(folder: &Folder, now: Moment) -> Result<usize, StoreError> {
     Ok(removed)
 }
 
-/// The ids of runs and the digests of files that the database names.
-fn named(reader: &Reader) -> rusqlite::Result<BTreeSet<String>> {
+/// Returns the ids of runs and the digests of files that the database names.
+fn named(reader: &StoreReader) -> rusqlite::Result<BTreeSet<String>> {
     let all = "SELECT id FROM runs UNION SELECT digest FROM artifacts
          UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.artifacts)
          UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.files)";
-    reader
-        .connection()
-        .prepare(all)?
-        .query_map([], |row| row.get(0))?
-        .collect()
+    reader.connection().prepare(all)?.query_map([], |row| row.get(0))?.collect()
 }
 
 fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {

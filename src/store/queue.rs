@@ -2,101 +2,97 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use super::writer::Writing;
-use super::{StoreError, Ticket};
+use super::writer::WriteContext;
+use super::{StoreError, WriteTicket};
 
-/// The way to the writer. Unbounded, because whoever sends waits for the answer before it goes
-/// on: a run has one batch on its way.
+/// The queue to the writer. Unbounded, because a sender waits for the answer before it continues: a
+/// run has one batch in flight.
 #[derive(Clone, Debug)]
-pub(super) struct Queue(mpsc::Sender<Message>);
+pub(super) struct WriterQueue(mpsc::Sender<WriterMessage>);
 
-/// What the writer is sent.
-pub(super) enum Message {
-    /// To do something in a transaction.
-    Work(Box<dyn Job>),
-    /// To do something in one transaction with what comes next, which is on its way.
-    First(Box<dyn Job>),
-    /// To end, after what came before.
+/// A message to the writer.
+pub(super) enum WriterMessage {
+    /// A job to do in a transaction.
+    Work(Box<dyn WriteJob>),
+    /// A job to do in one transaction with the next one, which is about to be sent.
+    First(Box<dyn WriteJob>),
+    /// The request to stop, after the messages before it.
     Stop,
 }
 
-/// Something to do in a transaction, and somebody to tell.
-pub(super) trait Job: Send {
-    /// Does it; an error takes back what this job did, and only that.
-    fn work(&mut self, writing: &Writing<'_>) -> Result<(), StoreError>;
+/// A job to do in a transaction, with a receiver of its result.
+pub(super) trait WriteJob: Send {
+    /// Does the job; an error rolls back this job, and only that.
+    fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError>;
 
-    /// Tells what came of it, after the commit, if it worked at all.
+    /// Sends the result after the commit, if there was one.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-impl Queue {
-    /// A queue and its other end.
-    pub(super) fn new() -> (Self, mpsc::Receiver<Message>) {
+impl WriterQueue {
+    /// Creates a queue and its receiving end.
+    pub(super) fn new() -> (Self, mpsc::Receiver<WriterMessage>) {
         let (sender, receiver) = mpsc::channel();
         (Self(sender), receiver)
     }
 
-    /// Sends work to the writer. A writer that is gone answers [`StoreError::Closed`].
-    pub(super) fn send<T, W>(&self, work: W) -> Ticket<T>
+    /// Sends a job to the writer. If the writer is gone, the answer is [`StoreError::Closed`].
+    pub(super) fn send<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.send_as(Message::Work, work)
+        self.send_as(WriterMessage::Work, work)
     }
 
-    /// Sends work that becomes durable with what is sent next, unless that takes long.
-    pub(super) fn send_first<T, W>(&self, work: W) -> Ticket<T>
+    /// Sends a job that becomes durable with the next one, unless that takes long.
+    pub(super) fn send_first<T, W>(&self, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.send_as(Message::First, work)
+        self.send_as(WriterMessage::First, work)
     }
 
-    fn send_as<T, W>(&self, kind: fn(Box<dyn Job>) -> Message, work: W) -> Ticket<T>
+    fn send_as<T, W>(&self, kind: fn(Box<dyn WriteJob>) -> WriterMessage, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
-        W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        let (answer, ticket) = Ticket::new();
-        let task = Task {
-            work: Some(work),
-            made: None,
-            answer,
-        };
-        // If the writer is gone, the task is dropped here, and the ticket says so.
+        let (answer, ticket) = WriteTicket::new();
+        let task = FunctionJob { work: Some(work), result: None, answer };
+        // If the writer is gone, the task is dropped here, and the ticket reports it.
         let _ = self.0.send(kind(Box::new(task)));
         ticket
     }
 
-    /// Tells the writer to end.
+    /// Tells the writer to stop.
     pub(super) fn stop(&self) {
-        let _ = self.0.send(Message::Stop);
+        let _ = self.0.send(WriterMessage::Stop);
     }
 }
 
 /// A function as a job.
-struct Task<T, W> {
+struct FunctionJob<T, W> {
     work: Option<W>,
-    made: Option<T>,
+    result: Option<T>,
     answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T, W> Job for Task<T, W>
+impl<T, W> WriteJob for FunctionJob<T, W>
 where
     T: Send,
-    W: FnOnce(&Writing<'_>) -> Result<T, StoreError> + Send,
+    W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send,
 {
-    fn work(&mut self, writing: &Writing<'_>) -> Result<(), StoreError> {
+    fn work(&mut self, writing: &WriteContext<'_>) -> Result<(), StoreError> {
         let work = self.work.take().ok_or(StoreError::Closed)?;
-        self.made = Some(work(writing)?);
+        self.result = Some(work(writing)?);
         Ok(())
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let made = self.made.ok_or(StoreError::Closed);
-        // Nobody may be listening any more.
+        let made = self.result.ok_or(StoreError::Closed);
+        // The ticket may have been dropped.
         let _ = self.answer.send(committed.and(made));
     }
 }

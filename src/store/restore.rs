@@ -4,56 +4,53 @@ use std::path::{Component, Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::backup::{DATABASE, FOLDERS, FORM, MANIFEST, Manifest};
-use super::carry::{self, Carried};
-use super::log::Tail;
-use super::mark::Marker;
+use super::backup::{BackupManifest, DATABASE, FOLDERS, FORM, MANIFEST};
+use super::carry::{self, CarriedUses};
+use super::log::LogTail;
+use super::mark::LogMarkFile;
 use super::{
-    Durability, Folder, Reader, RunFilter, StoreError, Which, connect, examine, verify_chain,
+    MegramSelection, RunFilter, StateFolder, StoreDurability, StoreError, StoreReader, connect, examine,
+    verify_chain,
 };
 use crate::crash;
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
-/// The largest manifest that is read.
+/// The maximum size of a manifest.
 const MOST_MANIFEST: u64 = 1 << 16;
 
-/// Brings over what does not go back: the folder that takes the place of the other, what the backup
-/// says of itself, and where the uses of approvals stand that were taken over.
-pub type CarryOver<'a> = &'a dyn Fn(&Path, &Manifest, Option<Carried>) -> Result<(), StoreError>;
+/// Carries over what a restore does not undo. Takes the new folder, the backup's manifest, and the
+/// position of the carried uses of approvals.
+pub type CarryOver<'a> = &'a dyn Fn(&Path, &BackupManifest, Option<CarriedUses>) -> Result<(), StoreError>;
 
-/// Puts a backup in the place of the state. Everything is unpacked beside it and checked first;
-/// then the two are exchanged, so that there always is a whole one. A state that has runs, or
-/// remembers something, is replaced only if told, one that is worked on never.
+/// Replaces the state with a backup. Everything is unpacked beside the state and checked first; then
+/// the two are exchanged, so that there always is a complete one. A state with runs or memory is
+/// replaced only if `replace` is set, one in use never.
 ///
-/// Nobody works on what is restored: its runs that have not ended can be resumed.
+/// The restored runs have no owner: those that have not ended can be resumed.
 ///
-/// What does not go back are the uses of approvals, and which were withdrawn: the log that takes the
-/// place of the other says that they were carried over.
+/// The uses and withdrawals of approvals are not undone: the new log records them as carried over.
 ///
-/// `carry` is given the folder that is about to take the place of the other, while nobody works
-/// on either, and where those uses stand: it brings over what else does not go back.
+/// `carry` is called with the new folder while no process works on either, and the position of those
+/// uses: it carries over everything else that is not undone.
 pub fn restore(
     from: &Path,
     dir: &Path,
     replace: bool,
     now: Moment,
     carry: CarryOver<'_>,
-) -> Result<Manifest, StoreError> {
+) -> Result<BackupManifest, StoreError> {
     let failed = |error| StoreError::io("write beside", dir, &error);
-    may_go(dir, replace)?;
+    check_replaceable(dir, replace)?;
     let beside = dir.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(beside).map_err(failed)?;
-    let staged = tempfile::Builder::new()
-        .prefix(".wf-restore-")
-        .tempdir_in(beside)
-        .map_err(failed)?;
+    let staged = tempfile::Builder::new().prefix(".wf-restore-").tempdir_in(beside).map_err(failed)?;
     let fresh = staged.path().join("state");
     fs::create_dir(&fresh).map_err(failed)?;
     let manifest = unpack(from, &fresh)?;
-    settle(&Folder::new(&fresh), from, &manifest, now)?;
-    let retired = retire(dir)?;
-    // Nobody writes to the old one any more.
+    finish_restore(&StateFolder::new(&fresh), from, &manifest, now)?;
+    let retired = block_writes(dir)?;
+    // No process writes to the old state any more.
     let carried = carry::uses(dir, &fresh, now)?;
     carry(&fresh, &manifest, carried)?;
     sync(beside);
@@ -61,69 +58,54 @@ pub fn restore(
     exchange(&fresh, dir).map_err(failed)?;
     crash::point("restore.after");
     if let Some(connection) = retired {
-        // Whoever has it open is told at once; the file itself goes anyway.
-        let _ = connection.execute_batch("DROP TABLE owners; COMMIT");
+        // A process that has it open gets an error at once; the file is removed anyway.
+        let _ = connection.execute_batch("DROP TABLE run_leases; COMMIT");
     }
     sync(beside);
     Ok(manifest)
 }
 
-/// Refuses to replace what is still wanted.
-fn may_go(dir: &Path, replace: bool) -> Result<(), StoreError> {
-    let reader = match Reader::open(dir) {
+/// Refuses to replace a state that is still in use or holds data.
+fn check_replaceable(dir: &Path, replace: bool) -> Result<(), StoreError> {
+    let reader = match StoreReader::open(dir) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Ok(()),
-        // What cannot be read cannot be asked either.
+        // An unreadable state cannot be checked either.
         Err(_) if replace => return Ok(()),
         Err(error) => return Err(error),
     };
-    if let Some((run, lease)) = reader.living()?.pop() {
+    if let Some((run, lease)) = reader.owned_runs()?.pop() {
         let lease = Box::new(lease);
         return Err(StoreError::Owned { run, lease });
     }
-    let all = RunFilter {
-        nested: true,
-        ..RunFilter::default()
-    };
-    let empty = || Ok(reader.runs(1, &all)?.is_empty() && reader.memory(&Which::All)?.is_empty());
-    if replace || empty()? {
-        Ok(())
-    } else {
-        Err(StoreError::Exists(dir.into()))
-    }
+    let all = RunFilter { nested: true, ..RunFilter::default() };
+    let empty = || Ok(reader.runs(1, &all)?.is_empty() && reader.memory(&MegramSelection::All)?.is_empty());
+    if replace || empty()? { Ok(()) } else { Err(StoreError::Exists(dir.into())) }
 }
 
-/// Keeps everybody from writing to a state that is to go, if there is one that can be used. Who
-/// has it open and comes too late finds that it cannot take a run there.
-fn retire(dir: &Path) -> Result<Option<Connection>, StoreError> {
-    let folder = Folder::new(dir);
+/// Blocks writing to a state about to be replaced, if there is a usable one. A process that still
+/// has it open finds that it cannot take a run there.
+fn block_writes(dir: &Path) -> Result<Option<Connection>, StoreError> {
+    let folder = StateFolder::new(dir);
     if !folder.database().exists() {
         return Ok(None);
     }
-    let Ok(connection) = connect::for_writing(&folder, Durability::Normal) else {
+    let Ok(connection) = connect::for_writing(&folder, StoreDurability::Normal) else {
         return Ok(None);
     };
     let begun = connection.execute_batch("BEGIN IMMEDIATE");
     begun.map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
-    match Reader::open(dir)?.living()?.pop() {
+    match StoreReader::open(dir)?.owned_runs()?.pop() {
         None => Ok(Some(connection)),
-        Some((run, lease)) => Err(StoreError::Owned {
-            run,
-            lease: Box::new(lease),
-        }),
+        Some((run, lease)) => Err(StoreError::Owned { run, lease: Box::new(lease) }),
     }
 }
 
-/// Unpacks an archive; gives what its last entry says.
-fn unpack(from: &Path, to: &Path) -> Result<Manifest, StoreError> {
-    let wrong = |cause: &str| StoreError::NotABackup {
-        path: from.into(),
-        cause: cause.into(),
-    };
+/// Unpacks an archive; returns its manifest.
+fn unpack(from: &Path, to: &Path) -> Result<BackupManifest, StoreError> {
+    let wrong = |cause: &str| StoreError::NotABackup { path: from.into(), cause: cause.into() };
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            StoreError::io("write", to, &error)
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::io("write", to, &error),
         _ => wrong(&error.to_string()),
     };
     let file = File::open(from).map_err(|error| wrong(&error.to_string()))?;
@@ -133,31 +115,31 @@ fn unpack(from: &Path, to: &Path) -> Result<Manifest, StoreError> {
         let mut entry = entry.map_err(failed)?;
         let name = entry.path().map_err(failed)?.into_owned();
         if manifest.is_some() || !entry.header().entry_type().is_file() {
-            return Err(wrong("it holds what no backup holds"));
+            return Err(wrong("it contains unexpected files"));
         }
         if name == Path::new(MANIFEST) {
             let text = io::read_to_string(entry.take(MOST_MANIFEST)).map_err(failed)?;
-            let read: Result<Manifest, _> = serde_json::from_str(&text);
+            let read: Result<BackupManifest, _> = serde_json::from_str(&text);
             manifest = Some(read.map_err(|error| wrong(&error.to_string()))?);
             continue;
         }
-        let inside = place(&name).ok_or_else(|| wrong("it holds what no backup holds"))?;
+        let inside = place(&name).ok_or_else(|| wrong("it contains unexpected files"))?;
         let mode = entry.header().mode().unwrap_or(0o644);
         let digest = write(&mut entry, &to.join(&inside), mode).map_err(failed)?;
         if named(&inside).is_some_and(|name| name != digest.to_string()) {
-            return Err(wrong(&format!("{} was altered", inside.display())));
+            return Err(wrong(&format!("{} was modified", inside.display())));
         }
         files += 1;
     }
     match manifest {
-        None => Err(wrong("its end is missing")),
-        Some(manifest) if manifest.v != FORM => Err(wrong("a later wf made it")),
+        None => Err(wrong("it is truncated")),
+        Some(manifest) if manifest.v != FORM => Err(wrong("it was created by a newer wf")),
         Some(manifest) if manifest.files + 1 != files => Err(wrong("files are missing")),
         Some(manifest) => Ok(manifest),
     }
 }
 
-/// Where an entry goes; `None` if it does not belong in a backup.
+/// Returns the path of an entry; `None` if it does not belong in a backup.
 fn place(name: &Path) -> Option<PathBuf> {
     let mut parts = Vec::new();
     for part in name.components() {
@@ -173,44 +155,41 @@ fn place(name: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The digest that a file is named by.
+/// Returns the digest in a file's name.
 fn named(path: &Path) -> Option<String> {
     let shelves = path.strip_prefix("blobs").ok()?;
     let parts: Vec<_> = shelves.iter().filter_map(|part| part.to_str()).collect();
-    // What is not on a shelf is a copy that was not finished.
+    // A file outside of the shelves is a copy that was never finished.
     (parts.len() == 2).then(|| parts.concat())
 }
 
-/// Writes a file; gives the digest of what was written.
-fn write(from: &mut impl Read, to: &Path, mode: u32) -> io::Result<Digest> {
+/// Writes a file; returns the digest of its content.
+fn write(from: &mut impl Read, to: &Path, mode: u32) -> io::Result<Sha256Digest> {
     fs::create_dir_all(to.parent().unwrap_or(to))?;
     let mut file = File::create_new(to)?;
     io::copy(from, &mut file)?;
     super::blobs::set_mode(&file, mode)?;
     drop(file);
-    Digest::of_reader(File::open(to)?)
+    Sha256Digest::of_reader(File::open(to)?)
 }
 
-/// Makes what was unpacked a state that nobody works on, and checks it.
-fn settle(
-    folder: &Folder,
+/// Makes the unpacked files a state without owners, and checks it.
+fn finish_restore(
+    folder: &StateFolder,
     from: &Path,
-    manifest: &Manifest,
+    manifest: &BackupManifest,
     now: Moment,
 ) -> Result<(), StoreError> {
     if !folder.database().exists() {
-        return Err(StoreError::NotABackup {
-            path: from.into(),
-            cause: "it holds no database".into(),
-        });
+        return Err(StoreError::NotABackup { path: from.into(), cause: "it contains no database".into() });
     }
-    let connection = connect::for_writing(folder, Durability::Full)?;
+    let connection = connect::for_writing(folder, StoreDurability::Full)?;
     let failed = |error| StoreError::sqlite(&folder.database(), &error);
     connection
         .pragma_update(None, "journal_mode", "wal")
         .and_then(|()| {
             connection.execute_batch(&format!(
-                "UPDATE owners SET released = {} WHERE released IS NULL; DELETE FROM locks",
+                "UPDATE run_leases SET released = {} WHERE released IS NULL; DELETE FROM locks",
                 now.millis()
             ))
         })
@@ -219,13 +198,13 @@ fn settle(
             connection.query_row(truncate, [], |_| Ok(()))
         })
         .map_err(failed)?;
-    let tail = Tail::read(&connection).map_err(failed)?;
+    let tail = LogTail::read(&connection).map_err(failed)?;
     let whole = (tail.seq.unsigned_abs(), tail.hash) == (manifest.events, manifest.head);
-    Marker::new(folder, Durability::Full).put(&tail);
+    LogMarkFile::new(folder, StoreDurability::Full).write_mark(&tail);
     drop(connection);
-    let reader = Reader::open(folder.path())?;
+    let reader = StoreReader::open(folder.path())?;
     let path = from.to_path_buf();
-    if let Some(cause) = reader.damage()? {
+    if let Some(cause) = reader.find_damage()? {
         return Err(StoreError::Corrupt { path, cause });
     }
     if let Err(broken) = verify_chain(&reader)? {
@@ -238,12 +217,12 @@ fn settle(
     if whole {
         Ok(())
     } else {
-        let cause = "its log does not end as it says".into();
+        let cause = "the end of its log differs from its manifest".into();
         Err(StoreError::NotABackup { path, cause })
     }
 }
 
-/// Puts a folder in the place of another, which gets its name or one beside it.
+/// Puts a folder in the place of another, which is moved to its name or one beside it.
 fn exchange(fresh: &Path, dir: &Path) -> io::Result<()> {
     if !dir.exists() {
         return fs::rename(fresh, dir);
@@ -255,7 +234,7 @@ fn exchange(fresh: &Path, dir: &Path) -> io::Result<()> {
             return Ok(());
         }
     }
-    // Where there is no such call, there is no state for an instant.
+    // Without such a call, there is no state for an instant.
     let old = fresh.with_extension("old");
     fs::rename(dir, &old)?;
     let moved = fs::rename(fresh, dir);
@@ -265,7 +244,7 @@ fn exchange(fresh: &Path, dir: &Path) -> io::Result<()> {
     moved
 }
 
-/// Waits until everything that was written is on the disk.
+/// Waits until everything written is on the disk.
 fn sync(folder: &Path) {
     #[cfg(target_os = "linux")]
     if let Ok(folder) = File::open(folder) {

@@ -4,27 +4,27 @@ use rusqlite::Connection;
 
 use super::migrate;
 
-/// A part of the database's schema that is not what the migrations make.
+/// A part of the database's schema that differs from the migrations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
-    /// It is there, and no migration makes it.
-    #[error("the schema has the {kind} `{name}`, which no migration makes")]
+    /// The part exists, and no migration makes it.
+    #[error("the schema has an unexpected {kind} `{name}`")]
     Foreign {
         /// `table`, `index`, `trigger` or `view`.
         kind: String,
         /// Its name.
         name: String,
     },
-    /// A migration makes it, and it is not there.
-    #[error("the schema lacks the {kind} `{name}`")]
+    /// A migration makes the part, and it does not exist.
+    #[error("the schema is missing the {kind} `{name}`")]
     Missing {
         /// `table` or `index`.
         kind: String,
         /// Its name.
         name: String,
     },
-    /// It is there with another text.
-    #[error("the schema's {kind} `{name}` is not as the migrations make it")]
+    /// The part has another definition.
+    #[error("the {kind} `{name}` of the schema differs from the migrations")]
     Different {
         /// `table` or `index`.
         kind: String,
@@ -34,7 +34,7 @@ pub enum SchemaFault {
 }
 
 /// The parts of a schema: table and text by kind and name.
-type Parts = BTreeMap<(String, String), (String, Option<String>)>;
+type SchemaParts = BTreeMap<(String, String), (String, Option<String>)>;
 
 /// Compares the schema, by its text, with the one that the migrations make.
 pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<SchemaFault>> {
@@ -50,32 +50,25 @@ pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<SchemaFaul
         }
     }
     let missing = expected.keys().filter(|key| !found.contains_key(*key));
-    faults.extend(missing.map(|(kind, name)| SchemaFault::Missing {
-        kind: kind.clone(),
-        name: name.clone(),
-    }));
-    // A table that is gone takes its indices with it: it is the one to name first.
+    faults
+        .extend(missing.map(|(kind, name)| SchemaFault::Missing { kind: kind.clone(), name: name.clone() }));
+    // A missing table takes its indices with it: it is reported first.
     faults.sort_by_key(|fault| fault.is_of("index"));
     Ok(faults)
 }
 
 impl SchemaFault {
     fn is_of(&self, wanted: &str) -> bool {
-        let (Self::Foreign { kind, .. }
-        | Self::Missing { kind, .. }
-        | Self::Different { kind, .. }) = self;
+        let (Self::Foreign { kind, .. } | Self::Missing { kind, .. } | Self::Different { kind, .. }) = self;
         kind == wanted
     }
 }
 
-fn parts(connection: &Connection) -> rusqlite::Result<Parts> {
+fn parts(connection: &Connection) -> rusqlite::Result<SchemaParts> {
     connection
         .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema")?
         .query_map([], |row| {
-            Ok((
-                (row.get(0)?, row.get(1)?),
-                (row.get(2)?, row.get::<_, Option<String>>(3)?),
-            ))
+            Ok(((row.get(0)?, row.get(1)?), (row.get(2)?, row.get::<_, Option<String>>(3)?)))
         })?
         .collect()
 }

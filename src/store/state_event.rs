@@ -1,25 +1,25 @@
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::column::{At, Json};
+use super::column::{JsonColumn, MomentColumn};
 use super::uses;
-use crate::digest::Digest;
-use crate::machine::Approved;
+use crate::digest::Sha256Digest;
+use crate::machine::RunApproval;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
-/// An event of the log that belongs to no run: something was done to the state as a whole. It has
-/// number 0 of a run of its own, whose key is its place in the log.
+/// An event of the log that belongs to no run, about the state as a whole. It has number 0 of a run
+/// of its own, whose key is its number in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateEvent {
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// What.
+    /// The fact.
     #[serde(flatten)]
     pub fact: StateFact,
 }
 
-/// What was done to the state.
+/// A change to the state as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum StateFact {
@@ -31,35 +31,35 @@ pub enum StateFact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         uses: Vec<ApprovalUse>,
     },
-    /// Uses of approvals were taken over from the state that a backup replaced.
+    /// Uses of approvals were carried over from the state that a backup replaced.
     UsesCarried {
         /// The uses.
         uses: Vec<ApprovalUse>,
-        /// The withdrawals that it did not know.
+        /// The withdrawals unknown to the backup.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         withdrawals: Vec<WithdrawnApproval>,
     },
-    /// Somebody withdrew a standing approval of a goal.
+    /// A standing approval of a goal was withdrawn.
     ApprovalWithdrawn(WithdrawnApproval),
 }
 
-/// A standing approval that somebody withdrew: nothing begins under it any more.
+/// The withdrawal of a standing approval: nothing is started under it any more.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct WithdrawnApproval {
-    /// What makes the approval different from all others.
+    /// The nonce of the approval.
     pub nonce: String,
     /// Its goal.
     pub goal: PlanId,
-    /// Who, by the name of their key; `None`: they have none.
+    /// The approver, by the name of their key; `None`: they have none.
     pub who: Option<String>,
-    /// When.
+    /// The time of the withdrawal.
     pub since: Moment,
 }
 
 /// A run whose bodies were removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrunedRun {
-    /// Its key: the place of its first event in the log.
+    /// The key: the number of its first event in the log.
     pub key: i64,
     /// Its id.
     pub id: RunId,
@@ -68,19 +68,19 @@ pub struct PrunedRun {
 /// A use of an approval.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ApprovalUse {
-    /// What makes the approval different from all others.
+    /// The nonce of the approval.
     pub nonce: String,
-    /// Which of the uses that it allows, from 1.
+    /// The number of the use, from 1.
     pub execution: u32,
-    /// SHA-256 of what was signed.
-    pub token: Digest,
+    /// SHA-256 of the signed token.
+    pub token: Sha256Digest,
     /// The id of the run that used it.
     pub run: String,
 }
 
 impl ApprovalUse {
-    /// The use by which a run began; `None` if the approval was made in the same moment.
-    pub(super) fn of(run: &str, approved: &Approved) -> Option<Self> {
+    /// Returns the use by which a run was started; `None` if it was approved in that moment.
+    pub(super) fn of(run: &str, approved: &RunApproval) -> Option<Self> {
         (approved.execution > 0).then(|| Self {
             nonce: approved.nonce.clone(),
             execution: approved.execution,
@@ -91,7 +91,7 @@ impl ApprovalUse {
 }
 
 impl StateFact {
-    /// The uses of approvals that it records.
+    /// Returns the uses of approvals that it records.
     pub(super) fn uses(&self) -> &[ApprovalUse] {
         match self {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
@@ -99,7 +99,7 @@ impl StateFact {
         }
     }
 
-    /// The withdrawals of approvals that it records.
+    /// Returns the withdrawals of approvals that it records.
     pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
         match self {
             Self::RunsPruned { .. } => &[],
@@ -108,7 +108,7 @@ impl StateFact {
         }
     }
 
-    /// The runs whose bodies it says were removed.
+    /// Returns the runs that it records as pruned.
     pub(super) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
@@ -117,36 +117,36 @@ impl StateFact {
     }
 }
 
-/// Shows an event that belongs to no run in the projections.
+/// Applies an event that belongs to no run to the projections.
 pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
-    uses::show(connection, fact.uses())?;
+    uses::apply_uses(connection, fact.uses())?;
     let mut insert = connection.prepare_cached(
-        "INSERT INTO withdrawn (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
+        "INSERT INTO revoked_approvals (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO NOTHING",
     )?;
     for one in fact.withdrawals() {
-        insert.execute((&one.nonce, one.goal.as_str(), &one.who, At(one.since)))?;
+        insert.execute((&one.nonce, one.goal.as_str(), &one.who, MomentColumn(one.since)))?;
     }
     Ok(())
 }
 
-/// Finds the first events of all runs without reading those between: one look into the index each.
+/// Finds the first events of all runs without reading those between: one index lookup each.
 pub(super) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
          SELECT min(run) FROM events
          UNION ALL SELECT (SELECT min(run) FROM events WHERE run > key) FROM keys
              WHERE key IS NOT NULL)";
 
-/// The events of the log that belong to no run.
+/// Returns the events of the log that belong to no run.
 pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
-    // To look for a word costs less than to read JSON.
+    // Searching for a word is cheaper than parsing JSON.
     let sql = format!(
-        "{KEYS} SELECT body FROM keys JOIN events ON run = key AND n = 0
+        "{KEYS} SELECT body FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
                  OR instr(body, '\"approval_withdrawn\"'))
              AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn')"
     );
     connection
         .prepare_cached(&sql)?
-        .query_map([], |row| row.get::<_, Json<_>>(0).map(|event| event.0))?
+        .query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|event| event.0))?
         .collect()
 }

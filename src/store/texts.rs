@@ -1,45 +1,42 @@
-use super::{Reader, StoreError};
-use crate::digest::Digest;
+use super::{StoreError, StoreReader};
+use crate::digest::Sha256Digest;
 use crate::name::RunId;
 
-/// A text that a run goes by: its path, its digest, and what is stored under that.
-type Row = (String, [u8; 32], Option<String>);
+/// A text of a run: its path, its digest, and the content stored under that.
+type SourceTextRow = (String, [u8; 32], Option<String>);
 
-impl Reader {
-    /// The texts that a run runs by: path and content, its own spec first. One that is gone, or is
-    /// not what the log says by its digest, is an error.
+impl StoreReader {
+    /// Returns the texts of a run: path and content, its own spec first. A missing text, or one
+    /// that does not match its digest in the log, is an error.
     pub fn sources(&self, run: &RunId) -> Result<Vec<(String, String)>, StoreError> {
         self.fold(run)?;
-        let rows: Vec<Row> = self.all(
-            "SELECT path, sources.text, texts.text FROM sources
-             LEFT JOIN texts ON digest = sources.text
+        let rows: Vec<SourceTextRow> = self.all(
+            "SELECT path, run_sources.text, source_texts.text FROM run_sources
+             LEFT JOIN source_texts ON digest = run_sources.text
              WHERE run = (SELECT key FROM runs WHERE id = ?1) AND position >= 0 ORDER BY position",
             [run.as_str()],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         let texts = rows.into_iter().map(|(path, digest, text)| match text {
-            Some(text) if *Digest::of(text.as_bytes()).bytes() == digest => Ok((path, text)),
-            Some(_) => Err(self.tampered(run, &path, "is not what the log says")),
-            None => Err(self.tampered(run, &path, "is gone")),
+            Some(text) if *Sha256Digest::of_bytes(text.as_bytes()).bytes() == digest => Ok((path, text)),
+            Some(_) => Err(self.tampered_text(run, &path, "differs from the log")),
+            None => Err(self.tampered_text(run, &path, "is missing")),
         });
         texts.collect()
     }
 
-    /// A text that some run was recorded with, by its digest; `None` also where it was altered.
-    pub fn text(&self, digest: &Digest) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT text FROM texts WHERE digest = ?1";
+    /// Returns a text of any run by its digest; `None` also if it was altered.
+    pub fn text(&self, digest: &Sha256Digest) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT text FROM source_texts WHERE digest = ?1";
         let found: Vec<String> = self.all(sql, [digest.bytes().as_slice()], |row| row.get(0))?;
         let text = found.into_iter().next();
-        Ok(text.filter(|text| Digest::of(text.as_bytes()) == *digest))
+        Ok(text.filter(|text| Sha256Digest::of_bytes(text.as_bytes()) == *digest))
     }
 
-    fn tampered(&self, run: &RunId, path: &str, how: &str) -> StoreError {
+    fn tampered_text(&self, run: &RunId, path: &str, how: &str) -> StoreError {
         StoreError::Tampered {
             path: self.folder().database(),
-            what: format!(
-                "the text `{path}` that run {} was recorded with {how}",
-                run.short()
-            ),
+            what: format!("text `{path}` recorded for run {} {how}", run.short()),
         }
     }
 }

@@ -6,44 +6,41 @@ use tokio::sync::oneshot;
 
 use super::StoreError;
 
-/// The promise of an answer, given once what it answers is durable. Dropping it does not take
-/// the work back.
+/// The promise of an answer, sent once the work is durable. Dropping it does not cancel the work.
 #[must_use = "only an answered ticket says that the work is durable"]
 #[derive(Debug)]
-pub struct Ticket<T>(oneshot::Receiver<Result<T, StoreError>>);
+pub struct WriteTicket<T>(oneshot::Receiver<Result<T, StoreError>>);
 
-impl<T> Ticket<T> {
-    /// A ticket and the place where its answer goes.
+impl<T> WriteTicket<T> {
+    /// Creates a ticket and the sender of its answer.
     pub(super) fn new() -> (oneshot::Sender<Result<T, StoreError>>, Self) {
         let (answer, ticket) = oneshot::channel();
         (answer, Self(ticket))
     }
 
-    /// Waits on the calling thread. Who has a runtime awaits the ticket instead: a thread of one that
-    /// waits here keeps all else from going on, so tokio refuses that with a panic, the first time.
+    /// Blocks the calling thread until the answer comes. In an async runtime, await the ticket
+    /// instead: blocking a worker thread stalls other tasks, so tokio panics, the first time.
     pub fn wait(self) -> Result<T, StoreError> {
         self.0.blocking_recv().unwrap_or(Err(StoreError::Closed))
     }
 }
 
-impl<T> Future for Ticket<T> {
+impl<T> Future for WriteTicket<T> {
     type Output = Result<T, StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, turn: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0)
-            .poll(turn)
-            .map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
+        Pin::new(&mut self.0).poll(turn).map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Ticket;
+    use super::WriteTicket;
 
     #[test]
     fn any_number_is_waited_for_one_after_the_other() {
         for number in 0..1_000 {
-            let (answer, ticket) = Ticket::new();
+            let (answer, ticket) = WriteTicket::new();
             answer.send(Ok(number)).unwrap();
             assert_eq!(ticket.wait(), Ok(number));
         }
@@ -52,7 +49,7 @@ mod tests {
     #[tokio::test]
     async fn any_number_is_awaited_in_one_turn() {
         for number in 0..1_000 {
-            let (answer, ticket) = Ticket::new();
+            let (answer, ticket) = WriteTicket::new();
             answer.send(Ok(number)).unwrap();
             assert_eq!(ticket.await, Ok(number));
         }
@@ -61,7 +58,7 @@ mod tests {
     #[tokio::test]
     #[should_panic(expected = "Cannot block the current thread")]
     async fn the_thread_of_a_runtime_is_never_made_to_wait() {
-        let (_answer, ticket) = Ticket::<()>::new();
+        let (_answer, ticket) = WriteTicket::<()>::new();
         let _ = ticket.wait();
     }
 }

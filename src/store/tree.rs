@@ -1,55 +1,42 @@
-//! The trees that runs were approved with. A tree lists every file of a workspace, and many runs have the same:
-//! the log holds its digest, and the list is a text like others, stored once.
+//! The trees that runs were approved with. A tree lists every file of a workspace, and many runs have the
+//! same one: the log holds its digest, and the list is a text like others, stored once.
 
-use super::project::Change;
-use super::{Reader, StoreError};
-use crate::digest::Digest;
-use crate::machine::{Approved, Event, Fact, tree_text};
+use super::project::ProjectionChange;
+use super::{StoreError, StoreReader};
+use crate::digest::Sha256Digest;
+use crate::machine::{Event, EventKind, RunApproval, tree_text};
 
-/// The position of a tree among the texts of its run: before all that the run goes by.
+/// The position of a tree among the texts of its run: before all others.
 pub(super) const POSITION: i64 = -1;
 
-/// An event as the log holds it, and the list that is stored apart; `None`: it has none.
-pub(super) fn apart(event: &Event) -> Option<(Event, Digest, String)> {
-    let Fact::RunApproved(approved) = &event.fact else {
+/// Returns an event as the log holds it, and the list stored apart; `None`: it has none.
+pub(super) fn split_tree(event: &Event) -> Option<(Event, Sha256Digest, String)> {
+    let EventKind::RunApproved(approved) = &event.fact else {
         return None;
     };
-    let list = tree_text(&approved.pins)?;
-    let digest = Digest::of(list.as_bytes());
-    let approved = Approved {
-        pins: Vec::new(),
-        tree: Some(digest),
-        ..(**approved).clone()
-    };
-    let fact = Fact::RunApproved(Box::new(approved));
-    Some((
-        Event {
-            fact,
-            ..event.clone()
-        },
-        digest,
-        list,
-    ))
+    let list = tree_text(&approved.pinned_files)?;
+    let digest = Sha256Digest::of_bytes(list.as_bytes());
+    let approved = RunApproval { pinned_files: Vec::new(), tree: Some(digest), ..(**approved).clone() };
+    let fact = EventKind::RunApproved(Box::new(approved));
+    Some((Event { fact, ..event.clone() }, digest, list))
 }
 
-impl Reader {
-    /// Gives events the lists that are stored apart. One that is gone, or is not what the log says by its
-    /// digest, is an error.
-    pub(super) fn with_trees<'a>(
+impl StoreReader {
+    /// Restores the lists of events that are stored apart. A missing list, or one that does not match its
+    /// digest in the log, is an error.
+    pub(super) fn restore_trees<'a>(
         &self,
         events: impl IntoIterator<Item = &'a mut Event>,
     ) -> Result<(), StoreError> {
         for event in events {
-            if let Fact::RunApproved(approved) = &mut event.fact
+            if let EventKind::RunApproved(approved) = &mut event.fact
                 && let Some(tree) = approved.tree
             {
                 let list = self.text(&tree)?;
                 let pins = list.and_then(|list| serde_json::from_str(&list).ok());
-                approved.pins = pins.ok_or_else(|| StoreError::Tampered {
+                approved.pinned_files = pins.ok_or_else(|| StoreError::Tampered {
                     path: self.folder().database(),
-                    what: format!(
-                        "the tree {tree} that a run was approved with is gone or was altered"
-                    ),
+                    what: format!("tree {tree}, which a run was approved with, is missing or was modified"),
                 })?;
             }
         }
@@ -57,11 +44,11 @@ impl Reader {
     }
 }
 
-impl Change<'_> {
-    /// Notes that the run has the list among its texts.
-    pub(super) fn approved_with(&self, tree: Digest) -> rusqlite::Result<()> {
+impl ProjectionChange<'_> {
+    /// Records that the run has the list among its texts.
+    pub(super) fn record_tree(&self, tree: Sha256Digest) -> rusqlite::Result<()> {
         self.execute(
-            "INSERT INTO sources (run, position, path, text) VALUES (?1, ?2, 'approved tree', ?3)",
+            "INSERT INTO run_sources (run, position, path, text) VALUES (?1, ?2, 'approved tree', ?3)",
             (self.run, POSITION, tree.bytes()),
         )
     }

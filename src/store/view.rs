@@ -2,10 +2,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Durability;
-use crate::goal::Part;
-use crate::machine::{Artifact, Criteria, Exit, Outcome, Standing, StepState, Tally, Verdict};
-use crate::model::{Class, Object};
+use super::StoreDurability;
+use crate::goal::ReconciliationPart;
+use crate::machine::{
+    Artifact, CheckVerdict, CriteriaCount, RunOutcome, Standing, StepCounts, StepState, WorkExit,
+};
+use crate::model::{FailureClass, JsonObject};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
 
@@ -18,100 +20,100 @@ pub struct RunRow {
     pub plan: String,
     /// The path of its spec, relative to the workspace.
     pub path: String,
-    /// Where it is in its life.
+    /// The state of the run.
     pub state: RunState,
-    /// How far its result is believed.
+    /// The standing of its result.
     pub standing: Standing,
     /// Its resolved parameters.
-    pub params: Object,
+    pub params: JsonObject,
     /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
     pub parent: Option<(RunId, String)>,
-    /// The run that it repeats.
+    /// The run that it retries.
     pub retry_of: Option<RunId>,
-    /// When it was recorded.
+    /// The time at which it was recorded.
     pub created: Moment,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Option<Moment>,
-    /// Why it ended so; empty for success.
-    pub why: String,
+    /// The reason for its outcome; empty for success.
+    pub reason: String,
     /// The first step that failed.
-    pub failed: Option<Name>,
-    /// How its steps ended; all zero while it runs.
-    pub tally: Tally,
+    pub failed_step: Option<Name>,
+    /// The number of its steps by outcome; all zero while it runs.
+    pub counts: StepCounts,
     /// Its outputs.
-    pub outputs: Object,
-    /// How many questions people have not answered.
-    pub asks: u32,
-    /// How many criteria held, if it was accepted with less than all.
-    pub accepted: Option<Criteria>,
-    /// Which run of a cycle of a goal it is, if it is one.
+    pub outputs: JsonObject,
+    /// The number of open questions to the user.
+    pub pending_approvals: u32,
+    /// The number of criteria that passed, if it was accepted with fewer than all.
+    pub accepted: Option<CriteriaCount>,
+    /// The part of a goal's reconciliation that it is, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub goal: Option<Part>,
-    /// What its events survive; absent if it was recorded by a version that did not write it down.
+    pub goal: Option<ReconciliationPart>,
+    /// The durability of its events; absent if it was recorded by a version without it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub durability: Option<Durability>,
-    /// How long nobody worked on it before it was gone on with, in milliseconds.
+    pub durability: Option<StoreDurability>,
+    /// The time in which no process worked on it before it was resumed, in milliseconds.
     pub idle_ms: u64,
 }
 
 impl RunRow {
-    /// How long it took: from its beginning to its end, without the time in which nobody worked
-    /// on it.
-    pub fn took(&self) -> Option<Duration> {
-        self.ended.map(|ended| self.took_until(ended))
+    /// Returns the duration from its beginning to its end, without the time in which no process
+    /// worked on it.
+    pub fn duration(&self) -> Option<Duration> {
+        self.ended.map(|ended| self.duration_until(ended))
     }
 
-    /// How long it has taken up to an instant.
-    pub fn took_until(&self, now: Moment) -> Duration {
+    /// Returns its duration up to an instant.
+    pub fn duration_until(&self, now: Moment) -> Duration {
         let idle = Duration::from_millis(self.idle_ms);
         now.since(self.created).saturating_sub(idle)
     }
 }
 
-/// Where a run is in its life.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It began and has not ended; whether a process works on it is not said here.
+    /// The run has begun and not ended; a process may or may not work on it.
     Running,
-    /// It ended so.
+    /// The run has ended.
     #[serde(untagged)]
-    Ended(Outcome),
+    Ended(RunOutcome),
 }
 
-/// A step, or an item of a repeated step, as the store shows it. Only steps that something
-/// happened to have a row.
+/// A step, or an item of a repeated step, as the store shows it. Only steps with an event have a
+/// row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepRow {
     /// The step.
     pub step: Name,
-    /// The item, where the step is repeated; its own row has none.
+    /// The item, if the step is repeated; the step's own row has none.
     pub item: Option<u32>,
     /// The item's key.
     pub item_key: Option<String>,
-    /// Where it is in its life.
+    /// The state.
     pub state: StepState,
-    /// How far it is believed.
+    /// The standing of its result.
     pub standing: Standing,
-    /// How many attempts began.
+    /// The number of attempts started.
     pub attempts: u32,
-    /// When the first attempt began.
+    /// The start of the first attempt.
     pub started: Option<Moment>,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Option<Moment>,
-    /// Why it ended so.
-    pub why: String,
-    /// Whose fault a failure is.
-    pub class: Option<Class>,
-    /// Whether its failure lets the run go on.
-    pub tolerated: bool,
+    /// The reason for its state.
+    pub reason: String,
+    /// The class of a failure.
+    pub failure_class: Option<FailureClass>,
+    /// True if its failure lets the run continue.
+    pub allowed_to_fail: bool,
     /// The cache key under which an earlier result was found.
-    pub cached: Option<String>,
-    /// The run that did the work, where it was taken over.
-    pub kept_from: Option<RunId>,
+    pub cache_key: Option<String>,
+    /// The run that did the work, if the result was reused.
+    pub reused_from: Option<RunId>,
     /// Its outputs.
-    pub outputs: Object,
-    /// A file of its evidence that changed after it was checked.
+    pub outputs: JsonObject,
+    /// A file of its evidence that changed after the check.
     pub stale: Option<String>,
 }
 
@@ -122,41 +124,41 @@ pub struct AttemptRow {
     pub step: Name,
     /// The item.
     pub item: Option<u32>,
-    /// Which attempt, from one.
+    /// The number of the attempt, from one.
     pub attempt: u32,
-    /// When it began.
+    /// The start.
     pub started: Moment,
-    /// When its work ended.
+    /// The end of its work.
     pub ended: Option<Moment>,
-    /// How its work ended.
-    pub exit: Option<Exit>,
-    /// Whose fault a failure is.
-    pub class: Option<Class>,
+    /// The exit of its work.
+    pub exit: Option<WorkExit>,
+    /// The class of a failure.
+    pub failure_class: Option<FailureClass>,
 }
 
-/// A ruling on a criterion as the store shows it.
+/// A verdict on a criterion as the store shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckRow {
     /// The step; `None` for the plan's own criteria.
     pub step: Option<Name>,
     /// The item.
     pub item: Option<u32>,
-    /// The attempt that was judged.
+    /// The judged attempt.
     pub attempt: Option<u32>,
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// The ruling.
-    pub verdict: Verdict,
+    /// The verdict.
+    pub verdict: CheckVerdict,
 }
 
-/// A file that an attempt left, as the store shows it.
+/// An artifact of an attempt, as the store shows it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArtifactRow {
     /// The step.
     pub step: Name,
     /// The item.
     pub item: Option<u32>,
-    /// The attempt that left it.
+    /// The attempt that produced it.
     pub attempt: u32,
     /// The file.
     pub artifact: Artifact,
@@ -164,20 +166,20 @@ pub struct ArtifactRow {
 
 /// The process that works on a run, or did when it died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Owner {
+pub struct RunOwner {
     /// Its process id.
     pub pid: u32,
-    /// Whether it lives.
+    /// True if it is alive.
     pub alive: bool,
 }
 
-/// Which runs to show.
+/// A filter of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Of this plan only.
+    /// Only runs of this plan.
     pub plan: Option<PlanId>,
-    /// In this state only.
+    /// Only runs in this state.
     pub state: Option<RunState>,
-    /// Runs nested in others too.
+    /// Nested runs too.
     pub nested: bool,
 }

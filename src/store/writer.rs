@@ -8,110 +8,106 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::StoreError;
-use super::holder::Holder;
-use super::leases::{Leases, Renewal};
-use super::log::Tail;
-use super::mark::Marker;
-use super::queue::{Job, Message, Queue};
+use super::holder::LeaseHolder;
+use super::leases::{HeldLeases, LeaseRenewal};
+use super::log::LogTail;
+use super::mark::LogMarkFile;
+use super::queue::{WriteJob, WriterMessage, WriterQueue};
 use crate::crash;
 use crate::time::Clock;
 
-/// The most jobs of one transaction: it bounds how long the first of them waits.
+/// The maximum number of jobs in one transaction: it bounds the wait of the first.
 const MOST_JOBS: usize = 1000;
 
-/// How long something waits at most for what is to become durable with it: nobody waits for it alone.
+/// The maximum wait for the job that a first one goes with: no caller waits for it alone.
 const SOON: Duration = Duration::from_secs(1);
 
-/// A write-ahead log beyond this size is moved into the database when the store closes.
+/// The size beyond which a write-ahead log is moved into the database when the store closes.
 const LARGE_LOG: u64 = 1 << 20;
 
 /// The owner of the write connection, on a thread of its own.
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     /// The connection.
     pub connection: Connection,
-    /// Its file, for messages.
+    /// The path of its file, for messages.
     pub path: PathBuf,
-    /// Which file that is: the device and the number.
+    /// The identity of the file: device and inode number.
     pub file: (u64, u64),
-    /// Who holds what this store holds.
-    pub holder: Holder,
+    /// The holder of what this store holds.
+    pub holder: LeaseHolder,
     /// The leases of the runs that it holds.
-    pub leases: Leases,
-    /// Where the end of the log is noted.
-    pub marker: Marker,
+    pub leases: HeldLeases,
+    /// The mark of the log's end.
+    pub marker: LogMarkFile,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// The way back to this writer, for what gives itself back.
-    pub queue: Queue,
+    /// The queue to this writer, for releases.
+    pub queue: WriterQueue,
 }
 
-/// What a job finds: a transaction and what goes with it.
-pub(super) struct Writing<'a> {
+/// The context of a job: a transaction and what belongs to it.
+pub(super) struct WriteContext<'a> {
     /// The connection, inside a transaction.
     pub connection: &'a Connection,
     /// The writer.
-    pub writer: &'a Writer,
-    /// A buffer to serialise into.
+    pub writer: &'a StoreWriter,
+    /// A buffer for serialization.
     pub buffer: &'a RefCell<Vec<u8>>,
-    /// The end of the log, once the transaction added to it.
-    pub tail: Cell<Option<Tail>>,
+    /// The end of the log, once the transaction has added to it.
+    pub tail: Cell<Option<LogTail>>,
 }
 
-/// Which file a path names.
+/// Returns the identity of the file at a path.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     let found = path.metadata().ok()?;
     Some((found.dev(), found.ino()))
 }
 
-impl Writing<'_> {
-    /// Sorts a failure of SQLite.
+impl WriteContext<'_> {
+    /// Classifies an error of SQLite.
     pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::sqlite(&self.writer.path, error)
     }
 }
 
-impl Writer {
-    /// Works until it is told to stop: all that waits goes into one transaction.
-    pub(super) fn run(self, queue: &Receiver<Message>) {
+impl StoreWriter {
+    /// Works until told to stop: all waiting jobs go into one transaction.
+    pub(super) fn run(self, queue: &Receiver<WriterMessage>) {
         let buffer = RefCell::new(Vec::with_capacity(4096));
         let mut open = true;
         while open && let Some((mut jobs, more)) = self.first(queue) {
-            open = gather(queue, &mut jobs, more);
+            open = collect_jobs(queue, &mut jobs, more);
             self.commit(jobs, &buffer);
         }
         self.close();
     }
 
-    /// Waits for work, or until the leases are to be renewed, and says whether more is on its way;
-    /// `None` at the end.
-    fn first(&self, queue: &Receiver<Message>) -> Option<(Vec<Box<dyn Job>>, bool)> {
-        let mut jobs: Vec<Box<dyn Job>> = Vec::new();
+    /// Waits for jobs, or until the leases are to be renewed; the flag is true if more are on their
+    /// way. `None` at the end.
+    fn first(&self, queue: &Receiver<WriterMessage>) -> Option<(Vec<Box<dyn WriteJob>>, bool)> {
+        let mut jobs: Vec<Box<dyn WriteJob>> = Vec::new();
         let wait = self.leases.wait();
         let came = match wait {
             None => queue.recv().map_err(RecvTimeoutError::from),
             Some(wait) => queue.recv_timeout(wait),
         };
-        // Also when there is always something to do.
+        // Leases are renewed even if there is always something to do.
         if self.leases.wait().is_some_and(|wait| wait.is_zero()) {
-            jobs.push(Box::new(Renewal));
+            jobs.push(Box::new(LeaseRenewal));
         }
-        let more = matches!(came, Ok(Message::First(_)));
+        let more = matches!(came, Ok(WriterMessage::First(_)));
         match came {
-            Ok(Message::Work(job) | Message::First(job)) => jobs.push(job),
+            Ok(WriterMessage::Work(job) | WriterMessage::First(job)) => jobs.push(job),
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+            Ok(WriterMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
         }
         Some((jobs, more))
     }
 
-    /// Does jobs in one transaction and answers them after its commit.
-    fn commit(&self, mut jobs: Vec<Box<dyn Job>>, buffer: &RefCell<Vec<u8>>) {
-        let writing = Writing {
-            connection: &self.connection,
-            writer: self,
-            buffer,
-            tail: Cell::new(None),
-        };
+    /// Does jobs in one transaction and sends their results after its commit.
+    fn commit(&self, mut jobs: Vec<Box<dyn WriteJob>>, buffer: &RefCell<Vec<u8>>) {
+        let writing =
+            WriteContext { connection: &self.connection, writer: self, buffer, tail: Cell::new(None) };
         if jobs.is_empty() {
             return;
         }
@@ -122,19 +118,16 @@ impl Writer {
                 crash::point("commit.before");
                 self.execute("COMMIT").map(|()| outcomes)
             })
-            .and_then(|outcomes| self.is_there().map(|()| outcomes));
+            .and_then(|outcomes| self.check_file_exists().map(|()| outcomes));
         crash::point("commit.after");
         if outcomes.is_ok()
             && let Some(tail) = writing.tail.get()
         {
-            self.marker.put(&tail);
+            self.marker.write_mark(&tail);
             crash::point("mark.after");
         }
         match outcomes {
-            Ok(outcomes) => jobs
-                .into_iter()
-                .zip(outcomes)
-                .for_each(|(job, outcome)| job.answer(outcome)),
+            Ok(outcomes) => jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)),
             Err(error) => {
                 if !self.connection.is_autocommit() {
                     let _ = self.execute("ROLLBACK");
@@ -146,8 +139,8 @@ impl Writer {
         }
     }
 
-    /// What is written to a file without a name is gone with this process.
-    fn is_there(&self) -> Result<(), StoreError> {
+    /// Fails if the file was removed or replaced: writes to it would be lost with this process.
+    fn check_file_exists(&self) -> Result<(), StoreError> {
         match identity(&self.path) {
             Some(file) if file == self.file => Ok(()),
             _ => Err(StoreError::Removed(self.path.clone())),
@@ -162,8 +155,8 @@ impl Writer {
             .map_err(|error| StoreError::sqlite(&self.path, &error))
     }
 
-    /// Gives back what this store holds. A small log stays beside the database, because moving
-    /// it costs more than the next opening saves.
+    /// Releases all that this store holds. A small write-ahead log stays beside the database, because
+    /// moving it costs more than the next opening saves.
     fn close(&self) {
         let _ = self.holder.release_all(&self.connection, self.clock.now());
         let mut log = self.path.clone().into_os_string();
@@ -175,33 +168,28 @@ impl Writer {
     }
 }
 
-/// Adds the jobs that wait, and the one that is on its way, if any is; says whether any will come after
-/// them.
-fn gather(queue: &Receiver<Message>, jobs: &mut Vec<Box<dyn Job>>, mut more: bool) -> bool {
+/// Adds the waiting jobs, and the one on its way, if any; returns false if none will follow.
+fn collect_jobs(queue: &Receiver<WriterMessage>, jobs: &mut Vec<Box<dyn WriteJob>>, mut more: bool) -> bool {
     while jobs.len() < MOST_JOBS {
-        let came = if more {
-            queue.recv_timeout(SOON).ok()
-        } else {
-            queue.try_recv().ok()
-        };
-        more = matches!(came, Some(Message::First(_)));
+        let came = if more { queue.recv_timeout(SOON).ok() } else { queue.try_recv().ok() };
+        more = matches!(came, Some(WriterMessage::First(_)));
         match came {
-            Some(Message::Work(job) | Message::First(job)) => jobs.push(job),
-            Some(Message::Stop) => return false,
+            Some(WriterMessage::Work(job) | WriterMessage::First(job)) => jobs.push(job),
+            Some(WriterMessage::Stop) => return false,
             None => break,
         }
     }
     true
 }
 
-/// Does jobs inside a transaction. One that fails takes only its own changes back; an error
-/// here means that everything is to be taken back, or that SQLite has done so.
+/// Does jobs inside a transaction. A failing job rolls back only its own changes; an error here means
+/// that everything is to be rolled back, or that SQLite has done so.
 fn work(
-    writing: &Writing<'_>,
-    jobs: &mut [Box<dyn Job>],
+    writing: &WriteContext<'_>,
+    jobs: &mut [Box<dyn WriteJob>],
 ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
     if let [alone] = jobs {
-        // All changes are its own.
+        // All changes belong to this job.
         return alone.work(writing).map(|()| vec![Ok(())]);
     }
     let mut outcomes = Vec::with_capacity(jobs.len());
@@ -224,12 +212,12 @@ fn work(
 mod tests {
     use std::sync::mpsc::channel;
 
-    use super::{Job, Message, StoreError, Writing, gather};
+    use super::{StoreError, WriteContext, WriteJob, WriterMessage, collect_jobs};
 
     struct Nothing;
 
-    impl Job for Nothing {
-        fn work(&mut self, _: &Writing<'_>) -> Result<(), StoreError> {
+    impl WriteJob for Nothing {
+        fn work(&mut self, _: &WriteContext<'_>) -> Result<(), StoreError> {
             Ok(())
         }
 
@@ -239,15 +227,15 @@ mod tests {
     #[test]
     fn what_is_first_goes_with_what_follows() {
         let (send, queue) = channel();
-        let mut jobs: Vec<Box<dyn Job>> = vec![Box::new(Nothing)];
-        send.send(Message::First(Box::new(Nothing))).unwrap();
-        send.send(Message::Work(Box::new(Nothing))).unwrap();
-        assert!(gather(&queue, &mut jobs, true), "nobody told it to stop");
+        let mut jobs: Vec<Box<dyn WriteJob>> = vec![Box::new(Nothing)];
+        send.send(WriterMessage::First(Box::new(Nothing))).unwrap();
+        send.send(WriterMessage::Work(Box::new(Nothing))).unwrap();
+        assert!(collect_jobs(&queue, &mut jobs, true), "nobody told it to stop");
         assert_eq!(jobs.len(), 3);
-        // Nothing follows: it is not waited for for ever.
-        assert!(gather(&queue, &mut jobs, true));
-        send.send(Message::Stop).unwrap();
-        assert!(!gather(&queue, &mut jobs, true));
+        // No job follows: the wait is bounded.
+        assert!(collect_jobs(&queue, &mut jobs, true));
+        send.send(WriterMessage::Stop).unwrap();
+        assert!(!collect_jobs(&queue, &mut jobs, true));
         assert_eq!(jobs.len(), 3);
     }
 }

@@ -1,26 +1,23 @@
 use super::Moment;
 
-/// Tells the time. The engine and the commands hold one; the core never does.
+/// A source of the current time. The engine and the commands hold one; the core never does.
 pub trait Clock: Send + Sync {
-    /// The instant it is now.
+    /// Returns the current instant.
     fn now(&self) -> Moment;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the clock the others come from"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock the others come from")]
     fn now(&self) -> Moment {
         Moment::from_millis(jiff::Timestamp::now().as_millisecond())
     }
 }
 
-/// A clock that stands still, so that a recorded session reads the same every time.
+/// A fixed clock, so that a recorded session is the same every time.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedClock(pub Moment);
 

@@ -1,19 +1,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// A text is not a duration.
+/// An error for a text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a duration is written like 250ms, 30s, 5m, 2h, 1d or 1h30m")]
+#[error("a duration must be like 250ms, 30s, 5m, 2h, 1d or 1h30m")]
 pub struct BadDuration;
 
 /// The units, largest first, in milliseconds.
-const UNITS: [(&str, u64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Reads `1d2h3m4s5ms`: whole numbers with units, each unit at most once, largest first.
 pub fn parse_duration(text: &str) -> Result<Duration, BadDuration> {
@@ -24,24 +18,17 @@ pub fn parse_duration(text: &str) -> Result<Duration, BadDuration> {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, after) = rest.split_at_checked(digits).ok_or(BadDuration)?;
         let number: u64 = number.parse().map_err(|_| BadDuration)?;
-        let letters = after.len()
-            - after
-                .trim_start_matches(|c: char| c.is_ascii_lowercase())
-                .len();
+        let letters = after.len() - after.trim_start_matches(|c: char| c.is_ascii_lowercase()).len();
         let (unit, left) = after.split_at_checked(letters).ok_or(BadDuration)?;
         let (_, millis) = units.find(|(name, _)| *name == unit).ok_or(BadDuration)?;
         let part = number.checked_mul(*millis).ok_or(BadDuration)?;
         total = total.checked_add(part).ok_or(BadDuration)?;
         rest = left;
     }
-    if text.is_empty() {
-        Err(BadDuration)
-    } else {
-        Ok(Duration::from_millis(total))
-    }
+    if text.is_empty() { Err(BadDuration) } else { Ok(Duration::from_millis(total)) }
 }
 
-/// Writes what [`parse_duration`] reads; whole milliseconds.
+/// Writes the form that [`parse_duration`] reads; whole milliseconds.
 pub fn format_duration(duration: Duration) -> String {
     let mut left = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut text = String::new();
@@ -68,18 +55,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_duration() {
-        for text in [
-            "",
-            "5",
-            "m",
-            "5 m",
-            "-5m",
-            "5m5m",
-            "5s1h",
-            "1.5h",
-            "99999999999999999999d",
-            "５m",
-        ] {
+        for text in ["", "5", "m", "5 m", "-5m", "5m5m", "5s1h", "1.5h", "99999999999999999999d", "５m"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }

@@ -7,36 +7,36 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(i64);
 
-/// A text is not an instant.
+/// An error for a text that is not an instant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an instant is written like 2026-11-21T09:30:00Z")]
+#[error("an instant must be like 2026-11-21T09:30:00Z")]
 pub struct BadMoment;
 
 impl Moment {
-    /// Takes milliseconds since the epoch.
+    /// Makes an instant from milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the epoch.
+    /// Returns the milliseconds since the epoch.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// This instant and a while; the far future saturates.
+    /// Returns this instant plus a duration; saturates in the far future.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(millis))
     }
 
-    /// The time from `earlier` to here; zero if that is not earlier.
+    /// Returns the time since `earlier`; zero if that is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// The same in words, without what is less than a second.
+    /// Returns the same as text, without the part below one second.
     pub fn to_second(self) -> String {
         format!("{:.0}", self.stamp())
     }

@@ -3,11 +3,11 @@ use std::fmt::Write as _;
 
 use super::marks::is_hidden;
 
-/// How a command of GitHub Actions begins, wherever in a line it stands.
+/// The prefix of a GitHub Actions command, anywhere in a line.
 const COMMAND: &str = "##[";
 
-/// A JSON text whose strings have escapes in place of what does not show, and of what GitHub Actions takes for
-/// a command. Its values stay as they are: outside of strings JSON has no such character.
+/// Returns a JSON text whose strings have escapes in place of invisible characters, and of GitHub Actions
+/// commands. Its values stay as they are: outside strings JSON has no such character.
 pub fn json(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) && !text.contains(COMMAND) {
         return Cow::Borrowed(text);
@@ -33,15 +33,11 @@ mod tests {
 
     #[test]
     fn values_stay_as_they_are() {
-        let value =
-            serde_json::json!({"a\u{202e}": "\u{9b}31m\u{e0041}\u{1b}\n\u{7f}ü ##[x]\\##["});
+        let value = serde_json::json!({"a\u{202e}": "\u{9b}31m\u{e0041}\u{1b}\n\u{7f}ü ##[x]\\##["});
         let text = value.to_string();
         let shown = json(&text);
         assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'));
         assert!(!shown.contains("##["), "{shown}");
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
-            value
-        );
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
     }
 }

@@ -1,14 +1,14 @@
 use std::fmt;
 
-/// What stands for the end of a line within a line.
+/// The mark for the end of a line within a line.
 const LINE_END: &str = "⏎";
 
-/// Whether a text has characters that do not show, or that change how others show.
+/// True if a text has characters that are invisible, or that change how others show.
 pub fn hides(text: &str) -> bool {
     text.chars().any(is_hidden)
 }
 
-/// Writes a character as it is safe to look at, on the same line: a tab is four spaces.
+/// Writes a character in a form that is safe to display, on the same line: a tab is four spaces.
 pub(super) fn write(c: char, out: &mut impl fmt::Write) -> fmt::Result {
     match c {
         '\n' => out.write_str(LINE_END),
@@ -18,8 +18,8 @@ pub(super) fn write(c: char, out: &mut impl fmt::Write) -> fmt::Result {
     }
 }
 
-/// Format characters, blanks that are no space, selectors and tags, what Unicode calls ignorable
-/// by default, and what has no meaning of its own (private use).
+/// Format characters, blanks other than space, selectors and tags, code points that Unicode ignores
+/// by default, and private use.
 const HIDDEN: &[(char, char)] = &[
     ('\u{a0}', '\u{a0}'),
     ('\u{ad}', '\u{ad}'),
@@ -52,7 +52,7 @@ const HIDDEN: &[(char, char)] = &[
     ('\u{e0000}', '\u{10ffff}'),
 ];
 
-/// Whether a character does not show, or changes how others show. Tabs and line ends do not hide.
+/// True if a character is invisible, or changes how others show. Tabs and line ends do not hide.
 pub(super) fn is_hidden(c: char) -> bool {
     let listed = || HIDDEN.iter().any(|(from, to)| (*from..=*to).contains(&c));
     !matches!(c, '\n' | '\t') && (c.is_control() || !c.is_ascii() && listed())

@@ -1,5 +1,5 @@
-/// What a terminal leaves of printed text: without colours, and of each line what was written last.
-pub(super) fn plain(text: &str) -> String {
+/// Returns the text that a terminal leaves of printed text: without colours, the last writing of each line.
+pub(super) fn terminal_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for part in text.split_inclusive('\n') {
         let (line, end) = match part.strip_suffix('\n') {
@@ -13,13 +13,13 @@ pub(super) fn plain(text: &str) -> String {
     plain
 }
 
-/// Takes away colours and what erases to the end of a line, which programs print even into files; and
-/// what only says how a character is drawn.
+/// Removes colours, erasures to the end of a line, which programs print even into files, and selectors of how
+/// a character is drawn.
 fn uncoloured(line: &str, plain: &mut String) {
     let mut rest = line;
     let mut before = ' ';
     while let Some(c) = rest.chars().next() {
-        if let Some(after) = after_colour(rest) {
+        if let Some(after) = strip_colour(rest) {
             rest = after;
             continue;
         }
@@ -33,14 +33,14 @@ fn uncoloured(line: &str, plain: &mut String) {
     }
 }
 
-/// What follows a colour, if the text begins with one.
-fn after_colour(text: &str) -> Option<&str> {
+/// Returns the text after a colour, if it begins with one.
+fn strip_colour(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("\u{1b}[")?;
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ';' | ':'));
     rest.strip_prefix(['m', 'K'])
 }
 
-/// Whether a character is a sign that has a coloured form.
+/// True if a character is a sign that has a coloured form.
 fn is_symbol(c: char) -> bool {
     matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2100}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }

@@ -7,7 +7,7 @@ use anstyle::Style;
 
 use super::marks;
 
-/// What stands before each style of this process, and nobody else can know: characters of private use.
+/// The secret key before each style of this process: characters of private use.
 static KEY: LazyLock<String> = LazyLock::new(|| {
     let letter = |at: u64| {
         let mut hasher = RandomState::new().build_hasher();
@@ -18,7 +18,7 @@ static KEY: LazyLock<String> = LazyLock::new(|| {
     (0..6).map(letter).collect()
 });
 
-/// Styles a text. Only what is styled here has its style in the end.
+/// Styles a text. Only text styled here keeps its style in the end.
 pub fn paint<T: Display + ?Sized>(style: Style, text: &T) -> String {
     if style.is_plain() {
         return text.to_string();
@@ -27,23 +27,23 @@ pub fn paint<T: Display + ?Sized>(style: Style, text: &T) -> String {
     format!("{key}{style}{text}{key}{style:#}")
 }
 
-/// The text of a renderer whose words are all safe to look at, with its styles as those of `wf`.
+/// Marks the styles in a text as those of `wf`; only for a renderer whose words are all safe to display.
 pub fn rendered(text: &str) -> String {
     text.replace("\u{1b}[", &format!("{}\u{1b}[", *KEY))
 }
 
-/// The text without styles.
+/// Returns the text without styles.
 pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(&text.replace(KEY.as_str(), "")).to_string()
 }
 
-/// Painted text of any number of lines, as it may reach a terminal: everything that hides or moves, and was
+/// Returns painted text of any number of lines, safe for a terminal: everything that hides or moves, and was
 /// not painted, is a mark.
 pub fn styled(text: &str) -> Cow<'_, str> {
     clean(text, true, false)
 }
 
-/// Painted text of one line, as a part of another.
+/// Returns painted text of one line, as a part of another.
 pub fn styled_line(text: &str) -> Cow<'_, str> {
     clean(text, false, true)
 }
@@ -75,13 +75,10 @@ fn clean(text: &str, lines: bool, keyed: bool) -> Cow<'_, str> {
     Cow::Owned(cleaned)
 }
 
-/// The styles that a text begins with.
+/// Returns the styles that a text begins with.
 fn style(text: &str) -> &str {
     let mut end = 0;
-    while let Some(body) = text
-        .get(end..)
-        .and_then(|rest| rest.strip_prefix("\u{1b}["))
-    {
+    while let Some(body) = text.get(end..).and_then(|rest| rest.strip_prefix("\u{1b}[")) {
         let numbers = body.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
         let Some(after) = numbers.strip_prefix('m') else {
             break;

@@ -3,34 +3,34 @@ use std::fmt::{self, Write as _};
 
 use super::{marks, printed};
 
-/// Text that others wrote. What it displays is one line, with a visible mark for every character that
-/// does not show or that changes how others show.
+/// Text from an untrusted author. It displays as one line, with a visible mark for every character that is
+/// invisible or that changes how others show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Untrusted<'a>(Cow<'a, str>);
+pub struct UntrustedText<'a>(Cow<'a, str>);
 
-/// Takes a text of others for what it is.
-pub fn untrusted(text: &str) -> Untrusted<'_> {
-    Untrusted(Cow::Borrowed(text))
+/// Wraps a text as untrusted.
+pub fn untrusted(text: &str) -> UntrustedText<'_> {
+    UntrustedText(Cow::Borrowed(text))
 }
 
-impl Untrusted<'_> {
-    /// Takes what a program printed. Colours, and what a terminal writes over when the cursor returns
-    /// to the beginning of a line, are no part of the text.
-    pub fn printed(bytes: &[u8]) -> Untrusted<'static> {
-        Untrusted(Cow::Owned(printed::plain(&String::from_utf8_lossy(bytes))))
+impl UntrustedText<'_> {
+    /// Wraps the output of a program. Colours, and text that a terminal overwrites when the cursor returns to
+    /// the beginning of a line, are removed.
+    pub fn printed(bytes: &[u8]) -> UntrustedText<'static> {
+        UntrustedText(Cow::Owned(printed::terminal_text(&String::from_utf8_lossy(bytes))))
     }
 
-    /// The text as it is, for programs.
+    /// Returns the text as it is, for programs.
     pub fn raw(&self) -> &str {
         &self.0
     }
 
-    /// Its lines, without their ends.
-    pub fn lines(&self) -> impl DoubleEndedIterator<Item = Untrusted<'_>> {
+    /// Returns its lines, without their ends.
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = UntrustedText<'_>> {
         self.0.lines().map(untrusted)
     }
 
-    /// All of it with line ends, for where nothing but this text stands.
+    /// Returns all of it with line ends, for output that contains nothing else.
     pub fn block(&self) -> String {
         let mut block = String::with_capacity(self.0.len());
         for part in self.0.split_inclusive('\n') {
@@ -44,13 +44,13 @@ impl Untrusted<'_> {
     }
 }
 
-impl fmt::Display for Untrusted<'_> {
+impl fmt::Display for UntrustedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.chars().try_for_each(|c| marks::write(c, f))
     }
 }
 
-impl From<&str> for Untrusted<'static> {
+impl From<&str> for UntrustedText<'static> {
     fn from(text: &str) -> Self {
         Self(Cow::Owned(text.to_owned()))
     }
@@ -58,7 +58,7 @@ impl From<&str> for Untrusted<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Untrusted, untrusted};
+    use super::{UntrustedText, untrusted};
     use crate::untrusted::hides;
     use proptest::prelude::*;
 
@@ -91,11 +91,7 @@ mod tests {
             ("\u{1b}[2Jx", "⟨U+001B⟩[2Jx"),
             ("\u{1b}[31\nnext", "⟨U+001B⟩[31\nnext"),
         ] {
-            assert_eq!(
-                Untrusted::printed(text.as_bytes()).block(),
-                shown,
-                "{text:?}"
-            );
+            assert_eq!(UntrustedText::printed(text.as_bytes()).block(), shown, "{text:?}");
         }
     }
 
@@ -104,7 +100,7 @@ mod tests {
         fn nothing_hidden_is_shown(text in "(\\PC|[\\x00-\\x1f\\x7f-\\x9f]|[\u{200b}-\u{206f}]|\u{1b}\\[){0,60}") {
             let line = untrusted(&text).to_string();
             prop_assert!(!hides(&line) && !line.contains(['\n', '\t']));
-            let block = Untrusted::printed(text.as_bytes()).block();
+            let block = UntrustedText::printed(text.as_bytes()).block();
             prop_assert!(!hides(&block) && !block.contains('\t'));
         }
     }

@@ -2,39 +2,44 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexSet, RegexSetBuilder};
 
-use super::signs::{FAILURE_SIGNS, FailureSign, Sign};
-use crate::machine::Exit;
-use crate::model::{Class, ClassRule};
+use super::signs::{FAILURE_SIGNS, FailureSign, SignPattern};
+use crate::machine::WorkExit;
+use crate::model::{FailureClass, FailureClassRule};
 
-/// How much of the end of each output counts, in bytes.
+/// The number of bytes at the end of each output that count.
 pub const END: usize = 4 * 1024;
 
-/// How many of the last lines of standard error count.
+/// The number of last lines of standard error that count.
 const ERR_LINES: usize = 40;
 
-/// How many of the last lines of standard output count.
+/// The number of last lines of standard output that count.
 const OUT_LINES: usize = 10;
 
-/// Whose fault a failure is; `None` for a success, and for what was cancelled. `out` and `err`
-/// are what was printed, of which the last lines count.
+/// Returns the class of a failure; `None` for success and cancellation. `out` and `err` are the
+/// printed output, of which the last lines count.
 ///
-/// The first rule that holds decides. If none does, what could not be done at all has the class
-/// that it says; else the first sign of [`FAILURE_SIGNS`] decides.
-pub fn classify(exit: &Exit, out: &[u8], err: &[u8], rules: &[ClassRule]) -> Option<Class> {
-    if exit.is_success() || matches!(exit, Exit::Cancelled) {
+/// The first rule that matches decides. If none does, a failure to start has the class that it
+/// states; else the first sign of [`FAILURE_SIGNS`] decides.
+pub fn classify(exit: &WorkExit, out: &[u8], err: &[u8], rules: &[FailureClassRule]) -> Option<FailureClass> {
+    if exit.is_success() || matches!(exit, WorkExit::Cancelled) {
         return None;
     }
     let own = match exit {
-        Exit::Interrupted => return Some(Class::Interrupted),
-        Exit::Unable { class, .. } => Some(*class),
+        WorkExit::Interrupted => return Some(FailureClass::Interrupted),
+        WorkExit::Error { failure_class, .. } => Some(*failure_class),
         _ => None,
     };
-    let class = ruled(exit, out, err, rules).or(own);
-    class.or_else(|| Some(sign(exit, out, err).class))
+    let failure_class = class_by_rules(exit, out, err, rules).or(own);
+    failure_class.or_else(|| Some(sign(exit, out, err).failure_class))
 }
 
-/// What the first rule that holds says.
-pub(super) fn ruled(exit: &Exit, out: &[u8], err: &[u8], rules: &[ClassRule]) -> Option<Class> {
+/// Returns the class of the first rule that matches.
+pub(super) fn class_by_rules(
+    exit: &WorkExit,
+    out: &[u8],
+    err: &[u8],
+    rules: &[FailureClassRule],
+) -> Option<FailureClass> {
     if rules.is_empty() {
         return None;
     }
@@ -44,14 +49,14 @@ pub(super) fn ruled(exit: &Exit, out: &[u8], err: &[u8], rules: &[ClassRule]) ->
     rule.map(|rule| rule.class)
 }
 
-fn holds(rule: &ClassRule, exit: &Exit, ends: &[String]) -> bool {
+fn holds(rule: &FailureClassRule, exit: &WorkExit, ends: &[String]) -> bool {
     let code = match exit {
-        Exit::Code { code } => Some(*code),
-        Exit::Done => Some(0),
+        WorkExit::Code { code } => Some(*code),
+        WorkExit::Completed => Some(0),
         _ => None,
     };
     let signal = match exit {
-        Exit::Signal { signal } => Some(*signal),
+        WorkExit::Signal { signal } => Some(*signal),
         _ => None,
     };
     let (codes, output) = (&rule.exit_code, &rule.output);
@@ -61,14 +66,10 @@ fn holds(rule: &ClassRule, exit: &Exit, ends: &[String]) -> bool {
         && (output.as_ref()).is_none_or(|regex| ends.iter().any(|end| regex.is_match(end)))
 }
 
-/// The first sign that is seen.
-pub(super) fn sign(exit: &Exit, out: &[u8], err: &[u8]) -> &'static FailureSign {
+/// Returns the first sign that is seen.
+pub(super) fn sign(exit: &WorkExit, out: &[u8], err: &[u8]) -> &'static FailureSign {
     let (out, err) = (end(out, OUT_LINES), end(err, ERR_LINES));
-    let said = if err.trim_ascii().is_empty() {
-        &out
-    } else {
-        &err
-    };
+    let said = if err.trim_ascii().is_empty() { &out } else { &err };
     let said = PATTERNS.matches(said);
     let reported = [&out, &err].map(|end| PATTERNS.matches(end));
     let mut first = 0;
@@ -77,14 +78,14 @@ pub(super) fn sign(exit: &Exit, out: &[u8], err: &[u8]) -> &'static FailureSign 
         let range = first..first + patterns.len();
         first = range.end;
         let seen = match row.sign {
-            Sign::TimedOut => *exit == Exit::TimedOut,
-            Sign::Signals(signals) => signal_of(exit).is_some_and(|it| signals.contains(&it)),
-            Sign::Codes(codes) => matches!(exit, Exit::Code { code } if codes.contains(code)),
-            Sign::Reports(_) => range
-                .into_iter()
-                .any(|at| reported.iter().any(|set| set.matched(at))),
-            Sign::Prints(_) => range.into_iter().any(|at| said.matched(at)),
-            Sign::Rest => true,
+            SignPattern::TimedOut => *exit == WorkExit::TimedOut,
+            SignPattern::Signals(signals) => signal_of(exit).is_some_and(|it| signals.contains(&it)),
+            SignPattern::Codes(codes) => {
+                matches!(exit, WorkExit::Code { code } if codes.contains(code))
+            }
+            SignPattern::Reports(_) => range.into_iter().any(|at| reported.iter().any(|set| set.matched(at))),
+            SignPattern::Prints(_) => range.into_iter().any(|at| said.matched(at)),
+            SignPattern::Rest => true,
         };
         if seen {
             return row;
@@ -93,23 +94,20 @@ pub(super) fn sign(exit: &Exit, out: &[u8], err: &[u8]) -> &'static FailureSign 
     &REST
 }
 
-const REST: FailureSign = FailureSign {
-    what: "",
-    sign: Sign::Rest,
-    class: Class::Logical,
-};
+const REST: FailureSign =
+    FailureSign { meaning: "", sign: SignPattern::Rest, failure_class: FailureClass::Logical };
 
-/// The signal that ended a process, or, by a shell's exit code, what it ran.
-fn signal_of(exit: &Exit) -> Option<i32> {
+/// Returns the signal that ended a process, or, by a shell's exit code, the process it ran.
+fn signal_of(exit: &WorkExit) -> Option<i32> {
     match exit {
-        Exit::Signal { signal } => Some(*signal),
-        Exit::Code { code } => Some(code - 128).filter(|signal| (1..=64).contains(signal)),
+        WorkExit::Signal { signal } => Some(*signal),
+        WorkExit::Code { code } => Some(code - 128).filter(|signal| (1..=64).contains(signal)),
         _ => None,
     }
 }
 
-/// The last lines, whole ones if there is any, without colours. What returns to the beginning
-/// of a line begins another.
+/// Returns the last lines, whole ones if there are any, without colours. A carriage return starts a
+/// new line.
 fn end(bytes: &[u8], lines: usize) -> Vec<u8> {
     let bytes = bytes.trim_ascii_end();
     let from = bytes.len().saturating_sub(END);
@@ -133,7 +131,7 @@ fn end(bytes: &[u8], lines: usize) -> Vec<u8> {
 
 fn patterns(row: &FailureSign) -> &'static [&'static str] {
     match row.sign {
-        Sign::Reports(patterns) | Sign::Prints(patterns) => patterns,
+        SignPattern::Reports(patterns) | SignPattern::Prints(patterns) => patterns,
         _ => &[],
     }
 }
@@ -146,11 +144,11 @@ static PATTERNS: LazyLock<RegexSet> = LazyLock::new(|| {
     set.expect("the table has patterns that can be compiled")
 });
 
-/// What terminals take for colours.
+/// The colour codes of terminals.
 static PAINT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?-u)\x1b\[[0-9;]*[mK]").expect("it can be compiled"));
 
-/// A pattern of the table as a regular expression.
+/// Returns a pattern of the table as a regular expression.
 fn regex(pattern: &str) -> String {
     let (text, is_message) = match pattern.strip_prefix(": ") {
         Some(text) => (text, true),

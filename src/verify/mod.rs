@@ -1,10 +1,10 @@
-//! What the finding of a probe means: one ruling for one criterion.
+//! Judges the findings of a probe: one ruling for one criterion.
 //!
-//! The probe is run elsewhere; here its exit, its output and the presence of files are compared
-//! with what was expected. Whose fault a failure is, [`classify()`] says, of checks and of steps.
+//! The probe runs elsewhere; here its exit, its output and the presence of files are compared with
+//! the expectations. [`classify()`] assigns failures of checks and of steps to a class.
 //!
-//! **Invariant:** only this module rules `pass`, and only where every expectation was looked at
-//! and holds. What could not be looked at is an `error`, which is never a pass.
+//! **Invariant:** only this module rules `pass`, and only if every expectation was looked at and
+//! met. An expectation that could not be looked at is an `error`, which is never a pass.
 
 mod classify;
 mod found;
@@ -18,6 +18,6 @@ mod tests;
 mod text;
 
 pub use classify::{END, classify};
-pub use found::{FileFound, Found};
-pub use judge::{Judgement, judge};
-pub use signs::{FAILURE_SIGNS, FailureSign, Sign};
+pub use found::{FilePresence, ProbeFindings};
+pub use judge::{CriterionJudgement, judge};
+pub use signs::{FAILURE_SIGNS, FailureSign, SignPattern};

@@ -1,25 +1,25 @@
-use crate::model::Class;
+use crate::model::FailureClass;
 
-/// One row of the table that sorts failures: a sign and what it means. The first row whose sign
+/// One row of the table that classifies failures: a sign and its meaning. The first row whose sign
 /// is seen decides.
 #[derive(Clone, Copy, Debug)]
 pub struct FailureSign {
-    /// What it is a sign of, in a few words.
-    pub what: &'static str,
-    /// What is seen.
-    pub sign: Sign,
-    /// What the failure then is.
-    pub class: Class,
+    /// A short description of the cause.
+    pub meaning: &'static str,
+    /// The sign.
+    pub sign: SignPattern,
+    /// The class of the failure.
+    pub failure_class: FailureClass,
 }
 
-/// What is seen of a failure. In patterns, `…` stands for any text, `#` for a number above zero,
-/// and `STATUS` for a status of HTTP that asks to come again. A pattern that begins with `: ` is
-/// a message, as systems and programs end their lines with; all others are whole lines.
+/// The sign of a failure. In patterns, `…` stands for any text, `#` for a number above zero, and
+/// `STATUS` for an HTTP status that asks to retry. A pattern that begins with `: ` is a message at
+/// the end of a line, as systems and programs print it; all others are whole lines.
 #[derive(Clone, Copy, Debug)]
-pub enum Sign {
-    /// It took longer than it may.
+pub enum SignPattern {
+    /// The process exceeded its time limit.
     TimedOut,
-    /// A signal ended it, or a shell says so of what it ran: exit code 128 and the number.
+    /// A signal ended the process, or a shell reports it of a child: exit code 128 and the number.
     Signals(&'static [i32]),
     /// One of these exit codes.
     Codes(&'static [i32]),
@@ -31,41 +31,31 @@ pub enum Sign {
     Rest,
 }
 
-const fn world(what: &'static str, sign: Sign) -> FailureSign {
-    FailureSign {
-        what,
-        sign,
-        class: Class::Environmental,
-    }
+const fn world(what: &'static str, sign: SignPattern) -> FailureSign {
+    FailureSign { meaning: what, sign, failure_class: FailureClass::Environmental }
 }
 
-const fn result(what: &'static str, sign: Sign) -> FailureSign {
-    FailureSign {
-        what,
-        sign,
-        class: Class::Logical,
-    }
+const fn result(what: &'static str, sign: SignPattern) -> FailureSign {
+    FailureSign { meaning: what, sign, failure_class: FailureClass::Logical }
 }
 
-use Sign::{Codes, Prints, Reports, Rest, Signals, TimedOut};
+use SignPattern::{Codes, Prints, Reports, Rest, Signals, TimedOut};
 
 /// The built-in table.
 pub const FAILURE_SIGNS: &[FailureSign] = &[
-    world("it took too long", TimedOut),
+    world("a timeout", TimedOut),
     world(
-        "somebody ended it (HUP, INT, QUIT, KILL, TERM), which is also how a system that is short of memory ends processes",
+        "a signal from a user or the system (HUP, INT, QUIT, KILL, TERM); the kernel also sends \
+         KILL when memory is short",
         Signals(&[1, 2, 3, 9, 15]),
     ),
     world(
-        "a limit, or what lies below its memory, ended it (BUS, XCPU, XFSZ, SYS)",
+        "a signal from a resource limit or the memory system (BUS, XCPU, XFSZ, SYS)",
         Signals(&[7, 24, 25, 31]),
     ),
-    world(
-        "a shell could not execute a program (126) or find it (127)",
-        Codes(&[126, 127]),
-    ),
+    world("a program that a shell could not execute (126) or find (127)", Codes(&[126, 127])),
     result(
-        "tests failed, whatever they printed",
+        "failed tests, whatever else is printed",
         Reports(&[
             "=…= # failed…",
             "# failed, …",
@@ -92,16 +82,18 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     result(
-        "what `xargs` ran said that it is to stop",
+        "an `xargs` command that requested to stop",
         Prints(&["xargs: …: exited with status 255; aborting"]),
     ),
-    world("`timeout` says that the time is over", Codes(&[124])),
+    world("an expired `timeout`", Codes(&[124])),
     world(
-        "the exit codes of `sysexits.h` for hosts, services, the system, files that cannot be made, input and output, what may be repeated, and permissions",
+        "the exit codes of `sysexits.h` for hosts, services, the system, files that cannot be \
+         created, input and output, temporary failures, and permissions",
         Codes(&[68, 69, 71, 72, 73, 74, 75, 77]),
     ),
     world(
-        "`curl`: no host (5, 6), no connection (7), a part only (18), no time left (28), no secure connection (35, 60, 77), an answer that is empty or broken (52, 55, 56, 92)",
+        "`curl`: unknown host (5, 6), no connection (7), partial transfer (18), timeout (28), no \
+         TLS connection (35, 60, 77), an empty or broken response (52, 55, 56, 92)",
         Prints(&[
             "…curl: (5) …",
             "…curl: (6) …",
@@ -118,7 +110,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "a disk that is full, broken or cannot be written",
+        "a full, broken or read-only disk",
         Prints(&[
             ": No space left on device",
             "…ENOSPC…",
@@ -132,16 +124,11 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "a permission that is missing",
-        Prints(&[
-            ": Permission denied",
-            "…EACCES…",
-            ": Operation not permitted",
-            "…EPERM…",
-        ]),
+        "a missing permission",
+        Prints(&[": Permission denied", "…EACCES…", ": Operation not permitted", "…EPERM…"]),
     ),
     world(
-        "a program or a library that is missing or not for this machine",
+        "a program or a library that is missing or not built for this machine",
         Prints(&[
             ": command not found",
             "…: #: …: not found",
@@ -160,7 +147,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "memory that is not there",
+        "exhausted memory",
         Prints(&[
             ": Cannot allocate memory",
             "…ENOMEM…",
@@ -177,7 +164,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "something that is taken, or used up",
+        "a resource that is busy or exhausted",
         Prints(&[
             ": Too many open files",
             "…EMFILE…",
@@ -193,7 +180,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "a host whose name is not found",
+        "a host name that cannot be resolved",
         Prints(&[
             ": Temporary failure in name resolution",
             ": Name or service not known",
@@ -213,7 +200,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "no connection, or one that broke",
+        "a failed or broken connection",
         Prints(&[
             ": Connection refused",
             "…ECONNREFUSED…",
@@ -248,7 +235,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "a server that asks to come again, or fails itself",
+        "a server that is failing or asks to retry later",
         Prints(&[
             "…The requested URL returned error: STATUS…",
             "…HTTP Error STATUS…",
@@ -269,7 +256,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "too many requests",
+        "rate limiting",
         Prints(&[
             ": Too Many Requests",
             ": toomanyrequests",
@@ -284,7 +271,7 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
         ]),
     ),
     world(
-        "a secure connection that was not made",
+        "a failed TLS connection",
         Prints(&[
             "…SSL certificate problem…",
             "…certificate verify failed…",
@@ -299,5 +286,5 @@ pub const FAILURE_SIGNS: &[FailureSign] = &[
             ": unable to get local issuer certificate",
         ]),
     ),
-    result("anything else: it ran, and the result is wrong", Rest),
+    result("anything else: the program ran, and its result is wrong", Rest),
 ];

@@ -1,14 +1,12 @@
-use crate::machine::WHY_LIMIT;
+use crate::machine::REASON_LIMIT;
 
 /// The longest short text, in characters.
 pub(super) const SHORT: usize = 200;
 
-/// One line of at most [`SHORT`] characters.
+/// Returns one line of at most [`SHORT`] characters.
 pub(super) fn line(text: &str) -> String {
-    let words: Vec<&str> = text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
     let flat = words.join(" ");
     match flat.char_indices().nth(SHORT) {
         None => flat,
@@ -16,7 +14,7 @@ pub(super) fn line(text: &str) -> String {
     }
 }
 
-/// What a text is called in a sentence: quoted, in one line.
+/// Returns a text for use in a sentence: quoted, in one line.
 pub(super) fn quoted(text: &str) -> String {
     match text.trim() {
         "" => "nothing".into(),
@@ -24,8 +22,8 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// At most [`WHY_LIMIT`] characters of what the probe printed: its standard output, else its
-/// standard error. Of what is longer, the beginning and the end.
+/// Returns at most [`REASON_LIMIT`] characters of the probe's output: its standard output, else its
+/// standard error. Of a longer text, the beginning and the end.
 pub(super) fn evidence(stdout: &[u8], stderr: &[u8]) -> String {
     let output = String::from_utf8_lossy(stdout);
     let errors = String::from_utf8_lossy(stderr);
@@ -34,12 +32,12 @@ pub(super) fn evidence(stdout: &[u8], stderr: &[u8]) -> String {
         output => output,
     };
     let total = text.chars().count();
-    if total <= WHY_LIMIT {
+    if total <= REASON_LIMIT {
         return text.to_owned();
     }
     let gap = "\n…\n";
-    let head = WHY_LIMIT / 3;
-    let tail = WHY_LIMIT - head - gap.chars().count();
+    let head = REASON_LIMIT / 3;
+    let tail = REASON_LIMIT - head - gap.chars().count();
     let mut kept: String = text.chars().take(head).collect();
     kept.push_str(gap);
     kept.extend(text.chars().skip(total - tail));
@@ -49,7 +47,7 @@ pub(super) fn evidence(stdout: &[u8], stderr: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{SHORT, evidence, line};
-    use crate::machine::WHY_LIMIT;
+    use crate::machine::REASON_LIMIT;
 
     #[test]
     fn lines_are_short_and_single() {
@@ -62,7 +60,7 @@ mod tests {
     fn evidence_is_bounded_and_keeps_both_ends() {
         let long = format!("first{}last", "é".repeat(5000));
         let kept = evidence(long.as_bytes(), b"");
-        assert_eq!(kept.chars().count(), WHY_LIMIT);
+        assert_eq!(kept.chars().count(), REASON_LIMIT);
         assert!(kept.starts_with("first") && kept.ends_with("last"));
         assert_eq!(evidence(b" \n", b"no such file\n"), "no such file");
         assert_eq!(evidence(&[0xff, b'a'], b""), "\u{fffd}a");

@@ -45,10 +45,7 @@ fn whatever_is_killed_ends_as_if_it_had_not_been() {
             // Different scenes begin their sample at different points.
             let first = 1 + scene % every.max(1);
             let kills = (first..=points).step_by(every.max(1));
-            let row = Row {
-                points,
-                ..Row::default()
-            };
+            let row = Row { points, ..Row::default() };
             rows.insert((scene, role), row);
             planned.extend(kills.map(|at| Planned { scene, role, at }));
         }
@@ -90,10 +87,7 @@ fn table(scenes: &[Scene], rows: &BTreeMap<(usize, Role), Row>) -> String {
     for ((scene, role), row) in rows {
         let name = scenes[*scene].name;
         let (points, kills, wrong) = (row.points, row.kills, row.wrong.len());
-        text += &format!(
-            "{name:<20}{:<8}{points:>7}{kills:>7}{wrong:>7}\n",
-            role.word()
-        );
+        text += &format!("{name:<20}{:<8}{points:>7}{kills:>7}{wrong:>7}\n", role.word());
     }
     text
 }

@@ -31,11 +31,7 @@ pub fn scenes() -> Vec<Scene> {
 }
 
 fn scene(name: &'static str, code: i32, plan: String) -> Scene {
-    Scene {
-        name,
-        files: vec![("plan.md", plan)],
-        code,
-    }
+    Scene { name, files: vec![("plan.md", plan)], code }
 }
 
 fn head(id: &str) -> String {
@@ -61,11 +57,7 @@ fn step(id: &str, needs: &[String]) -> String {
 fn chain(length: usize) -> String {
     let mut text = head("chain");
     for at in 0..length {
-        let needs: Vec<String> = at
-            .checked_sub(1)
-            .map(|at| format!("s{at}"))
-            .into_iter()
-            .collect();
+        let needs: Vec<String> = at.checked_sub(1).map(|at| format!("s{at}")).into_iter().collect();
         text += &step(&format!("s{at}"), &needs);
     }
     text + "---\n"
@@ -81,9 +73,7 @@ fn layered(seed: u64, widths: &[usize]) -> String {
         for at in 0..*width {
             let id = format!("s{layer}x{at}");
             let needs = above.iter().filter(|_| {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(99);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
                 state >> 33 & 1 == 1 || *width == 1
             });
             text += &step(&id, &needs.cloned().collect::<Vec<_>>());

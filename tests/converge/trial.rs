@@ -47,10 +47,7 @@ pub fn points(scene: &Scene, role: Role) -> Vec<String> {
     let sandbox = prepared(scene);
     let list = tempfile::NamedTempFile::new().unwrap();
     let mut command = sandbox.command(&["run", "plan.md"]);
-    command.env(
-        "WF_CRASH",
-        format!("{}:list={}", role.word(), list.path().display()),
-    );
+    command.env("WF_CRASH", format!("{}:list={}", role.word(), list.path().display()));
     command.output().unwrap();
     let points = std::fs::read_to_string(list.path()).unwrap();
     points.lines().map(str::to_owned).collect()
@@ -60,11 +57,7 @@ pub fn points(scene: &Scene, role: Role) -> Vec<String> {
 pub fn trial(scene: &Scene, role: Role, at: usize, expected: &End) -> Result<(), String> {
     let sandbox = prepared(scene);
     let what = format!("{}, {} killed at point {at}", scene.name, role.word());
-    let mut told = run(
-        &sandbox,
-        &["run", "plan.md"],
-        Some(&format!("{}:{at}", role.word())),
-    );
+    let mut told = run(&sandbox, &["run", "plan.md"], Some(&format!("{}:{at}", role.word())));
     for engine in 0.. {
         if told.status.code() == Some(scene.code) {
             break;
@@ -76,23 +69,16 @@ pub fn trial(scene: &Scene, role: Role, at: usize, expected: &End) -> Result<(),
         let again = format!("engine:{}", 1 + (at * 7 + engine * 13) % 40);
         let again = (engine < 2).then_some(again.as_str());
         let recorded = sandbox.wf(&["runs"]).out.lines().count() > 1;
-        let args: &[&str] = if recorded {
-            &["resume", "--last"]
-        } else {
-            &["run", "plan.md"]
-        };
+        let args: &[&str] = if recorded { &["resume", "--last"] } else { &["run", "plan.md"] };
         told = run(&sandbox, args, again);
-        if all(&told).contains("has ended already") {
+        if all(&told).contains("has already finished") {
             break;
         }
     }
     let found = end(&sandbox);
-    let wrong = |why: String| format!("{what}: {why}\n{}", all(&told));
+    let wrong = |reason: String| format!("{what}: {reason}\n{}", all(&told));
     if found.state != expected.state {
-        return Err(wrong(format!(
-            "{:#}\nis not\n{:#}",
-            found.state, expected.state
-        )));
+        return Err(wrong(format!("{:#}\nis not\n{:#}", found.state, expected.state)));
     }
     same_work(role, &found.ran, &expected.ran).map_err(wrong)?;
     nothing_left(&sandbox).map_err(wrong)
@@ -117,11 +103,11 @@ fn same_work(role: Role, found: &[String], expected: &[String]) -> Result<(), St
             None => return Err(format!("`{line}` did not run: {found:?}")),
         }
     }
-    let tolerated = match role {
+    let allowed_to_fail = match role {
         Role::Engine => 0,
         Role::Keeper => 3,
     };
-    if more.len() > tolerated {
+    if more.len() > allowed_to_fail {
         return Err(format!("ran too often: {more:?}"));
     }
     Ok(())
@@ -141,8 +127,7 @@ fn nothing_left(sandbox: &Sandbox) -> Result<(), String> {
             let cwd = std::fs::read_link(process.path().join("cwd"));
             let args = std::fs::read_to_string(process.path().join("cmdline"));
             let path = sandbox.path().display().to_string();
-            cwd.is_ok_and(|cwd| cwd == sandbox.path())
-                || args.is_ok_and(|args| args.contains(&path))
+            cwd.is_ok_and(|cwd| cwd == sandbox.path()) || args.is_ok_and(|args| args.contains(&path))
         });
         let shown = |process: std::fs::DirEntry| {
             std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default()
@@ -180,17 +165,12 @@ fn end(sandbox: &Sandbox) -> End {
     for line in ran.iter_mut().filter(|line| line.starts_with("try ")) {
         line.truncate(3);
     }
-    End {
-        state: state.unwrap_or(Value::String(shown.all())),
-        ran,
-    }
+    End { state: state.unwrap_or(Value::String(shown.all())), ran }
 }
 
 /// What of a run's record must be the same: not its times, ids and attempts.
 fn reduced(record: &Value) -> Value {
-    const SAME: [&str; 8] = [
-        "outcome", "tally", "outputs", "standing", "step", "state", "key", "failed",
-    ];
+    const SAME: [&str; 8] = ["outcome", "counts", "outputs", "standing", "step", "state", "key", "failed"];
     match record {
         Value::Object(fields) => {
             let same = fields.iter().filter(|(name, value)| {
@@ -198,7 +178,7 @@ fn reduced(record: &Value) -> Value {
                     || ["steps", "items"].contains(&name.as_str()) && value.is_array()
             });
             same.map(|(name, value)| match name.as_str() {
-                "outputs" | "tally" => (name.clone(), value.clone()),
+                "outputs" | "counts" => (name.clone(), value.clone()),
                 _ => (name.clone(), reduced(value)),
             })
             .collect()

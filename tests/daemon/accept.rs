@@ -12,14 +12,12 @@ const EVERYTHING: &str = "on_failure: spawn_plan\napproval: none\n\
     gates: [traced]\n\
     verify: [{name: shut, run: ./trace check; test -f shut}]\n\
     repair: {steps: [{id: shut, run: ./trace repair; touch shut, env: {T: '{{ secrets.TOKEN }}'}}]}\n";
-const GATE: &str = "---\nkind: gate\nid: traced\non: on_output\nprovider: script\nrun: echo gate >> ../traces\n---\n";
+const GATE: &str =
+    "---\nkind: gate\nid: traced\non: on_output\nprovider: script\nrun: echo gate >> ../traces\n---\n";
 
 fn traced() -> Sandbox {
     let sandbox = place();
-    sandbox.file(
-        "trace",
-        "#!/bin/sh\necho \"$1\" >> \"${0%/*}/traces\"\necho a-long-secret\n",
-    );
+    sandbox.file("trace", "#!/bin/sh\necho \"$1\" >> \"${0%/*}/traces\"\necho a-long-secret\n");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(sandbox.at("trace"), mode).unwrap();
     sandbox
@@ -38,10 +36,10 @@ fn started(command: &mut Command, sandbox: &Sandbox) -> Daemon {
 }
 
 /// How many slots wait for somebody to accept the goal, for a reason.
-fn waiting(sandbox: &Sandbox, why: &str) -> i64 {
+fn waiting(sandbox: &Sandbox, reason: &str) -> i64 {
     let sql = format!(
         "SELECT coalesce(sum(count), 0) FROM slots WHERE state = 'skipped'
-         AND why LIKE 'goals/kept.md waits for `wf goal accept kept`: {why}'"
+         AND reason LIKE 'goals/kept.md must be accepted with `wf goal accept kept`: {reason}'"
     );
     count(sandbox, &sql)
 }
@@ -55,27 +53,16 @@ fn a_goal_that_nobody_accepted_executes_nothing_until_somebody_does() {
     soon("slots wait", || waiting(&sandbox, "it is new") > 1);
     assert_eq!(sandbox.read("traces"), "", "nothing is executed");
     assert_eq!(count(&sandbox, "SELECT count(*) FROM runs"), 0);
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM notices"), 0);
+    assert_eq!(count(&sandbox, "SELECT count(*) FROM notifications"), 0);
     for told in ["list", "doctor"] {
-        let args: &[&str] = if told == "list" {
-            &["goal", "list"]
-        } else {
-            &["doctor"]
-        };
-        sandbox
-            .wf(args)
-            .says("waits for `wf goal accept kept`: it is new");
+        let args: &[&str] = if told == "list" { &["goal", "list"] } else { &["doctor"] };
+        sandbox.wf(args).says("must be accepted with `wf goal accept kept`: it is new");
     }
     // The control: all of it leaves its trace once somebody accepted it.
-    sandbox
-        .wf(&["goal", "accept", "kept"])
-        .exits(2)
-        .says("--yes");
+    sandbox.wf(&["goal", "accept", "kept"]).exits(2).says("--yes");
     sandbox.wf(&["goal", "accept", "kept", "--yes"]).exits(0);
     for trace in ["check", "repair", "gate", "secret", "notify"] {
-        soon(trace, || {
-            sandbox.read("traces").lines().any(|line| line == trace)
-        });
+        soon(trace, || sandbox.read("traces").lines().any(|line| line == trace));
     }
     daemon.ends();
 }
@@ -89,33 +76,19 @@ fn a_goal_that_changed_since_it_was_accepted_waits_again() {
     let daemon = daemon(&sandbox, &[]);
     soon("it is looked at", || ended(&sandbox, "healthy") > 0);
     let program = sandbox.read("trace");
-    sandbox.file(
-        "trace",
-        format!("{program}echo forged >> \"${{0%/*}}/forged\"\n"),
-    );
-    soon("slots wait", || waiting(&sandbox, "trace was changed") > 0);
+    sandbox.file("trace", format!("{program}echo forged >> \"${{0%/*}}/forged\"\n"));
+    soon("slots wait", || waiting(&sandbox, "trace changed") > 0);
     sandbox.file("trace", &program);
     let before = ended(&sandbox, "healthy");
-    soon("what was accepted goes on", || {
-        ended(&sandbox, "healthy") > before
-    });
-    goal(
-        &sandbox,
-        &front.replace("./trace check", "touch forged; ./trace check"),
-    );
-    soon("slots wait", || {
-        waiting(&sandbox, "goals/kept.md was changed") > 0
-    });
+    soon("what was accepted goes on", || ended(&sandbox, "healthy") > before);
+    goal(&sandbox, &front.replace("./trace check", "touch forged; ./trace check"));
+    soon("slots wait", || waiting(&sandbox, "goals/kept.md changed") > 0);
     goal(&sandbox, &front);
     let before = ended(&sandbox, "healthy");
-    soon("what was accepted goes on", || {
-        ended(&sandbox, "healthy") > before
-    });
+    soon("what was accepted goes on", || ended(&sandbox, "healthy") > before);
     let wf = "# all goals run under it\nsandbox: off\n";
     sandbox.file("wf.yaml", wf);
-    soon("slots wait", || {
-        waiting(&sandbox, "wf.yaml was changed") > 0
-    });
+    soon("slots wait", || waiting(&sandbox, "wf.yaml changed") > 0);
     daemon.ends();
     assert!(!sandbox.at("forged").exists());
 }
@@ -140,16 +113,12 @@ fn what_nobody_signed_who_owns_the_goal_is_no_acceptance() {
     sandbox.wf(&accept).exits(0);
     goal(&sandbox, &front);
     sandbox.wf(&["goal", "resume", "kept"]).exits(0);
-    soon("slots wait", || {
-        waiting(&sandbox, "goals/kept.md was changed") > 0
-    });
+    soon("slots wait", || waiting(&sandbox, "goals/kept.md changed") > 0);
     // A byte is another.
     let text = std::fs::read_to_string(&acceptance).unwrap();
     std::fs::write(&acceptance, text.replacen("sig\":\"", "sig\":\"A", 1)).unwrap();
     let before = count(&sandbox, "SELECT count(*) FROM slots");
-    soon("slots wait", || {
-        count(&sandbox, "SELECT count(*) FROM slots") > before + 1
-    });
+    soon("slots wait", || count(&sandbox, "SELECT count(*) FROM slots") > before + 1);
     assert_eq!(sandbox.read("traces"), "");
     // The control: the same goal, signed for.
     sandbox.wf(&accept).exits(0);
@@ -170,18 +139,13 @@ fn a_goal_that_others_did_not_approve_tells_nobody() {
     let mut command = sandbox.unaccepted(&["daemon", "-q"]);
     command.env("WF_KEYS", office.people.path().join("bob"));
     let daemon = started(&mut command, sandbox);
-    let skipped = "SELECT count(*) FROM slots WHERE why LIKE '%there is no approval%'";
+    let skipped = "SELECT count(*) FROM slots WHERE reason LIKE '%.approval.json not found%'";
     soon("slots are skipped", || count(sandbox, skipped) > 1);
-    office
-        .by("bob", &["goal", "accept", "kept", "--yes"])
-        .exits(2)
-        .says("wf approve");
-    assert_eq!(words(sandbox, "SELECT goal FROM notices"), [""; 0]);
+    office.by("bob", &["goal", "accept", "kept", "--yes"]).exits(2).says("wf approve");
+    assert_eq!(words(sandbox, "SELECT goal FROM notifications"), [""; 0]);
     assert!(!sandbox.at("told").exists());
     // The control: as they approved it, it tells.
-    office
-        .by("ada", &["approve", "goals/kept.md", "--yes"])
-        .exits(0);
+    office.by("ada", &["approve", "goals/kept.md", "--yes"]).exits(0);
     soon("it tells", || sandbox.at("told").exists());
     daemon.ends();
 }

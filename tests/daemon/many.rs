@@ -68,9 +68,7 @@ struct Manager(UnixDatagram);
 impl Manager {
     fn new(sandbox: &Sandbox) -> Self {
         let socket = UnixDatagram::bind(sandbox.at("notify")).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(50)))
-            .unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         Self(socket)
     }
 
@@ -99,9 +97,7 @@ impl Manager {
 
     #[track_caller]
     fn beats_soon(&self) {
-        soon("it says that it lives", || {
-            self.beats(Duration::from_secs(1)) > 1
-        });
+        soon("it says that it lives", || self.beats(Duration::from_secs(1)) > 1);
     }
 }
 
@@ -113,15 +109,11 @@ fn who_watches_over_a_daemon_hears_nothing_while_it_makes_no_progress() {
     let manager = Manager::new(&sandbox);
     let daemon = Manager::start(&sandbox, &[]);
     manager.beats_soon();
-    soon("it works", || {
-        count(&sandbox, "SELECT count(*) FROM cycles") > 0
-    });
+    soon("it works", || count(&sandbox, "SELECT count(*) FROM reconciliations") > 0);
     let database = sandbox.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     // The next look cannot be written down: whoever waits for that does not live.
-    soon("it waits for the database", || {
-        manager.beats(Duration::from_secs(2)) == 0
-    });
+    soon("it waits for the database", || manager.beats(Duration::from_secs(2)) == 0);
     database.execute_batch("ROLLBACK").unwrap();
     manager.beats_soon();
     daemon.ends();
@@ -133,9 +125,7 @@ fn a_daemon_that_stands_by_lives_and_ends_when_it_is_told_to() {
     let front = "schedule: \"0 9 1 1 *\"\nverify: [{name: ok, run: \"true\"}]\n";
     goal(&sandbox, front);
     let first = Daemon::start(&sandbox, &["-q"]);
-    soon("it leads", || {
-        count(&sandbox, "SELECT count(*) FROM leaders") > 0
-    });
+    soon("it leads", || count(&sandbox, "SELECT count(*) FROM daemon_leases") > 0);
     let manager = Manager::new(&sandbox);
     let second = Manager::start(&sandbox, &["--standby"]);
     manager.beats_soon();
@@ -150,21 +140,17 @@ fn a_daemon_that_waits_for_the_database_is_told_to_end_all_the_same() {
     goal(&sandbox, &front);
     let manager = Manager::new(&sandbox);
     let mut daemon = Manager::start(&sandbox, &["--drain", "1s"]);
-    soon("it works", || {
-        count(&sandbox, "SELECT count(*) FROM cycles") > 0
-    });
+    soon("it works", || count(&sandbox, "SELECT count(*) FROM reconciliations") > 0);
     let database = sandbox.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
-    soon("it waits for the database", || {
-        manager.beats(Duration::from_secs(2)) == 0
-    });
+    soon("it waits for the database", || manager.beats(Duration::from_secs(2)) == 0);
     daemon.signal(Signal::TERM);
     // A second for cycles, and little more for what it still has to write: the database is patient for 20.
     assert!(ends_within(&mut daemon, Duration::from_secs(8)));
     database.execute_batch("ROLLBACK").unwrap();
     drop(database);
     // What was not written is decided by the next one.
-    let begun = || count(&sandbox, "SELECT count(*) FROM cycles");
+    let begun = || count(&sandbox, "SELECT count(*) FROM reconciliations");
     let (before, next) = (begun(), Daemon::start(&sandbox, &["-q"]));
     soon("the next one goes on", || begun() > before);
     next.ends();
@@ -173,14 +159,9 @@ fn a_daemon_that_waits_for_the_database_is_told_to_end_all_the_same() {
 #[test]
 fn a_daemon_that_cannot_lead_yet_since_the_database_is_held_is_told_to_end() {
     let sandbox = place();
-    goal(
-        &sandbox,
-        "schedule: \"0 9 1 1 *\"\nverify: [{name: ok, run: \"true\"}]\n",
-    );
+    goal(&sandbox, "schedule: \"0 9 1 1 *\"\nverify: [{name: ok, run: \"true\"}]\n");
     let first = Daemon::start(&sandbox, &["-q"]);
-    soon("it leads", || {
-        count(&sandbox, "SELECT count(*) FROM leaders") > 0
-    });
+    soon("it leads", || count(&sandbox, "SELECT count(*) FROM daemon_leases") > 0);
     first.ends();
     let database = sandbox.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -207,16 +188,11 @@ fn ends_within(daemon: &mut Daemon, time: Duration) -> bool {
 #[test]
 fn the_unit_starts_again_who_was_refused() {
     let sandbox = place();
-    goal(
-        &sandbox,
-        "schedule: \"0 9 1 1 *\"\nverify: [{name: ok, run: \"true\"}]\n",
-    );
+    goal(&sandbox, "schedule: \"0 9 1 1 *\"\nverify: [{name: ok, run: \"true\"}]\n");
     let first = Daemon::start(&sandbox, &["-q"]);
-    soon("it leads", || {
-        count(&sandbox, "SELECT count(*) FROM leaders") > 0
-    });
+    soon("it leads", || count(&sandbox, "SELECT count(*) FROM daemon_leases") > 0);
     let refused = Did::of(&mut sandbox.command(&["daemon"]));
-    let code = refused.exits(6).says("another daemon leads").code;
+    let code = refused.exits(6).says("another daemon is active").code;
     let unit = sandbox.wf(&["daemon", "--unit", "user"]).exits(0).out;
     let line = |key: &str| {
         let mut lines = unit.lines().filter_map(|line| line.strip_prefix(key));

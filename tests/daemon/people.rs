@@ -7,7 +7,8 @@ use crate::support::Sandbox;
 
 /// The desired state is that there is a file; a repair writes down that it was done.
 const REPAIRED: &str = "on_failure: spawn_plan\nverify: [{name: shut, run: test -f shut}]\n";
-const SHUTS: &str = "repair: {steps: [{id: shut, run: 'touch shut; echo done >> repairs', writes: [shut, repairs]}]}\n";
+const SHUTS: &str =
+    "repair: {steps: [{id: shut, run: 'touch shut; echo done >> repairs', writes: [shut, repairs]}]}\n";
 
 fn repairs(sandbox: &Sandbox) -> usize {
     sandbox.read("repairs").lines().count()
@@ -20,7 +21,7 @@ fn after_an_approval_the_next_slot_repairs_and_uses_one_execution_each_time() {
     let daemon = Daemon::start(&sandbox, &["-q"]);
     soon("cycles wait", || ended(&sandbox, "waiting") > 1);
     assert_eq!(repairs(&sandbox), 0, "nobody has approved");
-    let notices = "SELECT count(*) FROM cycles WHERE repair IS NOT NULL";
+    let notices = "SELECT count(*) FROM reconciliations WHERE repair_run IS NOT NULL";
     assert_eq!(count(&sandbox, notices), 0);
     sandbox.wf(&["key", "init"]);
     let approve = ["approve", "goals/kept.md", "--executions", "2", "--yes"];
@@ -33,20 +34,17 @@ fn after_an_approval_the_next_slot_repairs_and_uses_one_execution_each_time() {
     soon("it waits again", || ended(&sandbox, "waiting") > waiting);
     daemon.ends();
     assert_eq!(repairs(&sandbox), 2, "as often as was approved");
-    let used = "SELECT execution || ' ' || (SELECT count(*) FROM cycles
-                WHERE cycles.repair = consumed.run) FROM consumed
-                WHERE run IN (SELECT repair FROM cycles) ORDER BY execution";
+    let used = "SELECT execution || ' ' || (SELECT count(*) FROM reconciliations
+                WHERE reconciliations.repair_run = approval_uses.run) FROM approval_uses
+                WHERE run IN (SELECT repair_run FROM reconciliations) ORDER BY execution";
     assert_eq!(words(&sandbox, used), ["1 1", "2 1"]);
     // Neither a retry nor a run gets round it.
-    let run = words(
-        &sandbox,
-        "SELECT repair FROM cycles WHERE repair IS NOT NULL",
-    )
-    .remove(0);
+    let run =
+        words(&sandbox, "SELECT repair_run FROM reconciliations WHERE repair_run IS NOT NULL").remove(0);
     sandbox.wf(&["retry", &run, "--from", "shut"]).exits(2);
     sandbox.wf(&["run", "goals/kept.md"]).exits(2);
     let by_hand = sandbox.wf(&["goal", "run", "kept"]).exits(5);
-    by_hand.says("used already, 2 of 2 times");
+    by_hand.says("used up: 2 of 2 uses");
     assert_eq!(repairs(&sandbox), 2);
 }
 
@@ -60,10 +58,7 @@ fn a_repair_that_asks_goes_on_once_it_is_answered_while_the_daemon_runs() {
     let daemon = Daemon::start(&sandbox, &["-q"]);
     // Later cycles wait for the repair of the first.
     soon("cycles wait", || ended(&sandbox, "waiting") > 2);
-    let asking = words(
-        &sandbox,
-        "SELECT repair FROM cycles WHERE repair IS NOT NULL",
-    );
+    let asking = words(&sandbox, "SELECT repair_run FROM reconciliations WHERE repair_run IS NOT NULL");
     let [run] = asking.as_slice() else {
         panic!("one repair: {asking:?}");
     };
@@ -71,19 +66,9 @@ fn a_repair_that_asks_goes_on_once_it_is_answered_while_the_daemon_runs() {
     soon("it is repaired", || ended(&sandbox, "repaired") == 1);
     soon("it is healthy", || ended(&sandbox, "healthy") > 0);
     daemon.ends();
-    let repaired = words(
-        &sandbox,
-        "SELECT repair FROM cycles WHERE health = 'repaired'",
-    );
-    assert_eq!(
-        repaired,
-        [run.as_str()],
-        "the cycle that asked is put right"
-    );
-    assert_eq!(
-        (repairs(&sandbox), sandbox.read("news").as_str()),
-        (1, "waits\n")
-    );
+    let repaired = words(&sandbox, "SELECT repair_run FROM reconciliations WHERE health = 'repaired'");
+    assert_eq!(repaired, [run.as_str()], "the cycle that asked is put right");
+    assert_eq!((repairs(&sandbox), sandbox.read("news").as_str()), (1, "waits\n"));
     one_by_one(&sandbox);
 }
 
@@ -95,7 +80,7 @@ fn a_repair_that_cannot_begin_fails_its_cycle_and_is_in_nobodys_way() {
                   verify: [{name: shut, run: 'echo [ > approvers.yaml; test -f shut'}]\n";
     goal(&sandbox, &format!("{EACH_SECOND}{breaks}{SHUTS}"));
     let did = sandbox.wf(&["goal", "run", "kept"]).exits(1);
-    did.says("the repair failed: it could not begin");
+    did.says("the repair failed: it could not start");
     assert_eq!((ended(&sandbox, "failed"), repairs(&sandbox)), (1, 0));
 }
 
@@ -125,7 +110,7 @@ fn too_many_failures_pause_a_goal_and_nothing_is_made_up_for() {
                  notify: [{on: [paused, failed], exec: [sh, -c, 'cat >> news']}]\n";
     goal(&sandbox, &format!("{EACH_SECOND}{fails}"));
     let daemon = Daemon::start(&sandbox, &["-q"]);
-    let paused = "SELECT count(*) FROM goals WHERE paused IS NOT NULL";
+    let paused = "SELECT count(*) FROM goals WHERE paused_at IS NOT NULL";
     soon("it is paused", || count(&sandbox, paused) == 1);
     let skipped = "SELECT coalesce(sum(count), 0) FROM slots WHERE state = 'skipped'";
     soon("slots are skipped", || count(&sandbox, skipped) > 2);
@@ -139,7 +124,7 @@ fn too_many_failures_pause_a_goal_and_nothing_is_made_up_for() {
     let late = "SELECT count(*) FROM slots WHERE cause <> 'schedule'";
     assert_eq!(count(&sandbox, late), 0, "nothing is made up for");
     let before = "SELECT count(*) FROM slots WHERE state = 'started' AND slot <
-                  (SELECT max(last) FROM slots WHERE state = 'skipped')";
+                  (SELECT max(last_slot) FROM slots WHERE state = 'skipped')";
     assert_eq!(count(&sandbox, before), 2, "only what failed began before");
     assert_eq!(told(), 2, "once for each");
 }
@@ -148,16 +133,10 @@ fn too_many_failures_pause_a_goal_and_nothing_is_made_up_for() {
 fn only_failures_after_a_resume_count_and_a_cancelled_cycle_is_in_no_row() {
     let sandbox = place();
     let check = "test -f slow && touch \"$PWD/looks\" && sleep 50; false";
-    let front = format!(
-        "schedule: \"0 9 1 1 *\"\nauto_pause_after: 2\nverify: [{{name: shut, run: '{check}'}}]\n"
-    );
+    let front =
+        format!("schedule: \"0 9 1 1 *\"\nauto_pause_after: 2\nverify: [{{name: shut, run: '{check}'}}]\n");
     goal(&sandbox, &front);
-    let paused = || {
-        count(
-            &sandbox,
-            "SELECT count(*) FROM goals WHERE paused IS NOT NULL",
-        ) == 1
-    };
+    let paused = || count(&sandbox, "SELECT count(*) FROM goals WHERE paused_at IS NOT NULL") == 1;
     let look = || drop(sandbox.wf(&["goal", "run", "kept"]));
     sandbox.wf(&["daemon", "--once"]).exits(0);
     look();
@@ -177,21 +156,11 @@ fn only_failures_after_a_resume_count_and_a_cancelled_cycle_is_in_no_row() {
     assert_eq!(ended(&sandbox, "cancelled"), 1);
     std::fs::remove_file(sandbox.at("slow")).unwrap();
     look();
-    assert!(
-        paused(),
-        "two in a row, and one between them that was cancelled"
-    );
+    assert!(paused(), "two in a row, and one between them that was cancelled");
 }
 
-const PAST: [&str; 7] = [
-    "goal",
-    "backfill",
-    "kept",
-    "--from",
-    "2026-03-01T00:00:00Z",
-    "--to",
-    "2026-03-03T23:00:00Z",
-];
+const PAST: [&str; 7] =
+    ["goal", "backfill", "kept", "--from", "2026-03-01T00:00:00Z", "--to", "2026-03-03T23:00:00Z"];
 const STARTED: &str = "SELECT count(*) FROM slots WHERE state = 'started' AND cause = 'backfill'";
 
 fn daily(check: &str) -> Sandbox {
@@ -214,10 +183,7 @@ fn a_backfill_without_a_daemon_is_done_once_also_after_it_was_killed() {
     sandbox.wf(&["daemon", "--once"]).exits(0);
     assert_eq!(count(&sandbox, STARTED), 3);
     assert_eq!(ended(&sandbox, "healthy"), 3);
-    sandbox
-        .wf(&PAST)
-        .exits(0)
-        .says("every slot of this time has begun");
+    sandbox.wf(&PAST).exits(0).says("every slot of this period has started");
     assert_eq!(ended(&sandbox, "healthy"), 3);
 }
 
@@ -229,10 +195,7 @@ fn an_interrupted_backfill_begins_no_other_slot() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(backfill.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     assert_eq!(backfill.wait().unwrap().code(), Some(130));
-    assert_eq!(
-        (count(&sandbox, STARTED), ended(&sandbox, "cancelled")),
-        (1, 1)
-    );
+    assert_eq!((count(&sandbox, STARTED), ended(&sandbox, "cancelled")), (1, 1));
     let open = "SELECT count(*) FROM slots WHERE state IN ('due', 'queued')";
     assert_eq!(count(&sandbox, open), 2, "the others are still due");
 }

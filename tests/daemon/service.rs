@@ -28,17 +28,12 @@ fn with_a_branch_an_edit_does_nothing_until_it_is_committed() {
     soon("cycles end", || ended(&sandbox, "healthy") > 0);
     goal(&sandbox, &touch("second"));
     let before = ended(&sandbox, "healthy");
-    soon("more cycles end", || {
-        ended(&sandbox, "healthy") > before + 2
-    });
+    soon("more cycles end", || ended(&sandbox, "healthy") > before + 2);
     assert!(!sandbox.at("second").exists(), "nobody has committed that");
     git(&sandbox, &["commit", "-q", "-a", "-m", "second"]);
     soon("the commit counts", || sandbox.at("second").exists());
     daemon.ends();
-    assert_eq!(
-        ended(&sandbox, "healthy"),
-        count(&sandbox, "SELECT count(*) FROM cycles")
-    );
+    assert_eq!(ended(&sandbox, "healthy"), count(&sandbox, "SELECT count(*) FROM reconciliations"));
 }
 
 fn get(address: &str, path: &str) -> String {
@@ -55,21 +50,14 @@ fn get(address: &str, path: &str) -> String {
 #[test]
 fn the_health_endpoint_tells_of_goals_and_of_broken_files() {
     let sandbox = place();
-    goal(
-        &sandbox,
-        &format!("{EACH_SECOND}verify: [{{name: ok, run: \"true\"}}]\n"),
-    );
+    goal(&sandbox, &format!("{EACH_SECOND}verify: [{{name: ok, run: \"true\"}}]\n"));
     let mut daemon = Daemon::start(&sandbox, &["--health", "127.0.0.1:0"]);
-    let line = daemon.says("answers at http://");
+    let line = daemon.says("listening on http://");
     let address = line.rsplit("http://").next().unwrap().trim().to_owned();
-    soon("it is well", || {
-        get(&address, "/healthz").starts_with("HTTP/1.1 200")
-    });
+    soon("it is well", || get(&address, "/healthz").starts_with("HTTP/1.1 200"));
     assert!(get(&address, "/readyz").starts_with("HTTP/1.1 200"));
     let holds = r#"wf_goal_holds{goal="kept"} 1"#;
-    soon("the goal holds", || {
-        get(&address, "/metrics").contains(holds)
-    });
+    soon("the goal holds", || get(&address, "/metrics").contains(holds));
     let whole = sandbox.read("goals/kept.md");
     sandbox.file("goals/kept.md", whole.replace("name: ok", "nome: ok"));
     soon("a broken file is told", || {
@@ -77,9 +65,7 @@ fn the_health_endpoint_tells_of_goals_and_of_broken_files() {
         answer.starts_with("HTTP/1.1 503") && answer.contains("goals/kept.md")
     });
     sandbox.file("goals/kept.md", whole);
-    soon("it is well again", || {
-        get(&address, "/healthz").starts_with("HTTP/1.1 200")
-    });
+    soon("it is well again", || get(&address, "/healthz").starts_with("HTTP/1.1 200"));
     daemon.ends();
 }
 
@@ -133,20 +119,14 @@ fn people_are_told_once_of_each_change_and_no_secret_is_left_anywhere() {
     let posted = got.lock().unwrap().clone();
     for (post, news) in posted.iter().zip(["failed", "healthy"]) {
         assert!(post.contains("webhook-signature: v1,"), "{post}");
-        assert!(
-            post.contains(&format!(r#""transition":"{news}""#)),
-            "{post}"
-        );
+        assert!(post.contains(&format!(r#""transition":"{news}""#)), "{post}");
     }
     assert_eq!(posted.len(), 2);
     assert_eq!(sandbox.read("news").lines().count(), 2);
     for name in ["state.db", "state.db-wal"] {
         let bytes = std::fs::read(sandbox.at(".wf").join(name)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        assert!(
-            !text.contains("hidden-in-the-address") && !text.contains(KEY),
-            "{name}"
-        );
+        assert!(!text.contains("hidden-in-the-address") && !text.contains(KEY), "{name}");
     }
 }
 
@@ -170,7 +150,7 @@ fn a_repair_is_replaced_as_well_as_a_look() {
                  verify: [{name: ok, run: test -f quick}]\nrepair: {steps: [{id: slow, run: sleep 50}]}\n";
     goal(&sandbox, front);
     let daemon = Daemon::start(&sandbox, &["-q"]);
-    let sql = "SELECT count(*) FROM cycles WHERE health = 'cancelled' AND repair IS NOT NULL";
+    let sql = "SELECT count(*) FROM reconciliations WHERE health = 'cancelled' AND repair_run IS NOT NULL";
     soon("repairs are replaced", || count(&sandbox, sql) > 1);
     daemon.ends();
     super::one_by_one(&sandbox);
@@ -188,21 +168,19 @@ fn what_goes_on_when_a_daemon_ends_is_left_to_end_and_is_there_for_the_next() {
     assert_eq!(first.child.wait().unwrap().code(), Some(0));
     assert_eq!(cycles_of(sandbox.path()).len(), 1, "it outlives the daemon");
     let second = Daemon::start(&sandbox, &["-q"]);
-    soon("the next one waits for it", || {
-        cycles_of(sandbox.path()).len() == 2
-    });
+    soon("the next one waits for it", || cycles_of(sandbox.path()).len() == 2);
     assert_eq!(ended(&sandbox, "healthy"), 0);
     sandbox.file("go", "");
     soon("others follow", || ended(&sandbox, "healthy") > 1);
     second.ends();
     let runs = words(
         &sandbox,
-        "SELECT slot FROM cycles WHERE slot IN
-        (SELECT slot FROM cycles GROUP BY slot HAVING count(*) > 1)",
+        "SELECT slot FROM reconciliations WHERE slot IN
+        (SELECT slot FROM reconciliations GROUP BY slot HAVING count(*) > 1)",
     );
     assert_eq!(runs, Vec::<String>::new(), "no slot has two cycles");
     let looks = i64::try_from(sandbox.read("looks").lines().count()).unwrap();
-    assert_eq!(looks, count(&sandbox, "SELECT count(*) FROM cycles"));
+    assert_eq!(looks, count(&sandbox, "SELECT count(*) FROM reconciliations"));
 }
 
 #[test]
@@ -217,7 +195,7 @@ fn one_look_says_when_a_slot_could_not_begin() {
     at("2026-03-02T08:59:00Z").exits(0);
     // Who may approve cannot be read, so nothing may begin.
     sandbox.file("approvers.yaml", "policy: [\n");
-    at("2026-03-02T09:00:01Z").exits(1).says("not begun: kept");
+    at("2026-03-02T09:00:01Z").exits(1).says("not started: kept");
     std::fs::remove_file(sandbox.at("approvers.yaml")).unwrap();
     at("2026-03-02T09:00:02Z").exits(0);
     assert_eq!(ended(&sandbox, "healthy"), 1);

@@ -40,9 +40,7 @@ impl Fence {
 
     /// The code of the mistake that it has.
     pub fn refused(&self) -> Option<&str> {
-        self.info
-            .iter()
-            .find_map(|word| word.strip_prefix("refused:"))
+        self.info.iter().find_map(|word| word.strip_prefix("refused:"))
     }
 }
 
@@ -82,9 +80,7 @@ pub fn links(document: &str) -> Vec<String> {
         Event::Start(Tag::Link { dest_url, .. }) => Some(dest_url.to_string()),
         _ => None,
     };
-    Parser::new_ext(document, Options::ENABLE_TABLES)
-        .filter_map(link)
-        .collect()
+    Parser::new_ext(document, Options::ENABLE_TABLES).filter_map(link).collect()
 }
 
 /// The anchors of a document's headings, as they are commonly made.

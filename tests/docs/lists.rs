@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use wf::cli::Exit;
+use wf::cli::CliExitCode;
 use wf::diag::{Code, Severity};
-use wf::model::Class;
-use wf::verify::{FAILURE_SIGNS, FailureSign, Sign};
+use wf::model::FailureClass;
+use wf::verify::{FAILURE_SIGNS, FailureSign, SignPattern};
 
 use crate::support::Sandbox;
 
@@ -15,10 +15,7 @@ use crate::support::Sandbox;
 /// should be.
 pub(super) fn check(path: &str, name: &str, expected: &str) {
     let text = std::fs::read_to_string(path).expect("the document is there");
-    let (open, close) = (
-        format!("<!-- {name} -->\n"),
-        format!("<!-- end of {name} -->"),
-    );
+    let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
     let (before, rest) = text.split_once(&open).expect("the part begins");
     let (found, after) = rest.split_once(&close).expect("the part ends");
     if std::env::var_os("WF_UPDATE").is_some() {
@@ -28,10 +25,7 @@ pub(super) fn check(path: &str, name: &str, expected: &str) {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
         let (old, new) = (lines(found), lines(expected));
         let changed: Vec<_> = new.symmetric_difference(&old).collect();
-        assert!(
-            found == expected,
-            "{path}: WF_UPDATE=1 writes it anew: {changed:#?}"
-        );
+        assert!(found == expected, "{path}: WF_UPDATE=1 writes it anew: {changed:#?}");
     }
 }
 
@@ -43,12 +37,7 @@ fn mistakes_are_all_listed() {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        let _ = writeln!(
-            list,
-            "| `{}` | {severity} | {} |",
-            code.as_str(),
-            code.meaning()
-        );
+        let _ = writeln!(list, "| `{}` | {severity} | {} |", code.as_str(), code.meaning());
     }
     check("docs/mistakes.md", "codes", &list);
 }
@@ -57,42 +46,39 @@ fn mistakes_are_all_listed() {
 fn signs_of_failure_are_all_listed() {
     let mut list = String::from("| a sign of | what is seen | class |\n|---|---|---|\n");
     for sign in FAILURE_SIGNS {
-        let class = match sign.class {
-            Class::Logical => "logical",
-            Class::Environmental => "environmental",
-            Class::Interrupted => "interrupted",
+        let failure_class = match sign.failure_class {
+            FailureClass::Logical => "logical",
+            FailureClass::Environmental => "environmental",
+            FailureClass::Interrupted => "interrupted",
         };
-        let _ = writeln!(list, "| {} | {} | {class} |", sign.what, seen(sign));
+        let _ = writeln!(list, "| {} | {} | {failure_class} |", sign.meaning, seen(sign));
     }
     check("docs/failure-classes.md", "signs", &list);
 }
 
 /// What is seen of a failure, in a few words.
 fn seen(sign: &FailureSign) -> String {
-    let numbers = |all: &[i32]| {
-        all.iter()
-            .map(i32::to_string)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let numbers = |all: &[i32]| all.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
     let lines = |all: &[&str]| {
         let quoted = all.iter().map(|pattern| format!("`{pattern}`"));
         quoted.collect::<Vec<_>>().join(" · ")
     };
     match sign.sign {
-        Sign::TimedOut => "its `timeout`".into(),
-        Sign::Signals(all) => format!("signals {}, and exit codes 128 and that", numbers(all)),
-        Sign::Codes(all) => format!("exit codes {}", numbers(all)),
-        Sign::Reports(all) => format!("in either output: {}", lines(all)),
-        Sign::Prints(all) => lines(all),
-        Sign::Rest => "nothing of the above".into(),
+        SignPattern::TimedOut => "its `timeout`".into(),
+        SignPattern::Signals(all) => {
+            format!("signals {}, and exit codes 128 and that", numbers(all))
+        }
+        SignPattern::Codes(all) => format!("exit codes {}", numbers(all)),
+        SignPattern::Reports(all) => format!("in either output: {}", lines(all)),
+        SignPattern::Prints(all) => lines(all),
+        SignPattern::Rest => "nothing of the above".into(),
     }
 }
 
 #[test]
 fn exit_codes_are_all_listed() {
     let mut list = String::from("| code | meaning |\n|--:|---|\n");
-    for exit in Exit::ALL {
+    for exit in CliExitCode::ALL {
         let _ = writeln!(list, "| {} | {} |", exit.code(), exit.meaning());
     }
     check("docs/cli.md", "exits", &list);
@@ -110,11 +96,7 @@ fn commands_are_all_described() {
         words.push("--help");
         let text = trimmed(&help(&words));
         let own = text.split("\nGlobal options:").next().unwrap_or_default();
-        let _ = write!(
-            list,
-            "\n### wf {command}\n\n```text\n{}\n```\n",
-            own.trim_end()
-        );
+        let _ = write!(list, "\n### wf {command}\n\n```text\n{}\n```\n", own.trim_end());
         let below = commands(&text).into_iter().rev();
         rest.extend(below.map(|name| format!("{command} {name}")));
     }
@@ -123,17 +105,10 @@ fn commands_are_all_described() {
 
 /// The names in the list of commands.
 fn commands(help: &str) -> Vec<String> {
-    let list = help
-        .lines()
-        .skip_while(|line| !line.starts_with("Commands:"))
-        .skip(1);
+    let list = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     let names = list.map_while(|line| line.strip_prefix("  "));
     let first = |line: &str| line.split_whitespace().next().map(str::to_owned);
-    names
-        .filter(|line| !line.starts_with(' '))
-        .filter_map(first)
-        .filter(|name| name != "help")
-        .collect()
+    names.filter(|line| !line.starts_with(' ')).filter_map(first).filter(|name| name != "help").collect()
 }
 
 fn trimmed(text: &str) -> String {
@@ -148,22 +123,15 @@ fn every_dependency_is_explained() {
     let part = |name: &str| -> BTreeSet<String> {
         let lines = manifest.lines().skip_while(|line| *line != name).skip(1);
         let own = lines.take_while(|line| !line.starts_with('['));
-        own.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned()))
-            .collect()
+        own.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned())).collect()
     };
     for name in part("[dependencies]").union(&part("[dev-dependencies]")) {
-        assert!(
-            text.contains(&format!("| `{name}` |")),
-            "docs/dependencies.md lacks {name}"
-        );
+        assert!(text.contains(&format!("| `{name}` |")), "docs/dependencies.md lacks {name}");
     }
     for line in text.lines().filter(|line| line.starts_with("| `")) {
         let name = line.split('`').nth(1).unwrap_or_default();
         let known = manifest.contains(&format!("\n{name} = "));
-        assert!(
-            known || line.contains("not used"),
-            "docs/dependencies.md names {name}"
-        );
+        assert!(known || line.contains("not used"), "docs/dependencies.md names {name}");
     }
 }
 
@@ -173,22 +141,13 @@ fn every_event_and_every_key_of_it_is_described() {
     let schema: serde_json::Value = serde_json::from_str(&schema).expect("a schema is JSON");
     let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
     words(&schema, &mut names, &mut keys);
-    assert!(
-        names.len() > 10 && keys.len() > 30,
-        "the schema has changed its form"
-    );
+    assert!(names.len() > 10 && keys.len() > 30, "the schema has changed its form");
     let text = std::fs::read_to_string("docs/events.md").expect("there is a document");
     for name in names {
-        assert!(
-            text.contains(&format!("| `{name}` |")),
-            "docs/events.md lacks {name}"
-        );
+        assert!(text.contains(&format!("| `{name}` |")), "docs/events.md lacks {name}");
     }
     for key in keys {
-        assert!(
-            text.contains(&format!("`{key}`")),
-            "docs/events.md lacks the key {key}"
-        );
+        assert!(text.contains(&format!("`{key}`")), "docs/events.md lacks the key {key}");
     }
 }
 
@@ -197,9 +156,7 @@ fn words(schema: &Value, names: &mut BTreeSet<String>, keys: &mut BTreeSet<Strin
     match schema {
         Value::Array(items) => items.iter().for_each(|item| words(item, names, keys)),
         Value::Object(fields) => {
-            let event = schema
-                .pointer("/properties/event/const")
-                .and_then(Value::as_str);
+            let event = schema.pointer("/properties/event/const").and_then(Value::as_str);
             names.extend(event.map(str::to_owned));
             if let Some(Value::Object(properties)) = fields.get("properties") {
                 keys.extend(properties.keys().cloned());
@@ -211,11 +168,7 @@ fn words(schema: &Value, names: &mut BTreeSet<String>, keys: &mut BTreeSet<Strin
 }
 
 /// The documents that promise something and name the tests that show it.
-const PROMISES: [&str; 3] = [
-    "docs/guarantees.md",
-    "docs/conformance.md",
-    "docs/approvals.md",
-];
+const PROMISES: [&str; 3] = ["docs/guarantees.md", "docs/conformance.md", "docs/approvals.md"];
 
 #[test]
 fn promises_name_tests_that_exist() {
@@ -228,10 +181,7 @@ fn promises_name_tests_that_exist() {
             let tests = std::fs::read_to_string(format!("{path}.rs"))
                 .or_else(|_| std::fs::read_to_string(format!("{path}/mod.rs")))
                 .unwrap_or_else(|_| panic!("{document}: there is no {path}.rs"));
-            assert!(
-                tests.contains(&format!("fn {name}()")),
-                "{document}: {path} has no test {name}"
-            );
+            assert!(tests.contains(&format!("fn {name}()")), "{document}: {path} has no test {name}");
             found += 1;
         }
         assert!(found > 5, "{document}: only {found} promises name a test");

@@ -5,10 +5,7 @@ use std::path::Path;
 use crate::layers::sources;
 
 /// The folders of tests that documents name, by the first word of their names.
-const FOLDERS: [(&str, &str); 2] = [
-    ("goal::tests::", "src/goal/tests"),
-    ("goals::", "tests/goals"),
-];
+const FOLDERS: [(&str, &str); 2] = [("goal::tests::", "src/goal/tests"), ("goals::", "tests/goals")];
 
 #[test]
 fn tests_that_the_document_of_goals_names_are_there() {
@@ -21,9 +18,9 @@ fn tests_that_the_document_of_goals_names_are_there() {
                 continue;
             };
             let wanted = format!("fn {test}(");
-            let is_there = files.iter().any(|(path, text)| {
-                path.ends_with(&format!("/{file}.rs")) && text.contains(&wanted)
-            });
+            let is_there = files
+                .iter()
+                .any(|(path, text)| path.ends_with(&format!("/{file}.rs")) && text.contains(&wanted));
             assert!(is_there, "docs/goals.md names {name}");
             found += 1;
         }

@@ -36,10 +36,7 @@ fn sessions_are_what_really_happens() {
 #[test]
 fn files_shown_are_those_of_the_repository() {
     let real = |fence: &Fence, _: &str| {
-        let path = fence
-            .info
-            .iter()
-            .find_map(|word| word.strip_prefix("from:"))?;
+        let path = fence.info.iter().find_map(|word| word.strip_prefix("from:"))?;
         Some(std::fs::read_to_string(path).expect("the file that is shown is there"))
     };
     check(real, |shown, real| {

@@ -61,8 +61,8 @@ impl Attempt {
     }
 
     /// Something that a step may do, and a check may not.
-    pub const fn granted(mut self, why: &'static str) -> Self {
-        self.granted = Some(why);
+    pub const fn granted(mut self, reason: &'static str) -> Self {
+        self.granted = Some(reason);
         self
     }
 

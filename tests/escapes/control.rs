@@ -79,15 +79,11 @@ fn print(scene: &Scene, script: &str) -> String {
 }
 
 fn plan(attacks: &[String], grants: &str) -> String {
-    let mut plan = String::from(
-        "---\nkind: plan\nid: it\npolicy: {max_parallel: 1, on_failure: continue}\nsteps:\n",
-    );
+    let mut plan =
+        String::from("---\nkind: plan\nid: it\npolicy: {max_parallel: 1, on_failure: continue}\nsteps:\n");
     for (at, attack) in attacks.iter().enumerate() {
         let attack = serde_json::to_string(attack).unwrap();
-        let _ = writeln!(
-            plan,
-            "  - {{id: a{at}, run: {attack}, allow: {{write: [{grants}]}}}}"
-        );
+        let _ = writeln!(plan, "  - {{id: a{at}, run: {attack}, allow: {{write: [{grants}]}}}}");
     }
     plan + "---\n"
 }
@@ -112,21 +108,17 @@ fn no_grant_of_a_folder_reaches_what_decides_over_wf() {
     for who in users() {
         let scene = Scene::new(who);
         // What moves a folder away is told, and cannot be prevented: each by itself.
-        let (moving, others): (Vec<String>, Vec<String>) = attacks()
-            .into_iter()
-            .partition(|attack| attack.starts_with("mv plans "));
+        let (moving, others): (Vec<String>, Vec<String>) =
+            attacks().into_iter().partition(|attack| attack.starts_with("mv plans "));
         let (before, after, said) = run(&scene, &others, ".");
         assert_eq!(before, after, "{who:?}: {said}");
         for file in ABSENT {
-            let told = format!("`{file}` was made, and was put aside");
+            let told = format!("`{file}` was created, and was moved to");
             assert!(said.contains(&told), "{who:?}: {file}: {said}");
         }
         for attack in moving {
             let (_, _, said) = run(&scene, &[attack], ".");
-            assert!(
-                said.contains("`plans` is another folder now"),
-                "{who:?}: {said}"
-            );
+            assert!(said.contains("`plans` was replaced by another folder"), "{who:?}: {said}");
             assert!(said.contains("1 failed"), "{who:?}: {said}");
         }
     }
@@ -138,10 +130,7 @@ fn a_grant_that_leads_to_what_decides_over_wf_is_refused() {
     print(&scene, "rm -rf out; ln -s .git out");
     let (before, after, said) = run(&scene, &["echo bad > out/config".to_owned()], "out");
     assert_eq!(before, after);
-    assert!(
-        said.contains("it leads to `.git`, which decides over wf"),
-        "{said}"
-    );
+    assert!(said.contains("it points to `.git`, which controls wf"), "{said}");
 }
 
 #[test]
@@ -170,11 +159,7 @@ fn without_the_sandbox_each_attack_changes_something() {
             print(&scene, PREPARE);
             let before = print(&scene, LOOK);
             print(&scene, &attack);
-            assert_ne!(
-                before,
-                print(&scene, LOOK),
-                "{who:?}: shows nothing: {attack}"
-            );
+            assert_ne!(before, print(&scene, LOOK), "{who:?}: shows nothing: {attack}");
         }
     }
 }

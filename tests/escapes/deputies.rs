@@ -62,20 +62,12 @@ fn nobody_has_it_done_by_wf() {
         "folder_of_check",
         "folder_of_step",
     ] {
-        let failed = did
-            .all()
-            .lines()
-            .any(|line| line.contains(" failed ") && line.contains(&format!("  {step}")));
-        println!(
-            "{step:<24} {}",
-            if failed { "stopped" } else { "GOT THROUGH" }
-        );
+        let failed =
+            did.all().lines().any(|line| line.contains(" failed ") && line.contains(&format!("  {step}")));
+        println!("{step:<24} {}", if failed { "stopped" } else { "GOT THROUGH" });
         assert!(failed, "{step} got through:\n{}", did.all());
     }
-    assert!(
-        !shown.contains("canary") && !shown.contains("\"digest\""),
-        "{shown}"
-    );
+    assert!(!shown.contains("canary") && !shown.contains("\"digest\""), "{shown}");
     sandbox.file("up.md", PLAN);
     sandbox.wf(&["check", "up.md"]).exits(3);
 }

@@ -161,22 +161,14 @@ while True:
 
 /// All of them, as steps or as checks.
 fn plan(as_checks: bool) -> String {
-    let mut plan =
-        String::from("---\nkind: plan\nid: greed\npolicy: {max_parallel: 2, grace: 1s}\nsteps:\n");
+    let mut plan = String::from("---\nkind: plan\nid: greed\npolicy: {max_parallel: 2, grace: 1s}\nsteps:\n");
     let indent = if as_checks { "        " } else { "    " };
     if as_checks {
         plan += "  - id: nothing\n    run: \"true\"\n    verify:\n";
     }
-    let through =
-        "import os, time\ndef through(why=''):\n    print('got-through', why, flush=True)\n";
+    let through = "import os, time\ndef through(why=''):\n    print('got-through', why, flush=True)\n";
     for greed in GREEDS {
-        let Greed {
-            name,
-            limits,
-            timeout,
-            python,
-            ..
-        } = greed;
+        let Greed { name, limits, timeout, python, .. } = greed;
         plan += &if as_checks {
             format!("      - name: {name}\n{indent}expect: {{contains: got-through}}\n")
         } else {
@@ -220,28 +212,20 @@ fn greedy(who: Who, as_checks: bool) -> Vec<String> {
     let mut through = Vec::new();
     for greed in GREEDS {
         let (more, ended) = told(&scene, greed, as_checks, &shown);
-        let granted =
-            greed.counts == Counts::Each || greed.counts == Counts::Group && who == Who::Nobody;
+        let granted = greed.counts == Counts::Each || greed.counts == Counts::Group && who == Who::Nobody;
         let verdict = match (more, granted) {
             (false, _) => "stopped",
             (true, false) => "GOT THROUGH",
             (true, true) => "granted",
         };
-        println!(
-            "{:<18} {:<52} {kind:<6} {who:?} {verdict}: {ended}",
-            greed.name, greed.tries
-        );
+        println!("{:<18} {:<52} {kind:<6} {who:?} {verdict}: {ended}", greed.name, greed.tries);
         if more && !granted {
             through.push(format!("{}, as a {kind} by {who:?}", greed.name));
         }
     }
     through.extend(scene.left_running());
-    let state = walkdir::WalkDir::new(scene.at("ws/.wf"))
-        .into_iter()
-        .flatten();
-    let size: u64 = state
-        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
-        .sum();
+    let state = walkdir::WalkDir::new(scene.at("ws/.wf")).into_iter().flatten();
+    let size: u64 = state.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
     if size > 32 << 20 {
         through.push(format!("the state has {size} bytes"));
     }
@@ -258,9 +242,5 @@ fn nobody_takes_more_than_he_may() {
     if super::may_be_nobody() {
         through.extend(greedy(Who::Nobody, false));
     }
-    assert!(
-        through.is_empty(),
-        "these got more:\n{}",
-        through.join("\n")
-    );
+    assert!(through.is_empty(), "these got more:\n{}", through.join("\n"));
 }

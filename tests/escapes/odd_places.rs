@@ -55,21 +55,14 @@ steps:
 
 fn tried(base: &Path, work: &Path, home: &Path) -> Result<(), String> {
     let text = |path: &Path| fs::read_to_string(path).unwrap_or_default();
-    let plan = PLAN.replace(
-        "OUTSIDE-FOLDER",
-        &base.join("outside").display().to_string(),
-    );
+    let plan = PLAN.replace("OUTSIDE-FOLDER", &base.join("outside").display().to_string());
     for folder in ["outside", "empty"] {
         fs::create_dir_all(base.join(folder)).unwrap();
     }
     fs::create_dir_all(work.join("out")).unwrap();
     fs::create_dir_all(work.join(".wf")).unwrap();
     let canary = "canary-of-odd-places";
-    let secrets = [
-        base.join("outside/secret.txt"),
-        work.join("../secret.txt"),
-        work.join(".wf/secret.txt"),
-    ];
+    let secrets = [base.join("outside/secret.txt"), work.join("../secret.txt"), work.join(".wf/secret.txt")];
     for secret in &secrets {
         fs::write(secret, canary).unwrap();
     }
@@ -82,32 +75,18 @@ fn tried(base: &Path, work: &Path, home: &Path) -> Result<(), String> {
     let run = |args: &[&str]| {
         #[expect(clippy::disallowed_methods, reason = "tests start real programs")]
         let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
-        command
-            .args(args)
-            .current_dir(work)
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        let did = command
-            .env("HOME", home)
-            .stdin(Stdio::null())
-            .output()
-            .expect("wf can be started");
-        let told =
-            [did.stdout, did.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        command.args(args).current_dir(work).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        let did = command.env("HOME", home).stdin(Stdio::null()).output().expect("wf can be started");
+        let told = [did.stdout, did.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (did.status.code(), told.concat())
     };
     let (code, did) = run(&["run", "plan.md"]);
     let (_, logs) = run(&["logs", "--last"]);
     let (_, shown) = run(&["show", "--last", "--json"]);
-    if [&did, &logs, &shown]
-        .iter()
-        .any(|told| told.contains(canary))
-    {
+    if [&did, &logs, &shown].iter().any(|told| told.contains(canary)) {
         return Err(format!("the secret was read:\n{did}\n{logs}"));
     }
-    if guarded.iter().any(|path| !text(path).is_empty())
-        || secrets.iter().any(|path| text(path) != canary)
-    {
+    if guarded.iter().any(|path| !text(path).is_empty()) || secrets.iter().any(|path| text(path) != canary) {
         return Err(format!("what is guarded was written:\n{did}\n{logs}"));
     }
     if code != Some(0) || text(&work.join("out/result.txt")) != "done\n" {
@@ -123,14 +102,8 @@ fn a_sandbox_holds_wherever_it_is() {
         let base = tempfile::tempdir().unwrap();
         let (work, home) = (base.path().join(work), base.path().join(home));
         let done = tried(base.path(), &work, &home);
-        println!(
-            "{:<10} workspace {work:?}, home {home:?}",
-            if done.is_ok() { "holds" } else { "BREAKS" }
-        );
-        wrong.extend(
-            done.err()
-                .map(|why| format!("{work:?}, home {home:?}: {why}")),
-        );
+        println!("{:<10} workspace {work:?}, home {home:?}", if done.is_ok() { "holds" } else { "BREAKS" });
+        wrong.extend(done.err().map(|reason| format!("{work:?}, home {home:?}: {reason}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -184,11 +157,8 @@ fn a_sandbox_holds_behind_links() {
         let work = lay(base.path());
         match tried(base.path(), &work, &base.path().join("home")) {
             Ok(()) => assert!(works, "{what}: honest work was done"),
-            Err(why) => {
-                assert!(
-                    !works && why.starts_with("honest work was not done"),
-                    "{what}: {why}"
-                );
+            Err(reason) => {
+                assert!(!works && reason.starts_with("honest work was not done"), "{what}: {reason}");
                 assert!(!base.path().join("outside/folder").exists(), "{what}");
             }
         }

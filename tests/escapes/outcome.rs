@@ -23,11 +23,7 @@ pub enum Mode {
 }
 
 /// Executes attempts, in one run, and gives the names of those that got through, and why.
-pub fn got_through(
-    scene: &mut Scene,
-    mode: Mode,
-    attempts: &[Attempt],
-) -> BTreeMap<String, String> {
+pub fn got_through(scene: &mut Scene, mode: Mode, attempts: &[Attempt]) -> BTreeMap<String, String> {
     let name = format!("{mode:?}.md").to_lowercase();
     let text = plan(scene, mode, attempts);
     std::fs::write(scene.at("ws").join(&name), text).unwrap();
@@ -37,14 +33,12 @@ pub fn got_through(
     let shown: Value = serde_json::from_str(&shown).expect("a run is shown as JSON");
     let mut found = BTreeMap::new();
     for attempt in attempts {
-        if let Some(why) = told(scene, mode, attempt, &shown) {
-            found.insert(attempt.name.to_owned(), why);
+        if let Some(reason) = told(scene, mode, attempt, &shown) {
+            found.insert(attempt.name.to_owned(), reason);
         }
     }
     for trace in scene.traces() {
-        found
-            .entry(trace)
-            .or_insert_with(|| "left a trace outside".to_owned());
+        found.entry(trace).or_insert_with(|| "left a trace outside".to_owned());
     }
     found
 }
@@ -60,17 +54,14 @@ fn told(scene: &Scene, mode: Mode, attempt: &Attempt, shown: &Value) -> Option<S
             Some("pass") => Some("printed what it may not know".into()),
             Some("fail") => None,
             // Killed for what it tried.
-            _ if verdict["found"] == "ended by signal 31" => None,
+            _ if verdict["found"] == "killed by signal 31" => None,
             _ => Some(format!("could not be tried: {verdict}")),
         };
     }
-    let mut ends = shown["attempts"]
-        .as_array()
-        .expect("there are attempts")
-        .iter();
+    let mut ends = shown["attempts"].as_array().expect("there are attempts").iter();
     let end = ends.find(|end| end["step"] == attempt.name);
     let end = end.unwrap_or_else(|| panic!("{} was not tried: {shown:#}", attempt.name));
-    if end["exit"]["how"] == "unable" {
+    if end["exit"]["kind"] == "error" {
         return Some(format!("could not be tried: {}", end["exit"]));
     }
     let logs = scene.wf(&["logs", "--last", attempt.name, "--stdout"]).out;
@@ -80,25 +71,17 @@ fn told(scene: &Scene, mode: Mode, attempt: &Attempt, shown: &Value) -> Option<S
 }
 
 fn plan(scene: &mut Scene, mode: Mode, attempts: &[Attempt]) -> String {
-    let mut text = String::from(
-        "---\nkind: plan\nid: escapes\npolicy: {max_parallel: 3, grace: 1s}\nsteps:\n",
-    );
+    let mut text =
+        String::from("---\nkind: plan\nid: escapes\npolicy: {max_parallel: 3, grace: 1s}\nsteps:\n");
     if mode == Mode::Check {
         text.push_str("  - id: nothing\n    run: \"true\"\n    verify:\n");
     }
     for attempt in attempts {
-        let indent = if mode == Mode::Check {
-            "        "
-        } else {
-            "    "
-        };
+        let indent = if mode == Mode::Check { "        " } else { "    " };
         match mode {
             Mode::Check => {
-                let _ = writeln!(
-                    text,
-                    "      - name: {}\n{indent}expect: {{regex: '{TELLTALE}'}}",
-                    attempt.name
-                );
+                let _ =
+                    writeln!(text, "      - name: {}\n{indent}expect: {{regex: '{TELLTALE}'}}", attempt.name);
             }
             Mode::Step | Mode::Open => {
                 let _ = writeln!(text, "  - id: {}\n{indent}on_error: continue", attempt.name);
@@ -142,10 +125,7 @@ pub fn compile(scene: &Scene, attempts: &[Attempt]) -> BTreeSet<&'static str> {
             std::fs::write(&source, text).unwrap();
             let mut compiler = scene.program("cc");
             compiler.arg("-o").arg(attempt.name).arg(source);
-            if !compiler
-                .output()
-                .is_ok_and(|output| output.status.success())
-            {
+            if !compiler.output().is_ok_and(|output| output.status.success()) {
                 not.insert(attempt.name);
             }
         }

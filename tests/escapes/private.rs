@@ -43,9 +43,7 @@ fn plant(folder: &Path, user: u32) {
 /// What a step reads of them: first without a sandbox, then with one.
 fn read(who: Who, user: u32) -> [String; 2] {
     let scene = Scene::new(who);
-    let folder = tempfile::Builder::new()
-        .prefix("wf-private-")
-        .tempdir_in("/opt");
+    let folder = tempfile::Builder::new().prefix("wf-private-").tempdir_in("/opt");
     let folder = folder.expect("a folder of the system: this test needs root");
     plant(folder.path(), user);
     let at = folder.path().display();

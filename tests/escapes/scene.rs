@@ -51,9 +51,7 @@ impl Scene {
         let base = base.tempdir_in("/srv").or_else(|_| base.tempdir());
         let base = base.expect("a temporary folder");
         let tag = base.path().file_name().unwrap().to_string_lossy()[11..].to_owned();
-        let number = tag
-            .bytes()
-            .fold(7_u64, |sum, byte| sum * 131 + u64::from(byte));
+        let number = tag.bytes().fold(7_u64, |sum, byte| sum * 131 + u64::from(byte));
         let mut scene = Self {
             base,
             who,
@@ -102,10 +100,7 @@ impl Scene {
             fs::write(format!("{folder}/wf-escape-{}-secret", self.tag), &secret).unwrap();
         }
         self.write("ws/wf.yaml", "logs: {max_bytes: 1MiB}\n");
-        self.write(
-            "ws/tool.py",
-            "#!/usr/bin/python3\nimport sys\nopen(sys.argv[1], 'w')\n",
-        );
+        self.write("ws/tool.py", "#!/usr/bin/python3\nimport sys\nopen(sys.argv[1], 'w')\n");
         let mode = |path, mode| {
             fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap();
         };
@@ -125,10 +120,7 @@ impl Scene {
         if self.who == Who::Own {
             return;
         }
-        for entry in walkdir::WalkDir::new(self.base.path())
-            .into_iter()
-            .flatten()
-        {
+        for entry in walkdir::WalkDir::new(self.base.path()).into_iter().flatten() {
             std::os::unix::fs::lchown(entry.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
         for folder in ["/tmp", "/var/tmp", "/dev/shm"] {
@@ -145,13 +137,10 @@ impl Scene {
     /// Everything that can be connected to.
     fn sockets(&mut self) {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        self.vars
-            .push(("TCP", tcp.local_addr().unwrap().port().to_string()));
+        self.vars.push(("TCP", tcp.local_addr().unwrap().port().to_string()));
         self.listen(move || Some(tcp.accept().ok()?.0));
         let six = TcpListener::bind("[::1]:0");
-        let port = six
-            .as_ref()
-            .map_or(1, |six| six.local_addr().unwrap().port());
+        let port = six.as_ref().map_or(1, |six| six.local_addr().unwrap().port());
         self.vars.push(("TCP6", port.to_string()));
         if let Ok(six) = six {
             self.listen(move || Some(six.accept().ok()?.0));
@@ -166,8 +155,7 @@ impl Scene {
         self.listen(move || Some(listener.accept().ok()?.0));
         self.vars.push(("ABSTRACT", name));
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        self.vars
-            .push(("UDP", udp.local_addr().unwrap().port().to_string()));
+        self.vars.push(("UDP", udp.local_addr().unwrap().port().to_string()));
         self.hear(move |room| udp.recv(room).ok());
         let datagrams = UnixDatagram::bind(self.at("ws/datagrams")).unwrap();
         self.hear(move |room| datagrams.recv(room).ok());
@@ -191,10 +179,7 @@ impl Scene {
 
     fn hear(&self, mut next: impl FnMut(&mut [u8]) -> Option<usize> + Send + 'static) {
         let heard = Arc::clone(&self.heard);
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "what is outside of wf listens at any time"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "what is outside of wf listens at any time")]
         std::thread::spawn(move || {
             let mut room = [0; 256];
             while let Some(length) = next(&mut room) {
@@ -215,15 +200,10 @@ impl Scene {
             self.secret
         );
         let mut holder = self.program("python3");
-        holder
-            .args(["-c", &script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        holder.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut holder = holder.spawn().expect("python3 can be started");
         let mut line = String::new();
-        BufReader::new(holder.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
         self.segment = Some(holder);
         self.vars.push(("SEGMENT", key.to_string()));
@@ -237,23 +217,13 @@ impl Scene {
             Who::Own => new(program),
             Who::Nobody => {
                 let mut command = new("setpriv");
-                command.args([
-                    "--reuid=65534",
-                    "--regid=65534",
-                    &format!("--groups={GROUP}"),
-                    "--",
-                    program,
-                ]);
+                command.args(["--reuid=65534", "--regid=65534", &format!("--groups={GROUP}"), "--", program]);
                 command
             }
         };
         command.current_dir(self.at("ws")).env_clear();
         let home = self.at("home");
-        command
-            .env("PATH", PATH)
-            .env("HOME", home)
-            .env("LC_ALL", "C.UTF-8")
-            .env("HIDDEN", &self.secret);
+        command.env("PATH", PATH).env("HOME", home).env("LC_ALL", "C.UTF-8").env("HIDDEN", &self.secret);
         command.stdin(Stdio::null());
         command
     }
@@ -261,12 +231,8 @@ impl Scene {
     /// Runs wf, which inherits descriptors that it knows nothing of.
     pub fn wf(&self, args: &[&str]) -> Did {
         let mut command = self.program("sh");
-        let script =
-            r#"wf=$1 outside=$2; shift 2; exec "$wf" "$@" 8< "$outside/secret.txt" 9< "$outside""#;
-        command
-            .args(["-c", script, "sh"])
-            .arg(self.at("bin/wf"))
-            .arg(self.at("outside"));
+        let script = r#"wf=$1 outside=$2; shift 2; exec "$wf" "$@" 8< "$outside/secret.txt" 9< "$outside""#;
+        command.args(["-c", script, "sh"]).arg(self.at("bin/wf")).arg(self.at("outside"));
         let output = command.args(args).output().expect("wf can be started");
         Did {
             code: output.status.code(),
@@ -297,11 +263,7 @@ impl Scene {
         vars.push(("TAG", self.tag.clone()));
         vars.push(("MARK", format!("wf-escape-{}-{}", self.tag, attempt.name)));
         vars.push(("OUTSIDE", self.at("outside").display().to_string()));
-        let victim = self
-            .program("sleep")
-            .arg("120")
-            .stdout(Stdio::null())
-            .spawn();
+        let victim = self.program("sleep").arg("120").stdout(Stdio::null()).spawn();
         let victim = victim.expect("sleep can be started");
         vars.push(("VICTIM", victim.id().to_string()));
         self.victims.push((attempt.name, victim));

@@ -98,19 +98,11 @@ if others:
 "#,
     )
     .only_inside(),
-    Attempt::python(
-        "odd_sockets",
-        "open sockets that no network confines, or that look below it",
-        ODD,
-    )
-    .only_inside(),
-    Attempt::python(
-        "odd_sockets_with_network",
-        "the same, where the network is allowed",
-        ODD,
-    )
-    .step("net: true")
-    .only_inside(),
+    Attempt::python("odd_sockets", "open sockets that no network confines, or that look below it", ODD)
+        .only_inside(),
+    Attempt::python("odd_sockets_with_network", "the same, where the network is allowed", ODD)
+        .step("net: true")
+        .only_inside(),
     Attempt::python(
         "signal_with_network",
         "signal a process, where the network is allowed",

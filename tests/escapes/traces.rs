@@ -11,16 +11,9 @@ impl Scene {
     /// The attempts that left a trace outside.
     pub fn traces(&mut self) -> BTreeSet<String> {
         let mut found: BTreeSet<String> = self.heard.lock().unwrap().drain(..).collect();
-        for path in [
-            "outside/guarded.txt",
-            "ws/guarded.txt",
-            "ws/.wf/guarded.txt",
-        ] {
-            let text =
-                fs::read_to_string(self.at(path)).unwrap_or_else(|_| format!("{path} is gone"));
-            let lines = text
-                .lines()
-                .filter(|line| !line.is_empty() && *line != self.secret);
+        for path in ["outside/guarded.txt", "ws/guarded.txt", "ws/.wf/guarded.txt"] {
+            let text = fs::read_to_string(self.at(path)).unwrap_or_else(|_| format!("{path} is gone"));
+            let lines = text.lines().filter(|line| !line.is_empty() && *line != self.secret);
             found.extend(lines.map(str::to_owned));
         }
         for (name, victim) in &mut self.victims {
@@ -28,16 +21,7 @@ impl Scene {
                 found.insert((*name).to_owned());
             }
         }
-        let near = [
-            "",
-            "outside",
-            "ws",
-            "ws/out",
-            "ws/.wf",
-            "ws/.wf/runs",
-            "home",
-        ]
-        .map(|path| self.at(path));
+        let near = ["", "outside", "ws", "ws/out", "ws/.wf", "ws/.wf/runs", "home"].map(|path| self.at(path));
         let far = [
             "/tmp",
             "/var/tmp",
@@ -63,18 +47,13 @@ impl Scene {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let workspace = self.at("ws");
         let here = processes
+            .filter(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == workspace))
             .filter(|process| {
-                fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == workspace)
-            })
-            .filter(|process| {
-                Some(process.file_name())
-                    != self.segment.as_ref().map(|own| own.id().to_string().into())
+                Some(process.file_name()) != self.segment.as_ref().map(|own| own.id().to_string().into())
             });
-        let names = here
-            .map(|process| fs::read_to_string(process.path().join("cmdline")).unwrap_or_default());
-        names
-            .map(|name| format!("left running: {}", name.replace('\0', " ")))
-            .collect()
+        let names =
+            here.map(|process| fs::read_to_string(process.path().join("cmdline")).unwrap_or_default());
+        names.map(|name| format!("left running: {}", name.replace('\0', " "))).collect()
     }
 
     /// The attempts that made files in a folder, by the names of these.
@@ -101,16 +80,7 @@ impl Drop for Scene {
             let _ = segment.stdin.take().map(|mut end| end.flush());
             let _ = segment.wait();
         }
-        for folder in [
-            "/tmp",
-            "/var/tmp",
-            "/dev/shm",
-            "/etc",
-            "/usr",
-            "/usr/bin",
-            "/usr/local/bin",
-            "/opt",
-        ] {
+        for folder in ["/tmp", "/var/tmp", "/dev/shm", "/etc", "/usr", "/usr/bin", "/usr/local/bin", "/opt"] {
             let mark = format!("wf-escape-{}-", self.tag);
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 if entry.file_name().to_string_lossy().starts_with(&mark) {

@@ -52,31 +52,28 @@ const RUN: [&str; 2] = ["run", "plan.md"];
 #[test]
 fn its_plan_and_its_gates_are_without_mistakes() {
     let told = office().by("bob", &["check", "plan.md"]).exits(0);
-    told.says("nothing wrong");
+    told.says("no problems found");
 }
 
 #[test]
 fn nothing_is_public_before_two_have_agreed() {
     let office = office();
-    office.by("bob", &RUN).exits(4).says("there is no approval");
+    office.by("bob", &RUN).exits(4).says("plan.approval.json not found");
     office.by("bob", &["approve", "plan.md", "--yes"]).exits(0);
-    office.by("bob", &RUN).exits(4).says("somebody else must");
+    office.by("bob", &RUN).exits(4).says("another approver must sign");
     assert!(!office.place.at("out").exists(), "nothing has begun");
     std::fs::remove_file(office.place.at("plan.approval.json")).unwrap();
     office.by("ada", &["approve", "plan.md", "--yes"]).exits(0);
     office.by("bob", &RUN).exits(5).says("Publish 2 notices?");
     let run = waiting(&office);
-    office
-        .by("bob", &["approve", &run, "--yes"])
-        .exits(4)
-        .says("bob approved what bob runs");
+    office.by("bob", &["approve", &run, "--yes"]).exits(4).says("the run was started by bob's key");
     assert!(!office.place.at("public").exists());
     assert_eq!(agreed(&office), Some(0));
     let page = office.place.read("public/page.txt");
     assert_eq!(page, office.place.read("out/page.txt"));
     office.by("bob", &["show", &run]).says("approved by ada");
     office.by("bob", &["audit", "verify"]).exits(0);
-    office.by("bob", &RUN).exits(4).says("was used already");
+    office.by("bob", &RUN).exits(4).says("used up");
 }
 
 #[test]
@@ -87,7 +84,7 @@ fn a_yes_is_to_what_was_checked_and_a_no_is_the_end() {
     office.by("ada", &["approve", &run, "--yes"]).exits(0);
     office.place.file("out/page.txt", "another page\n");
     let told = office.by("bob", &["resume", &run]).exits(5);
-    told.says("out/page.txt is not what it was");
+    told.says("out/page.txt changed after it was checked");
     let no = ["deny", &run, "--reason", "who wrote this?", "--yes"];
     office.by("ada", &no).exits(0);
     let told = office.by("bob", &["resume", &run]).exits(1);

@@ -11,10 +11,7 @@ fn a_mirror_is_mended() {
     let cycle = |is: &str| sandbox.wf(&["goal", "run", GOAL]).exits(0).says(is);
     cycle("mirror-is-fresh is repaired");
     cycle("mirror-is-fresh is healthy");
-    let (food, copy) = (
-        "examples/goals/prices/food.csv",
-        "target/examples/goals/mirror/food.csv",
-    );
+    let (food, copy) = ("examples/goals/prices/food.csv", "target/examples/goals/mirror/food.csv");
     sandbox.file(food, "item,cents\nbread,330\n");
     cycle("mirror-is-fresh is repaired");
     assert_eq!(sandbox.read(copy), sandbox.read(food));

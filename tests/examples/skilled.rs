@@ -40,10 +40,7 @@ fn coding_mends_what_its_tests_found() {
     assert!(log("before").contains("FAILED"), "{}", log("before"));
     assert!(log("after").contains("OK"), "{}", log("after"));
     let source = sandbox.read("examples/skills/coding/prices.py");
-    assert!(
-        !source.contains(r#"",""#),
-        "the original was patched: {source}"
-    );
+    assert!(!source.contains(r#"",""#), "the original was patched: {source}");
 }
 
 #[test]
@@ -70,21 +67,11 @@ fn retrospective_asks_before_it_changes_a_copy() {
     asked.says("Tell this pitfall in a copy of the skill?");
     let learned = "target/examples/skills/learned/skills/coding/SKILL.md";
     assert!(!sandbox.at(learned).exists(), "nobody has agreed");
-    let run = last(&sandbox)["run"]["id"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    wf(&sandbox, &["approve", &run, "--yes"])
-        .exits(0)
-        .says("+## Known pitfalls");
-    wf(&sandbox, &["resume", &run])
-        .exits(0)
-        .says("succeeded · 4 verified, 2 reported · ");
+    let run = last(&sandbox)["run"]["id"].as_str().unwrap_or_default().to_owned();
+    wf(&sandbox, &["approve", &run, "--yes"]).exits(0).says("+## Known pitfalls");
+    wf(&sandbox, &["resume", &run]).exits(0).says("succeeded · 4 verified, 2 reported · ");
     let before = std::fs::read_to_string("skills/coding/SKILL.md").unwrap();
     assert_eq!(sandbox.read("skills/coding/SKILL.md"), before);
     let after = sandbox.read(learned);
-    assert!(
-        after.starts_with(&before) && after.contains("nothing here says how it is tested"),
-        "{after}"
-    );
+    assert!(after.starts_with(&before) && after.contains("nothing here says how it is tested"), "{after}");
 }

@@ -13,11 +13,11 @@ fn due() -> Sandbox {
     let sandbox = workspace(FRONT);
     at(&sandbox, "2026-03-02T08:59:00Z", &["daemon", "--once"]).exits(0);
     let slot = wf::time::Moment::parse(SLOT).unwrap().millis();
-    let sql = "INSERT INTO slots (goal, slot, last, count, state, cause, why, at)
+    let sql = "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
                VALUES ('kept', ?1, ?1, 1, 'due', 'schedule', '', ?1)";
     let database = sandbox.database();
     database.execute(sql, [slot]).unwrap();
-    let sql = "UPDATE goals SET decided = ?1";
+    let sql = "UPDATE goals SET decided_until = ?1";
     database.execute(sql, [slot]).unwrap();
     sandbox
 }
@@ -45,10 +45,7 @@ fn t01_a_cycle_that_is_killed_anywhere_is_begun_once_and_ends() {
     run(&whole, format!("engine:list={}", list.path().display())).exits(0);
     let points = std::fs::read_to_string(list.path()).unwrap();
     let points = points.lines().count();
-    assert!(
-        points > 15,
-        "{points} points are too few to be a whole cycle"
-    );
+    assert!(points > 15, "{points} points are too few to be a whole cycle");
     settled(&whole, "kept");
     for point in 1..=points {
         let sandbox = due();

@@ -50,13 +50,11 @@ fn t08_a_slot_at_which_the_disk_is_full_is_recovered_once() {
         return;
     };
     let full = part(&did, "full");
-    assert!(full.contains("no space is left"), "{full}");
+    assert!(full.contains("no space left"), "{full}");
     let room = part(&did, "room");
     assert_eq!(room.matches("code 0").count(), 2, "{room}");
-    let rows: Vec<serde_json::Value> = part(&did, "history")
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows: Vec<serde_json::Value> =
+        part(&did, "history").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let found = states(&rows);
     let wanted = ["2026-03-02T09:00:00.000Z", "2026-03-03T09:00:00.000Z"];
     let wanted = wanted.map(|slot| (slot.to_owned(), "started".to_owned()));

@@ -5,22 +5,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use wf::goal::{Cause, Decision, Health, Known, Ledger, MemoryLedger, Verdict, turn};
-use wf::model::{Goal, GoalApproval, Missed, MissedRun, Object, OnUnmet, Overlap};
+use wf::goal::{
+    GoalLedger, GoalLedgerState, GoalOutcome, InMemoryLedger, ReconciliationCause, ReconciliationHealth,
+    SlotDecision, turn,
+};
+use wf::model::{
+    Goal, GoalApproval, GoalOverlapPolicy, JsonObject, MissedTimesChoice, MissedTimesPolicy, OnUnmet,
+};
 use wf::name::{PlanId, RunId};
-use wf::schedule::{Cron, Dst, Timing, When, Zone};
+use wf::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 use wf::store::{
-    Batch, Claim, CycleEnd, Durability, GoalNote, NewRun, Reader, Store, StoreError, Token,
+    EventBatch, FencingToken, LedgerGoal, NewRun, ReconciliationClaim, ReconciliationEnd, Store,
+    StoreDurability, StoreError, StoreReader,
 };
 use wf::time::{Moment, SystemClock};
 
 /// The store as a ledger, as the daemon has it.
-struct Real<'a>(&'a Store, &'a Reader);
+struct Real<'a>(&'a Store, &'a StoreReader);
 
-impl Ledger for Real<'_> {
+impl GoalLedger for Real<'_> {
     type Error = StoreError;
 
-    fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, Known>>, StoreError> {
+    fn known(&self, goal: &PlanId) -> Result<Option<Cow<'_, GoalLedgerState>>, StoreError> {
         Ok(self.1.known(goal)?.map(Cow::Owned))
     }
 
@@ -28,38 +34,30 @@ impl Ledger for Real<'_> {
         &mut self,
         goal: &Goal,
         after: Option<Moment>,
-        decision: &Decision,
+        decision: &SlotDecision,
         now: Moment,
     ) -> Result<bool, StoreError> {
-        let note = GoalNote {
-            id: goal.id.clone(),
-            path: goal.path.clone(),
-            timing: goal.timing.clone(),
-        };
-        let written = self.0.decided(note, after, decision.clone(), (None, now));
+        let note = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), timing: goal.timing.clone() };
+        let written = self.0.record_decision(note, after, decision.clone(), (None, now));
         written.wait()
     }
 }
 
-fn timing(cron: &str) -> Timing {
-    Timing::of(When::Cron {
-        expression: Cron::parse(cron).unwrap(),
-        zone: Zone::utc(),
-        dst: Dst::default(),
+fn timing(cron: &str) -> GoalSchedule {
+    GoalSchedule::of(TimingRule::Cron {
+        expression: CronExpression::parse(cron).unwrap(),
+        zone: ScheduleZone::utc(),
+        dst: DstPolicy::default(),
     })
 }
 
-fn goal(run: MissedRun, overlap: Overlap) -> Goal {
+fn goal(run: MissedTimesChoice, overlap: GoalOverlapPolicy) -> Goal {
     Goal {
         id: PlanId::parse("kept").unwrap(),
         title: None,
         path: "goals/kept.md".into(),
         timing: timing("*/10 * * * * *"),
-        missed: Missed {
-            run,
-            window: Duration::from_mins(3),
-            cap: 3,
-        },
+        missed: MissedTimesPolicy { run, window: Duration::from_mins(3), cap: 3 },
         window: Duration::from_secs(15),
         overlap,
         auto_pause_after: None,
@@ -70,17 +68,17 @@ fn goal(run: MissedRun, overlap: Overlap) -> Goal {
 }
 
 /// A run that is begun for a slot.
-fn begun(goal: &Goal, slot: Moment, run: &RunId, now: Moment) -> Batch {
-    let claim = Claim::Look {
+fn begun(goal: &Goal, slot: Moment, run: &RunId, now: Moment) -> EventBatch {
+    let claim = ReconciliationClaim::Look {
         goal: goal.id.clone(),
         slot: Some(slot),
-        cause: Cause::Schedule,
+        cause: ReconciliationCause::Schedule,
         token: None,
     };
     let new = NewRun {
         plan: goal.id.clone(),
         path: goal.path.clone(),
-        params: Object::new(),
+        params: JsonObject::new(),
         parent: None,
         retry_of: None,
         sources: vec![(goal.path.clone(), "# A goal".into())],
@@ -88,35 +86,20 @@ fn begun(goal: &Goal, slot: Moment, run: &RunId, now: Moment) -> Batch {
         config: serde_json::Value::Null,
         claim: Some(claim),
     };
-    let token = Token {
-        run: run.clone(),
-        number: 0,
-    };
-    Batch {
-        run: run.clone(),
-        token,
-        after: Some(0),
-        new: Some(new),
-        events: Vec::new(),
-    }
+    let token = FencingToken { run: run.clone(), number: 0 };
+    EventBatch { run: run.clone(), token, after: Some(0), new: Some(new), events: Vec::new() }
 }
 
 /// What both ledgers say of all rows.
-fn rows(memory: &MemoryLedger, reader: &Reader, goal: &PlanId) -> (Vec<String>, Vec<String>) {
+fn rows(memory: &InMemoryLedger, reader: &StoreReader, goal: &PlanId) -> (Vec<String>, Vec<String>) {
     let memory = memory.rows(goal);
     let memory = memory.map(|(row, at)| {
-        format!(
-            "{} {} {} {:?} {:?} {} {at}",
-            row.slot, row.last, row.count, row.state, row.cause, row.why
-        )
+        format!("{} {} {} {:?} {:?} {} {at}", row.slot, row.last, row.count, row.state, row.cause, row.reason)
     });
     let store = reader.slots(goal, (None, None)).unwrap();
     let store = store.iter().map(|row| {
         let (slot, last, count, at) = (row.slot, row.last, row.count, row.at);
-        format!(
-            "{slot} {last} {count} {:?} {:?} {} {at}",
-            row.state, row.cause, row.why
-        )
+        format!("{slot} {last} {count} {:?} {:?} {} {at}", row.state, row.cause, row.reason)
     });
     (memory.collect(), store.collect())
 }
@@ -125,14 +108,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
     fn the_store_accounts_for_slots_as_the_ledger_in_memory_does(
-        run in prop::sample::select(MissedRun::ALL),
-        overlap in prop::sample::select(Overlap::ALL),
+        run in prop::sample::select(MissedTimesChoice::ALL),
+        overlap in prop::sample::select(GoalOverlapPolicy::ALL),
         acts in prop::collection::vec((0..8u8, 0..90_000i64), 1..25),
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), Durability::Normal, Arc::new(SystemClock)).unwrap();
+        let store = Store::open(dir.path(), StoreDurability::Normal, Arc::new(SystemClock)).unwrap();
         let reader = store.reader().unwrap();
-        let mut memory = MemoryLedger::default();
+        let mut memory = InMemoryLedger::default();
         let mut goal = goal(run, overlap);
         let mut now = Moment::from_millis(1_800_000_000_123);
         let (mut live, mut number): (Vec<RunId>, u128) = (Vec::new(), 0);
@@ -152,8 +135,8 @@ proptest! {
             if act > 3 && !live.is_empty() {
                 let run = live.remove(0);
                 memory.end(&goal.id, &run);
-                let verdict = Verdict { health: Health::Healthy, why: String::new() };
-                let end = CycleEnd { run, verdict, at: now, pause: None, notices: Vec::new() };
+                let verdict = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
+                let end = ReconciliationEnd { run, verdict, at: now, pause: None, notices: Vec::new() };
                 prop_assert!(store.end_cycle(end).wait().unwrap());
             }
             match act {

@@ -14,10 +14,7 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % most
     }
 }
@@ -50,18 +47,13 @@ fn a_daemon_killed_around_its_slots_loses_and_doubles_none() {
     signal(&daemon, Signal::TERM);
     assert!(daemon.wait().unwrap().success());
     // What still waits is skipped; what goes on is brought to its end.
-    until("somebody pauses it", || {
-        sandbox.wf(&["goal", "pause", "kept"]).code == Some(0)
-    });
+    until("somebody pauses it", || sandbox.wf(&["goal", "pause", "kept"]).code == Some(0));
     sandbox.wf(&["daemon", "--once"]).exits(0);
     without_holes(&sandbox, "kept", 1);
     settled(&sandbox, "kept");
-    let sql = "SELECT count(*) FROM cycles a JOIN cycles b ON a.run < b.run
-               AND a.began < b.ended AND b.began < a.ended";
-    let beside: i64 = sandbox
-        .database()
-        .query_row(sql, [], |row| row.get(0))
-        .unwrap();
+    let sql = "SELECT count(*) FROM reconciliations a JOIN reconciliations b ON a.run < b.run
+               AND a.started_at < b.ended AND b.started_at < a.ended";
+    let beside: i64 = sandbox.database().query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(beside, 0, "no two cycles went on side by side");
 }
 

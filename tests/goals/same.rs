@@ -6,10 +6,8 @@ use crate::support::{Did, Sandbox};
 const FROM: &str = "2026-10-24T12:00:00Z";
 const TO: &str = "2026-11-02T12:00:00Z";
 /// The nights in which clocks are changed, in Europe and in America: nobody is there.
-const DOWN: [(&str, &str); 2] = [
-    ("2026-10-24T20:00:00Z", "2026-10-25T05:10:00Z"),
-    ("2026-10-31T23:00:00Z", "2026-11-01T11:00:00Z"),
-];
+const DOWN: [(&str, &str); 2] =
+    [("2026-10-24T20:00:00Z", "2026-10-25T05:10:00Z"), ("2026-10-31T23:00:00Z", "2026-11-01T11:00:00Z")];
 
 const GOALS: [(&str, &str); 4] = [
     (
@@ -56,10 +54,8 @@ fn a_simulated_ledger_is_that_of_a_daemon() {
     let args = ["sim", "goals", "--json", "--from", FROM, "--to", TO];
     let args = [&args[..], &["--down", &down[0], "--down", &down[1]]].concat();
     let told = at(&simulated, FROM, &args).exits(0).out;
-    let simulated: Vec<serde_json::Value> = told
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let simulated: Vec<serde_json::Value> =
+        told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
 
     let sandbox = workspace();
     live(&sandbox, FROM, DOWN[0].0);
@@ -81,6 +77,6 @@ fn a_simulated_ledger_is_that_of_a_daemon() {
 
 /// What both say of a slot.
 fn line(row: &serde_json::Value) -> String {
-    let keys = ["slot", "last", "count", "state", "cause", "why", "at"];
+    let keys = ["slot", "last", "count", "state", "cause", "reason", "at"];
     keys.map(|key| row[key].to_string()).join(" ")
 }

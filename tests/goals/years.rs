@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::goal::{MemoryLedger, Row, Scenario, Simulated, SlotState, simulate};
-use wf::model::{Goal, GoalApproval, Missed, MissedRun, OnUnmet, Overlap};
+use wf::goal::{InMemoryLedger, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate};
+use wf::model::{Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet};
 use wf::name::PlanId;
-use wf::schedule::{Cron, Dst, Exclusion, Fold, Gap, Timing, When, Zone};
+use wf::schedule::{
+    CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleExclusion, ScheduleZone,
+    TimingRule,
+};
 use wf::time::Moment;
 
 /// Schedules of times at which clocks are changed, of days that are rare, and of many slots.
@@ -39,38 +42,31 @@ pub struct Seen {
 /// A goal of a zone; which one follows from a number.
 fn goal(zone: &str, number: usize) -> Goal {
     let pick = |from: usize, of: usize| number / from % of;
-    let zone = Zone::parse(zone).expect("the zone is known");
-    let dst = Dst {
-        gap: [Gap::RunAtTransition, Gap::Skip][pick(1, 2)],
-        overlap: [Fold::First, Fold::Last, Fold::Both][pick(2, 3)],
+    let zone = ScheduleZone::parse(zone).expect("the zone is known");
+    let dst = DstPolicy {
+        gap: [DstGapPolicy::RunAtTransition, DstGapPolicy::Skip][pick(1, 2)],
+        overlap: [DstOverlapPolicy::First, DstOverlapPolicy::Last, DstOverlapPolicy::Both][pick(2, 3)],
     };
-    let expression = Cron::parse(HOSTILE[pick(1, HOSTILE.len())]).expect("a schedule");
-    let mut timing = Timing::of(When::Cron {
-        expression,
-        zone,
-        dst,
-    });
+    let expression = CronExpression::parse(HOSTILE[pick(1, HOSTILE.len())]).expect("a schedule");
+    let mut timing = GoalSchedule::of(TimingRule::Cron { expression, zone, dst });
     timing.splay = [Duration::ZERO, Duration::from_mins(25)][pick(5, 2)];
     if number.is_multiple_of(3) {
-        let (from, until) = (
-            "23:30".parse().expect("a time"),
-            "01:15".parse().expect("a time"),
-        );
+        let (from, until) = ("23:30".parse().expect("a time"), "01:15".parse().expect("a time"));
         let on = Vec::new();
-        timing.exclude.push(Exclusion::Daily { from, until, on });
+        timing.exclude.push(ScheduleExclusion::Daily { from, until, on });
     }
     Goal {
         id: PlanId::parse(&format!("goal-{number}")).expect("an id"),
         title: None,
         path: "goal.md".into(),
         timing,
-        missed: Missed {
-            run: MissedRun::ALL[pick(3, 3)],
+        missed: MissedTimesPolicy {
+            run: MissedTimesChoice::ALL[pick(3, 3)],
             window: Duration::from_hours(30),
             cap: 3,
         },
         window: Goal::WINDOW,
-        overlap: Overlap::ALL[pick(1, 5)],
+        overlap: GoalOverlapPolicy::ALL[pick(1, 5)],
         auto_pause_after: None,
         on_failure: OnUnmet::default(),
         approval: GoalApproval::default(),
@@ -88,7 +84,7 @@ pub fn live(zone: &str, number: usize, (from, to): (Moment, Moment)) -> Seen {
     });
     let outages: Vec<_> = outages.take_while(|(_, back)| *back < to).collect();
     let minutes = [0, 1, 45, 180][number % 4];
-    let simulated = simulate(Scenario {
+    let simulated = simulate(SimulationScenario {
         goals: vec![Arc::clone(&goal)],
         from,
         to,
@@ -97,7 +93,7 @@ pub fn live(zone: &str, number: usize, (from, to): (Moment, Moment)) -> Seen {
     });
     let rows = simulated.ledger.rows(&goal.id);
     assert!(
-        goal.overlap == Overlap::Allow || simulated.overlaps.is_empty(),
+        goal.overlap == GoalOverlapPolicy::Allow || simulated.overlaps.is_empty(),
         "{zone}: {:?}",
         simulated.overlaps.first()
     );
@@ -108,19 +104,15 @@ pub fn live(zone: &str, number: usize, (from, to): (Moment, Moment)) -> Seen {
         assert!(!early && !out, "{zone}: decided at {at}: {row:?}");
     }
     let (slots, begun) = accounted(&goal, &simulated, (from, to));
-    Seen {
-        slots,
-        begun,
-        wakes: simulated.wakes,
-    }
+    Seen { slots, begun, wakes: simulated.wakes }
 }
 
 /// Compares what is accounted for with what the timing yields; gives how many slots there were,
 /// and how many began.
-fn accounted(goal: &Goal, simulated: &Simulated, (from, to): (Moment, Moment)) -> (u64, u64) {
+fn accounted(goal: &Goal, simulated: &SimulationResult, (from, to): (Moment, Moment)) -> (u64, u64) {
     let offset = goal.timing.offset(goal.id.as_str());
-    let ledger: &MemoryLedger = &simulated.ledger;
-    let rows: Vec<&Row> = ledger.rows(&goal.id).map(|(row, _)| row).collect();
+    let ledger: &InMemoryLedger = &simulated.ledger;
+    let rows: Vec<&SlotEntry> = ledger.rows(&goal.id).map(|(row, _)| row).collect();
     let mut slots = goal.timing.slots(from, to).peekable();
     let (mut count, mut begun) = (0, 0);
     for row in rows {
@@ -145,11 +137,8 @@ fn accounted(goal: &Goal, simulated: &Simulated, (from, to): (Moment, Moment)) -
 #[test]
 fn every_zone_lives_through_a_year() {
     let year = ("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
-    let year = (
-        Moment::parse(year.0).unwrap(),
-        Moment::parse(year.1).unwrap(),
-    );
-    let zones = Zone::names();
+    let year = (Moment::parse(year.0).unwrap(), Moment::parse(year.1).unwrap());
+    let zones = ScheduleZone::names();
     assert!(zones.len() > 400, "{} zones", zones.len());
     let mut all = Seen::default();
     for (number, zone) in zones.iter().enumerate() {

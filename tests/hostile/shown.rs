@@ -56,21 +56,13 @@ impl Case {
             format!("---\nkind: plan\nid: {yaml}\n{yaml}: {yaml}\nsteps: [{{id: {yaml}, run: a, depends_on: [{yaml}], when: {yaml}}}]\n---\n"),
         );
         // A mistake is drawn with the path of its file and the lines around it.
-        place.file(
-            &bad(text),
-            format!("---\nkind: plan\nid: {text}\n---\n{text}\n"),
-        );
+        place.file(&bad(text), format!("---\nkind: plan\nid: {text}\n---\n{text}\n"));
         place.file(
             "skills/odd/SKILL.md",
             format!("---\nname: odd\ndescription: {yaml}\nlicense: {yaml}\n---\n{text}\n"),
         );
         place.file(&format!("skills/odd/{}", name(text)), text);
-        Self {
-            place,
-            styled,
-            text: text.to_owned(),
-            wrong: Vec::new(),
-        }
+        Self { place, styled, text: text.to_owned(), wrong: Vec::new() }
     }
 
     fn wf(&mut self, args: &[&str]) -> Did {
@@ -81,9 +73,7 @@ impl Case {
         all.extend(args);
         let mut command = self.place.command(&all);
         if !self.styled {
-            command
-                .env("GITHUB_ACTIONS", "true")
-                .env("GITHUB_STEP_SUMMARY", self.place.at("summary.md"));
+            command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", self.place.at("summary.md"));
         }
         Did::of(&mut command)
     }
@@ -95,25 +85,18 @@ impl Case {
             // There are only lines of steps, below headings.
             let headings = did.out.lines().filter(|line| line.starts_with("── "));
             let ours = headings.clone().all(|line| !line.contains("FAKE#"));
-            self.wrong
-                .extend((!ours).then(|| format!("wf {}: a heading", args.join(" "))));
+            self.wrong.extend((!ours).then(|| format!("wf {}: a heading", args.join(" "))));
         }
         for (stream, text) in [("out", &did.out), ("err", &did.err)] {
             // GitHub Actions obeys this wherever it stands, except in a line that is a command itself.
             let free = |line: &&str| line.contains("##[") && !line.starts_with("::");
             let obeyed = text.lines().find(free).filter(|_| !self.styled);
-            self.wrong
-                .extend(obeyed.map(|line| format!("wf {}: obeyed: {line}", args.join(" "))));
+            self.wrong.extend(obeyed.map(|line| format!("wf {}: obeyed: {line}", args.join(" "))));
             let fakes = args.first() != Some(&"logs");
-            self.blame(
-                &format!("wf {} ({stream})", args.join(" ")),
-                text,
-                (true, fakes),
-            );
+            self.blame(&format!("wf {} ({stream})", args.join(" ")), text, (true, fakes));
         }
         if did.code == Some(70) || did.code.is_none() {
-            self.wrong
-                .push(format!("wf {}: {}", args.join(" "), did.all()));
+            self.wrong.push(format!("wf {}: {}", args.join(" "), did.all()));
         }
         did
     }
@@ -122,17 +105,12 @@ impl Case {
         let mut found = faults(text, styled);
         found.retain(|fault| fakes || !fault.starts_with("like"));
         let found = found.into_iter().take(3);
-        self.wrong
-            .extend(found.map(|fault| format!("{place}: {fault}")));
+        self.wrong.extend(found.map(|fault| format!("{place}: {fault}")));
     }
 
     /// What others wrote is in the log and in the record as it is: it was there to be shown.
     fn control(&self) {
-        let raw = self
-            .place
-            .wf(&["logs", "--last", "kept", "--raw"])
-            .exits(0)
-            .out;
+        let raw = self.place.wf(&["logs", "--last", "kept", "--raw"]).exits(0).out;
         assert!(raw.contains(&self.text), "{raw:?}");
         let record = self.place.wf(&["show", "--last", "--json"]).exits(0).out;
         let record: Value = serde_json::from_str(&record).unwrap();
@@ -153,10 +131,7 @@ impl Case {
         // What stands between the tags of XML is text, whatever it says.
         let is_xml = text.starts_with("<?xml");
         self.blame(path, &text, (false, !is_xml));
-        if text.contains("<FAKE")
-            || text.contains("<img")
-            || text.contains("</system-out></failure>]]>")
-        {
+        if text.contains("<FAKE") || text.contains("<img") || text.contains("</system-out></failure>]]>") {
             self.wrong.push(format!("{path}: markup of others"));
         }
     }
@@ -181,9 +156,7 @@ fn leaves(value: &Value, texts: &mut Vec<String>) {
 fn try_all(text: &str, styled: bool) -> Vec<String> {
     let mut case = Case::of(text, styled);
     let path = format!("workflows/{}.md", name(text));
-    case.look(&[
-        "run", "-v", "ends.md", "--junit", "j.xml", "--report", "r.json",
-    ]);
+    case.look(&["run", "-v", "ends.md", "--junit", "j.xml", "--report", "r.json"]);
     case.look_into("j.xml");
     if !styled {
         case.look_into("summary.md");
@@ -191,11 +164,7 @@ fn try_all(text: &str, styled: bool) -> Vec<String> {
     case.control();
     case.look(&["run", "-v", "plan.md"]);
     for args in LATER {
-        let own = |word: &&str| {
-            word.replace("PATH", &path)
-                .replace("BAD", &bad(text))
-                .replace("TEXT", text)
-        };
+        let own = |word: &&str| word.replace("PATH", &path).replace("BAD", &bad(text)).replace("TEXT", text);
         let args: Vec<String> = args.iter().map(own).collect();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         case.look(&args);
@@ -205,9 +174,7 @@ fn try_all(text: &str, styled: bool) -> Vec<String> {
 
 #[test]
 fn nothing_that_others_wrote_acts_or_looks_like_wf() {
-    let texts = TEXTS
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let texts = TEXTS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
     let texts: Vec<(String, String)> = texts.chain(mixtures(4)).collect();
     let mut wrong = Vec::new();
     for (at, (name, text)) in texts.iter().enumerate() {
@@ -217,12 +184,7 @@ fn nothing_that_others_wrote_acts_or_looks_like_wf() {
     }
     wrong.sort();
     wrong.dedup();
-    assert!(
-        wrong.is_empty(),
-        "{} faults\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} faults\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// The look itself finds each of the texts where it is printed as it is.

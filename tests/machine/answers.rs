@@ -1,8 +1,8 @@
 //! What worlds answer.
 
-use wf::digest::Digest;
-use wf::machine::{Artifact, Attempt, Ended, Exit, Happening, Ruling, Verdict};
-use wf::model::{CheckPhase, Class, Object};
+use wf::digest::Sha256Digest;
+use wf::machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit};
+use wf::model::{CheckPhase, FailureClass, JsonObject};
 
 use super::world::name;
 
@@ -10,37 +10,37 @@ use super::world::name;
 pub fn file_of(attempt: &Attempt) -> Artifact {
     Artifact {
         path: format!("{}.txt", attempt.place),
-        digest: Digest::of(attempt.to_string().as_bytes()),
+        digest: Sha256Digest::of_bytes(attempt.to_string().as_bytes()),
         size: 7,
     }
 }
 
-pub fn ended(attempt: Attempt, exit: Exit) -> Happening {
-    Happening::Ended(Ended {
+pub fn ended(attempt: Attempt, exit: WorkExit) -> InputKind {
+    InputKind::Ended(AttemptEnd {
         attempt,
         exit,
-        outputs: Object::new(),
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
         standing: None,
-        class: None,
+        failure_class: None,
         seen: Vec::new(),
-        usage: wf::machine::Usage::default(),
+        usage: wf::machine::AttemptUsage::default(),
         service: false,
     })
 }
 
-pub fn verdict(ruling: Ruling) -> Verdict {
-    Verdict {
+pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
+    CheckVerdict {
         name: name("good"),
         phase: CheckPhase::Verify,
         ruling,
         expected: String::new(),
         found: String::new(),
         evidence: String::new(),
-        class: (ruling != Ruling::Pass).then_some(Class::Logical),
-        millis: 0,
-        mode: wf::model::Mode::default(),
-        guards: None,
+        failure_class: (ruling != CheckRuling::Pass).then_some(FailureClass::Logical),
+        duration_ms: 0,
+        certainty: wf::model::CheckCertainty::default(),
+        isolation: None,
         hidden: Vec::new(),
     }
 }

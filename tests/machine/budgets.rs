@@ -3,45 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::machine::{Effect, Happening, Ruling, Timer, Usage};
-use wf::model::{Budget, Money, OnFailure, Parts, Plan, Retry, Step, Wait, Work};
+use wf::machine::{AttemptUsage, CheckRuling, Effect, InputKind, TimerKind};
+use wf::model::{
+    Money, OnStepFailure, Plan, PlanParts, RetryPolicy, RunBudget, Step, StepWork, WaitCondition,
+};
 use wf::name::PlanId;
 use wf::time::Moment;
 
 use super::play::{Play, policy, steps};
 use super::world::{check, verdict};
 
-fn budgeted(lines: &[&str], budget: Budget, change: impl FnOnce(&mut Vec<Step>)) -> Play {
+fn budgeted(lines: &[&str], budget: RunBudget, change: impl FnOnce(&mut Vec<Step>)) -> Play {
     let mut steps = steps(lines);
     change(&mut steps);
     let last = |step: &Step| step.id.as_str().starts_with("last");
     let main = steps.iter().position(last).unwrap_or(steps.len());
     let id = PlanId::parse("p").unwrap();
-    let parts = Parts {
+    let parts = PlanParts {
         budget: Some(budget),
-        ..Parts::new(id, steps, main, policy(OnFailure::Continue))
+        ..PlanParts::new(id, steps, main, policy(OnStepFailure::Continue))
     };
     Play::new(Plan::new(parts).unwrap())
 }
 
-fn attempts(most: u32, reserve_ppm: u32) -> Budget {
-    Budget {
-        max_attempts: Some(most),
-        reserve_ppm,
-        ..Budget::default()
-    }
+fn attempts(most: u32, reserve_ppm: u32) -> RunBudget {
+    RunBudget { max_attempts: Some(most), reserve_ppm, ..RunBudget::default() }
 }
 
-fn retry(max: u32) -> Arc<Retry> {
-    Arc::new(Retry {
-        max,
-        ..Retry::default()
-    })
+fn retry(max: u32) -> Arc<RetryPolicy> {
+    Arc::new(RetryPolicy { max, ..RetryPolicy::default() })
 }
 
 fn naps(steps: &mut [Step], seconds: u64) {
     for step in steps {
-        step.work = Work::Wait(Wait::For(Duration::from_secs(seconds)));
+        step.work = StepWork::Wait(WaitCondition::For(Duration::from_secs(seconds)));
     }
 }
 
@@ -60,7 +55,7 @@ fn retries_are_attempts_and_the_limit_itself_is_spent() {
             "95 %: 4 of 4 attempts",
             "spent: 4 of 4 attempts",
             "a failed unchecked: exit code 1",
-            "run failed unchecked: the budget is spent: 4 of 4 attempts",
+            "run failed unchecked: budget exhausted: 4 of 4 attempts",
         ]
     );
 }
@@ -78,33 +73,29 @@ fn the_reserve_is_for_finally_steps_alone() {
             "a succeeded reported",
             "b succeeded reported",
             "spent: 2 of 4 attempts",
-            "c skipped unchecked: not started: the budget is spent: 2 of 4 attempts, and the rest is kept for `finally` steps",
+            "c skipped unchecked: not started: budget exhausted: 2 of 4 attempts; the rest is \
+             reserved for `finally` steps",
             "last_1 succeeded reported",
             "95 %: 4 of 4 attempts",
             "last_2 succeeded reported",
-            "run failed unchecked: the budget is spent: 2 of 4 attempts, and the rest is kept for `finally` steps"
+            "run failed unchecked: budget exhausted: 2 of 4 attempts; the rest is reserved for \
+             `finally` steps"
         ]
     );
 }
 
 #[test]
 fn tokens_and_money_count_however_the_attempt_ended() {
-    let budget = Budget {
+    let budget = RunBudget {
         max_cost: Some(Money::of_micros(1_000_000)),
         reserve_ppm: 100_000,
-        ..Budget::default()
+        ..RunBudget::default()
     };
     let mut play = budgeted(&["a", "b < a"], budget, |steps| {
         steps[0].retry = retry(9);
     });
     let cost = Money::of_micros(450_000);
-    play.usage.insert(
-        "a",
-        Usage {
-            cost,
-            ..Usage::default()
-        },
-    );
+    play.usage.insert("a", AttemptUsage { cost, ..AttemptUsage::default() });
     let told = play.fails("a", 9).told();
     assert_eq!(
         told,
@@ -113,18 +104,16 @@ fn tokens_and_money_count_however_the_attempt_ended() {
             "spent: $0.90 of $1.00",
             "a failed unchecked: exit code 1",
             "90 %: $0.90 of $1.00",
-            "b skipped unchecked: its dependency `a` failed",
-            "run failed unchecked: the budget is spent: $0.90 of $1.00, and the rest is kept for checks and `finally` steps"
+            "b skipped unchecked: dependency `a` failed",
+            "run failed unchecked: budget exhausted: $0.90 of $1.00; the rest is reserved for \
+             checks and `finally` steps"
         ]
     );
 }
 
 #[test]
 fn time_that_is_over_ends_what_runs_and_no_finally_step() {
-    let budget = Budget {
-        max_wall_time_ms: Some(10_000),
-        ..Budget::default()
-    };
+    let budget = RunBudget { max_wall_time_ms: Some(10_000), ..RunBudget::default() };
     let play = budgeted(&["a", "b < a", "last"], budget, |steps| naps(steps, 7));
     let told = play.told();
     assert_eq!(
@@ -135,9 +124,9 @@ fn time_that_is_over_ends_what_runs_and_no_finally_step() {
             "90 %: 9s of 10s",
             "95 %: 9s500ms of 10s",
             "spent: 10s of 10s, at once",
-            "b cancelled unchecked: the budget is spent: 10s of 10s",
+            "b cancelled unchecked: budget exhausted: 10s of 10s",
             "last succeeded reported",
-            "run failed unchecked: the budget is spent: 10s of 10s"
+            "run failed unchecked: budget exhausted: 10s of 10s"
         ]
     );
 }
@@ -145,11 +134,7 @@ fn time_that_is_over_ends_what_runs_and_no_finally_step() {
 #[test]
 fn progress_extends_the_time_by_quarters_up_to_twice() {
     let lines = ["a", "b < a", "c < b", "d < c", "e < d", "f < e"];
-    let budget = Budget {
-        max_wall_time_ms: Some(8_000),
-        progress: true,
-        ..Budget::default()
-    };
+    let budget = RunBudget { max_wall_time_ms: Some(8_000), progress: true, ..RunBudget::default() };
     let told = budgeted(&lines, budget.clone(), |steps| naps(steps, 2)).told();
     assert_eq!(
         told,
@@ -170,47 +155,28 @@ fn progress_extends_the_time_by_quarters_up_to_twice() {
         ]
     );
     let many: Vec<String> = (1..12).map(|at| format!("s{at} < s{}", at - 1)).collect();
-    let many: Vec<&str> = ["s0"]
-        .into_iter()
-        .chain(many.iter().map(String::as_str))
-        .collect();
+    let many: Vec<&str> = ["s0"].into_iter().chain(many.iter().map(String::as_str)).collect();
     let told = budgeted(&many, budget.clone(), |steps| naps(steps, 2)).told();
     let most = told.iter().rfind(|line| line.starts_with("extended"));
     assert_eq!(most.unwrap(), "extended to 16000");
-    assert!(
-        told.contains(&"spent: 16s of 16s, at once".into()),
-        "{told:?}"
-    );
+    assert!(told.contains(&"spent: 16s of 16s, at once".into()), "{told:?}");
     // Nothing came further within the last quarter.
     let told = budgeted(&lines[..2], budget.clone(), |steps| naps(steps, 5)).told();
-    assert!(
-        told.contains(&"spent: 8s of 8s, at once".into()),
-        "{told:?}"
-    );
-    let still = Budget {
-        progress: false,
-        ..budget
-    };
+    assert!(told.contains(&"spent: 8s of 8s, at once".into()), "{told:?}");
+    let still = RunBudget { progress: false, ..budget };
     let told = budgeted(&lines, still, |steps| naps(steps, 2)).told();
-    assert!(
-        told.iter().all(|line| !line.starts_with("extended")),
-        "{told:?}"
-    );
+    assert!(told.iter().all(|line| !line.starts_with("extended")), "{told:?}");
     assert!(told.last().unwrap().starts_with("run failed"), "{told:?}");
 }
 
 #[test]
 fn a_gap_that_shrank_is_progress_and_no_other() {
-    let budget = Budget {
-        max_wall_time_ms: Some(60_000),
-        progress: true,
-        ..Budget::default()
-    };
+    let budget = RunBudget { max_wall_time_ms: Some(60_000), progress: true, ..RunBudget::default() };
     let mut play = budgeted(&["a"], budget, |steps| {
         steps[0].retry = retry(9);
         steps[0].verify = vec![check("good"), check("whole")];
     });
-    let mut effects = play.feed(Happening::Begin {
+    let mut effects = play.feed(InputKind::Begin {
         kept: Vec::new(),
         left: Vec::new(),
         baseline: None,
@@ -220,23 +186,20 @@ fn a_gap_that_shrank_is_progress_and_no_other() {
         intent: None,
     });
     let rulings = [
-        ([Ruling::Fail, Ruling::Fail], None),
-        ([Ruling::Fail, Ruling::Fail], None),
-        ([Ruling::Fail, Ruling::Pass], Some(3_000)),
-        ([Ruling::Fail, Ruling::Pass], Some(3_000)),
-        ([Ruling::Fail, Ruling::Fail], Some(3_000)),
+        ([CheckRuling::Fail, CheckRuling::Fail], None),
+        ([CheckRuling::Fail, CheckRuling::Fail], None),
+        ([CheckRuling::Fail, CheckRuling::Pass], Some(3_000)),
+        ([CheckRuling::Fail, CheckRuling::Pass], Some(3_000)),
+        ([CheckRuling::Fail, CheckRuling::Fail], Some(3_000)),
     ];
     for (at, (rulings, progress)) in rulings.into_iter().enumerate() {
         play.now = 1_000 * (i64::try_from(at).unwrap() + 1);
         let woken = effects.iter().find_map(|effect| match effect {
-            Effect::Wake {
-                timer: timer @ Timer::Retry(_),
-                ..
-            } => Some(timer.clone()),
+            Effect::Wake { timer: timer @ TimerKind::Retry(_), .. } => Some(timer.clone()),
             _ => None,
         });
         if let Some(timer) = woken {
-            effects = play.feed(Happening::Woke { timer });
+            effects = play.feed(InputKind::Woke { timer });
         }
         let attempt = effects.iter().find_map(|effect| match effect {
             Effect::Start { attempt, .. } => Some(attempt.clone()),
@@ -245,7 +208,7 @@ fn a_gap_that_shrank_is_progress_and_no_other() {
         let attempt = attempt.expect("an attempt begins");
         let ended = play.ended(attempt.clone());
         play.feed(ended);
-        effects = play.feed(Happening::Judged {
+        effects = play.feed(InputKind::Judged {
             attempt: Some(attempt),
             phase: wf::model::CheckPhase::Verify,
             verdicts: rulings.map(verdict).to_vec(),

@@ -1,52 +1,48 @@
 //! What the next attempt is told of the one that failed.
 
-use wf::digest::Digest;
+use wf::digest::Sha256Digest;
 use wf::machine::{
-    Cached, Correction, Effect, Ended, Exit, Fact, Happening, Item, Place, Ruling, Timer, Unmet,
-    Verdict,
+    AttemptEnd, AttemptFeedback, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, FailedCheck,
+    InputKind, StepItem, TaskId, TimerKind, WorkExit,
 };
-use wf::model::{Cache, Class, Fan, Object, Retry, Step};
+use wf::model::{FailureClass, JsonObject, RetryPolicy, Step, StepCache, StepRepetition};
 
 use super::killed::{Killed, attempt, single};
 use super::world::{check, ended, name, run_id};
 
 fn tried(step: &mut Step) {
     step.verify = vec![check("good"), check("sound"), check("true")];
-    step.retry = Retry {
+    step.retry = RetryPolicy {
         max: 5,
-        on: vec![Class::Logical, Class::Environmental, Class::Interrupted],
-        ..Retry::default()
+        on: vec![FailureClass::Logical, FailureClass::Environmental, FailureClass::Interrupted],
+        ..RetryPolicy::default()
     }
     .into();
 }
 
 /// A verdict: `+good`, `-sound`, or `?true` for what could not be judged.
-fn verdict(text: &str) -> Verdict {
-    let (ruling, class) = match &text[..1] {
-        "+" => (Ruling::Pass, None),
-        "-" => (Ruling::Fail, Some(Class::Logical)),
-        _ => (Ruling::Error, Some(Class::Environmental)),
+fn verdict(text: &str) -> CheckVerdict {
+    let (ruling, failure_class) = match &text[..1] {
+        "+" => (CheckRuling::Pass, None),
+        "-" => (CheckRuling::Fail, Some(FailureClass::Logical)),
+        _ => (CheckRuling::Error, Some(FailureClass::Environmental)),
     };
     let told = |text: &str| {
-        if ruling == Ruling::Pass {
-            String::new()
-        } else {
-            text.into()
-        }
+        if ruling == CheckRuling::Pass { String::new() } else { text.into() }
     };
-    Verdict {
+    CheckVerdict {
         name: name(&text[1..]),
         ruling,
         expected: told("exit code 0"),
         found: told("exit code 1"),
         evidence: "it said so".into(),
-        class,
+        failure_class,
         ..super::world::verdict(ruling)
     }
 }
 
-fn judged(number: u32, verdicts: &str) -> Happening {
-    Happening::Judged {
+fn judged(number: u32, verdicts: &str) -> InputKind {
+    InputKind::Judged {
         phase: wf::model::CheckPhase::Verify,
         attempt: Some(attempt("a", number)),
         verdicts: verdicts.split(' ').map(verdict).collect(),
@@ -54,18 +50,16 @@ fn judged(number: u32, verdicts: &str) -> Happening {
     }
 }
 
-fn done(number: u32) -> Happening {
-    ended(attempt("a", number), Exit::Code { code: 0 })
+fn done(number: u32) -> InputKind {
+    ended(attempt("a", number), WorkExit::Code { code: 0 })
 }
 
-fn again(number: u32) -> Happening {
-    Happening::Woke {
-        timer: Timer::Retry(attempt("a", number)),
-    }
+fn again(number: u32) -> InputKind {
+    InputKind::Woke { timer: TimerKind::Retry(attempt("a", number)) }
 }
 
 /// What the work that is asked for is told.
-fn told(effects: &[Effect]) -> Option<Correction> {
+fn told(effects: &[Effect]) -> Option<AttemptFeedback> {
     effects.iter().find_map(|effect| match effect {
         Effect::Start { correction, .. } | Effect::Watch { correction, .. } => {
             Some(correction.as_deref().cloned())
@@ -74,12 +68,12 @@ fn told(effects: &[Effect]) -> Option<Correction> {
     })?
 }
 
-fn criteria(correction: &Correction) -> Vec<&str> {
+fn criteria(correction: &AttemptFeedback) -> Vec<&str> {
     let failed = correction.failed.iter();
     failed.map(|unmet| unmet.criterion.as_str()).collect()
 }
 
-fn gaps(correction: &Correction) -> Vec<String> {
+fn gaps(correction: &AttemptFeedback) -> Vec<String> {
     let gaps = correction.gaps.iter();
     gaps.map(|gap| format!("{}:{gap}", gap.attempt)).collect()
 }
@@ -91,20 +85,17 @@ fn an_attempt_is_told_what_the_one_before_failed_and_how_far_all_were_from_done(
     run.feed(judged(1, "-good +sound -true"));
     let second = told(&run.feed(again(2))).unwrap();
     assert_eq!(second.place, attempt("a", 1).place);
-    assert_eq!((second.attempt, second.class), (1, Some(Class::Logical)));
+    assert_eq!((second.attempt, second.failure_class), (1, Some(FailureClass::Logical)));
     assert_eq!(
         second.what_was_wrong,
         "check `good`: expected exit code 0, found exit code 1; \
          check `true`: expected exit code 0, found exit code 1"
     );
-    assert_eq!(
-        second.what_to_do,
-        "make `good` hold: expected exit code 0, found exit code 1; then `true`"
-    );
-    let unmet = Unmet {
+    assert_eq!(second.what_to_do, "make `good` pass: expected exit code 0, found exit code 1; then `true`");
+    let unmet = FailedCheck {
         phase: wf::model::CheckPhase::Verify,
         criterion: name("good"),
-        class: Some(Class::Logical),
+        failure_class: Some(FailureClass::Logical),
         expected: "exit code 0".into(),
         found: "exit code 1".into(),
         evidence: "it said so".into(),
@@ -115,16 +106,13 @@ fn an_attempt_is_told_what_the_one_before_failed_and_how_far_all_were_from_done(
     run.feed(done(2));
     run.feed(judged(2, "+good +sound ?true"));
     let third = told(&run.feed(again(3))).unwrap();
-    assert_eq!(
-        (third.attempt, third.class),
-        (2, Some(Class::Environmental))
-    );
+    assert_eq!((third.attempt, third.failure_class), (2, Some(FailureClass::Environmental)));
     assert_eq!(criteria(&third), ["true"]);
     assert_eq!(gaps(&third), ["1:2/3", "2:1/3"]);
     assert_eq!(
         third.what_to_do,
-        "the approach need not change: see that what `true` needs is there (expected exit code 0, \
-         found exit code 1)"
+        "keep the approach: make sure that everything `true` needs is available (expected exit \
+         code 0, found exit code 1)"
     );
 }
 
@@ -134,55 +122,46 @@ fn an_attempt_whose_work_failed_was_not_judged() {
     run.feed(done(1));
     run.feed(judged(1, "-good +sound +true"));
     run.feed(again(2));
-    run.feed(ended(attempt("a", 2), Exit::TimedOut));
+    run.feed(ended(attempt("a", 2), WorkExit::TimedOut));
     let third = told(&run.feed(again(3))).unwrap();
-    assert_eq!(
-        (third.attempt, third.class),
-        (2, Some(Class::Environmental))
-    );
+    assert_eq!((third.attempt, third.failure_class), (2, Some(FailureClass::Environmental)));
     assert!(third.failed.is_empty());
     assert_eq!(gaps(&third), ["1:1/3"]);
     assert_eq!(third.what_was_wrong, "timed out");
     assert_eq!(
         third.what_to_do,
-        "the approach need not change: see that what it needs is there (timed out)"
+        "keep the approach: make sure that everything it needs is available (timed out)"
     );
-    run.feed(ended(attempt("a", 3), Exit::Code { code: 2 }));
+    run.feed(ended(attempt("a", 3), WorkExit::Code { code: 2 }));
     let fourth = told(&run.feed(again(4))).unwrap();
-    assert_eq!(
-        fourth.what_to_do,
-        "make the work end well (exit code 2); its log says more"
-    );
-    run.feed(ended(attempt("a", 4), Exit::Interrupted));
+    assert_eq!(fourth.what_to_do, "make the work succeed (exit code 2); see its log");
+    run.feed(ended(attempt("a", 4), WorkExit::Interrupted));
     let fifth = told(&run.feed(again(5))).unwrap();
-    assert_eq!(fifth.class, Some(Class::Interrupted));
-    assert_eq!(
-        fifth.what_to_do,
-        "do the work again; parts of it may have been done already"
-    );
+    assert_eq!(fifth.failure_class, Some(FailureClass::Interrupted));
+    assert_eq!(fifth.what_to_do, "repeat the work; parts of it may be done already");
 }
 
 #[test]
 fn what_the_work_printed_may_say_whose_fault_it_was() {
     let mut run = Killed::new(single(tried));
-    run.feed(Happening::Ended(Ended {
+    run.feed(InputKind::Ended(AttemptEnd {
         attempt: attempt("a", 1),
-        exit: Exit::Code { code: 1 },
-        outputs: Object::new(),
+        exit: WorkExit::Code { code: 1 },
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
         standing: None,
-        class: Some(Class::Environmental),
+        failure_class: Some(FailureClass::Environmental),
         seen: Vec::new(),
-        usage: wf::machine::Usage::default(),
+        usage: wf::machine::AttemptUsage::default(),
         service: false,
     }));
-    let class = run.events.iter().find_map(|event| match &event.fact {
-        Fact::AttemptEnded { class, .. } => Some(*class),
+    let failure_class = run.events.iter().find_map(|event| match &event.fact {
+        EventKind::AttemptEnded { failure_class, .. } => Some(*failure_class),
         _ => None,
     });
-    assert_eq!(class, Some(Some(Class::Environmental)));
+    assert_eq!(failure_class, Some(Some(FailureClass::Environmental)));
     let second = told(&run.feed(again(2))).unwrap();
-    assert_eq!(second.class, Some(Class::Environmental));
+    assert_eq!(second.failure_class, Some(FailureClass::Environmental));
 }
 
 #[test]
@@ -205,24 +184,21 @@ fn an_engine_that_takes_over_tells_the_same() {
 fn the_first_attempt_is_told_what_the_checks_said_of_a_cached_result() {
     let mut run = Killed::new(single(|step| {
         tried(step);
-        step.cache = Some(Box::new(Cache {
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        }));
+        step.cache = Some(Box::new(StepCache { inputs: Vec::new(), outputs: Vec::new() }));
     }));
-    let found = Some(Cached {
-        key: Digest::of(b"key"),
-        from: run_id(),
-        outputs: Object::new(),
+    let found = Some(CachedResult {
+        cache_key: Sha256Digest::of_bytes(b"key"),
+        reused_from: run_id(),
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
     });
-    let place = Place::of(&name("a"));
-    run.feed(Happening::Looked { place, found });
+    let place = TaskId::of_step(&name("a"));
+    run.feed(InputKind::Looked { place, found });
     let first = told(&run.feed(judged(0, "-good +sound +true"))).unwrap();
     assert_eq!(first.attempt, 0);
     assert_eq!(
         first.what_was_wrong,
-        "the result from the cache did not pass: check `good`: expected exit code 0, found exit \
+        "the cached result failed its checks: check `good`: expected exit code 0, found exit \
          code 1"
     );
     assert_eq!(told(&run.resume()), Some(first));
@@ -237,36 +213,28 @@ fn the_first_attempt_is_told_what_the_checks_said_of_a_cached_result() {
 fn every_item_is_told_its_own() {
     let mut run = Killed::new(single(|step| {
         tried(step);
-        step.fan = Fan::List(vec!["x".into(), "y".into()]);
+        step.fan = StepRepetition::List(vec!["x".into(), "y".into()]);
     }));
     let mut of = |item: u32, verdicts: &str| {
         let mut attempt = attempt("a", 1);
         attempt.place.item = Some(item);
-        run.feed(ended(attempt.clone(), Exit::Done));
-        run.feed(Happening::Judged {
+        run.feed(ended(attempt.clone(), WorkExit::Completed));
+        run.feed(InputKind::Judged {
             phase: wf::model::CheckPhase::Verify,
             attempt: Some(attempt.clone()),
             verdicts: verdicts.split(' ').map(verdict).collect(),
             seen: Vec::new(),
         });
         attempt.attempt = 2;
-        let timer = Timer::Retry(attempt);
-        let effects = run.feed(Happening::Woke { timer });
-        let Some(Effect::Start { item_value, .. }) = effects.first() else {
-            panic!("{effects:?}")
-        };
-        let key = item_value.as_ref().map(|Item { key, .. }| key.clone());
+        let timer = TimerKind::Retry(attempt);
+        let effects = run.feed(InputKind::Woke { timer });
+        let Some(Effect::Start { item_value, .. }) = effects.first() else { panic!("{effects:?}") };
+        let key = item_value.as_ref().map(|StepItem { key, .. }| key.clone());
         let told = told(&effects).unwrap();
         (key.unwrap(), told.place.item, criteria(&told).join(" "))
     };
-    assert_eq!(
-        of(0, "-good +sound +true"),
-        ("x".into(), Some(0), "good".into())
-    );
-    assert_eq!(
-        of(1, "+good -sound -true"),
-        ("y".into(), Some(1), "sound true".into())
-    );
+    assert_eq!(of(0, "-good +sound +true"), ("x".into(), Some(0), "good".into()));
+    assert_eq!(of(1, "+good -sound -true"), ("y".into(), Some(1), "sound true".into()));
 }
 
 #[test]
@@ -275,9 +243,5 @@ fn many_failures_are_counted() {
     run.feed(done(1));
     run.feed(judged(1, "-a -b -c -d -e -f -g -h"));
     let second = told(&run.feed(again(2))).unwrap();
-    assert!(
-        second
-            .what_to_do
-            .ends_with("then `b`, `c`, `d`, `e`, `f` and 2 more")
-    );
+    assert!(second.what_to_do.ends_with("then `b`, `c`, `d`, `e`, `f` and 2 more"));
 }

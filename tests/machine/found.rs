@@ -5,10 +5,12 @@ use std::time::Duration;
 use serde_json::json;
 use wf::expr::Template;
 use wf::machine::{
-    Cached, Effect, Ended, Exit, Fact, Happening, Place, Ruling, Standing, StepState, Timer,
+    AttemptEnd, CachedResult, CheckRuling, Effect, EventKind, InputKind, Standing, StepState, TaskId,
+    TimerKind, WorkExit,
 };
 use wf::model::{
-    Cache, Class, Fan, Object, OnFailure, Parts, Plan, Policy, Retry, Step, Wait, Work,
+    FailureClass, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy, Step, StepCache,
+    StepRepetition, StepWork, WaitCondition,
 };
 use wf::time::Moment;
 
@@ -18,28 +20,23 @@ use super::world::{check, ended, name, plan_with, verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn place(step: &str) -> Place {
-    Place::of(&name(step))
+fn place(step: &str) -> TaskId {
+    TaskId::of_step(&name(step))
 }
 
-fn locked(step: &str) -> Happening {
-    Happening::Locked { place: place(step) }
+fn locked(step: &str) -> InputKind {
+    InputKind::Locked { place: place(step) }
 }
 
-pub fn woke(timer: Timer) -> Happening {
-    Happening::Woke { timer }
+pub fn woke(timer: TimerKind) -> InputKind {
+    InputKind::Woke { timer }
 }
 
 pub fn retried(step: &mut Step) {
-    step.retry = Retry {
-        max: 3,
-        backoff: 5 * SECOND,
-        ..Retry::default()
-    }
-    .into();
+    step.retry = RetryPolicy { max: 3, backoff: 5 * SECOND, ..RetryPolicy::default() }.into();
 }
 
-fn plan(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step>)) -> Killed {
+fn plan(lines: &[&str], on_failure: OnStepFailure, change: impl FnOnce(&mut Vec<Step>)) -> Killed {
     let mut steps = steps(lines);
     change(&mut steps);
     let main = steps.len();
@@ -48,58 +45,43 @@ fn plan(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step
 
 #[test]
 fn the_times_of_events_do_not_go_back() {
-    let mut killed = plan(&["a", "b < a"], OnFailure::Stop, |_| {});
+    let mut killed = plan(&["a", "b < a"], OnStepFailure::Stop, |_| {});
     killed.now = 9000;
-    killed.feed(ended(attempt("a", 1), Exit::Done));
+    killed.feed(ended(attempt("a", 1), WorkExit::Completed));
     killed.now = 4000;
     killed.resume();
-    killed.feed(ended(attempt("b", 1), Exit::Done));
-    let times: Vec<i64> = killed
-        .events
-        .iter()
-        .map(|event| event.at.millis())
-        .collect();
+    killed.feed(ended(attempt("b", 1), WorkExit::Completed));
+    let times: Vec<i64> = killed.events.iter().map(|event| event.at.millis()).collect();
     assert!(times.is_sorted(), "{times:?}");
 }
 
 #[test]
 fn a_wait_that_is_looked_at_late_has_still_timed_out() {
     let mut killed = Killed::new(single(|step| {
-        step.work = Work::Wait(Wait::For(10 * SECOND));
+        step.work = StepWork::Wait(WaitCondition::For(10 * SECOND));
         step.timeout = Some(5 * SECOND);
     }));
     killed.now = 60_000;
     let effects = killed.resume();
-    let Effect::Wake { timer, at } = &effects[0] else {
-        panic!("{effects:?}")
-    };
+    let Effect::Wake { timer, at } = &effects[0] else { panic!("{effects:?}") };
     assert_eq!(at.millis(), 5000);
     killed.feed(woke(timer.clone()));
-    assert_eq!(
-        end_of(&killed.events, "a"),
-        Some((StepState::Failed, "timed out".into()))
-    );
+    assert_eq!(end_of(&killed.events, "a"), Some((StepState::Failed, "timed out".into())));
 }
 
 #[test]
 fn a_timer_that_goes_off_early_changes_nothing() {
     let mut steps = steps(&["wait", "queue"]);
-    steps[0].work = Work::Wait(Wait::For(10 * SECOND));
+    steps[0].work = StepWork::Wait(WaitCondition::For(10 * SECOND));
     steps[1].concurrency = Some("lock".into());
     steps[1].queue_timeout = Some(SECOND);
     let id = wf::name::PlanId::parse("p").unwrap();
-    let parts = Parts {
-        timeout: Some(20 * SECOND),
-        ..Parts::new(id, steps, 2, policy(OnFailure::Stop))
-    };
+    let parts =
+        PlanParts { timeout: Some(20 * SECOND), ..PlanParts::new(id, steps, 2, policy(OnStepFailure::Stop)) };
     let mut killed = Killed::new(Plan::new(parts).unwrap());
     killed.now = 999;
     let before = killed.events.len();
-    for timer in [
-        Timer::Run,
-        Timer::Queue(place("queue")),
-        Timer::Wait(attempt("wait", 1)),
-    ] {
+    for timer in [TimerKind::Run, TimerKind::Queue(place("queue")), TimerKind::Wait(attempt("wait", 1))] {
         killed.feed(woke(timer));
     }
     assert_eq!(killed.events.len(), before);
@@ -112,22 +94,18 @@ fn the_limit_on_a_wait_for_a_turn_counts_from_when_it_began() {
         step.queue_timeout = Some(5 * SECOND);
     }));
     killed.now = 3000;
-    let wake = Effect::Wake {
-        timer: Timer::Queue(place("a")),
-        at: Moment::from_millis(5000),
-    };
+    let wake = Effect::Wake { timer: TimerKind::Queue(place("a")), at: Moment::from_millis(5000) };
     assert_eq!(killed.resume().first(), Some(&wake));
 }
 
 #[test]
 fn whoever_looks_after_an_attempt_knows_when_it_began() {
     let mut killed = Killed::new(single(|step| {
-        step.work = Work::Wait(Wait::File(Template::literal("flag")));
+        step.work = StepWork::Wait(WaitCondition::File(Template::literal("flag")));
     }));
     killed.now = 3000;
     let watched = killed.resume();
-    let began =
-        |effect: &Effect| matches!(effect, Effect::Watch { since, .. } if since.millis() == 0);
+    let began = |effect: &Effect| matches!(effect, Effect::Watch { since, .. } if since.millis() == 0);
     assert!(began(&watched[0]), "{watched:?}");
 }
 
@@ -144,7 +122,7 @@ fn work_under_a_lock_is_looked_after_once_the_lock_is_held_again() {
     let mut killed = Killed::new(single(|step| step.concurrency = Some("lock".into())));
     killed.feed(locked("a"));
     assert_eq!(words(&killed.resume()), ["lock"]);
-    let late = ended(attempt("a", 1), Exit::Done);
+    let late = ended(attempt("a", 1), WorkExit::Completed);
     assert_eq!(words(&killed.feed(late)), [""; 0], "nobody asked yet");
     assert_eq!(words(&killed.feed(locked("a"))), ["watch"]);
 }
@@ -156,65 +134,47 @@ fn nobody_takes_a_lock_while_work_that_has_room_wants_its_own_back() {
     let mut steps = steps(&["a", "b"]);
     steps[0].concurrency = Some("left".into());
     steps[1].concurrency = Some("right".into());
-    let policy = Policy {
-        max_parallel: 1,
-        ..policy(OnFailure::Stop)
-    };
+    let policy = PlanPolicy { max_parallel: 1, ..policy(OnStepFailure::Stop) };
     let mut killed = Killed::new(plan_with(steps, 2, policy, Vec::new()));
     killed.feed(locked("a"));
     let asked = killed.resume();
     assert_eq!(words(&asked), ["lock"]);
     assert!(matches!(&asked[0], Effect::Lock { lock, .. } if lock == "left"));
     assert_eq!(words(&killed.feed(locked("a"))), ["watch"]);
-    let over = killed.feed(ended(attempt("a", 1), Exit::Done));
+    let over = killed.feed(ended(attempt("a", 1), WorkExit::Completed));
     assert_eq!(words(&over), ["unlock", "lock"]);
 }
 
 #[test]
 fn a_failure_keeps_a_place_from_beginning_that_is_looked_for_in_the_cache() {
-    let mut killed = plan(&["a", "b"], OnFailure::Stop, |steps| {
-        steps[1].cache = Some(Box::new(Cache {
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        }));
+    let mut killed = plan(&["a", "b"], OnStepFailure::Stop, |steps| {
+        steps[1].cache = Some(Box::new(StepCache { inputs: Vec::new(), outputs: Vec::new() }));
     });
-    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
-    let (state, why) = end_of(&killed.events, "b").unwrap();
-    assert_eq!(
-        (state, why.as_str()),
-        (StepState::Skipped, "not started: `a` had failed")
-    );
+    killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
+    let (state, reason) = end_of(&killed.events, "b").unwrap();
+    assert_eq!((state, reason.as_str()), (StepState::Skipped, "not started: `a` failed"));
     let place = place("b");
-    assert_eq!(
-        words(&killed.feed(Happening::Looked { place, found: None })),
-        [""; 0]
-    );
+    assert_eq!(words(&killed.feed(InputKind::Looked { place, found: None })), [""; 0]);
 }
 
 #[test]
 fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
-    let mut killed = plan(&["a", "b"], OnFailure::Stop, |steps| {
-        steps[1].cache = Some(Box::new(Cache {
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-        }));
+    let mut killed = plan(&["a", "b"], OnStepFailure::Stop, |steps| {
+        steps[1].cache = Some(Box::new(StepCache { inputs: Vec::new(), outputs: Vec::new() }));
         steps[1].verify = vec![check("good")];
     });
-    let key = wf::digest::Digest::of(b"key");
+    let key = wf::digest::Sha256Digest::of_bytes(b"key");
     let from = super::world::run_id();
-    let found = Some(Cached {
-        key,
-        from,
-        outputs: Object::new(),
+    let found = Some(CachedResult {
+        cache_key: key,
+        reused_from: from,
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
     });
-    killed.feed(Happening::Looked {
-        place: place("b"),
-        found,
-    });
-    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
-    let verdicts = vec![verdict(Ruling::Fail)];
-    killed.feed(Happening::Judged {
+    killed.feed(InputKind::Looked { place: place("b"), found });
+    killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
+    let verdicts = vec![verdict(CheckRuling::Fail)];
+    killed.feed(InputKind::Judged {
         phase: wf::model::CheckPhase::Verify,
         attempt: Some(attempt("b", 0)),
         verdicts,
@@ -227,68 +187,61 @@ fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
 fn what_was_tried_goes_on_after_a_failure_that_stops_though_it_waits_for_room() {
     let mut steps = steps(&["a", "b", "c"]);
     retried(&mut steps[0]);
-    let policy = Policy {
-        max_parallel: 2,
-        ..policy(OnFailure::Stop)
-    };
+    let policy = PlanPolicy { max_parallel: 2, ..policy(OnStepFailure::Stop) };
     let mut killed = Killed::new(plan_with(steps, 3, policy, Vec::new()));
-    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     killed.now = 6000;
-    killed.feed(woke(Timer::Retry(attempt("a", 2))));
-    let effects = killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
+    killed.feed(woke(TimerKind::Retry(attempt("a", 2))));
+    let effects = killed.feed(ended(attempt("b", 1), WorkExit::Code { code: 1 }));
     assert_eq!(words(&effects), ["unstage", "start"]);
     assert!(matches!(&effects[1], Effect::Start { attempt: a, .. } if *a == attempt("a", 2)));
 }
 
 #[test]
 fn what_was_tried_is_cancelled_by_a_failure_and_not_skipped() {
-    let mut killed = plan(&["a", "b"], OnFailure::Cancel, |steps| {
+    let mut killed = plan(&["a", "b"], OnStepFailure::Cancel, |steps| {
         retried(&mut steps[0]);
     });
-    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
-    killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
+    killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
+    killed.feed(ended(attempt("b", 1), WorkExit::Code { code: 1 }));
     let end = end_of(&killed.events, "a").unwrap();
-    assert_eq!(end, (StepState::Cancelled, "`b` had failed".into()));
+    assert_eq!(end, (StepState::Cancelled, "`b` failed".into()));
 }
 
 #[test]
 fn a_repeated_step_that_a_failure_cancels_says_which() {
-    let mut killed = plan(&["a", "b"], OnFailure::Cancel, |steps| {
-        steps[0].fan = Fan::List(vec![json!(1)]);
-        steps[0].work = Work::Wait(Wait::For(SECOND));
+    let mut killed = plan(&["a", "b"], OnStepFailure::Cancel, |steps| {
+        steps[0].fan = StepRepetition::List(vec![json!(1)]);
+        steps[0].work = StepWork::Wait(WaitCondition::For(SECOND));
     });
-    killed.feed(ended(attempt("b", 1), Exit::Code { code: 1 }));
+    killed.feed(ended(attempt("b", 1), WorkExit::Code { code: 1 }));
     let end = end_of(&killed.events, "a").unwrap();
-    assert_eq!(end, (StepState::Cancelled, "`b` had failed".into()));
+    assert_eq!(end, (StepState::Cancelled, "`b` failed".into()));
 }
 
 #[test]
 fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
-    let inner = plan_with(steps(&["inner"]), 1, policy(OnFailure::Stop), Vec::new());
-    let uses = wf::model::Uses {
-        plan: inner,
-        path: "inner.md".into(),
-        with: Vec::new(),
-    };
+    let inner = plan_with(steps(&["inner"]), 1, policy(OnStepFailure::Stop), Vec::new());
+    let uses = wf::model::NestedPlan { plan: inner, path: "inner.md".into(), with: Vec::new() };
     let mut killed = Killed::new(single(|step| {
-        step.work = Work::Uses(Box::new(uses));
+        step.work = StepWork::Uses(Box::new(uses));
         step.verify = vec![check("good")];
     }));
     killed.cancel();
     let standing = Some(Standing::Verified);
-    killed.feed(Happening::Ended(Ended {
+    killed.feed(InputKind::Ended(AttemptEnd {
         attempt: attempt("a", 1),
-        exit: Exit::Done,
-        outputs: Object::new(),
+        exit: WorkExit::Completed,
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
         standing,
-        class: None,
+        failure_class: None,
         seen: Vec::new(),
-        usage: wf::machine::Usage::default(),
+        usage: wf::machine::AttemptUsage::default(),
         service: false,
     }));
     let believed = killed.events.iter().find_map(|event| match &event.fact {
-        Fact::StepEnded { standing, .. } => Some(*standing),
+        EventKind::StepEnded { standing, .. } => Some(*standing),
         _ => None,
     });
     assert_eq!(believed, Some(Standing::Reported));
@@ -298,17 +251,11 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
 fn only_the_timer_of_the_next_attempt_lets_it_begin() {
     let mut killed = Killed::new(single(|step| {
         retried(step);
-        std::sync::Arc::make_mut(&mut step.retry).on = vec![Class::Logical];
-        step.work = Work::Exec(vec![Template::literal("false")]);
+        std::sync::Arc::make_mut(&mut step.retry).on = vec![FailureClass::Logical];
+        step.work = StepWork::Exec(vec![Template::literal("false")]);
     }));
-    killed.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     killed.now = 5000;
-    assert_eq!(
-        words(&killed.feed(woke(Timer::Retry(attempt("a", 1))))),
-        [""; 0]
-    );
-    assert_eq!(
-        words(&killed.feed(woke(Timer::Retry(attempt("a", 2))))),
-        ["start"]
-    );
+    assert_eq!(words(&killed.feed(woke(TimerKind::Retry(attempt("a", 1))))), [""; 0]);
+    assert_eq!(words(&killed.feed(woke(TimerKind::Retry(attempt("a", 2))))), ["start"]);
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use wf::expr::Template;
-use wf::machine::{Effect, Exit, Happening, Timer};
-use wf::model::{Fan, OnFailure, Policy, Wait, Work};
+use wf::machine::{Effect, InputKind, TimerKind, WorkExit};
+use wf::model::{OnStepFailure, PlanPolicy, StepRepetition, StepWork, WaitCondition};
 
 use super::killed::{Killed, single, words};
 use super::play::{output, play, policy, steps};
@@ -19,23 +19,21 @@ fn what_was_told_to_end_is_told_again() {
         let effects = killed.resume();
         assert_eq!(words(&effects), ["watch", "kill"]);
         assert!(matches!(effects[1], Effect::Kill { force: told, .. } if told == force));
-        assert_eq!(killed.machine.told_to_end(), Some(force));
+        assert_eq!(killed.machine.requested_cancel(), Some(force));
     }
     let mut untold = Killed::new(single(|_| {}));
     assert_eq!(words(&untold.resume()), ["watch"]);
-    assert_eq!(untold.machine.told_to_end(), None);
+    assert_eq!(untold.machine.requested_cancel(), None);
 }
 
 #[test]
 fn checks_of_a_plan_that_was_told_to_end_are_ended_too() {
     let steps = steps(&["a"]);
     let verify = vec![check("good")];
-    let mut killed = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), verify));
-    let attempt = wf::machine::Attempt {
-        place: wf::machine::Place::of(&super::world::name("a")),
-        attempt: 1,
-    };
-    assert_eq!(words(&killed.feed(ended(attempt, Exit::Done))), ["check"]);
+    let mut killed = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), verify));
+    let attempt =
+        wf::machine::Attempt { place: wf::machine::TaskId::of_step(&super::world::name("a")), attempt: 1 };
+    assert_eq!(words(&killed.feed(ended(attempt, WorkExit::Completed))), ["check"]);
     assert_eq!(words(&killed.resume()), ["check"]);
     assert_eq!(words(&killed.cancel()), ["kill"]);
     assert_eq!(words(&killed.resume()), ["check", "kill"]);
@@ -44,11 +42,11 @@ fn checks_of_a_plan_that_was_told_to_end_are_ended_too() {
 /// A wait for a file, under a lock.
 fn locked() -> Killed {
     let mut killed = Killed::new(single(|step| {
-        step.work = Work::Wait(Wait::File(Template::literal("flag")));
+        step.work = StepWork::Wait(WaitCondition::File(Template::literal("flag")));
         step.concurrency = Some("lock".into());
     }));
-    let place = wf::machine::Place::of(&super::world::name("a"));
-    let started = killed.feed(Happening::Locked { place });
+    let place = wf::machine::TaskId::of_step(&super::world::name("a"));
+    let started = killed.feed(InputKind::Locked { place });
     assert_eq!(words(&started), ["start"]);
     killed
 }
@@ -58,18 +56,11 @@ fn what_goes_on_holds_its_lock_again_first() {
     let mut killed = locked();
     let effects = killed.resume();
     assert_eq!(words(&effects), ["lock"]);
-    let Effect::Lock { place, .. } = &effects[0] else {
-        unreachable!()
-    };
-    let locked = Happening::Locked {
-        place: place.clone(),
-    };
+    let Effect::Lock { place, .. } = &effects[0] else { unreachable!() };
+    let locked = InputKind::Locked { place: place.clone() };
     assert_eq!(words(&killed.feed(locked)), ["watch"]);
-    let attempt = wf::machine::Attempt {
-        place: place.clone(),
-        attempt: 1,
-    };
-    let over = killed.feed(ended(attempt, Exit::Done));
+    let attempt = wf::machine::Attempt { place: place.clone(), attempt: 1 };
+    let over = killed.feed(ended(attempt, WorkExit::Completed));
     assert_eq!(words(&over), ["unlock", "finish"]);
 }
 
@@ -87,7 +78,7 @@ fn what_is_to_end_does_not_wait_for_its_lock() {
 fn a_wait_for_a_turn_is_still_bounded() {
     let limit = Some(Duration::from_secs(5));
     let queue = |effects: &[Effect]| {
-        let timer = |effect: &&Effect| matches!(effect, Effect::Wake { timer: Timer::Queue(_), at } if at.millis() == 5000);
+        let timer = |effect: &&Effect| matches!(effect, Effect::Wake { timer: TimerKind::Queue(_), at } if at.millis() == 5000);
         effects.iter().filter(timer).count()
     };
     let mut waits = Killed::new(single(|step| {
@@ -96,7 +87,7 @@ fn a_wait_for_a_turn_is_still_bounded() {
     }));
     assert_eq!(queue(&waits.resume()), 1);
     let mut items = Killed::new(single(|step| {
-        step.fan = Fan::List(vec![json!(1), json!(2), json!(3)]);
+        step.fan = StepRepetition::List(vec![json!(1), json!(2), json!(3)]);
         step.max_parallel = Some(1);
         step.queue_timeout = limit;
     }));
@@ -106,42 +97,31 @@ fn a_wait_for_a_turn_is_still_bounded() {
 #[test]
 fn an_item_that_ends_before_its_turn_gives_nobody_else_a_turn() {
     let mut steps = steps(&["each"]);
-    steps[0].fan = Fan::List(vec![json!(1), json!(2), json!(3)]);
+    steps[0].fan = StepRepetition::List(vec![json!(1), json!(2), json!(3)]);
     steps[0].max_parallel = Some(1);
     steps[0].queue_timeout = Some(Duration::from_secs(5));
-    let policy = Policy {
-        max_parallel: 8,
-        ..policy(OnFailure::Continue)
-    };
+    let policy = PlanPolicy { max_parallel: 8, ..policy(OnStepFailure::Continue) };
     let mut killed = Killed::new(plan_with(steps, 1, policy, Vec::new()));
     for item in 1..3 {
-        let place = wf::machine::Place {
-            step: super::world::name("each"),
-            item: Some(item),
-        };
-        let effects = killed.feed(Happening::Woke {
-            timer: Timer::Queue(place),
-        });
+        let place = wf::machine::TaskId { step: super::world::name("each"), item: Some(item) };
+        let effects = killed.feed(InputKind::Woke { timer: TimerKind::Queue(place) });
         assert_eq!(words(&effects), [""; 0], "item {item}");
     }
 }
 
 #[test]
 fn work_that_was_cancelled_though_nobody_asked_has_failed() {
-    let mut play = play(&["a", "b < a"], OnFailure::Stop, |_| {});
-    play.exits.insert("a", vec![Exit::Cancelled]);
+    let mut play = play(&["a", "b < a"], OnStepFailure::Stop, |_| {});
+    play.exits.insert("a", vec![WorkExit::Cancelled]);
     let told = play.told();
     assert_eq!(told[0], "a failed unchecked: cancelled");
-    assert_eq!(
-        told.last().unwrap(),
-        "run failed unchecked: step `a` failed"
-    );
+    assert_eq!(told.last().unwrap(), "run failed unchecked: step `a` failed");
 }
 
 #[test]
 fn an_item_that_failed_gives_no_outputs() {
-    let mut play = play(&["each"], OnFailure::Continue, |steps| {
-        steps[0].fan = Fan::List(vec![json!(1), json!(2)]);
+    let mut play = play(&["each"], OnStepFailure::Continue, |steps| {
+        steps[0].fan = StepRepetition::List(vec![json!(1), json!(2)]);
         steps[0].outputs = vec![output("rows")];
         steps[0].verify = vec![check("good")];
     })
@@ -155,40 +135,34 @@ fn an_item_that_failed_gives_no_outputs() {
 fn a_timer_that_goes_off_early_or_late_changes_nothing() {
     let mut rests = Killed::new(single(|step| {
         std::sync::Arc::make_mut(&mut step.retry).max = 1;
-        std::sync::Arc::make_mut(&mut step.retry).on = vec![wf::model::Class::Logical];
+        std::sync::Arc::make_mut(&mut step.retry).on = vec![wf::model::FailureClass::Logical];
         std::sync::Arc::make_mut(&mut step.retry).backoff = Duration::from_secs(5);
     }));
     let attempt = |attempt| wf::machine::Attempt {
-        place: wf::machine::Place::of(&super::world::name("a")),
+        place: wf::machine::TaskId::of_step(&super::world::name("a")),
         attempt,
     };
-    rests.feed(ended(attempt(1), Exit::Code { code: 1 }));
-    let timer = Timer::Retry(attempt(2));
-    assert_eq!(words(&rests.feed(Happening::Woke { timer })), [""; 0]);
+    rests.feed(ended(attempt(1), WorkExit::Code { code: 1 }));
+    let timer = TimerKind::Retry(attempt(2));
+    assert_eq!(words(&rests.feed(InputKind::Woke { timer })), [""; 0]);
 
     let steps = steps(&["a", "last"]);
-    let mut tidies = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), Vec::new()));
-    tidies.feed(ended(attempt(1), Exit::Done));
+    let mut tidies = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), Vec::new()));
+    tidies.feed(ended(attempt(1), WorkExit::Completed));
     let before = tidies.events.len();
-    tidies.feed(Happening::Woke { timer: Timer::Run });
+    tidies.feed(InputKind::Woke { timer: TimerKind::Run });
     assert_eq!(tidies.events.len(), before, "finally steps have no limit");
 }
 
 #[test]
 fn who_insists_on_the_end_gets_no_further_finally_step() {
     let steps = steps(&["a", "last_a", "last_b"]);
-    let mut killed = Killed::new(plan_with(steps, 1, policy(OnFailure::Stop), Vec::new()));
-    let place = wf::machine::Place::of(&super::world::name("a"));
-    killed.feed(ended(
-        wf::machine::Attempt { place, attempt: 1 },
-        Exit::Done,
-    ));
+    let mut killed = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), Vec::new()));
+    let place = wf::machine::TaskId::of_step(&super::world::name("a"));
+    killed.feed(ended(wf::machine::Attempt { place, attempt: 1 }, WorkExit::Completed));
     assert_eq!(words(&killed.cancel()), [""; 0]);
     let before = killed.events.len();
     assert_eq!(words(&killed.cancel()), ["kill"]);
     let told = format!("{:?}", &killed.events[before..]);
-    assert!(
-        told.contains("last_b") && told.contains("Cancelled"),
-        "{told}"
-    );
+    assert!(told.contains("last_b") && told.contains("Cancelled"), "{told}");
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use wf::machine::{Attempt, Effect, Event, Happening, Input, Machine, Place, StepState};
-use wf::model::{Object, OnFailure, Plan, Step};
+use wf::machine::{Attempt, Effect, Event, InputKind, Machine, MachineInput, StepState, TaskId};
+use wf::model::{JsonObject, OnStepFailure, Plan, Step};
 use wf::time::Moment;
 
 use super::play::{policy, steps};
@@ -20,12 +20,12 @@ pub struct Killed {
 impl Killed {
     pub fn new(plan: Arc<Plan>) -> Self {
         let mut killed = Self {
-            machine: Machine::new(plan.clone(), run_id(), Object::new()),
+            machine: Machine::new(plan.clone(), run_id(), JsonObject::new()),
             plan,
             events: Vec::new(),
             now: 0,
         };
-        killed.feed(Happening::Begin {
+        killed.feed(InputKind::Begin {
             kept: Vec::new(),
             left: Vec::new(),
             baseline: None,
@@ -37,19 +37,19 @@ impl Killed {
         killed
     }
 
-    pub fn feed(&mut self, what: Happening) -> Vec<Effect> {
+    pub fn feed(&mut self, what: InputKind) -> Vec<Effect> {
         let at = Moment::from_millis(self.now);
-        let turn = self.machine.turn(Input { at, what });
+        let turn = self.machine.turn(MachineInput { at, what });
         self.events.extend(turn.events);
         turn.effects
     }
 
     pub fn cancel(&mut self) -> Vec<Effect> {
-        self.feed(Happening::Cancel { why: "so".into() })
+        self.feed(InputKind::Cancel { reason: "so".into() })
     }
 
     pub fn resume(&mut self) -> Vec<Effect> {
-        self.machine = Machine::new(self.plan.clone(), run_id(), Object::new());
+        self.machine = Machine::new(self.plan.clone(), run_id(), JsonObject::new());
         let events = &self.events;
         for event in events {
             self.machine.replay(event).unwrap();
@@ -63,7 +63,7 @@ impl Killed {
 pub fn single(change: impl FnOnce(&mut Step)) -> Arc<Plan> {
     let mut steps = steps(&["a"]);
     change(&mut steps[0]);
-    plan_with(steps, 1, policy(OnFailure::Stop), Vec::new())
+    plan_with(steps, 1, policy(OnStepFailure::Stop), Vec::new())
 }
 
 /// The names of effects, a word each.
@@ -77,16 +77,16 @@ pub fn words(effects: &[Effect]) -> Vec<String> {
 
 /// An attempt of a step that is not repeated.
 pub fn attempt(step: &str, attempt: u32) -> Attempt {
-    let place = Place::of(&name(step));
+    let place = TaskId::of_step(&name(step));
     Attempt { place, attempt }
 }
 
 /// How the last place of a step ended that is in a list of events.
 pub fn end_of(events: &[Event], step: &str) -> Option<(StepState, String)> {
     events.iter().rev().find_map(|event| match &event.fact {
-        wf::machine::Fact::StepEnded {
-            place, state, why, ..
-        } if place.step.as_str() == step => Some((*state, why.clone())),
+        wf::machine::EventKind::StepEnded { place, state, reason, .. } if place.step.as_str() == step => {
+            Some((*state, reason.clone()))
+        }
         _ => None,
     })
 }

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use wf::machine::{Attempt, Event, Fact, Happening, Input, Machine, Outcome, Place, StepState};
-use wf::model::{Fan, Object, OnError, OnFailure, Plan, Work};
+use wf::machine::{
+    Attempt, Event, EventKind, InputKind, Machine, MachineInput, RunOutcome, StepState, TaskId,
+};
+use wf::model::{JsonObject, OnStepError, OnStepFailure, Plan, StepRepetition, StepWork};
 use wf::time::Moment;
 
 use super::world::{Dice, Fate, World, any_plan, ended, ends, fate, run_id};
 
-const BEGIN: Happening = Happening::Begin {
+const BEGIN: InputKind = InputKind::Begin {
     kept: Vec::new(),
     left: Vec::new(),
     baseline: None,
@@ -19,39 +21,26 @@ const BEGIN: Happening = Happening::Begin {
     intent: None,
 };
 
-fn policies() -> impl Strategy<Value = OnFailure> {
-    prop_oneof![
-        Just(OnFailure::Stop),
-        Just(OnFailure::Cancel),
-        Just(OnFailure::Continue)
-    ]
+fn policies() -> impl Strategy<Value = OnStepFailure> {
+    prop_oneof![Just(OnStepFailure::Stop), Just(OnStepFailure::Cancel), Just(OnStepFailure::Continue)]
 }
 
 /// How every place must end when a failure touches only its dependants, said without events,
 /// inputs or states.
-fn expected(plan: &Plan, seed: u64) -> BTreeMap<Place, StepState> {
+fn expected(plan: &Plan, seed: u64) -> BTreeMap<TaskId, StepState> {
     let mut ends = BTreeMap::new();
     for step in plan.steps() {
         let bad = |end: &StepState, ix: &wf::model::StepIx| {
-            let tolerated =
-                plan.step(*ix).on_error == OnError::Continue && *end == StepState::Failed;
-            *end != StepState::Succeeded && !tolerated
+            let allowed_to_fail =
+                plan.step(*ix).on_error == OnStepError::Continue && *end == StepState::Failed;
+            *end != StepState::Succeeded && !allowed_to_fail
         };
-        let place = Place::of(&step.id);
-        let blocked = step
-            .depends_on
-            .iter()
-            .any(|ix| bad(&ends[&Place::of(&plan.step(*ix).id)], ix));
-        let works = |place: &Place| {
-            matches!(step.work, Work::Wait(_))
+        let place = TaskId::of_step(&step.id);
+        let blocked = step.depends_on.iter().any(|ix| bad(&ends[&TaskId::of_step(&plan.step(*ix).id)], ix));
+        let works = |place: &TaskId| {
+            matches!(step.work, StepWork::Wait(_))
                 || (1..=step.retry.max + 1).any(|attempt| {
-                    match fate(
-                        seed,
-                        &Attempt {
-                            place: place.clone(),
-                            attempt,
-                        },
-                    ) {
+                    match fate(seed, &Attempt { place: place.clone(), attempt }) {
                         Fate::Works => true,
                         Fate::Lies => step.verify.is_empty(),
                         Fate::Breaks => false,
@@ -59,21 +48,14 @@ fn expected(plan: &Plan, seed: u64) -> BTreeMap<Place, StepState> {
                 })
         };
         let end = |well| {
-            if well {
-                StepState::Succeeded
-            } else {
-                StepState::Failed
-            }
+            if well { StepState::Succeeded } else { StepState::Failed }
         };
         let state = match &step.fan {
             _ if blocked => StepState::Skipped,
-            Fan::List(items) => {
+            StepRepetition::List(items) => {
                 let mut all = true;
                 for item in 0..u32::try_from(items.len()).unwrap() {
-                    let place = Place {
-                        step: step.id.clone(),
-                        item: Some(item),
-                    };
+                    let place = TaskId { step: step.id.clone(), item: Some(item) };
                     all &= works(&place);
                     ends.insert(place.clone(), end(works(&place)));
                 }
@@ -88,13 +70,11 @@ fn expected(plan: &Plan, seed: u64) -> BTreeMap<Place, StepState> {
 
 /// A wait with checks that lie is judged like any other work.
 fn plain(plan: &Plan) -> bool {
-    plan.steps()
-        .iter()
-        .all(|step| !matches!(step.work, Work::Wait(_)) || step.verify.is_empty())
+    plan.steps().iter().all(|step| !matches!(step.work, StepWork::Wait(_)) || step.verify.is_empty())
 }
 
 fn started(plan: &std::sync::Arc<Plan>, world: &mut World) -> Machine {
-    let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
+    let mut machine = Machine::new(plan.clone(), run_id(), JsonObject::new());
     world.feed(&mut machine, BEGIN);
     machine
 }
@@ -105,7 +85,7 @@ proptest! {
     #[test]
     fn a_run_does_what_its_plan_says(seed in any::<u64>()) {
         let mut dice = Dice(seed);
-        let plan = any_plan(&mut dice, OnFailure::Continue);
+        let plan = any_plan(&mut dice, OnStepFailure::Continue);
         prop_assume!(plain(&plan));
         let mut world = World::new(seed);
         let mut machine = started(&plan, &mut world);
@@ -113,10 +93,10 @@ proptest! {
         let expected = expected(&plan, seed);
         prop_assert_eq!(world.ends(), expected.clone());
         let fails = |step: &&wf::model::Step| {
-            expected[&Place::of(&step.id)] == StepState::Failed && step.on_error == OnError::Fail
+            expected[&TaskId::of_step(&step.id)] == StepState::Failed && step.on_error == OnStepError::Fail
         };
         let failed = plan.steps().iter().any(|step| fails(&step));
-        prop_assert_eq!(outcome == Outcome::Failed, failed);
+        prop_assert_eq!(outcome == RunOutcome::Failed, failed);
     }
 
     #[test]
@@ -130,7 +110,7 @@ proptest! {
         let kept = world.events[..length].to_vec();
         let (events, _) = recover(&plan, seed, kept, &mut dice);
         let attempts: Vec<&Attempt> = events.iter().filter_map(|event| match &event.fact {
-            Fact::AttemptStarted(attempt) => Some(attempt),
+            EventKind::AttemptStarted(attempt) => Some(attempt),
             _ => None,
         }).collect();
         let distinct: BTreeSet<&Attempt> = attempts.iter().copied().collect();
@@ -142,7 +122,7 @@ proptest! {
     #[test]
     fn a_cut_with_nothing_in_flight_changes_no_end(seed in any::<u64>(), cut in any::<prop::sample::Index>()) {
         let mut dice = Dice(seed);
-        let plan = any_plan(&mut dice, OnFailure::Continue);
+        let plan = any_plan(&mut dice, OnStepFailure::Continue);
         let mut world = World::new(seed);
         let mut machine = started(&plan, &mut world);
         world.drive(&mut machine, &mut dice);
@@ -151,14 +131,14 @@ proptest! {
         let mut works = BTreeSet::new();
         for event in &world.events[..length] {
             match &event.fact {
-                Fact::AttemptStarted(attempt) => drop(works.insert(attempt)),
-                Fact::AttemptEnded { attempt, .. } => drop(works.remove(attempt)),
+                EventKind::AttemptStarted(attempt) => drop(works.insert(attempt)),
+                EventKind::AttemptEnded { attempt, .. } => drop(works.remove(attempt)),
                 _ => {}
             }
         }
         let waits = |attempt: &&Attempt| {
             let ix = plan.find(attempt.place.step.as_str()).unwrap();
-            matches!(plan.step(ix).work, Work::Wait(_))
+            matches!(plan.step(ix).work, StepWork::Wait(_))
         };
         prop_assume!(works.iter().all(waits));
         let (events, _) = recover(&plan, seed, world.events[..length].to_vec(), &mut dice);
@@ -173,7 +153,7 @@ proptest! {
         let mut machine = started(&plan, &mut world);
         for turn in 0..10_000 {
             if cancel.is_some_and(|at| turn == at || turn == 2 * at + 3) {
-                world.feed(&mut machine, Happening::Cancel { why: "told to".into() });
+                world.feed(&mut machine, InputKind::Cancel { reason: "told to".into() });
             }
             if machine.outcome().is_some() {
                 break;
@@ -192,18 +172,18 @@ proptest! {
         let mut machine = started(&plan, &mut world);
         while machine.outcome().is_none() {
             let step = &plan.steps()[dice.below(plan.steps().len())];
-            let place = Place { step: step.id.clone(), item: dice.one_in(2).then_some(1) };
+            let place = TaskId { step: step.id.clone(), item: dice.one_in(2).then_some(1) };
             let attempt = Attempt { place, attempt: stale };
             let asked = world.open.iter().any(|effect| format!("{effect:?}").contains(&format!("{attempt:?}")));
             if !asked {
                 let before = machine.state().clone();
-                let exit = wf::machine::Exit::Done;
+                let exit = wf::machine::WorkExit::Completed;
                 let at = Moment::from_millis(world.now);
-                let turn = machine.turn(Input { at, what: ended(attempt, exit) });
-                prop_assert_eq!(turn, wf::machine::Turn::default());
+                let turn = machine.turn(MachineInput { at, what: ended(attempt, exit) });
+                prop_assert_eq!(turn, wf::machine::MachineTurn::default());
                 prop_assert_eq!(machine.state(), &before);
             }
-            prop_assert!(world.answer(&mut machine, &mut dice), "stuck");
+            prop_assert!(world.answer(&mut machine, &mut dice), "stop_reason");
         }
     }
 
@@ -215,12 +195,12 @@ proptest! {
         let mut machine = started(&plan, &mut world);
         while machine.outcome().is_none() {
             let text = serde_json::to_string(machine.state()).unwrap();
-            let back: wf::machine::State = serde_json::from_str(&text).unwrap();
+            let back: wf::machine::MachineState = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(&back, machine.state());
             let open: Vec<wf::machine::Effect> =
                 serde_json::from_str(&serde_json::to_string(&world.open).unwrap()).unwrap();
             prop_assert_eq!(&open, &world.open);
-            prop_assert!(world.answer(&mut machine, &mut dice), "stuck");
+            prop_assert!(world.answer(&mut machine, &mut dice), "stop_reason");
         }
         let events: Vec<Event> =
             serde_json::from_str(&serde_json::to_string(&world.events).unwrap()).unwrap();
@@ -234,8 +214,8 @@ fn recover(
     seed: u64,
     events: Vec<Event>,
     dice: &mut Dice,
-) -> (Vec<Event>, Outcome) {
-    let mut machine = Machine::new(plan.clone(), run_id(), Object::new());
+) -> (Vec<Event>, RunOutcome) {
+    let mut machine = Machine::new(plan.clone(), run_id(), JsonObject::new());
     let mut world = World::new(seed);
     world.now = events.last().map_or(0, |event| event.at.millis());
     for event in &events {
@@ -251,63 +231,47 @@ fn recover(
 /// The rules that every record of a finished run keeps.
 fn lawful(plan: &Plan, events: &[Event]) -> Result<(), TestCaseError> {
     let mut live: BTreeSet<Attempt> = BTreeSet::new();
-    let mut over: BTreeSet<Place> = BTreeSet::new();
+    let mut over: BTreeSet<TaskId> = BTreeSet::new();
     for (at, event) in events.iter().enumerate() {
         match &event.fact {
-            Fact::AttemptStarted(attempt) => {
-                prop_assert!(
-                    !over.contains(&attempt.place),
-                    "{attempt} began after its end"
-                );
+            EventKind::AttemptStarted(attempt) => {
+                prop_assert!(!over.contains(&attempt.place), "{attempt} began after its end");
                 let ix = plan.find(attempt.place.step.as_str()).unwrap();
                 for needed in &plan.step(ix).depends_on {
-                    let needed = Place::of(&plan.step(*needed).id);
-                    prop_assert!(
-                        over.contains(&needed),
-                        "{attempt} began before {needed} ended"
-                    );
+                    let needed = TaskId::of_step(&plan.step(*needed).id);
+                    prop_assert!(over.contains(&needed), "{attempt} began before {needed} ended");
                 }
                 live.insert(attempt.clone());
                 let roomy = |a: &&Attempt| {
                     let ix = plan.find(a.place.step.as_str()).unwrap();
-                    !matches!(plan.step(ix).work, Work::Wait(_))
+                    !matches!(plan.step(ix).work, StepWork::Wait(_))
                 };
                 let busy = live.iter().filter(roomy).count();
-                prop_assert!(
-                    busy <= plan.parts().policy.max_parallel as usize,
-                    "too many at once"
-                );
+                prop_assert!(busy <= plan.parts().policy.max_parallel as usize, "too many at once");
             }
-            Fact::StepEnded { place, .. } => {
+            EventKind::StepEnded { place, .. } => {
                 live.retain(|attempt| attempt.place != *place);
                 prop_assert!(over.insert(place.clone()), "{place} ended twice");
             }
-            Fact::RetryScheduled { attempt, .. } => live.retain(|a| a.place != attempt.place),
-            Fact::RunEnded { tally, .. } => {
+            EventKind::RetryScheduled { attempt, .. } => live.retain(|a| a.place != attempt.place),
+            EventKind::RunEnded { counts, .. } => {
                 prop_assert_eq!(at + 1, events.len(), "something follows the end");
-                let sum = tally.verified
-                    + tally.reported
-                    + tally.failed
-                    + tally.tolerated
-                    + tally.skipped
-                    + tally.cancelled;
+                let sum = counts.verified
+                    + counts.reported
+                    + counts.failed
+                    + counts.allowed_to_fail
+                    + counts.skipped
+                    + counts.cancelled;
                 prop_assert_eq!(sum as usize, plan.steps().len());
             }
             _ => {}
         }
     }
     for step in plan.steps() {
-        prop_assert!(
-            over.contains(&Place::of(&step.id)),
-            "{} did not end",
-            step.id
-        );
+        prop_assert!(over.contains(&TaskId::of_step(&step.id)), "{} did not end", step.id);
     }
     prop_assert!(live.is_empty(), "still live: {live:?}");
-    let ended = events
-        .iter()
-        .filter(|e| matches!(e.fact, Fact::RunEnded { .. }))
-        .count();
+    let ended = events.iter().filter(|e| matches!(e.fact, EventKind::RunEnded { .. })).count();
     prop_assert_eq!(ended, 1);
     Ok(())
 }

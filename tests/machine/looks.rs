@@ -1,17 +1,12 @@
 //! A look at a goal: a run of its plan without the steps.
 
-use wf::model::OnFailure;
+use wf::model::OnStepFailure;
 
 use super::play::{Play, policy, steps};
 use super::world::{check, plan_with};
 
 fn look(refute: &[&'static str]) -> Vec<String> {
-    let whole = plan_with(
-        steps(&["a", "b < a"]),
-        2,
-        policy(OnFailure::Stop),
-        vec![check("is_up")],
-    );
+    let whole = plan_with(steps(&["a", "b < a"]), 2, policy(OnStepFailure::Stop), vec![check("is_up")]);
     let mut play = Play::new(whole.checks_only());
     play.refute = refute.to_vec();
     play.told()

@@ -24,12 +24,7 @@ fn verified(plant: Plant, strategy: Strategy) -> u64 {
 
 #[test]
 fn ggs_goes_around_what_it_reads_rightly() {
-    let right = [
-        Plant::DeadMirror,
-        Plant::WrongTool,
-        Plant::WrongFlag,
-        Plant::TwoFaults,
-    ];
+    let right = [Plant::DeadMirror, Plant::WrongTool, Plant::WrongFlag, Plant::TwoFaults];
     for plant in right {
         assert_eq!(verified(plant, Strategy::Ggs), SEEDS, "{}", plant.name());
         assert_eq!(verified(plant, Strategy::Fixed), 0, "{}", plant.name());
@@ -90,7 +85,7 @@ fn the_same_seed_gives_the_same_numbers_and_no_run_goes_beyond_its_budget() {
                 scores[0].add(first);
                 scores[1].add(second);
                 assert!(first.all() <= ATTEMPTS, "{first:?}");
-                assert!(first.millis <= 300_000, "{first:?}");
+                assert!(first.duration_ms <= 300_000, "{first:?}");
             }
             assert_eq!(scores[0], scores[1], "{}", plant.name());
         }
@@ -105,7 +100,7 @@ fn a_score_counts_the_runs_that_were_verified_apart_from_those_in_vain() {
             verified,
             accepted: false,
             attempts: [number, 0, 0],
-            millis: i64::from(number) * 1_000,
+            duration_ms: i64::from(number) * 1_000,
             rounds: 1,
             end: String::new(),
         });

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::Expr;
 use wf::machine::{
-    Artifact, Attempt, Cached, Effect, Ended, Event, Exit, Fact, Happening, Input, Machine, Ruling,
-    Stale, Turn, Usage,
+    Artifact, Attempt, AttemptEnd, AttemptUsage, CachedResult, CheckRuling, Effect, Event, EventKind,
+    InputKind, Machine, MachineInput, MachineTurn, StaleFile, WorkExit,
 };
-use wf::model::{Object, OnFailure, Plan, Policy, Step, StepIx};
+use wf::model::{JsonObject, OnStepFailure, Plan, PlanPolicy, Step, StepIx};
 use wf::source::Span;
 use wf::time::Moment;
 
@@ -20,16 +20,16 @@ use super::world::{plan_with, run_id, step, verdict};
 pub struct Play {
     pub machine: Machine,
     pub now: i64,
-    pub exits: BTreeMap<&'static str, Vec<Exit>>,
+    pub exits: BTreeMap<&'static str, Vec<WorkExit>>,
     pub outputs: BTreeMap<&'static str, Value>,
-    pub usage: BTreeMap<&'static str, Usage>,
+    pub usage: BTreeMap<&'static str, AttemptUsage>,
     pub refute: Vec<&'static str>,
-    pub cached: Option<Object>,
+    pub cached: Option<JsonObject>,
     pub cancel_at: Option<&'static str>,
     /// What evidence every checked attempt has.
     pub seen: Vec<Artifact>,
     /// What of it has changed by the end.
-    pub stale: Vec<Stale>,
+    pub stale: Vec<StaleFile>,
     pub told: Vec<String>,
     /// What became known.
     pub events: Vec<Event>,
@@ -39,12 +39,8 @@ pub fn expr(text: &str) -> Expr {
     Expr::parse(text, Span::new(0, text.len())).unwrap()
 }
 
-pub fn policy(on_failure: OnFailure) -> Policy {
-    Policy {
-        max_parallel: 8,
-        on_failure,
-        grace: Duration::ZERO,
-    }
+pub fn policy(on_failure: OnStepFailure) -> PlanPolicy {
+    PlanPolicy { max_parallel: 8, on_failure, grace: Duration::ZERO }
 }
 
 /// Steps from `name` or `name < needs needs`; `| finally` begins the last part.
@@ -52,15 +48,8 @@ pub fn steps(lines: &[&str]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in lines {
         let (name, needs) = line.split_once(" < ").unwrap_or((line, ""));
-        let find = |need: &str| {
-            steps
-                .iter()
-                .position(|step| step.id.as_str() == need)
-                .unwrap()
-        };
-        let needs = needs
-            .split_whitespace()
-            .map(|n| StepIx(u32::try_from(find(n)).unwrap()));
+        let find = |need: &str| steps.iter().position(|step| step.id.as_str() == need).unwrap();
+        let needs = needs.split_whitespace().map(|n| StepIx(u32::try_from(find(n)).unwrap()));
         let needs = needs.collect();
         steps.push(step(name, needs));
     }
@@ -87,7 +76,7 @@ impl Play {
     }
 
     pub fn fails(mut self, step: &'static str, times: usize) -> Self {
-        self.exits.insert(step, vec![Exit::Code { code: 1 }; times]);
+        self.exits.insert(step, vec![WorkExit::Code { code: 1 }; times]);
         self
     }
 
@@ -104,7 +93,7 @@ impl Play {
 
     /// Plays to the end.
     pub fn plays(&mut self) {
-        let mut open = self.feed(Happening::Begin {
+        let mut open = self.feed(InputKind::Begin {
             kept: Vec::new(),
             left: Vec::new(),
             baseline: None,
@@ -118,19 +107,13 @@ impl Play {
 
     pub fn run(&mut self, open: &mut Vec<Effect>) {
         while self.machine.outcome().is_none() {
-            let next = open
-                .iter()
-                .position(|e| !matches!(e, Effect::Wake { .. }))
-                .unwrap_or_else(|| {
-                    let soonest = open
-                        .iter()
-                        .enumerate()
-                        .min_by_key(|(_, effect)| match effect {
-                            Effect::Wake { at, .. } => at.millis(),
-                            _ => i64::MAX,
-                        });
-                    soonest.expect("something is open").0
+            let next = open.iter().position(|e| !matches!(e, Effect::Wake { .. })).unwrap_or_else(|| {
+                let soonest = open.iter().enumerate().min_by_key(|(_, effect)| match effect {
+                    Effect::Wake { at, .. } => at.millis(),
+                    _ => i64::MAX,
                 });
+                soonest.expect("something is open").0
+            });
             let effect = open.remove(next);
             let more = self.answer(effect);
             open.extend(more);
@@ -139,127 +122,98 @@ impl Play {
 
     pub fn answer(&mut self, effect: Effect) -> Vec<Effect> {
         let what = match effect {
-            Effect::Start { attempt, .. }
-                if self.cancel_at == Some(attempt.place.step.as_str()) =>
-            {
+            Effect::Start { attempt, .. } if self.cancel_at == Some(attempt.place.step.as_str()) => {
                 self.cancel_at = None;
-                let mut more = self.feed(Happening::Cancel {
-                    why: "told to".into(),
-                });
+                let mut more = self.feed(InputKind::Cancel { reason: "told to".into() });
                 more.push(Effect::Start {
                     attempt,
                     item_value: None,
-                    reads: Object::new(),
+                    reads: JsonObject::new(),
                     correction: None,
                     tool_args: None,
                 });
                 return more
                     .into_iter()
                     .map(|effect| match effect {
-                        Effect::Start { attempt, .. } => Effect::Kill {
-                            attempt: Some(attempt),
-                            force: true,
-                        },
-                        Effect::Kill { .. } => Effect::Finish {
-                            outputs: Object::new(),
-                        },
+                        Effect::Start { attempt, .. } => Effect::Kill { attempt: Some(attempt), force: true },
+                        Effect::Kill { .. } => Effect::Finish { outputs: JsonObject::new() },
                         other => other,
                     })
                     .collect();
             }
             Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => self.ended(attempt),
-            Effect::Unstage { attempt } => Happening::Unstaged { attempt },
-            Effect::Kill {
-                attempt: Some(attempt),
-                ..
-            } => super::world::ended(attempt, Exit::Cancelled),
+            Effect::Unstage { attempt } => InputKind::Unstaged { attempt },
+            Effect::Kill { attempt: Some(attempt), .. } => super::world::ended(attempt, WorkExit::Cancelled),
             Effect::Check { attempt, phase, .. } => {
                 let verdicts = vec![verdict(self.ruling(attempt.as_ref()))];
-                Happening::Judged {
-                    attempt,
-                    phase,
-                    verdicts,
-                    seen: self.seen.clone(),
-                }
+                InputKind::Judged { attempt, phase, verdicts, seen: self.seen.clone() }
             }
             Effect::Wake { timer, at } => {
                 self.now = self.now.max(at.millis());
-                Happening::Woke { timer }
+                InputKind::Woke { timer }
             }
-            Effect::Lock { place, .. } => Happening::Locked { place },
+            Effect::Lock { place, .. } => InputKind::Locked { place },
             Effect::Lookup { place, .. } => {
                 let found = self.found();
-                Happening::Looked { place, found }
+                InputKind::Looked { place, found }
             }
-            Effect::Confirm { .. } => Happening::Confirmed {
-                stale: self.stale.clone(),
-            },
+            Effect::Confirm { .. } => InputKind::Confirmed { stale: self.stale.clone() },
             _ => return Vec::new(),
         };
         self.feed(what)
     }
 
-    fn ruling(&self, attempt: Option<&Attempt>) -> Ruling {
+    fn ruling(&self, attempt: Option<&Attempt>) -> CheckRuling {
         let step = attempt.map_or("plan", |a| a.place.step.as_str());
         let lies = self.refute.contains(&step) && attempt.is_none_or(|a| a.attempt < 2);
-        if lies { Ruling::Fail } else { Ruling::Pass }
+        if lies { CheckRuling::Fail } else { CheckRuling::Pass }
     }
 
-    fn found(&self) -> Option<Cached> {
-        self.cached.clone().map(|outputs| Cached {
-            key: wf::digest::Digest::of(b"key"),
-            from: run_id(),
+    fn found(&self) -> Option<CachedResult> {
+        self.cached.clone().map(|outputs| CachedResult {
+            cache_key: wf::digest::Sha256Digest::of_bytes(b"key"),
+            reused_from: run_id(),
             outputs,
             artifacts: Vec::new(),
         })
     }
 
-    pub fn ended(&mut self, attempt: Attempt) -> Happening {
+    pub fn ended(&mut self, attempt: Attempt) -> InputKind {
         let step = attempt.place.step.as_str();
-        let planned = self
-            .exits
-            .get_mut(step)
-            .and_then(|exits| (!exits.is_empty()).then(|| exits.remove(0)));
-        let outputs = self
-            .outputs
-            .get(step)
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
+        let planned = self.exits.get_mut(step).and_then(|exits| (!exits.is_empty()).then(|| exits.remove(0)));
+        let outputs = self.outputs.get(step).and_then(Value::as_object).cloned().unwrap_or_default();
         let usage = self.usage.get(step).copied().unwrap_or_default();
-        Happening::Ended(Ended {
-            exit: planned.unwrap_or(Exit::Code { code: 0 }),
+        InputKind::Ended(AttemptEnd {
+            exit: planned.unwrap_or(WorkExit::Code { code: 0 }),
             attempt,
             outputs,
             artifacts: Vec::new(),
             standing: None,
-            class: None,
+            failure_class: None,
             seen: Vec::new(),
             usage,
             service: false,
         })
     }
 
-    pub fn feed(&mut self, what: Happening) -> Vec<Effect> {
-        let Turn { events, effects } = self.machine.turn(Input {
-            at: Moment::from_millis(self.now),
-            what,
-        });
+    pub fn feed(&mut self, what: InputKind) -> Vec<Effect> {
+        let MachineTurn { events, effects } =
+            self.machine.turn(MachineInput { at: Moment::from_millis(self.now), what });
         self.events.extend(events.iter().cloned());
         for event in events {
             let line = match event.fact {
-                Fact::StepEnded {
+                EventKind::StepEnded {
                     place,
                     state,
                     standing,
-                    why,
-                    tolerated,
+                    reason,
+                    allowed_to_fail,
                     outputs,
-                    cached,
+                    cache_key: cached,
                     ..
                 } => {
                     let mut line = format!("{place} {} {}", state.as_str(), standing.as_str());
-                    if tolerated {
+                    if allowed_to_fail {
                         line.push_str(" tolerated");
                     }
                     if cached.is_some() {
@@ -268,27 +222,21 @@ impl Play {
                     if !outputs.is_empty() {
                         line += &format!(" {}", Value::Object(outputs));
                     }
-                    if !why.is_empty() {
-                        line += &format!(": {why}");
+                    if !reason.is_empty() {
+                        line += &format!(": {reason}");
                     }
                     line
                 }
-                Fact::RetryScheduled { attempt, due, .. } => {
+                EventKind::RetryScheduled { attempt, due, .. } => {
                     format!("{attempt} at {}", due.millis())
                 }
-                Fact::RunEnded {
-                    outcome,
-                    why,
-                    standing,
-                    outputs,
-                    ..
-                } => {
+                EventKind::RunEnded { outcome, reason, standing, outputs, .. } => {
                     let mut line = format!("run {} {}", outcome.as_str(), standing.as_str());
                     if !outputs.is_empty() {
                         line += &format!(" {}", Value::Object(outputs));
                     }
-                    if !why.is_empty() {
-                        line += &format!(": {why}");
+                    if !reason.is_empty() {
+                        line += &format!(": {reason}");
                     }
                     line
                 }
@@ -304,44 +252,38 @@ impl Play {
 }
 
 /// What is told of a budget.
-fn of_budget(fact: &Fact) -> Option<String> {
+fn of_budget(fact: &EventKind) -> Option<String> {
     Some(match fact {
-        Fact::BudgetNoticed { spent, percent } => format!("{percent} %: {spent}"),
-        Fact::BudgetExtended { limit } => format!("extended to {limit}"),
-        Fact::BudgetSpent {
-            spent,
-            at_once: false,
-        } => format!("spent: {spent}"),
-        Fact::BudgetSpent { spent, .. } => format!("spent: {spent}, at once"),
+        EventKind::BudgetThresholdReached { spent, percent } => format!("{percent} %: {spent}"),
+        EventKind::BudgetExtended { limit_ms: limit } => format!("extended to {limit}"),
+        EventKind::BudgetExhausted { spent, hard: false } => format!("spent: {spent}"),
+        EventKind::BudgetExhausted { spent, .. } => format!("spent: {spent}, at once"),
         _ => return None,
     })
 }
 
-pub fn play(lines: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut Vec<Step>)) -> Play {
+pub fn play(lines: &[&str], on_failure: OnStepFailure, change: impl FnOnce(&mut Vec<Step>)) -> Play {
     let mut steps = steps(lines);
     change(&mut steps);
-    let main = steps
-        .iter()
-        .position(|step| step.id.as_str().starts_with("last"))
-        .unwrap_or(steps.len());
+    let main = steps.iter().position(|step| step.id.as_str().starts_with("last")).unwrap_or(steps.len());
     Play::new(plan_with(steps, main, policy(on_failure), Vec::new()))
 }
 
-pub fn output(name: &str) -> wf::model::Output {
+pub fn output(name: &str) -> wf::model::RequiredOutput {
     schema(name, json!({ "type": "integer" }))
 }
 
-pub fn list(name: &str) -> wf::model::Output {
+pub fn list(name: &str) -> wf::model::RequiredOutput {
     schema(name, json!({ "type": "array" }))
 }
 
-pub fn any(name: &str) -> wf::model::Output {
+pub fn any(name: &str) -> wf::model::RequiredOutput {
     schema(name, json!({}))
 }
 
-pub fn schema(name: &str, text: Value) -> wf::model::Output {
-    wf::model::Output {
+pub fn schema(name: &str, text: Value) -> wf::model::RequiredOutput {
+    wf::model::RequiredOutput {
         name: super::world::name(name),
-        schema: wf::model::Schema::new(text).unwrap(),
+        schema: wf::model::ValueSchema::new(text).unwrap(),
     }
 }

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wf::machine::{Exit, Fact, Happening, Left, Outcome, Round};
+use wf::machine::{DeselectedStep, EventKind, InputKind, Round, RunOutcome, WorkExit};
 use wf::model::{
-    Alternative, Check, Class, Fan, OnFailure, Parts, Plan, Policy, Replan, Step, Wait, Work,
+    Alternative, Check, FailureClass, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step,
+    StepRepetition, StepWork, WaitCondition,
 };
 use wf::name::PlanId;
 
 use super::play::{Play, expr, steps};
 use super::world::{check, name};
 
-const POLICIES: [OnFailure; 3] = [OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue];
+const POLICIES: [OnStepFailure; 3] = [OnStepFailure::Stop, OnStepFailure::Cancel, OnStepFailure::Continue];
 
 /// Lets a step be done with so many other tools.
 fn ways(step: &mut Step, many: usize) {
@@ -22,29 +23,21 @@ fn ways(step: &mut Step, many: usize) {
         .map(|at| Alternative {
             id: name(&format!("w{at}")),
             replaces: false,
-            step: Arc::new(Step {
-                tool: Some(format!("t{at}")),
-                ..written.clone()
-            }),
+            step: Arc::new(Step { tool: Some(format!("t{at}")), ..written.clone() }),
         })
         .collect();
 }
 
 struct Set {
     room: u32,
-    on_failure: OnFailure,
+    on_failure: OnStepFailure,
     strict: bool,
     verify: Vec<Check>,
 }
 
 impl Default for Set {
     fn default() -> Self {
-        Self {
-            room: 8,
-            on_failure: OnFailure::Stop,
-            strict: true,
-            verify: Vec::new(),
-        }
+        Self { room: 8, on_failure: OnStepFailure::Stop, strict: true, verify: Vec::new() }
     }
 }
 
@@ -52,21 +45,11 @@ fn play(lines: &[&str], set: Set, change: impl FnOnce(&mut Vec<Step>)) -> Play {
     let mut steps = steps(lines);
     change(&mut steps);
     let main = steps.len();
-    let policy = Policy {
-        max_parallel: set.room,
-        on_failure: set.on_failure,
-        grace: Duration::ZERO,
-    };
-    let replan = Replan {
-        strict: set.strict,
-        ..Replan::default()
-    };
+    let policy = PlanPolicy { max_parallel: set.room, on_failure: set.on_failure, grace: Duration::ZERO };
+    let replan = ReplanSettings { strict: set.strict, ..ReplanSettings::default() };
     let id = PlanId::parse("p").unwrap();
-    let parts = Parts {
-        replan: Some(replan),
-        verify: set.verify,
-        ..Parts::new(id, steps, main, policy)
-    };
+    let parts =
+        PlanParts { replan: Some(replan), verify: set.verify, ..PlanParts::new(id, steps, main, policy) };
     Play::new(Plan::new(parts).unwrap())
 }
 
@@ -74,7 +57,7 @@ fn closed(play: &Play) -> Vec<Round> {
     let facts = play.events.iter().map(|event| &event.fact);
     facts
         .filter_map(|fact| match fact {
-            Fact::RoundClosed(round) => Some((**round).clone()),
+            EventKind::RoundCompleted(round) => Some((**round).clone()),
             _ => None,
         })
         .collect()
@@ -83,7 +66,7 @@ fn closed(play: &Play) -> Vec<Round> {
 /// The rounds of a play: what each ordered, and how many criteria held.
 fn rounds(play: &Play) -> Vec<String> {
     let line = |round: &Round| {
-        let (met, of) = (round.criteria.met, round.criteria.of);
+        let (met, of) = (round.checks.passed, round.checks.total);
         format!("{} {met}/{of}", round.solved.directive.as_str())
     };
     closed(play).iter().map(line).collect()
@@ -94,32 +77,25 @@ fn played(mut play: Play) -> Vec<String> {
     rounds(&play)
 }
 
-fn wrong(times: usize) -> Vec<Exit> {
-    vec![Exit::Code { code: 1 }; times]
+fn wrong(times: usize) -> Vec<WorkExit> {
+    vec![WorkExit::Code { code: 1 }; times]
 }
 
 #[test]
 fn a_round_ends_when_all_that_can_run_has_run() {
-    for (strict, expected) in [
-        (false, vec!["success 3/4"]),
-        (true, vec!["break_symmetry 3/4", "accept 4/4"]),
-    ] {
+    for (strict, expected) in [(false, vec!["success 3/4"]), (true, vec!["break_symmetry 3/4", "accept 4/4"])]
+    {
         for room in [1, 2, 3, 4, 8] {
             for on_failure in POLICIES {
-                let set = Set {
-                    room,
-                    on_failure,
-                    strict,
-                    ..Set::default()
-                };
+                let set = Set { room, on_failure, strict, ..Set::default() };
                 let change = |steps: &mut Vec<Step>| ways(&mut steps[0], 1);
                 let mut play = play(&["a", "b", "c", "d"], set, change);
                 play.exits.insert("a", wrong(1));
                 play.plays();
                 assert_eq!(rounds(&play), expected, "{room} {on_failure:?}");
-                let stopped = |fact: &Fact| matches!(fact, Fact::RunStopping { .. });
+                let stopped = |fact: &EventKind| matches!(fact, EventKind::RunDraining { .. });
                 assert!(!play.events.iter().any(|event| stopped(&event.fact)));
-                assert_eq!(play.machine.outcome(), Some(Outcome::Succeeded));
+                assert_eq!(play.machine.outcome(), Some(RunOutcome::Succeeded));
             }
         }
     }
@@ -129,7 +105,7 @@ fn a_round_ends_when_all_that_can_run_has_run() {
 fn what_cannot_run_because_of_a_failure_counts_with_all_its_criteria() {
     let change = |steps: &mut Vec<Step>| {
         ways(&mut steps[0], 1);
-        steps[1].fan = Fan::List(vec![json!(1), json!(2), json!(3)]);
+        steps[1].fan = StepRepetition::List(vec![json!(1), json!(2), json!(3)]);
         steps[1].verify = vec![check("good"), check("sound")];
     };
     let mut play = play(&["a", "b < a", "c"], Set::default(), change);
@@ -142,7 +118,7 @@ fn what_cannot_run_because_of_a_failure_counts_with_all_its_criteria() {
 fn what_is_skipped_by_rule_does_not_count_whatever_ended_first() {
     for nap in [0, 9] {
         let change = |steps: &mut Vec<Step>| {
-            steps[0].work = Work::Wait(Wait::For(Duration::from_secs(nap)));
+            steps[0].work = StepWork::Wait(WaitCondition::For(Duration::from_secs(nap)));
             steps[1].when = Some(expr("params.region == 'us'").into());
             ways(&mut steps[2], 1);
             if nap == 0 {
@@ -158,13 +134,10 @@ fn what_is_skipped_by_rule_does_not_count_whatever_ended_first() {
 
 #[test]
 fn the_plans_own_criteria_count_from_when_the_gate_opens() {
-    let set = Set {
-        verify: vec![check("good")],
-        ..Set::default()
-    };
+    let set = Set { verify: vec![check("good")], ..Set::default() };
     let mut play = play(&["a"], set, |steps| ways(&mut steps[0], 3));
-    let well = Exit::Code { code: 0 };
-    let bad = Exit::Code { code: 1 };
+    let well = WorkExit::Code { code: 0 };
+    let bad = WorkExit::Code { code: 1 };
     play.exits.insert("a", vec![bad.clone(), well, bad]);
     play.refute = vec!["plan"];
     let told = played(play);
@@ -177,40 +150,26 @@ fn the_plans_own_criteria_count_from_when_the_gate_opens() {
 #[test]
 fn what_is_accepted_although_the_plans_own_criteria_were_not_asked_says_so() {
     for (verify, expected) in [(vec![check("good")], true), (Vec::new(), false)] {
-        let set = Set {
-            strict: false,
-            verify,
-            ..Set::default()
-        };
+        let set = Set { strict: false, verify, ..Set::default() };
         let mut play = play(&["a", "b", "c", "d"], set, |_| {});
         play.exits.insert("a", wrong(1));
         play.plays();
         let last = closed(&play).remove(0);
         assert_eq!(last.solved.directive.as_str(), "success");
-        assert_eq!(
-            last.rationale.contains("were not asked"),
-            expected,
-            "{last:?}"
-        );
+        assert_eq!(last.rationale.contains("were not run"), expected, "{last:?}");
     }
 }
 
 #[test]
 fn items_that_are_left_out_by_choice_do_not_count() {
-    for (fails, expected) in [
-        (0, vec!["accept 2/2"]),
-        (1, vec!["break_symmetry 1/2", "accept 2/2"]),
-    ] {
+    for (fails, expected) in [(0, vec!["accept 2/2"]), (1, vec!["break_symmetry 1/2", "accept 2/2"])] {
         let mut play = play(&["a", "b"], Set::default(), |steps| {
-            steps[0].fan = Fan::List(vec![json!(1), json!(2), json!(3)]);
+            steps[0].fan = StepRepetition::List(vec![json!(1), json!(2), json!(3)]);
             ways(&mut steps[0], 1);
         });
         play.exits.insert("a", wrong(fails));
-        let left = vec![Left {
-            step: name("a"),
-            but: vec!["2".into()],
-        }];
-        let mut open = play.feed(Happening::Begin {
+        let left = vec![DeselectedStep { step: name("a"), except_items: vec!["2".into()] }];
+        let mut open = play.feed(InputKind::Begin {
             kept: Vec::new(),
             dropped: Vec::new(),
             left,
@@ -228,19 +187,13 @@ fn items_that_are_left_out_by_choice_do_not_count() {
 fn an_environmental_failure_among_others_is_no_reason_to_stop() {
     let mut told = Vec::new();
     for room in [1, 2, 8] {
-        let set = Set {
-            room,
-            on_failure: OnFailure::Cancel,
-            ..Set::default()
-        };
+        let set = Set { room, on_failure: OnStepFailure::Cancel, ..Set::default() };
         let mut play = play(&["a", "b", "c < b", "d"], set, |steps| {
             ways(&mut steps[0], 2);
             ways(&mut steps[1], 2);
         });
-        let away = Exit::Unable {
-            why: "no connection".into(),
-            class: Class::Environmental,
-        };
+        let away =
+            WorkExit::Error { reason: "no connection".into(), failure_class: FailureClass::Environmental };
         play.exits.insert("a", vec![away.clone(), away]);
         play.exits.insert("b", wrong(1));
         play.plays();

@@ -6,12 +6,7 @@ use crate::sim::{Coverage, Faults, LAWS, Options, simulate, smaller};
 const SEEDS: u64 = 2500;
 
 fn options(seed: u64) -> Options {
-    Options {
-        seed,
-        steps: 8,
-        faults: Faults::ALL,
-        trace: false,
-    }
+    Options { seed, steps: 8, faults: Faults::ALL, trace: false }
 }
 
 #[test]
@@ -27,23 +22,13 @@ fn every_law_holds_in_every_world() {
         }
         coverage.add(&told.coverage);
     }
-    assert_eq!(
-        coverage.gaps(),
-        [""; 0],
-        "the worlds do not come to that any more"
-    );
+    assert_eq!(coverage.gaps(), [""; 0], "the worlds do not come to that any more");
 }
 
 #[test]
 fn a_seed_always_tells_the_same_story() {
     for seed in 0..20 {
-        let story = || {
-            simulate(&Options {
-                trace: true,
-                ..options(seed)
-            })
-            .trace
-        };
+        let story = || simulate(&Options { trace: true, ..options(seed) }).trace;
         assert_eq!(story(), story());
     }
 }
@@ -57,18 +42,11 @@ fn the_documents_list_the_laws() {
     let length = text[at..].find(end).unwrap() + 1;
     let row = |law: &crate::sim::laws::Law| format!("| `{}` | {} |\n", law.name, law.says);
     let rows: String = LAWS.iter().map(row).collect();
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a switch for the person who runs the tests"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "a switch for the person who runs the tests")]
     if std::env::var("WF_UPDATE").is_ok() {
         let anew = format!("{}{rows}{}", &text[..at], &text[at + length..]);
         std::fs::write(path, anew).unwrap();
         return;
     }
-    assert_eq!(
-        &text[at..at + length],
-        rows,
-        "{path} is out of date; WF_UPDATE=1 writes it anew"
-    );
+    assert_eq!(&text[at..at + length], rows, "{path} is out of date; WF_UPDATE=1 writes it anew");
 }

@@ -3,42 +3,39 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::machine::{Attempt, Effect, Exit, Fact, Happening, StepState};
-use wf::model::{OnFailure, Plan, Policy, Step};
+use wf::machine::{Attempt, Effect, EventKind, InputKind, StepState, WorkExit};
+use wf::model::{OnStepFailure, Plan, PlanPolicy, Step};
 
 use super::killed::{Killed, attempt, end_of, words};
 use super::play::{policy, steps};
 use super::world::{ended, plan_with};
 
-const WELL: Exit = Exit::Code { code: 0 };
+const WELL: WorkExit = WorkExit::Code { code: 0 };
 
 /// Steps that need nothing, two at once.
-fn fan(ids: &[&str], on_failure: OnFailure, change: impl FnOnce(&mut [Step])) -> Arc<Plan> {
+fn fan(ids: &[&str], on_failure: OnStepFailure, change: impl FnOnce(&mut [Step])) -> Arc<Plan> {
     let mut steps = steps(ids);
     change(&mut steps);
-    let policy = Policy {
-        max_parallel: 2,
-        ..policy(on_failure)
-    };
+    let policy = PlanPolicy { max_parallel: 2, ..policy(on_failure) };
     plan_with(steps, ids.len(), policy, Vec::new())
 }
 
-fn began(attempt: Attempt) -> Happening {
-    Happening::Began { attempt }
+fn began(attempt: Attempt) -> InputKind {
+    InputKind::Began { attempt }
 }
 
-fn unstaged(attempt: Attempt) -> Happening {
-    Happening::Unstaged { attempt }
+fn unstaged(attempt: Attempt) -> InputKind {
+    InputKind::Unstaged { attempt }
 }
 
 /// What was said of a step, fact by fact.
 fn said(run: &Killed, step: &str) -> Vec<&'static str> {
     let of_it = |attempt: &Attempt| attempt.place.step.as_str() == step;
     let facts = run.events.iter().filter_map(|event| match &event.fact {
-        Fact::AttemptStaged(attempt) if of_it(attempt) => Some("staged"),
-        Fact::AttemptUnstaged(attempt) if of_it(attempt) => Some("unstaged"),
-        Fact::AttemptStarted(attempt) if of_it(attempt) => Some("started"),
-        Fact::AttemptEnded { attempt, .. } if of_it(attempt) => Some("ended"),
+        EventKind::AttemptStaged(attempt) if of_it(attempt) => Some("staged"),
+        EventKind::AttemptUnstaged(attempt) if of_it(attempt) => Some("unstaged"),
+        EventKind::AttemptStarted(attempt) if of_it(attempt) => Some("started"),
+        EventKind::AttemptEnded { attempt, .. } if of_it(attempt) => Some("ended"),
         _ => None,
     });
     facts.collect()
@@ -62,7 +59,7 @@ fn on_stage(run: &Killed, ids: &[String]) -> usize {
 #[test]
 fn at_first_twice_as_many_are_staged_as_may_run_at_once() {
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let mut run = Killed::new(fan(&ids, OnFailure::Stop, |_| {}));
+    let mut run = Killed::new(fan(&ids, OnStepFailure::Stop, |_| {}));
     for id in ["c", "d", "e", "f"] {
         assert_eq!(said(&run, id), ["staged"], "{id}");
     }
@@ -78,13 +75,13 @@ fn at_first_twice_as_many_are_staged_as_may_run_at_once() {
 fn the_more_end_well_and_soon_the_more_are_staged_until_one_does_not() {
     let ids: Vec<String> = (10..70).map(|at| format!("s{at}")).collect();
     let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut run = Killed::new(fan(&names, OnFailure::Continue, |_| {}));
+    let mut run = Killed::new(fan(&names, OnStepFailure::Continue, |_| {}));
     for well in 0..30 {
         assert_eq!(on_stage(&run, &ids), 16.min(4 + well), "{well}");
         run.feed(ended(attempt(&ids[well], 1), WELL));
         run.feed(began(attempt(&ids[well + 2], 1)));
     }
-    run.feed(ended(attempt(&ids[30], 1), Exit::Code { code: 1 }));
+    run.feed(ended(attempt(&ids[30], 1), WorkExit::Code { code: 1 }));
     for id in ids.iter().skip(32).take(16) {
         run.feed(unstaged(attempt(id, 1)));
     }
@@ -97,7 +94,7 @@ fn the_more_end_well_and_soon_the_more_are_staged_until_one_does_not() {
 fn of_attempts_that_take_long_few_are_staged() {
     let ids: Vec<String> = (10..70).map(|at| format!("s{at}")).collect();
     let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut run = Killed::new(fan(&names, OnFailure::Stop, |_| {}));
+    let mut run = Killed::new(fan(&names, OnStepFailure::Stop, |_| {}));
     for well in 0..20 {
         assert_eq!(on_stage(&run, &ids), 4, "{well}");
         run.now += 1000;
@@ -114,7 +111,7 @@ fn what_becomes_ready_does_not_wait_for_what_comes_after_it() {
             step.depends_on = vec![wf::model::StepIx(0)];
         }
     };
-    let mut run = Killed::new(fan(&ids, OnFailure::Stop, after_a));
+    let mut run = Killed::new(fan(&ids, OnStepFailure::Stop, after_a));
     for id in ["d", "e", "f", "g"] {
         assert_eq!(said(&run, id), ["staged"], "{id}");
     }
@@ -126,16 +123,13 @@ fn what_becomes_ready_does_not_wait_for_what_comes_after_it() {
 #[test]
 fn what_becomes_ready_and_cannot_be_staged_does_not_wait_either() {
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let mut run = Killed::new(fan(&ids, OnFailure::Stop, |steps| {
+    let mut run = Killed::new(fan(&ids, OnStepFailure::Stop, |steps| {
         steps[1].depends_on = vec![wf::model::StepIx(0)];
         steps[1].queue_timeout = Some(Duration::from_secs(9));
     }));
     let effects = run.feed(ended(attempt("a", 1), WELL));
     // Those who count may have let d begin when a ended.
-    assert_eq!(
-        words(&effects),
-        ["wake", "unstage", "unstage", "unstage", "unstage"]
-    );
+    assert_eq!(words(&effects), ["wake", "unstage", "unstage", "unstage", "unstage"]);
     let effects = run.feed(began(attempt("d", 1)));
     assert_eq!(words(&effects), Vec::<String>::new(), "they are asked once");
     for id in ["e", "f", "g"] {
@@ -151,7 +145,7 @@ fn what_becomes_ready_and_cannot_be_staged_does_not_wait_either() {
 
 #[test]
 fn whoever_saw_the_end_need_not_have_seen_the_beginning() {
-    let mut run = Killed::new(fan(&["a", "b", "c"], OnFailure::Stop, |_| {}));
+    let mut run = Killed::new(fan(&["a", "b", "c"], OnStepFailure::Stop, |_| {}));
     run.feed(ended(attempt("a", 1), WELL));
     run.feed(ended(attempt("c", 1), WELL));
     run.feed(began(attempt("c", 1)));
@@ -160,7 +154,7 @@ fn whoever_saw_the_end_need_not_have_seen_the_beginning() {
 
 #[test]
 fn what_there_is_more_to_see_of_is_not_staged_and_begins_alone() {
-    let mut run = Killed::new(fan(&["a", "b", "c", "d"], OnFailure::Stop, |steps| {
+    let mut run = Killed::new(fan(&["a", "b", "c", "d"], OnStepFailure::Stop, |steps| {
         steps[3].queue_timeout = Some(Duration::from_secs(9));
     }));
     assert_eq!(said(&run, "c"), ["staged"]);
@@ -176,13 +170,13 @@ fn what_there_is_more_to_see_of_is_not_staged_and_begins_alone() {
 
 #[test]
 fn after_a_failure_what_is_staged_is_taken_back_and_skipped() {
-    let mut run = Killed::new(fan(&["a", "b", "c", "d"], OnFailure::Stop, |_| {}));
-    let effects = run.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    let mut run = Killed::new(fan(&["a", "b", "c", "d"], OnStepFailure::Stop, |_| {}));
+    let effects = run.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     assert_eq!(words(&effects), ["unstage", "unstage"]);
     let effects = run.feed(unstaged(attempt("c", 1)));
     assert_eq!(words(&effects), Vec::<String>::new());
-    let why = "not started: `a` had failed".to_owned();
-    assert_eq!(end_of(&run.events, "c"), Some((StepState::Skipped, why)));
+    let reason = "not started: `a` failed".to_owned();
+    assert_eq!(end_of(&run.events, "c"), Some((StepState::Skipped, reason)));
     // d began before anybody could take it back: it goes on, as whatever runs does.
     run.feed(began(attempt("d", 1)));
     run.feed(ended(attempt("b", 1), WELL));
@@ -195,8 +189,8 @@ fn after_a_failure_what_is_staged_is_taken_back_and_skipped() {
 
 #[test]
 fn where_the_run_goes_on_after_a_failure_what_was_refused_waits_for_its_turn_again() {
-    let mut run = Killed::new(fan(&["a", "b", "c"], OnFailure::Continue, |_| {}));
-    run.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    let mut run = Killed::new(fan(&["a", "b", "c"], OnStepFailure::Continue, |_| {}));
+    run.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     let effects = run.feed(unstaged(attempt("c", 1)));
     assert_eq!(words(&effects), ["start"]);
     assert_eq!(said(&run, "c"), ["staged", "unstaged", "started"]);
@@ -204,7 +198,7 @@ fn where_the_run_goes_on_after_a_failure_what_was_refused_waits_for_its_turn_aga
 
 #[test]
 fn what_is_staged_is_killed_like_the_rest_and_need_not_have_begun() {
-    let mut run = Killed::new(fan(&["a", "b", "c"], OnFailure::Stop, |_| {}));
+    let mut run = Killed::new(fan(&["a", "b", "c"], OnStepFailure::Stop, |_| {}));
     let effects = run.cancel();
     assert_eq!(words(&effects), ["kill", "kill", "kill"]);
     run.feed(unstaged(attempt("c", 1)));
@@ -216,12 +210,9 @@ fn what_is_staged_is_killed_like_the_rest_and_need_not_have_begun() {
 #[test]
 fn who_goes_on_with_a_run_finds_out_what_began_and_stages_nothing_beside_it() {
     let ids = ["a", "b", "c", "d", "e", "f", "g"];
-    let mut run = Killed::new(fan(&ids, OnFailure::Stop, |_| {}));
+    let mut run = Killed::new(fan(&ids, OnStepFailure::Stop, |_| {}));
     let effects = run.resume();
-    assert_eq!(
-        words(&effects),
-        ["watch", "watch", "stage", "stage", "stage", "stage"]
-    );
+    assert_eq!(words(&effects), ["watch", "watch", "stage", "stage", "stage", "stage"]);
     let known = |effect: &Effect| matches!(effect, Effect::Stage { since: Some(_), .. });
     assert_eq!(effects.iter().filter(|effect| known(effect)).count(), 4);
     // c had begun and ended; d had not begun.
@@ -241,15 +232,13 @@ fn who_goes_on_with_a_run_finds_out_what_began_and_stages_nothing_beside_it() {
 
 #[test]
 fn only_first_attempts_are_staged() {
-    let mut run = Killed::new(fan(&["a", "b", "c"], OnFailure::Stop, |steps| {
+    let mut run = Killed::new(fan(&["a", "b", "c"], OnStepFailure::Stop, |steps| {
         super::found::retried(&mut steps[0]);
     }));
-    run.feed(ended(attempt("a", 1), Exit::Code { code: 1 }));
+    run.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     run.feed(unstaged(attempt("c", 1)));
     assert_eq!(said(&run, "c"), ["staged", "unstaged", "started"]);
     run.now = 60_000;
-    let effects = run.feed(super::found::woke(wf::machine::Timer::Retry(attempt(
-        "a", 2,
-    ))));
+    let effects = run.feed(super::found::woke(wf::machine::TimerKind::Retry(attempt("a", 2))));
     assert_eq!(words(&effects), Vec::<String>::new(), "it waits for room");
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wf::machine::{Effect, Event, Input, Machine};
-use wf::model::{Object, OnFailure, Plan, Policy, Replan, Retry, resolve_params};
-use wf::spec::{Defaults, Memory, load, lower};
+use wf::machine::{Effect, Event, Machine, MachineInput};
+use wf::model::{JsonObject, OnStepFailure, Plan, PlanPolicy, ReplanSettings, RetryPolicy, resolve_params};
+use wf::spec::{InMemoryFiles, PlanDefaults, load, lower};
 
 use super::world::{Dice, World, run_id};
 
@@ -25,40 +25,24 @@ fn plans() -> Vec<PathBuf> {
 }
 
 fn plan(path: &Path) -> Arc<Plan> {
-    let files = Memory(BTreeMap::from([(
-        "plan.md".to_owned(),
-        fs::read(path).unwrap(),
-    )]));
+    let files = InMemoryFiles(BTreeMap::from([("plan.md".to_owned(), fs::read(path).unwrap())]));
     let loaded = load(&files, "plan.md");
-    assert!(
-        !loaded.has_errors(),
-        "{}: {:?}",
-        path.display(),
-        loaded.diagnostics
-    );
-    let policy = Policy {
-        max_parallel: 2,
-        on_failure: OnFailure::Stop,
-        grace: Duration::ZERO,
-    };
+    assert!(!loaded.has_errors(), "{}: {:?}", path.display(), loaded.diagnostics);
+    let policy = PlanPolicy { max_parallel: 2, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
     lower(
         &loaded,
-        &Defaults {
-            policy,
-            retry: Retry::default().into(),
-            replan: Replan::default(),
-        },
+        &PlanDefaults { policy, retry: RetryPolicy::default().into(), replan: ReplanSettings::default() },
     )
     .unwrap()
 }
 
 fn machine(plan: &Arc<Plan>) -> Machine {
-    let params = resolve_params(&plan.parts().params, &Object::new()).unwrap();
+    let params = resolve_params(&plan.parts().params, &JsonObject::new()).unwrap();
     Machine::new(plan.clone(), run_id(), params)
 }
 
 /// Plays a plan in a seeded world and gives the inputs it came to.
-fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
+fn record(plan: &Arc<Plan>, seed: u64) -> Vec<MachineInput> {
     let mut world = World::new(seed);
     let declares = |step: &&wf::model::Step| !step.artifacts.is_empty();
     let declaring = plan.steps().iter().filter(declares);
@@ -67,7 +51,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
     let mut machine = machine(plan);
     world.feed(
         &mut machine,
-        wf::machine::Happening::Begin {
+        wf::machine::InputKind::Begin {
             kept: Vec::new(),
             left: Vec::new(),
             baseline: None,
@@ -82,7 +66,7 @@ fn record(plan: &Arc<Plan>, seed: u64) -> Vec<Input> {
 }
 
 /// One line an input, with what followed from it.
-fn trace(plan: &Arc<Plan>, inputs: &[Input]) -> String {
+fn trace(plan: &Arc<Plan>, inputs: &[MachineInput]) -> String {
     let mut machine = machine(plan);
     let mut text = String::new();
     for input in inputs {
@@ -98,10 +82,7 @@ fn recorded_inputs_still_lead_to_the_recorded_effects() {
     for path in plans() {
         let plan = plan(&path);
         let golden = path.with_extension("jsonl");
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a switch for the person who runs the tests"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "a switch for the person who runs the tests")]
         if std::env::var("WF_UPDATE").is_ok() {
             let inputs = [1, 4, 9, 16, 25].into_iter().flat_map(|seed| {
                 let begin = Some(record(&plan, seed));
@@ -118,21 +99,11 @@ fn recorded_inputs_still_lead_to_the_recorded_effects() {
 
 /// Feeds the recorded inputs again, and replays the recorded events, from text.
 fn replays(plan: &Arc<Plan>, run: &str, path: &Path) {
-    let lines: Vec<Value> = run
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let inputs: Vec<Input> = lines
-        .iter()
-        .map(|line| serde_json::from_value(line["input"].clone()).unwrap())
-        .collect();
+    let lines: Vec<Value> = run.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let inputs: Vec<MachineInput> =
+        lines.iter().map(|line| serde_json::from_value(line["input"].clone()).unwrap()).collect();
     assert!(!inputs.is_empty(), "{} is no trace", path.display());
-    assert_eq!(
-        trace(plan, &inputs).trim_end(),
-        run.trim_end(),
-        "{}",
-        path.display()
-    );
+    assert_eq!(trace(plan, &inputs).trim_end(), run.trim_end(), "{}", path.display());
     let mut played = machine(plan);
     for input in &inputs {
         played.turn(input.clone());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wf::expr::Template;
-use wf::model::{Check, EnvVar, Fan, OnFailure, Step};
+use wf::model::{Check, EnvVar, OnStepFailure, Step, StepRepetition};
 use wf::name::EnvName;
 use wf::source::Span;
 
@@ -10,8 +10,8 @@ use super::play::{Play, any, expr, play};
 use super::world::{check, plan_with};
 
 /// What a run says that keeps a check from `test` on the word of `build`.
-const SAID: &str = "run succeeded reported: `test` was not checked: an output of `build` decided that, \
-                    which no check confirmed";
+const SAID: &str = "run succeeded reported: `test` was not checked: an unchecked output of \
+    `build` decided that";
 
 /// `build` is checked and gives `wanted`; `test`, behind `between`, is checked.
 fn checked(steps: &mut [Step]) {
@@ -23,7 +23,7 @@ fn checked(steps: &mut [Step]) {
 /// The last that a run says, after a change of its steps.
 fn last(wanted: &Value, change: impl FnOnce(&mut [Step])) -> String {
     let lines = ["build", "between < build", "test < between"];
-    let told = play(&lines, OnFailure::Stop, |steps| {
+    let told = play(&lines, OnStepFailure::Stop, |steps| {
         checked(steps);
         steps[1].verify = vec![check("held")];
         change(steps);
@@ -41,10 +41,7 @@ fn reads_it() -> Check {
     let text = "{{ steps.build.outputs.wanted }}";
     let value = Template::parse(text, Span::new(0, text.len())).unwrap();
     let name = EnvName::parse("WANTED").unwrap();
-    Check {
-        env: vec![EnvVar { name, value }],
-        ..check("built")
-    }
+    Check { env: vec![EnvVar { name, value }], ..check("built") }
 }
 
 #[test]
@@ -58,10 +55,7 @@ fn a_check_that_a_worker_kept_from_being_made_proves_nothing() {
 fn nor_does_one_behind_a_step_that_it_kept_from_running() {
     let asks = |steps: &mut [Step]| {
         steps[1].verify.clear();
-        when(
-            &mut steps[1],
-            "params.region == 'eu' and steps.build.outputs.wanted",
-        );
+        when(&mut steps[1], "params.region == 'eu' and steps.build.outputs.wanted");
     };
     assert_eq!(last(&json!(false), asks), SAID);
 }
@@ -69,7 +63,7 @@ fn nor_does_one_behind_a_step_that_it_kept_from_running() {
 #[test]
 fn nor_does_an_empty_list() {
     let repeats = |steps: &mut [Step]| {
-        steps[2].fan = Fan::Each(expr("steps.build.outputs.wanted"));
+        steps[2].fan = StepRepetition::Each(expr("steps.build.outputs.wanted"));
     };
     assert_eq!(last(&json!([1]), repeats), "run succeeded verified");
     assert_eq!(last(&json!([]), repeats), SAID);
@@ -80,11 +74,9 @@ fn the_criteria_of_the_plan_do_not_make_up_for_it() {
     let mut all = super::play::steps(&["build", "between < build", "test < between"]);
     checked(&mut all);
     when(&mut all[2], "steps.build.outputs.wanted");
-    let policy = super::play::policy(OnFailure::Stop);
+    let policy = super::play::policy(OnStepFailure::Stop);
     let plan = plan_with(all, 3, policy, vec![check("good")]);
-    let told = Play::new(plan)
-        .gives("build", json!({ "wanted": false }))
-        .told();
+    let told = Play::new(plan).gives("build", json!({ "wanted": false })).told();
     assert_eq!(told.last().unwrap(), SAID);
 }
 

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wf::digest::Digest;
+use wf::digest::Sha256Digest;
 use wf::expr::Template;
-use wf::gate::Gated;
+use wf::gate::GateOutcome;
 use wf::machine::{
-    Attempt, Decision, Effect, Event, Exit, Fact, Given, Happening, Input, Machine, Outcome, Place,
-    Ruling, Stale, StepState,
+    ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, InputKind, Machine, MachineInput,
+    RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
 };
 use wf::model::{
-    Check, CheckPhase, Class, Fan, OnError, OnFailure, Parts, Plan, Policy, Retry, Step, StepIx,
-    Wait, Work,
+    Check, CheckPhase, FailureClass, OnStepError, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy,
+    Step, StepIx, StepRepetition, StepWork, WaitCondition,
 };
 use wf::name::{Name, PlanId, RunId};
 use wf::time::Moment;
@@ -32,7 +32,7 @@ pub enum Fate {
 }
 
 pub fn fate(seed: u64, attempt: &Attempt) -> Fate {
-    let digest = wf::digest::Digest::of(format!("{seed}{attempt}").as_bytes());
+    let digest = wf::digest::Sha256Digest::of_bytes(format!("{seed}{attempt}").as_bytes());
     match digest.bytes()[0] {
         0..150 => Fate::Works,
         150..200 => Fate::Lies,
@@ -46,10 +46,7 @@ pub fn name(text: &str) -> Name {
 
 /// A step that does nothing in particular.
 pub fn step(id: &str, depends_on: Vec<StepIx>) -> Step {
-    Step {
-        depends_on,
-        ..Step::new(name(id), Work::Exec(vec![Template::literal("true")]))
-    }
+    Step { depends_on, ..Step::new(name(id), StepWork::Exec(vec![Template::literal("true")])) }
 }
 
 /// A criterion that expects nothing in particular.
@@ -58,16 +55,13 @@ pub fn check(id: &str) -> Check {
 }
 
 /// A plan of steps, with those from `main` on as `finally` steps.
-pub fn plan_with(steps: Vec<Step>, main: usize, policy: Policy, verify: Vec<Check>) -> Arc<Plan> {
-    Plan::new(Parts {
-        verify,
-        ..Parts::new(PlanId::parse("p").unwrap(), steps, main, policy)
-    })
-    .unwrap()
+pub fn plan_with(steps: Vec<Step>, main: usize, policy: PlanPolicy, verify: Vec<Check>) -> Arc<Plan> {
+    Plan::new(PlanParts { verify, ..PlanParts::new(PlanId::parse("p").unwrap(), steps, main, policy) })
+        .unwrap()
 }
 
 /// A random plan of up to a dozen steps with everything that does not need expressions.
-pub fn any_plan(dice: &mut Dice, on_failure: OnFailure) -> Arc<Plan> {
+pub fn any_plan(dice: &mut Dice, on_failure: OnStepFailure) -> Arc<Plan> {
     let main = 1 + dice.below(9);
     let last = dice.below(3);
     let mut steps = Vec::new();
@@ -84,16 +78,12 @@ pub fn any_plan(dice: &mut Dice, on_failure: OnFailure) -> Arc<Plan> {
         decorate(&mut step, dice);
         steps.push(step);
     }
-    let policy = Policy {
+    let policy = PlanPolicy {
         max_parallel: 1 + u32::try_from(dice.below(3)).unwrap(),
         on_failure,
         grace: Duration::ZERO,
     };
-    let verify = if dice.one_in(3) {
-        vec![check("whole")]
-    } else {
-        Vec::new()
-    };
+    let verify = if dice.one_in(3) { vec![check("whole")] } else { Vec::new() };
     plan_with(steps, main, policy, verify)
 }
 
@@ -102,27 +92,24 @@ fn decorate(step: &mut Step, dice: &mut Dice) {
         step.verify = vec![check("good")];
     }
     if dice.one_in(2) {
-        let on = vec![Class::Logical, Class::Environmental, Class::Interrupted];
-        step.retry = Retry {
-            max: 1 + u32::try_from(dice.below(2)).unwrap(),
-            on,
-            ..Retry::default()
-        }
-        .into();
+        let on = vec![FailureClass::Logical, FailureClass::Environmental, FailureClass::Interrupted];
+        step.retry =
+            RetryPolicy { max: 1 + u32::try_from(dice.below(2)).unwrap(), on, ..RetryPolicy::default() }
+                .into();
         std::sync::Arc::make_mut(&mut step.retry).backoff = Duration::from_secs(dice.next() % 5);
     }
     if dice.one_in(4) {
         let items = (0..dice.below(5)).map(|n| json!(n)).collect();
-        step.fan = Fan::List(items);
+        step.fan = StepRepetition::List(items);
         step.max_parallel = dice.one_in(2).then_some(1);
     } else if dice.one_in(6) {
-        step.work = Work::Wait(Wait::For(Duration::from_secs(3)));
+        step.work = StepWork::Wait(WaitCondition::For(Duration::from_secs(3)));
     }
     if dice.one_in(5) {
         step.concurrency = Some("lock".into());
     }
     if dice.one_in(6) {
-        step.on_error = OnError::Continue;
+        step.on_error = OnStepError::Continue;
     }
     step.idempotent = dice.one_in(4);
 }
@@ -137,10 +124,10 @@ pub struct World {
     pub now: i64,
     pub open: Vec<Effect>,
     pub events: Vec<Event>,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<MachineInput>,
     /// How many events each turn ended with.
     pub cuts: Vec<usize>,
-    pub holder: Option<Place>,
+    pub holder: Option<TaskId>,
     /// The steps that declare files, which are evidence.
     pub declaring: BTreeSet<Name>,
 }
@@ -160,17 +147,14 @@ impl World {
     }
 
     /// Gives the machine an input and keeps what follows.
-    pub fn feed(&mut self, machine: &mut Machine, what: Happening) -> Vec<Event> {
-        let input = Input {
-            at: Moment::from_millis(self.now),
-            what,
-        };
+    pub fn feed(&mut self, machine: &mut Machine, what: InputKind) -> Vec<Event> {
+        let input = MachineInput { at: Moment::from_millis(self.now), what };
         self.inputs.push(input.clone());
         let turn = machine.turn(input);
         self.take(turn)
     }
 
-    pub fn take(&mut self, turn: wf::machine::Turn) -> Vec<Event> {
+    pub fn take(&mut self, turn: wf::machine::MachineTurn) -> Vec<Event> {
         self.events.extend(turn.events.iter().cloned());
         self.cuts.push(self.events.len());
         for effect in turn.effects {
@@ -178,8 +162,7 @@ impl World {
                 if self.holder.as_ref() == Some(place) {
                     self.holder = None;
                 }
-                self.open
-                    .retain(|open| !matches!(open, Effect::Lock { place: p, .. } if p == place));
+                self.open.retain(|open| !matches!(open, Effect::Lock { place: p, .. } if p == place));
             } else if let Effect::Kill { attempt, .. } = &effect {
                 self.kill(attempt.as_ref());
             } else if let Effect::Unstage { .. } = &effect {
@@ -196,8 +179,7 @@ impl World {
         let Effect::Unstage { attempt: wanted } = &effect else {
             return;
         };
-        let staged =
-            |open: &&mut Effect| matches!(open, Effect::Stage { attempt, .. } if attempt == wanted);
+        let staged = |open: &&mut Effect| matches!(open, Effect::Stage { attempt, .. } if attempt == wanted);
         if let Some(open) = self.open.iter_mut().find(staged) {
             *open = effect;
         }
@@ -210,24 +192,17 @@ impl World {
             self.unstage(Effect::Unstage { attempt });
         }
         for open in &mut self.open {
-            if let Effect::Start {
-                attempt: started, ..
-            } = open
+            if let Effect::Start { attempt: started, .. } = open
                 && Some(&*started) == attempt
             {
-                *open = Effect::Kill {
-                    attempt: Some(started.clone()),
-                    force: true,
-                };
+                *open = Effect::Kill { attempt: Some(started.clone()), force: true };
             }
         }
     }
 
     /// Answers one open effect, picked by the dice. False if there is none.
     pub fn answer(&mut self, machine: &mut Machine, dice: &mut Dice) -> bool {
-        let ready: Vec<usize> = (0..self.open.len())
-            .filter(|at| self.answerable(machine, *at))
-            .collect();
+        let ready: Vec<usize> = (0..self.open.len()).filter(|at| self.answerable(machine, *at)).collect();
         let Some(pick) = ready.get(dice.below(ready.len().max(1))) else {
             return false;
         };
@@ -259,51 +234,47 @@ impl World {
         }
     }
 
-    fn happening(&mut self, effect: Effect) -> Option<Happening> {
+    fn happening(&mut self, effect: Effect) -> Option<InputKind> {
         match effect {
             // That what was staged began is seen at its end.
-            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => {
-                Some(self.ended(attempt))
-            }
-            Effect::Unstage { attempt } => Some(Happening::Unstaged { attempt }),
-            Effect::Watch { attempt, .. } => Some(ended(attempt, Exit::Interrupted)),
-            Effect::Kill { attempt, .. } => Some(ended(attempt?, Exit::Cancelled)),
+            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => Some(self.ended(attempt)),
+            Effect::Unstage { attempt } => Some(InputKind::Unstaged { attempt }),
+            Effect::Watch { attempt, .. } => Some(ended(attempt, WorkExit::Interrupted)),
+            Effect::Kill { attempt, .. } => Some(ended(attempt?, WorkExit::Cancelled)),
             Effect::Check { attempt, phase, .. } => Some(self.judged(attempt, phase)),
             Effect::Wake { timer, at } => {
                 self.now = self.now.max(at.millis());
-                Some(Happening::Woke { timer })
+                Some(InputKind::Woke { timer })
             }
             Effect::Lock { place, .. } => {
                 self.holder = Some(place.clone());
-                Some(Happening::Locked { place })
+                Some(InputKind::Locked { place })
             }
-            Effect::Lookup { place, .. } => Some(Happening::Looked { place, found: None }),
+            Effect::Lookup { place, .. } => Some(InputKind::Looked { place, found: None }),
             Effect::Confirm { places } => {
                 let stale = places.into_iter().filter(|place| self.changes(place));
                 let stale = stale.map(|place| {
                     let path = format!("{place}.txt");
-                    Stale { place, path }
+                    StaleFile { place, path }
                 });
                 let stale = stale.collect();
-                Some(Happening::Confirmed { stale })
+                Some(InputKind::Confirmed { stale })
             }
-            Effect::Gate { place, point, .. } => Some(Happening::Gated {
-                place,
-                point,
-                gated: Gated::default(),
-            }),
-            Effect::Ask(ask) => Some(Happening::Answered {
-                number: ask.number,
-                given: Given {
+            Effect::Gate { place, point, .. } => {
+                Some(InputKind::Gated { place, point, gated: GateOutcome::default() })
+            }
+            Effect::Ask(ask) => Some(InputKind::Answered {
+                number: ask.request,
+                given: ApprovalOutcome {
                     decision: self.decision(&ask),
                     by: Vec::new(),
                     tokens: Vec::new(),
                     reason: String::new(),
                 },
             }),
-            Effect::Plan { request } => Some(Happening::Planned {
-                round: request.round.number,
-                said: wf::machine::PlannerSaid::Nothing("nobody is there".into()),
+            Effect::Plan { request } => Some(InputKind::Planned {
+                round: request.round.round,
+                said: wf::machine::PlannerReply::Nothing("nobody is there".into()),
             }),
             Effect::Unlock { .. }
             | Effect::Remember { .. }
@@ -313,40 +284,34 @@ impl World {
     }
 
     /// What people decide: no to some of the phases that they could let be ignored.
-    fn decision(&self, ask: &wf::machine::Ask) -> Decision {
-        let no = ask
-            .phase
-            .is_some_and(|phase| self.finds(&ask.number.to_string(), phase));
-        if no {
-            Decision::Denied
-        } else {
-            Decision::Approved
-        }
+    fn decision(&self, ask: &wf::machine::ApprovalRequest) -> RequestDecision {
+        let no = ask.phase.is_some_and(|phase| self.finds(&ask.request.to_string(), phase));
+        if no { RequestDecision::Denied } else { RequestDecision::Approved }
     }
 
     /// Whether a phase of checks before `verify` finds something.
     fn finds(&self, about: &str, phase: CheckPhase) -> bool {
-        let digest = Digest::of(format!("{} {} {about}", self.seed, phase.as_str()).as_bytes());
+        let digest = Sha256Digest::of_bytes(format!("{} {} {about}", self.seed, phase.as_str()).as_bytes());
         phase != CheckPhase::Verify && digest.bytes()[0] < 110
     }
 
     /// Whether the file of a place changes after it was checked.
-    fn changes(&self, place: &Place) -> bool {
-        let digest = Digest::of(format!("{} changes {place}", self.seed).as_bytes());
+    fn changes(&self, place: &TaskId) -> bool {
+        let digest = Sha256Digest::of_bytes(format!("{} changes {place}", self.seed).as_bytes());
         digest.bytes()[0] < 100
     }
 
-    fn ended(&self, attempt: Attempt) -> Happening {
+    fn ended(&self, attempt: Attempt) -> InputKind {
         let code = i32::from(fate(self.seed, &attempt) == Fate::Breaks);
         let outputs = json!({ "rows": 3, "size": attempt.attempt });
-        let mut happening = ended(attempt, Exit::Code { code });
-        if let Happening::Ended(ended) = &mut happening {
+        let mut happening = ended(attempt, WorkExit::Code { code });
+        if let InputKind::Ended(ended) = &mut happening {
             ended.outputs = outputs.as_object().cloned().unwrap();
         }
         happening
     }
 
-    fn judged(&self, attempt: Option<Attempt>, phase: CheckPhase) -> Happening {
+    fn judged(&self, attempt: Option<Attempt>, phase: CheckPhase) -> InputKind {
         let lies = attempt.as_ref().is_some_and(|a| match phase {
             CheckPhase::Verify => fate(self.seed, a) == Fate::Lies,
             phase => self.finds(&a.to_string(), phase),
@@ -354,45 +319,32 @@ impl World {
         let declares = |attempt: &Attempt| self.declaring.contains(&attempt.place.step);
         let seen = attempt.iter().filter(|attempt| declares(attempt));
         let seen = seen.map(file_of).collect();
-        let ruling = if lies { Ruling::Fail } else { Ruling::Pass };
-        Happening::Judged {
-            attempt,
-            phase,
-            verdicts: vec![verdict(ruling)],
-            seen,
-        }
+        let ruling = if lies { CheckRuling::Fail } else { CheckRuling::Pass };
+        InputKind::Judged { attempt, phase, verdicts: vec![verdict(ruling)], seen }
     }
 
     /// Answers until the run is over.
-    pub fn drive(&mut self, machine: &mut Machine, dice: &mut Dice) -> Outcome {
+    pub fn drive(&mut self, machine: &mut Machine, dice: &mut Dice) -> RunOutcome {
         for _ in 0..10_000 {
             if let Some(outcome) = machine.outcome() {
                 return outcome;
             }
-            assert!(
-                self.answer(machine, dice),
-                "the run is stuck: {:?}",
-                machine.state()
-            );
+            assert!(self.answer(machine, dice), "the run is stuck: {:?}", machine.state());
         }
         panic!("the run does not end");
     }
 
     /// The final state of every place that ended.
-    pub fn ends(&self) -> BTreeMap<Place, StepState> {
+    pub fn ends(&self) -> BTreeMap<TaskId, StepState> {
         ends(&self.events)
     }
 }
 
-pub fn ends(events: &[Event]) -> BTreeMap<Place, StepState> {
+pub fn ends(events: &[Event]) -> BTreeMap<TaskId, StepState> {
     let mut ends = BTreeMap::new();
     for event in events {
-        if let Fact::StepEnded { place, state, .. } = &event.fact {
-            assert_eq!(
-                ends.insert(place.clone(), *state),
-                None,
-                "{place} ended twice"
-            );
+        if let EventKind::StepEnded { place, state, .. } = &event.fact {
+            assert_eq!(ends.insert(place.clone(), *state), None, "{place} ended twice");
         }
     }
     ends

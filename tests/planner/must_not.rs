@@ -37,10 +37,9 @@ fn what_memory_says_to_avoid_is_refused_whether_the_plan_names_it_or_not() {
         let did = ran(&place, &way(&answer));
         assert_eq!(did.code, Some(i32::from(avoided)), "{tool}: {}", did.all());
         if avoided {
-            let why = events(&did, "planner_refused").remove(0)["why"].clone();
-            let wanted =
-                format!("step `fetch`: memory says to avoid the tool `disk:cp` on `{target}`");
-            assert_eq!(why, wanted);
+            let reason = events(&did, "planner_rejected").remove(0)["reason"].clone();
+            let wanted = format!("step `fetch`: memory advises to avoid tool `disk:cp` on `{target}`");
+            assert_eq!(reason, wanted);
         }
     }
 }
@@ -51,9 +50,9 @@ fn a_planner_is_told_what_memory_says_to_avoid_and_which_classes_were_used() {
     let script = "python3 -c 'import json, sys; r = json.load(sys.stdin); \
         print(json.dumps({\"steps\": {}, \"reason\": json.dumps(r[\"must_not\"], sort_keys=True)}))'\n";
     let did = ran(&place, script);
-    let why = events(&did, "planner_refused").remove(0)["why"].clone();
-    let why = why.as_str().unwrap();
-    let told = why.strip_prefix("it knows no other way: ").unwrap();
+    let reason = events(&did, "planner_rejected").remove(0)["reason"].clone();
+    let reason = reason.as_str().unwrap();
+    let told = reason.strip_prefix("it found no alternative: ").unwrap();
     let told: Value = serde_json::from_str(told).unwrap();
     let wanted = json!({
         "avoid": [{"tool": "disk:cp", "target": "mirror_a"}],
@@ -66,23 +65,19 @@ fn a_planner_is_told_what_memory_says_to_avoid_and_which_classes_were_used() {
 
 #[test]
 fn under_break_symmetry_another_class_of_tools_is_needed() {
-    let why = refused(&way(
-        r#""tool": "net:wget", "run": "echo full > rates.txt""#,
-    ));
+    let reason = refused(&way(r#""tool": "net:wget", "run": "echo full > rates.txt""#));
     assert_eq!(
-        why,
-        "step `fetch`: the tool `net:wget` is of the class `net`, which was used in this run, \
-         and `break_symmetry` orders another"
+        reason,
+        "step `fetch`: tool `net:wget` has class `net`, which this run already used; \
+         `break_symmetry` requires another class"
     );
 }
 
 #[test]
 fn an_answer_that_says_a_key_twice_is_refused() {
     let one = r#"{"id": "x", "tool": "disk:cp", "run": "echo full > rates.txt"}"#;
-    let why = refused(&says(&format!(
-        r#"{{"steps": {{"fetch": {one}, "fetch": {one}}}}}"#
-    )));
-    assert!(why.contains("`fetch` stands there twice"), "{why}");
+    let reason = refused(&says(&format!(r#"{{"steps": {{"fetch": {one}, "fetch": {one}}}}}"#)));
+    assert!(reason.contains("duplicate key `fetch`"), "{reason}");
 }
 
 /// Two steps that hold, of which the whole wants both done otherwise.
@@ -115,11 +110,8 @@ fn both(tools: [&str; 2]) -> (Sandbox, Did) {
 fn ways_for_two_steps_are_both_taken() {
     let (place, did) = both(["c:x", "d:x"]);
     assert_eq!(did.code, Some(0), "{}", did.all());
-    assert_eq!(
-        (place.read("one.txt"), place.read("two.txt")),
-        ("new\n".into(), "new\n".into())
-    );
-    let rounds = events(&did, "round_closed");
+    assert_eq!((place.read("one.txt"), place.read("two.txt")), ("new\n".into(), "new\n".into()));
+    let rounds = events(&did, "round_completed");
     assert_eq!(rounds.len(), 2);
     assert_eq!(rounds[0]["changes"].as_array().map(Vec::len), Some(2));
     assert_eq!(rounds[0]["blocked_tools"], json!(["a:x", "b:x"]));
@@ -131,7 +123,7 @@ fn ways_for_two_steps_that_do_not_go_together_are_refused_aloud() {
     // What one gives up is what the other would take.
     let (_, did) = both(["c:x", "a:x"]);
     assert_eq!(did.code, Some(1), "{}", did.all());
-    let why = events(&did, "planner_refused").remove(0)["why"].clone();
-    assert_eq!(why, "step `two`: the tool `a:x` is blocked");
-    assert_eq!(events(&did, "round_closed").len(), 1);
+    let reason = events(&did, "planner_rejected").remove(0)["reason"].clone();
+    assert_eq!(reason, "step `two`: tool `a:x` is blocked");
+    assert_eq!(events(&did, "round_completed").len(), 1);
 }

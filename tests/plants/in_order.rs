@@ -1,7 +1,7 @@
 //! What a small script would do: the declared ways in order, whatever failed, each once; what the
 //! world prevented is done once more after 2 seconds, as in the plans with a controller.
 
-use wf::model::Class;
+use wf::model::FailureClass;
 
 use super::plan::STEPS;
 use super::world::World;
@@ -9,18 +9,13 @@ use super::{SECONDS, Told};
 
 /// Lets the script try itself in a world.
 pub fn run(world: &World, budget: u32) -> Told {
-    let mut script = Script {
-        world,
-        budget,
-        attempts: [0; 3],
-        now: 0,
-    };
+    let mut script = Script { world, budget, attempts: [0; 3], now: 0 };
     let done = (0..STEPS.len()).try_for_each(|step| script.step(step));
     Told {
         verified: done.is_ok(),
         accepted: false,
         attempts: script.attempts,
-        millis: script.now,
+        duration_ms: script.now,
         rounds: 0,
         end: done.err().unwrap_or("done").to_owned(),
     }
@@ -40,23 +35,23 @@ impl Script<'_> {
             for again in [true, false] {
                 let limit = i64::from(SECONDS) * 1_000;
                 if self.attempts.iter().sum::<u32>() >= self.budget || self.now >= limit {
-                    return Err("the budget is spent");
+                    return Err("budget exhausted");
                 }
                 let begun = (self.attempts[step] + 1, self.now);
                 let fate = self.world.fate(step, &way, begun);
                 self.attempts[step] += 1;
-                self.now += fate.millis;
+                self.now += fate.duration_ms;
                 if self.now > limit {
                     self.now = limit;
-                    return Err("the budget is spent");
+                    return Err("budget exhausted");
                 }
                 match fate.failure {
                     None => return Ok(()),
-                    Some((Class::Environmental, _)) if again => self.now += 2_000,
+                    Some((FailureClass::Environmental, _)) if again => self.now += 2_000,
                     Some(_) => break,
                 }
             }
         }
-        Err("no other way is left")
+        Err("no alternative is left")
     }
 }

@@ -36,7 +36,7 @@ pub struct Told {
     /// How many attempts of each step began.
     pub attempts: [u32; 3],
     /// How long it took, in milliseconds.
-    pub millis: i64,
+    pub duration_ms: i64,
     /// How many rounds ended; none without a controller.
     pub rounds: u32,
     /// The rules of its rounds, and how it ended, in a few words.
@@ -59,10 +59,7 @@ pub struct Plans {
 impl Plans {
     /// Plans with a budget of so many attempts.
     pub fn new(attempts: u32) -> Self {
-        Self {
-            attempts,
-            loaded: BTreeMap::new(),
-        }
+        Self { attempts, loaded: BTreeMap::new() }
     }
 
     /// Lets a strategy try itself in a world.

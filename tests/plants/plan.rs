@@ -3,24 +3,18 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use wf::config::Config;
+use wf::config::WorkspaceConfig;
 use wf::model::{Plan, Step};
-use wf::spec::{self, Memory};
+use wf::spec::{self, InMemoryFiles};
 
 use super::SECONDS;
 use super::strategy::Strategy;
 
 /// The steps, each with two tools, two targets and two checks.
 pub const STEPS: [[&str; 7]; 3] = [
-    [
-        "fetch", "curl", "git", "mirror_a", "mirror_b", "whole", "signed",
-    ],
-    [
-        "build", "make", "ninja", "cache_a", "cache_b", "compiles", "tested",
-    ],
-    [
-        "publish", "rsync", "scp", "host_a", "host_b", "served", "same",
-    ],
+    ["fetch", "curl", "git", "mirror_a", "mirror_b", "whole", "signed"],
+    ["build", "make", "ninja", "cache_a", "cache_b", "compiles", "tested"],
+    ["publish", "rsync", "scp", "host_a", "host_b", "served", "same"],
 ];
 
 /// A way to do a step: with which tool, on which target, with which parameter; 0 is as it is written.
@@ -40,11 +34,7 @@ const OTHERS: [(&str, Way); 4] = [
 ];
 
 const fn way(tool: usize, target: usize, level: usize) -> Way {
-    Way {
-        tool,
-        target,
-        level,
-    }
+    Way { tool, target, level }
 }
 
 /// The order in which the other ways are declared: nobody knows which fault will come.
@@ -84,12 +74,12 @@ pub fn way_of(step: usize, done: &Step) -> Way {
 /// Reads the plan of a strategy, as a person would write it.
 pub fn load(strategy: Strategy, order: Order, attempts: u32) -> Arc<Plan> {
     let text = text(strategy, order, attempts);
-    let mut files = Memory::default();
+    let mut files = InMemoryFiles::default();
     files.0.insert("plan.md".into(), text.clone().into_bytes());
     let mut loaded = spec::load(&files, "plan.md");
     wf::check::check(&mut loaded);
     assert!(loaded.diagnostics.is_empty(), "{text}\n{loaded:#?}");
-    spec::lower(&loaded, &Config::default().defaults).expect("it has no mistakes")
+    spec::lower(&loaded, &WorkspaceConfig::default().defaults).expect("it has no mistakes")
 }
 
 fn text(strategy: Strategy, order: Order, attempts: u32) -> String {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use wf::machine::{
-    Attempt, Effect, Ended, Exit, Fact, Happening, Input, Machine, Outcome, Ruling, Timer, Usage,
-    Verdict,
+    Attempt, AttemptEnd, AttemptUsage, CheckRuling, CheckVerdict, Effect, EventKind, InputKind, Machine,
+    MachineInput, RunOutcome, TimerKind, WorkExit,
 };
-use wf::model::{CheckPhase, Class, Mode, Object, Plan, StepIx};
+use wf::model::{CheckCertainty, CheckPhase, FailureClass, JsonObject, Plan, StepIx};
 use wf::name::{Name, RunId};
 use wf::time::Moment;
 
@@ -23,7 +23,7 @@ pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {
     let mut run = Run {
         world,
         misread: strategy == Strategy::Misread,
-        machine: Machine::new(Arc::clone(plan), id, Object::new()),
+        machine: Machine::new(Arc::clone(plan), id, JsonObject::new()),
         now: 0,
         open: Vec::new(),
         attempts: [0; 3],
@@ -31,7 +31,7 @@ pub fn run(world: &World, strategy: Strategy, plan: &Arc<Plan>) -> Told {
         rounds: 0,
         path: Vec::new(),
     };
-    run.feed(Happening::Begin {
+    run.feed(InputKind::Begin {
         kept: Vec::new(),
         left: Vec::new(),
         baseline: None,
@@ -66,18 +66,17 @@ struct Run<'w> {
 enum Job {
     Work(Attempt),
     Killed(Attempt),
-    Timer(Timer),
+    Timer(TimerKind),
     /// What is answered at once.
-    Answer(Happening),
+    Answer(InputKind),
 }
 
 impl Run<'_> {
     /// Lets what is over first be over; of what is over at once, what was asked for first.
     fn next(&mut self) {
         let soonest = self.open.iter().enumerate();
-        let (at, _) = soonest
-            .min_by_key(|(_, (due, _))| *due)
-            .expect("a run that goes on waits for something");
+        let (at, _) =
+            soonest.min_by_key(|(_, (due, _))| *due).expect("a run that goes on waits for something");
         let (due, job) = self.open.remove(at);
         self.now = self.now.max(due);
         let what = match job {
@@ -85,16 +84,16 @@ impl Run<'_> {
                 let exit = self.exit(&attempt);
                 ended(attempt, exit)
             }
-            Job::Killed(attempt) => ended(attempt, (Exit::Cancelled, None)),
-            Job::Timer(timer) => Happening::Woke { timer },
+            Job::Killed(attempt) => ended(attempt, (WorkExit::Cancelled, None)),
+            Job::Timer(timer) => InputKind::Woke { timer },
             Job::Answer(answer) => answer,
         };
         self.feed(what);
     }
 
-    fn feed(&mut self, what: Happening) {
+    fn feed(&mut self, what: InputKind) {
         let at = Moment::from_millis(self.now);
-        let turn = self.machine.turn(Input { at, what });
+        let turn = self.machine.turn(MachineInput { at, what });
         for event in &turn.events {
             self.note(&event.fact);
         }
@@ -103,14 +102,14 @@ impl Run<'_> {
         }
     }
 
-    fn note(&mut self, fact: &Fact) {
+    fn note(&mut self, fact: &EventKind) {
         match fact {
-            Fact::RoundClosed(round) => {
+            EventKind::RoundCompleted(round) => {
                 self.rounds += 1;
                 self.path.push(format!("{:?}", round.solved.rule));
-                self.path.extend(round.stuck.clone());
+                self.path.extend(round.stop_reason.clone());
             }
-            Fact::BudgetSpent { .. } => self.path.push("the budget is spent".into()),
+            EventKind::BudgetExhausted { .. } => self.path.push("budget exhausted".into()),
             _ => {}
         }
     }
@@ -120,11 +119,8 @@ impl Run<'_> {
             Effect::Start { attempt, .. } => return self.start(attempt),
             Effect::Check { attempt, phase, .. } => Job::Answer(self.judged(attempt, phase)),
             Effect::Wake { timer, at } => return self.open.push((at.millis(), Job::Timer(timer))),
-            Effect::Confirm { .. } => Job::Answer(Happening::Confirmed { stale: Vec::new() }),
-            Effect::Kill {
-                attempt: Some(attempt),
-                ..
-            } => {
+            Effect::Confirm { .. } => Job::Answer(InputKind::Confirmed { stale: Vec::new() }),
+            Effect::Kill { attempt: Some(attempt), .. } => {
                 let same = |job: &Job| matches!(job, Job::Work(work) if *work == attempt);
                 self.open.retain(|(_, job)| !same(job));
                 Job::Killed(attempt)
@@ -142,71 +138,62 @@ impl Run<'_> {
         let way = way_of(step, self.machine.plan().step(StepIx(ix)));
         let begun = (self.attempts[step], self.now);
         let fate = self.world.fate(step, &way, begun);
-        self.open.push((self.now + fate.millis, Job::Work(attempt)));
+        self.open.push((self.now + fate.duration_ms, Job::Work(attempt)));
         self.last[step] = Some(fate);
     }
 
     /// How a failure of the last attempt of a step is taken, and how it shows.
-    fn failure(&self, attempt: &Attempt) -> Option<(Class, Shows)> {
-        let (class, shows) = self.last[number(attempt)].as_ref()?.failure?;
-        let class = match class {
-            Class::Logical if self.misread => Class::Environmental,
-            Class::Environmental if self.misread => Class::Logical,
-            class => class,
+    fn failure(&self, attempt: &Attempt) -> Option<(FailureClass, Shows)> {
+        let (failure_class, shows) = self.last[number(attempt)].as_ref()?.failure?;
+        let failure_class = match failure_class {
+            FailureClass::Logical if self.misread => FailureClass::Environmental,
+            FailureClass::Environmental if self.misread => FailureClass::Logical,
+            failure_class => failure_class,
         };
-        Some((class, shows))
+        Some((failure_class, shows))
     }
 
-    fn exit(&self, attempt: &Attempt) -> (Exit, Option<Class>) {
+    fn exit(&self, attempt: &Attempt) -> (WorkExit, Option<FailureClass>) {
         match self.failure(attempt) {
-            Some((class, Shows::Work)) => (Exit::Code { code: 1 }, Some(class)),
-            _ => (Exit::Code { code: 0 }, None),
+            Some((failure_class, Shows::Work)) => (WorkExit::Code { code: 1 }, Some(failure_class)),
+            _ => (WorkExit::Code { code: 0 }, None),
         }
     }
 
-    fn judged(&self, attempt: Option<Attempt>, phase: CheckPhase) -> Happening {
+    fn judged(&self, attempt: Option<Attempt>, phase: CheckPhase) -> InputKind {
         let about = attempt.as_ref().expect("the plan has no checks of its own");
         let failure = self.failure(about);
         let [.., first, second] = STEPS[number(about)];
         let verdict = |(at, name): (usize, &str)| {
             let failed = failure.filter(|(_, shows)| *shows == Shows::Check(at));
-            Verdict {
+            CheckVerdict {
                 name: Name::parse(name).expect("a name"),
                 phase,
-                ruling: if failed.is_some() {
-                    Ruling::Fail
-                } else {
-                    Ruling::Pass
-                },
+                ruling: if failed.is_some() { CheckRuling::Fail } else { CheckRuling::Pass },
                 expected: String::new(),
                 found: String::new(),
                 evidence: String::new(),
-                class: failed.map(|(class, _)| class),
-                millis: 0,
-                mode: Mode::default(),
-                guards: None,
+                failure_class: failed.map(|(failure_class, _)| failure_class),
+                duration_ms: 0,
+                certainty: CheckCertainty::default(),
+                isolation: None,
                 hidden: Vec::new(),
             }
         };
         let verdicts = [first, second].into_iter().enumerate();
-        Happening::Judged {
-            verdicts: verdicts.map(verdict).collect(),
-            attempt,
-            phase,
-            seen: Vec::new(),
-        }
+        InputKind::Judged { verdicts: verdicts.map(verdict).collect(), attempt, phase, seen: Vec::new() }
     }
 
     /// Whether it is verified is asked of the world, not of the machine.
     fn told(self) -> Told {
-        let well = self.machine.outcome() == Some(Outcome::Succeeded);
+        let well = self.machine.outcome() == Some(RunOutcome::Succeeded);
         let works = |fate: &Option<Fate>| matches!(fate, Some(Fate { failure: None, .. }));
         let all = self.last.iter().all(works);
         Told {
             verified: well && all,
             accepted: well && !all,
             attempts: self.attempts,
-            millis: self.now,
+            duration_ms: self.now,
             rounds: self.rounds,
             end: match self.path.as_slice() {
                 [] if well => "at once".into(),
@@ -224,16 +211,16 @@ fn number(attempt: &Attempt) -> usize {
     step.expect("there are three steps")
 }
 
-fn ended(attempt: Attempt, (exit, class): (Exit, Option<Class>)) -> Happening {
-    Happening::Ended(Ended {
+fn ended(attempt: Attempt, (exit, failure_class): (WorkExit, Option<FailureClass>)) -> InputKind {
+    InputKind::Ended(AttemptEnd {
         attempt,
         exit,
-        outputs: Object::new(),
+        outputs: JsonObject::new(),
         artifacts: Vec::new(),
         standing: None,
-        class,
+        failure_class,
         seen: Vec::new(),
-        usage: Usage::default(),
+        usage: AttemptUsage::default(),
         service: false,
     })
 }

@@ -14,7 +14,7 @@ pub struct Score {
     /// The attempts of each run that was verified.
     attempts: Vec<i64>,
     /// The milliseconds of each run that was verified.
-    millis: Vec<i64>,
+    duration_ms: Vec<i64>,
     /// The attempts of all runs that were not.
     vain: i64,
     /// The milliseconds of all runs that were not.
@@ -32,10 +32,10 @@ impl Score {
         if told.verified {
             self.verified += 1;
             self.attempts.push(attempts);
-            self.millis.push(told.millis);
+            self.duration_ms.push(told.duration_ms);
         } else {
             self.vain += attempts;
-            self.vain_millis += told.millis;
+            self.vain_millis += told.duration_ms;
         }
         let end = if told.verified { "verified" } else { "in vain" };
         let end = format!("{end}: {}", told.end);
@@ -54,7 +54,7 @@ impl Score {
 
     /// How many seconds a part of the verified runs took at most; `None` if none was.
     pub fn seconds(&self, part: f64) -> Option<f64> {
-        Some(thousandth(quantile(&self.millis, part)?))
+        Some(thousandth(quantile(&self.duration_ms, part)?))
     }
 
     /// The attempts, and the seconds, of a run that was not verified, in the mean.

@@ -23,14 +23,8 @@ pub enum Strategy {
 
 impl Strategy {
     /// Those that are compared.
-    pub const ALL: [Self; 6] = [
-        Self::Fixed,
-        Self::BackOff,
-        Self::InOrder,
-        Self::Ggs,
-        Self::Patient,
-        Self::Misread,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Fixed, Self::BackOff, Self::InOrder, Self::Ggs, Self::Patient, Self::Misread];
 
     pub fn name(self) -> &'static str {
         match self {

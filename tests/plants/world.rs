@@ -1,6 +1,6 @@
 //! The hidden truth of a world: what works, how what does not work fails, how long it takes.
 
-use wf::model::Class;
+use wf::model::FailureClass;
 
 use super::plan::{Order, STEPS, Way};
 
@@ -75,7 +75,7 @@ pub struct World {
     /// How a wrong result shows.
     shows: Shows,
     /// Of which class the failures of a hopeless world are.
-    hopeless: Class,
+    hopeless: FailureClass,
 }
 
 /// How a failure shows.
@@ -91,9 +91,9 @@ pub enum Shows {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fate {
     /// Of which class its failure seems to be, and how it shows; `None`: it works.
-    pub failure: Option<(Class, Shows)>,
+    pub failure: Option<(FailureClass, Shows)>,
     /// How long it takes.
-    pub millis: i64,
+    pub duration_ms: i64,
 }
 
 impl World {
@@ -106,7 +106,7 @@ impl World {
             _ => below(roll(1), STEPS.len() as u64),
         };
         let shows = [Shows::Work, Shows::Check(0), Shows::Check(1)];
-        let classes = [Class::Logical, Class::Environmental];
+        let classes = [FailureClass::Logical, FailureClass::Environmental];
         Self {
             plant,
             seed,
@@ -122,33 +122,24 @@ impl World {
     /// What happens to the attempt of a step, the `nth` of it, that begins `at` milliseconds after
     /// the run.
     pub fn fate(&self, step: usize, way: &Way, (nth, at): (u32, i64)) -> Fate {
-        let roll = |what: u64| {
-            roll(
-                self.seed,
-                &[self.plant as u64, what, step as u64, nth.into()],
-            )
-        };
+        let roll = |what: u64| roll(self.seed, &[self.plant as u64, what, step as u64, nth.into()]);
         let failure = self.failure(step, way, (part(roll(7)), at));
-        let millis = match failure {
+        let duration_ms = match failure {
             // What is refused is refused soon, what is not there is waited for.
-            Some((Class::Environmental, _)) if self.plant == Plant::Outage => (1_000, 3_000),
-            Some((Class::Environmental, _)) => (3_000, 30_000),
+            Some((FailureClass::Environmental, _)) if self.plant == Plant::Outage => (1_000, 3_000),
+            Some((FailureClass::Environmental, _)) => (3_000, 30_000),
             _ => (2_000, 15_000),
         };
-        let millis = span(roll(8), millis);
-        Fate { failure, millis }
+        let duration_ms = span(roll(8), duration_ms);
+        Fate { failure, duration_ms }
     }
 
-    fn failure(&self, step: usize, way: &Way, (luck, at): (f64, i64)) -> Option<(Class, Shows)> {
-        let logical = Some((Class::Logical, self.shows));
-        let world = Some((Class::Environmental, Shows::Work));
+    fn failure(&self, step: usize, way: &Way, (luck, at): (f64, i64)) -> Option<(FailureClass, Shows)> {
+        let logical = Some((FailureClass::Logical, self.shows));
+        let world = Some((FailureClass::Environmental, Shows::Work));
         // Network troubles are not of one step alone.
         let network = step != 1;
-        let Way {
-            tool,
-            target,
-            level,
-        } = *way;
+        let Way { tool, target, level } = *way;
         let ill = step == self.step;
         match self.plant {
             Plant::FlakyNetwork if network && luck >= self.works => world,
@@ -159,7 +150,7 @@ impl World {
             Plant::WrongFlag if ill && (tool, level) == (0, 0) => logical,
             Plant::ToolAsWorld if ill && tool == 0 => world,
             Plant::MirrorAsLogic if ill && target == 0 => logical,
-            Plant::Hopeless if ill && self.hopeless == Class::Logical => logical,
+            Plant::Hopeless if ill && self.hopeless == FailureClass::Logical => logical,
             Plant::Hopeless if ill => world,
             _ => None,
         }

@@ -9,9 +9,7 @@ use crate::support::Sandbox;
 fn a_used_plan_is_a_way_like_others_and_takes_no_round_from_what_is_told() {
     let place = Sandbox::new();
     let inner = |id: &str, word: &str| {
-        format!(
-            "---\nkind: plan\nid: {id}\nsteps:\n  - {{id: w, run: echo {word} > out.txt}}\n---\n"
-        )
+        format!("---\nkind: plan\nid: {id}\nsteps:\n  - {{id: w, run: echo {word} > out.txt}}\n---\n")
     };
     place.file("bad.md", inner("bad", "wrong"));
     place.file("good.md", inner("good", "right"));
@@ -20,7 +18,7 @@ fn a_used_plan_is_a_way_like_others_and_takes_no_round_from_what_is_told() {
     place.file("p.md", plan("", step));
     let did = place.wf(&["run", "p.md"]).exits(0);
     assert_eq!(rounds(&place), ["break_symmetry all=other", "accept"]);
-    let did = did.says("all: `other` instead of the step as it is written");
+    let did = did.says("all: `other` instead of the step as written");
     assert!(did.out.contains("\nrounds\n   1  D"), "{}", did.all());
 }
 

@@ -15,10 +15,7 @@ fn report(place: &Sandbox) -> Value {
 
 #[test]
 fn a_run_that_heals_itself_has_no_violations_and_its_rounds_are_counted() {
-    let build = BUILD.replace(
-        "run: echo build",
-        "depends_on: [fetch]\n    run: echo build",
-    );
+    let build = BUILD.replace("run: echo build", "depends_on: [fetch]\n    run: echo build");
     let (place, did) = ran("", &format!("{FETCH}{build}"));
     assert_eq!(did.code, Some(0), "{}", did.all());
     let told = report(&place);
@@ -32,11 +29,7 @@ fn a_run_that_heals_itself_has_no_violations_and_its_rounds_are_counted() {
     let records = log.lines().map(|line| serde_json::from_str(line).unwrap());
     let reports = records.filter(|record: &Value| record["kind"] == "report");
     for record in reports {
-        assert_eq!(
-            record["about"]["boundary_violations"],
-            json!([]),
-            "{record}"
-        );
+        assert_eq!(record["about"]["boundary_violations"], json!([]), "{record}");
     }
     place.wf(&["audit", "verify"]).exits(0);
 }
@@ -67,6 +60,5 @@ fn what_was_abandoned_after_breaks_of_symmetry_in_vain_is_told_as_that() {
     assert_eq!(thrash["what"], "ggs_thrashing", "{told:#}");
     assert_eq!((&thrash["first"], &thrash["times"]), (&json!(1), &json!(3)));
     let said = place.wf(&["audit", "report"]).exits(0);
-    said.says("0 failed · 1 abandoned · 0 cancelled")
-        .says("ggs_thrashing: rounds 1 to 3 of run");
+    said.says("0 failed · 1 abandoned · 0 cancelled").says("ggs_thrashing: rounds 1 to 3 of run");
 }

@@ -12,36 +12,26 @@ fn what_is_little_is_accepted_and_never_told_as_all() {
     let steps = counts(4, 1).replace("echo 0 >", "echo 3 >");
     let (place, did) = ran("", &format!("{steps}{tidy}"));
     assert_eq!(did.code, Some(7), "{}", did.all());
-    did.says("accepted within δ: 3 of 4 criteria; the others do not hold");
+    did.says("accepted within δ: 3 of 4 criteria; the others fail");
     assert_eq!(rounds(&place), ["success"]);
     assert_eq!(trail(&place), ["way 0", "succeeded"]);
     let record = shown(&place);
-    assert_eq!(
-        record["run"]["accepted"],
-        json!({"met": 3, "of": 4}),
-        "{record:#}"
-    );
+    assert_eq!(record["run"]["accepted"], json!({"passed": 3, "total": 4}), "{record:#}");
     assert_eq!(record["run"]["standing"], "reported", "{record:#}");
     assert_eq!(record["steps"][0]["standing"], "refuted", "{record:#}");
     place.wf(&["runs"]).exits(0).says("accepted");
     // Neither does a CI server take it for all.
-    let told = "accepted within δ: 3 of 4 criteria; the others do not hold";
+    let told = "accepted within δ: 3 of 4 criteria; the others fail";
     let (summary, junit) = (place.at("summary.md"), place.at("junit.xml"));
     let mut run = place.command(&["run", "p.md", "--junit", junit.to_str().unwrap()]);
     run.env("GITHUB_ACTIONS", "true");
     Did::of(run.env("GITHUB_STEP_SUMMARY", &summary)).exits(7);
     assert!(place.read("summary.md").contains(told));
     let junit = place.read("junit.xml");
-    assert!(
-        junit.contains(r#"name="accepted" value="3 of 4 criteria""#),
-        "{junit}"
-    );
+    assert!(junit.contains(r#"name="accepted" value="3 of 4 criteria""#), "{junit}");
     let said = place.wf(&["attest", "--last", "--statement"]).exits(0).out;
-    assert!(said.contains(r#""accepted":{"met":3,"of":4}"#), "{said}");
-    place
-        .wf(&["show", "--last"])
-        .exits(0)
-        .says("within δ: 3 of 4 criteria");
+    assert!(said.contains(r#""accepted":{"passed":3,"total":4}"#), "{said}");
+    place.wf(&["show", "--last"]).exits(0).says("within δ: 3 of 4 criteria");
 }
 
 #[test]
@@ -67,10 +57,7 @@ fn strict_accepts_nothing_less_than_all() {
         assert_ne!(did.code, Some(7), "{}", did.all());
         assert_ne!(rounds(&place)[0], "success", "{}", did.all());
         let record = shown(&place);
-        assert!(
-            record["run"].get("accepted").is_none_or(Value::is_null),
-            "{record:#}"
-        );
+        assert!(record["run"].get("accepted").is_none_or(Value::is_null), "{record:#}");
     }
 }
 
@@ -85,49 +72,29 @@ fn a_run_without_another_way_is_abandoned_and_keeps_what_it_has() {
     );
     let (place, did) = ran("delta: 0", &steps);
     assert_eq!(did.code, Some(1), "{}", did.all());
-    did.says("abandoned · ")
-        .says("no other way is left")
-        .says("--rounds");
+    did.says("abandoned · ").says("no alternative is left").says("--rounds");
     assert_eq!(trail(&place), ["first", "way 0", "way 1", "failed"]);
     let record = shown(&place);
     assert_eq!(record["run"]["state"], "abandoned", "{record:#}");
     assert_eq!(record["steps"][0]["standing"], "verified", "{record:#}");
-    assert_eq!(
-        record["artifacts"][0]["artifact"]["path"], "first.txt",
-        "{record:#}"
-    );
+    assert_eq!(record["artifacts"][0]["artifact"]["path"], "first.txt", "{record:#}");
     place.wf(&["runs"]).exits(0).says("abandoned");
     // A retry keeps what holds, and begins with the step as it is written.
     let retried = place.wf(&["retry", "--last"]).exits(1);
-    retried.says("first · kept from run");
+    retried.says("first · reused from run");
     assert_eq!(trail(&place)[4..], ["way 0", "way 1", "failed"]);
 }
 
 #[test]
 fn no_more_rounds_follow_than_are_allowed() {
-    for (replan, budget, why) in [
-        (
-            "max_replans: 1, theta: 1",
-            "",
-            "1 of 1 rounds of replanning are used",
-        ),
-        (
-            "theta: 1",
-            "budget: {max_rounds: 1}",
-            "the budget has no other round",
-        ),
-        (
-            "max_replans: 0",
-            "",
-            "`max_replans` is 0: nothing is tried another way",
-        ),
+    for (replan, budget, reason) in [
+        ("max_replans: 1, theta: 1", "", "1 of 1 re-planning rounds are used"),
+        ("theta: 1", "budget: {max_rounds: 1}", "the budget allows no further round"),
+        ("max_replans: 0", "", "`max_replans` is 0: no re-planning"),
     ] {
-        let (place, did) = ran(
-            &format!("delta: 0, {replan}"),
-            &format!("{}{budget}", counts(9, 8)),
-        );
+        let (place, did) = ran(&format!("delta: 0, {replan}"), &format!("{}{budget}", counts(9, 8)));
         assert_eq!(did.code, Some(1), "{}", did.all());
-        assert!(did.all().contains(why), "{why}: {}", did.all());
+        assert!(did.all().contains(reason), "{reason}: {}", did.all());
         let many = if replan == "max_replans: 0" { 1 } else { 2 };
         assert_eq!(trail(&place).len(), many, "{}", did.all());
     }
@@ -136,10 +103,7 @@ fn no_more_rounds_follow_than_are_allowed() {
 #[test]
 fn a_plan_that_is_used_and_accepted_with_less_than_all_is_not_verified_above() {
     let place = Sandbox::new();
-    place.file(
-        "p.md",
-        plan("", &counts(4, 1).replace("echo 0 >", "echo 3 >")),
-    );
+    place.file("p.md", plan("", &counts(4, 1).replace("echo 0 >", "echo 3 >")));
     let outer = "---\nkind: plan\nid: outer\nsteps:\n  - {id: all, uses: p.md}\n---\n";
     place.file("outer.md", outer);
     place.wf(&["run", "outer.md"]);

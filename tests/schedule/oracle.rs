@@ -8,16 +8,11 @@ use croner::parser::{CronParser, Seconds};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use proptest::prelude::*;
-use wf::schedule::{Cron, Dst, Timing, When, Zone};
+use wf::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 use wf::time::Moment;
 
-const ZONES: [&str; 5] = [
-    "UTC",
-    "Europe/Berlin",
-    "America/New_York",
-    "Australia/Lord_Howe",
-    "Asia/Kathmandu",
-];
+const ZONES: [&str; 5] =
+    ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
 
 /// A field of numbers: `*`, a value, a list, a range, a step.
 fn field(min: u32, max: u32) -> impl Strategy<Value = String> {
@@ -56,14 +51,8 @@ fn week_day() -> impl Strategy<Value = String> {
 }
 
 fn theirs(expression: &str, zone: &str, from: i64, n: usize) -> Option<Vec<i64>> {
-    let cron = CronParser::builder()
-        .seconds(Seconds::Optional)
-        .build()
-        .parse(expression)
-        .ok()?;
-    let start: Zoned = Timestamp::from_second(from)
-        .ok()?
-        .to_zoned(TimeZone::get(zone).ok()?);
+    let cron = CronParser::builder().seconds(Seconds::Optional).build().parse(expression).ok()?;
+    let start: Zoned = Timestamp::from_second(from).ok()?.to_zoned(TimeZone::get(zone).ok()?);
     let slots = cron.iter_after(start).take(n);
     Some(slots.map(|slot| slot.timestamp().as_second()).collect())
 }
@@ -85,14 +74,14 @@ proptest! {
         }
         // There, a step of all days restricts; here, as in Vixie's cron, it does not.
         prop_assume!(!(days.starts_with("*/") && week != "*"));
-        let (Ok(cron), Some(theirs)) = (Cron::parse(&expression), theirs(&expression, zone, from, 12))
+        let (Ok(cron), Some(theirs)) = (CronExpression::parse(&expression), theirs(&expression, zone, from, 12))
         else {
             return Err(TestCaseError::reject("one of them does not take it"));
         };
-        let timing = Timing::of(When::Cron {
+        let timing = GoalSchedule::of(TimingRule::Cron {
             expression: cron,
-            zone: Zone::parse(zone).unwrap(),
-            dst: Dst::default(),
+            zone: ScheduleZone::parse(zone).unwrap(),
+            dst: DstPolicy::default(),
         });
         let Some(last) = theirs.last() else {
             return Err(TestCaseError::reject("it does not look that far"));

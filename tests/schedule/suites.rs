@@ -1,45 +1,40 @@
 //! The tables of `suites.md`.
 
-use wf::schedule::{Cron, Dst, Fold, Gap, Timing, When, Zone};
+use wf::schedule::{
+    CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone, TimingRule,
+};
 use wf::time::Moment;
 
 const SUITES: &str = include_str!("suites.md");
 
 /// The cells of a row; nothing for what is no row.
 fn cells(line: &str) -> Vec<&str> {
-    let row = line
-        .strip_prefix("| ")
-        .and_then(|row| row.strip_suffix(" |"));
-    row.map(|row| {
-        row.split(" | ")
-            .map(|cell| cell.trim().trim_matches('`'))
-            .collect()
-    })
-    .unwrap_or_default()
+    let row = line.strip_prefix("| ").and_then(|row| row.strip_suffix(" |"));
+    row.map(|row| row.split(" | ").map(|cell| cell.trim().trim_matches('`')).collect()).unwrap_or_default()
 }
 
 /// The policies that a heading names after its colon.
-fn policies(heading: &str) -> Option<Dst> {
+fn policies(heading: &str) -> Option<DstPolicy> {
     let (_, policies) = heading.rsplit_once(": ")?;
     let (gap, overlap) = policies.split_once(", ")?;
     let gap = match gap {
-        "skip" => Gap::Skip,
-        "run_at_transition" => Gap::RunAtTransition,
+        "skip" => DstGapPolicy::Skip,
+        "run_at_transition" => DstGapPolicy::RunAtTransition,
         _ => return None,
     };
     let overlap = match overlap {
-        "first" => Fold::First,
-        "last" => Fold::Last,
-        "both" => Fold::Both,
+        "first" => DstOverlapPolicy::First,
+        "last" => DstOverlapPolicy::Last,
+        "both" => DstOverlapPolicy::Both,
         _ => return None,
     };
-    Some(Dst { gap, overlap })
+    Some(DstPolicy { gap, overlap })
 }
 
-fn due(zone: &str, expression: &str, dst: Dst, after: &str, n: usize) -> Vec<String> {
-    let timing = Timing::of(When::Cron {
-        expression: Cron::parse(expression).unwrap(),
-        zone: Zone::parse(zone).unwrap(),
+fn due(zone: &str, expression: &str, dst: DstPolicy, after: &str, n: usize) -> Vec<String> {
+    let timing = GoalSchedule::of(TimingRule::Cron {
+        expression: CronExpression::parse(expression).unwrap(),
+        zone: ScheduleZone::parse(zone).unwrap(),
         dst,
     });
     let slots = timing.slots(Moment::parse(after).unwrap(), Moment::from_millis(i64::MAX));
@@ -85,18 +80,13 @@ fn what_is_no_schedule_is_refused_where_it_is_wrong() {
         }
         rows += 1;
         // Marks around code are part of what is said.
-        let said = line
-            .rsplit_once(" | ")
-            .map_or(said, |(_, said)| said.trim_end_matches(" |"));
-        match Cron::parse(expression) {
+        let said = line.rsplit_once(" | ").map_or(said, |(_, said)| said.trim_end_matches(" |"));
+        match CronExpression::parse(expression) {
             Ok(_) => wrong.push(format!("`{expression}` is taken")),
             Err(bad) => {
                 let at = expression.get(bad.at.clone()).unwrap_or("(nowhere)");
                 if (at, bad.message.as_str()) != (underlined, said) || bad.remedy.is_none() {
-                    wrong.push(format!(
-                        "`{expression}` | `{at}` | {bad} | {:?}",
-                        bad.remedy
-                    ));
+                    wrong.push(format!("`{expression}` | `{at}` | {bad} | {:?}", bad.remedy));
                 }
             }
         }

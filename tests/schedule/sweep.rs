@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase, db};
-use wf::schedule::{Cron, Dst, DstNote, Fold, Gap, Slot, Timing, When, Zone};
+use wf::schedule::{
+    CronExpression, DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone, Slot,
+    TimingRule,
+};
 use wf::time::Moment;
 
 const DAY: i64 = 86_400;
@@ -34,11 +37,7 @@ fn changes(zone: &TimeZone) -> Vec<Change> {
     zone.following(from)
         .take_while(|change| change.timestamp() < until)
         .map(|change| change.timestamp().as_second())
-        .map(|at| Change {
-            at,
-            before: offset(zone, at - 1),
-            after: offset(zone, at),
-        })
+        .map(|at| Change { at, before: offset(zone, at - 1), after: offset(zone, at) })
         .filter(|change| change.before != change.after)
         .collect()
 }
@@ -56,15 +55,15 @@ fn instants(zone: &TimeZone, offsets: &BTreeSet<i64>, local: i64) -> Vec<i64> {
 }
 
 /// A change is a gap or an overlap, never both; so each policy of each is here.
-const POLICIES: [(Gap, Fold); 3] = [
-    (Gap::RunAtTransition, Fold::First),
-    (Gap::RunAtTransition, Fold::Last),
-    (Gap::Skip, Fold::Both),
+const POLICIES: [(DstGapPolicy, DstOverlapPolicy); 3] = [
+    (DstGapPolicy::RunAtTransition, DstOverlapPolicy::First),
+    (DstGapPolicy::RunAtTransition, DstOverlapPolicy::Last),
+    (DstGapPolicy::Skip, DstOverlapPolicy::Both),
 ];
 
 /// One change in one zone, and what is looked at around it.
 struct Scene<'a> {
-    ours: &'a Zone,
+    ours: &'a ScheduleZone,
     zone: &'a TimeZone,
     change: Change,
     offsets: BTreeSet<i64>,
@@ -73,34 +72,28 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn timing(&self, expression: &str, gap: Gap, overlap: Fold) -> Timing {
-        Timing::of(When::Cron {
-            expression: Cron::parse(expression).unwrap(),
+    fn timing(&self, expression: &str, gap: DstGapPolicy, overlap: DstOverlapPolicy) -> GoalSchedule {
+        GoalSchedule::of(TimingRule::Cron {
+            expression: CronExpression::parse(expression).unwrap(),
             zone: self.ours.clone(),
-            dst: Dst { gap, overlap },
+            dst: DstPolicy { gap, overlap },
         })
     }
 
-    fn slots(&self, timing: &Timing) -> Vec<Slot> {
+    fn slots(&self, timing: &GoalSchedule) -> Vec<Slot> {
         let moment = |seconds: i64| Moment::from_millis(seconds * 1_000);
-        let slots: Vec<Slot> = timing
-            .slots(moment(self.from), moment(self.until))
-            .collect();
+        let slots: Vec<Slot> = timing.slots(moment(self.from), moment(self.until)).collect();
         let inside = |slot: &Slot| slot.at > moment(self.from) && slot.at <= moment(self.until);
         assert!(slots.iter().all(inside), "{self}: {slots:?}");
         assert!(slots.is_sorted_by(|a, b| a.at < b.at), "{self}: {slots:?}");
         if let Some(first) = slots.first() {
-            assert_eq!(
-                timing.next(moment(self.from)).as_ref(),
-                Some(first),
-                "{self}"
-            );
+            assert_eq!(timing.next(moment(self.from)).as_ref(), Some(first), "{self}");
         }
         slots
     }
 
     /// A time in the middle of what is passed over or shown twice, on that one day.
-    fn fixed(&self, gap: Gap, overlap: Fold) {
+    fn fixed(&self, gap: DstGapPolicy, overlap: DstOverlapPolicy) {
         let local = self.change.at + i64::midpoint(self.change.before, self.change.after);
         let civil = jiff::civil::DateTime::from(jiff::civil::date(1970, 1, 1))
             + jiff::SignedDuration::from_secs(local);
@@ -115,10 +108,10 @@ impl Scene<'_> {
         let mut expected = instants(self.zone, &self.offsets, local);
         let passed_over = expected.is_empty();
         match overlap {
-            _ if passed_over && gap == Gap::RunAtTransition => expected.push(self.change.at),
-            Fold::First => expected.truncate(1),
-            Fold::Last => expected = expected.last().copied().into_iter().collect(),
-            Fold::Both => {}
+            _ if passed_over && gap == DstGapPolicy::RunAtTransition => expected.push(self.change.at),
+            DstOverlapPolicy::First => expected.truncate(1),
+            DstOverlapPolicy::Last => expected = expected.last().copied().into_iter().collect(),
+            DstOverlapPolicy::Both => {}
         }
         expected.retain(|at| (self.from + 1..=self.until).contains(at));
         let slots = self.slots(&self.timing(&expression, gap, overlap));
@@ -131,7 +124,7 @@ impl Scene<'_> {
     }
 
     /// Every quarter of an hour, whatever the overlap.
-    fn interval(&self, gap: Gap, overlap: Fold) {
+    fn interval(&self, gap: DstGapPolicy, overlap: DstOverlapPolicy) {
         let mut expected = BTreeSet::new();
         for by in &self.offsets {
             let local = self.from + by;
@@ -146,9 +139,9 @@ impl Scene<'_> {
         let first = self.change.at + self.change.before;
         let next = first + (900 - first.rem_euclid(900)) % 900;
         // What is passed over and shown at no other time either.
-        let passed_over = next < self.change.at + self.change.after
-            && instants(self.zone, &self.offsets, next).is_empty();
-        if gap == Gap::RunAtTransition && passed_over {
+        let passed_over =
+            next < self.change.at + self.change.after && instants(self.zone, &self.offsets, next).is_empty();
+        if gap == DstGapPolicy::RunAtTransition && passed_over {
             expected.insert(self.change.at);
         }
         let slots = self.slots(&self.timing("*/15 * * * *", gap, overlap));
@@ -160,30 +153,22 @@ impl Scene<'_> {
 
 impl std::fmt::Display for Scene<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} {} {:?}",
-            self.ours,
-            stamp(self.change.at),
-            self.change
-        )
+        write!(f, "{} {} {:?}", self.ours, stamp(self.change.at), self.change)
     }
 }
 
 /// The zone as the database has it, found as `wf` finds it.
 fn zone(name: &str) -> TimeZone {
-    db().get(name)
-        .or_else(|_| TimeZoneDatabase::bundled().get(name))
-        .unwrap()
+    db().get(name).or_else(|_| TimeZoneDatabase::bundled().get(name)).unwrap()
 }
 
 #[test]
 fn every_change_of_every_zone_goes_by_the_policy() {
-    let names = Zone::names();
+    let names = ScheduleZone::names();
     let mut all = 0;
     for name in &names {
         let zone = zone(name);
-        let ours = Zone::parse(name).unwrap();
+        let ours = ScheduleZone::parse(name).unwrap();
         let changes = changes(&zone);
         all += changes.len();
         for change in &changes {
@@ -199,7 +184,7 @@ fn every_change_of_every_zone_goes_by_the_policy() {
             for (gap, overlap) in POLICIES {
                 scene.fixed(gap, overlap);
                 // An interval is the same whatever the overlap.
-                if overlap != Fold::First {
+                if overlap != DstOverlapPolicy::First {
                     scene.interval(gap, overlap);
                 }
             }

@@ -15,44 +15,24 @@ const DASH: &str = "--command=-c";
 fn tests_that_fail_are_told_and_kept() {
     let bench = Bench::new();
     let line = [SH, DASH, "--command=seq 9; exit 7"];
-    bench
-        .run(TESTS, &[&line[..], &["--log=out/log", "--tail=2"]].concat())
-        .exits(1)
-        .says("exit code 7");
+    bench.run(TESTS, &[&line[..], &["--log=out/log", "--tail=2"]].concat()).exits(1).says("exit code 7");
     assert_eq!(bench.read("out/log"), "8\n9\n");
     let failed = json!({"passed": false, "exit_code": 7, "kind": "command"});
     assert_eq!(bench.outputs(), failed);
-    bench
-        .run(TESTS, &[&line[..], &["--report-only"]].concat())
-        .exits(0);
+    bench.run(TESTS, &[&line[..], &["--report-only"]].concat()).exits(0);
     assert_eq!(bench.outputs(), failed);
     bench.run(TESTS, &["--command=true"]).exits(0);
-    assert_eq!(
-        bench.outputs(),
-        json!({"passed": true, "exit_code": 0, "kind": "command"})
-    );
+    assert_eq!(bench.outputs(), json!({"passed": true, "exit_code": 0, "kind": "command"}));
 }
 
 #[test]
 fn a_command_is_its_words_and_nothing_more() {
     let bench = Bench::new();
-    let words = [
-        "--command=printf",
-        "--command=[%s]",
-        "--command=a  b",
-        "--command=$(touch hit)",
-    ];
-    bench
-        .run(TESTS, &words)
-        .exits(0)
-        .says("[a  b][$(touch hit)]");
+    let words = ["--command=printf", "--command=[%s]", "--command=a  b", "--command=$(touch hit)"];
+    bench.run(TESTS, &words).exits(0).says("[a  b][$(touch hit)]");
     assert!(!bench.at("hit").exists());
-    bench
-        .run(TESTS, &["--command="])
-        .refuses(2, "names no program");
-    bench
-        .run(TESTS, &["--command=no-such-program"])
-        .refuses(2, "is not there");
+    bench.run(TESTS, &["--command="]).refuses(2, "names no program");
+    bench.run(TESTS, &["--command=no-such-program"]).refuses(2, "is not there");
 }
 
 #[test]
@@ -63,9 +43,7 @@ fn a_project_is_known_by_its_files() {
     bench.run(TESTS, &["--path=make"]).exits(0).says("made");
     assert_eq!(bench.outputs()["kind"], "make");
     bench.file("made/Makefile", "build:\n\ttrue\n");
-    bench
-        .run(TESTS, &["--path=made"])
-        .refuses(2, "nothing here");
+    bench.run(TESTS, &["--path=made"]).refuses(2, "nothing here");
     let test = "import unittest\n\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(1, 1)\n";
     bench.file("py/test_it.py", test);
     let unittest = ["--path=py", "--kind=unittest"];
@@ -82,9 +60,7 @@ fn a_project_is_known_by_its_files() {
 fn what_is_tested_does_not_speak_for_the_step() {
     let bench = Bench::new();
     let line = "--command=echo passed=true >> \"${WF_OUTPUT:-/dev/null}\"; false";
-    bench
-        .run(TESTS, &[SH, DASH, line, "--report-only"])
-        .exits(0);
+    bench.run(TESTS, &[SH, DASH, line, "--report-only"]).exits(0);
     assert_eq!(bench.outputs()["passed"], json!(false));
 }
 
@@ -96,9 +72,7 @@ fn a_patch_is_tried_applied_and_known_again() {
     bench.file("src/a.txt", "one\ntwo\n").file("fix.diff", FIX);
     let args = ["--patch=fix.diff", "--within=./src/"];
     let counts = json!({"files": 1, "added": 2, "removed": 1});
-    bench
-        .run(APPLY, &[&args[..], &["--dry-run"]].concat())
-        .exits(0);
+    bench.run(APPLY, &[&args[..], &["--dry-run"]].concat()).exits(0);
     assert_eq!(bench.outputs(), counts);
     assert_eq!(bench.read("src/a.txt"), "one\ntwo\n");
     bench.run(APPLY, &args).exits(0);
@@ -113,15 +87,9 @@ fn a_patch_is_tried_applied_and_known_again() {
 #[test]
 fn a_patch_in_a_folder_of_a_repository_is_applied_there() {
     let bench = Bench::new();
-    let git = bench
-        .place
-        .program("git")
-        .args(["init", "-q", "work"])
-        .status();
+    let git = bench.place.program("git").args(["init", "-q", "work"]).status();
     assert!(git.unwrap().success());
-    bench
-        .file("deep/src/a.txt", "one\ntwo\n")
-        .file("fix.diff", FIX);
+    bench.file("deep/src/a.txt", "one\ntwo\n").file("fix.diff", FIX);
     let args = ["--patch=fix.diff", "--within=src/a.txt", "--folder=deep"];
     bench.run(APPLY, &args).exits(0);
     assert_eq!(bench.read("deep/src/a.txt"), "one\n2\n3\n");
@@ -162,9 +130,7 @@ fn a_patch_does_not_go_through_a_link() {
     bench.place.file("target/a.txt", "one\ntwo\n");
     std::os::unix::fs::symlink("../target", bench.at("src")).unwrap();
     bench.file("fix.diff", FIX);
-    bench
-        .run(APPLY, &["--patch=fix.diff", "--within=src"])
-        .refuses(1, "symbolic link");
+    bench.run(APPLY, &["--patch=fix.diff", "--within=src"]).refuses(1, "symbolic link");
     assert_eq!(bench.place.read("target/a.txt"), "one\ntwo\n");
 }
 
@@ -180,35 +146,14 @@ fn a_sum_counts_and_names_what_is_risky() {
          diff --git \"a/\\303\\251.txt\" \"b/\\303\\251.txt\"\nnew file mode 100755\n--- /dev/null\n+++ \"b/\\303\\251.txt\"\n@@ -0,0 +1 @@\n+e\n"
     );
     bench.file("a.diff", &diff);
-    let did = bench
-        .run(SUM, &["--diff=a.diff", "--out=out/sum.json"])
-        .exits(0);
+    let did = bench.run(SUM, &["--diff=a.diff", "--out=out/sum.json"]).exits(0);
     let sum = bench.outputs();
-    assert_eq!(
-        serde_json::from_str::<serde_json::Value>(&bench.read("out/sum.json")).unwrap(),
-        sum
-    );
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&bench.read("out/sum.json")).unwrap(), sum);
     assert!(!did.all().contains(&secret) && !sum.to_string().contains(&secret));
-    let paths: Vec<&str> = sum["changes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|it| it["path"].as_str())
-        .collect();
-    assert_eq!(
-        paths,
-        [
-            "src/a.py",
-            "tests/test_a.py",
-            "Cargo.lock",
-            "p.png",
-            "é.txt"
-        ]
-    );
-    assert_eq!(
-        (&sum["files"], &sum["added"], &sum["removed"]),
-        (&json!(5), &json!(4), &json!(4))
-    );
+    let paths: Vec<&str> =
+        sum["changes"].as_array().unwrap().iter().filter_map(|it| it["path"].as_str()).collect();
+    assert_eq!(paths, ["src/a.py", "tests/test_a.py", "Cargo.lock", "p.png", "é.txt"]);
+    assert_eq!((&sum["files"], &sum["added"], &sum["removed"]), (&json!(5), &json!(4), &json!(4)));
     let risks: Vec<String> = sum["risks"]
         .as_array()
         .unwrap()
@@ -231,34 +176,19 @@ fn a_sum_counts_and_names_what_is_risky() {
 fn a_sum_asks_for_one_thing_that_is_there() {
     let bench = Bench::new();
     bench.run(SUM, &[]).refuses(2, "not clear");
-    bench
-        .run(SUM, &["--diff=a", "--from=b"])
-        .refuses(2, "not clear");
-    bench
-        .run(SUM, &["--diff=none"])
-        .refuses(2, "cannot be read");
-    bench
-        .run(SUM, &["--from=--output=hit"])
-        .refuses(2, "no revision");
+    bench.run(SUM, &["--diff=a", "--from=b"]).refuses(2, "not clear");
+    bench.run(SUM, &["--diff=none"]).refuses(2, "cannot be read");
+    bench.run(SUM, &["--from=--output=hit"]).refuses(2, "no revision");
     assert!(!bench.at("hit").exists());
     bench.file("text", "hello\n");
-    bench
-        .run(SUM, &["--diff=text"])
-        .refuses(2, "no unified diff");
+    bench.run(SUM, &["--diff=text"]).refuses(2, "no unified diff");
 }
 
 #[test]
 fn its_scripts_can_be_tried_anywhere() {
     let bench = Bench::new();
-    bench
-        .run(
-            APPLY,
-            &["--patch=assets/sample.diff", "--within=sample.txt", "--try"],
-        )
-        .exits(0);
-    bench
-        .run(SUM, &["--diff=assets/sample.diff", "--try"])
-        .exits(0);
+    bench.run(APPLY, &["--patch=assets/sample.diff", "--within=sample.txt", "--try"]).exits(0);
+    bench.run(SUM, &["--diff=assets/sample.diff", "--try"]).exits(0);
     assert_eq!(bench.outputs()["added"], 2);
     assert_eq!(std::fs::read_dir(bench.at("")).unwrap().count(), 0);
 }

@@ -81,26 +81,16 @@ fn of_summarize_diff() {
 
 #[test]
 fn of_new_plan() {
-    let args = [
-        "--id=a",
-        "--step=a=true",
-        "--verify=a=true",
-        "--title=A",
-        "--out=a.md",
-    ];
+    let args = ["--id=a", "--step=a=true", "--verify=a=true", "--title=A", "--out=a.md"];
     sweep("plan-writer/scripts/new_plan.py", &args, |_| {});
 }
 
 #[test]
 fn of_check_plan() {
-    sweep(
-        "plan-writer/scripts/check_plan.sh",
-        &["--file=a.md"],
-        |bench| {
-            let plan = "---\nkind: plan\nid: a\nsteps: [{id: a, run: 'true'}]\n---\n";
-            bench.file("a.md", plan);
-        },
-    );
+    sweep("plan-writer/scripts/check_plan.sh", &["--file=a.md"], |bench| {
+        let plan = "---\nkind: plan\nid: a\nsteps: [{id: a, run: 'true'}]\n---\n";
+        bench.file("a.md", plan);
+    });
 }
 
 #[test]
@@ -125,13 +115,7 @@ fn of_check() {
 
 #[test]
 fn of_propose() {
-    let args = [
-        "--evidence=e.jsonl",
-        "--skill=a",
-        "--bar=5",
-        "--skills=skills",
-        "--out=out",
-    ];
+    let args = ["--evidence=e.jsonl", "--skill=a", "--bar=5", "--skills=skills", "--out=out"];
     sweep("retrospective/scripts/propose.py", &args, |bench| {
         bench.file("e.jsonl", "");
     });

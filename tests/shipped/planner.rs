@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use wf::config::Config;
-use wf::model::Work;
-use wf::spec::{self, Memory};
+use wf::config::WorkspaceConfig;
+use wf::model::StepWork;
+use wf::spec::{self, InMemoryFiles};
 
 use super::bench::Bench;
 
@@ -40,10 +40,7 @@ fn what_makes_no_plan_is_refused() {
         (&["--id=a", "--step=A=b", "--out=x"], "no name"),
         (&["--id=a", "--step=a= ", "--out=x"], "no command"),
         (&["--id=a", "--step=a=b", "--step=a=c", "--out=x"], "twice"),
-        (
-            &["--id=a", "--step=a=b", "--verify=c=d", "--out=x"],
-            "names no step",
-        ),
+        (&["--id=a", "--step=a=b", "--verify=c=d", "--out=x"], "names no step"),
     ] {
         let bench = Bench::new();
         bench.run(NEW, args).refuses(2, says);
@@ -54,21 +51,13 @@ fn what_makes_no_plan_is_refused() {
 #[test]
 fn mistakes_are_counted() {
     let bench = Bench::new();
-    bench.file(
-        "a.md",
-        "---\nkind: plan\nid: A\nsteps: [{id: a, runs: b}]\n---\n",
-    );
-    bench
-        .run(CHECK, &["--file=a.md"])
-        .exits(1)
-        .says("did you mean `run`?");
+    bench.file("a.md", "---\nkind: plan\nid: A\nsteps: [{id: a, runs: b}]\n---\n");
+    bench.run(CHECK, &["--file=a.md"]).exits(1).says("did you mean `run`?");
     bench.run(CHECK, &["--file=a.md", "--report-only"]).exits(0);
     assert_eq!(bench.outputs(), json!({"errors": 2, "warnings": 0}));
     bench.file("empty/a.txt", "");
     bench.run(CHECK, &["--file=empty"]).refuses(2, "no plan");
-    bench
-        .run(CHECK, &["--file=none.md"])
-        .refuses(2, "no such file");
+    bench.run(CHECK, &["--file=none.md"]).refuses(2, "no such file");
     bench.run(CHECK, &[]).refuses(2, "nothing is to be checked");
     let without = bench.run_with(CHECK, &["--file=a.md"], "/nowhere/wf");
     without.refuses(2, "/nowhere/wf is not there");
@@ -93,13 +82,13 @@ proptest! {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         bench.run(NEW, &args).exits(0);
         let text = bench.read("odd.md");
-        let files = Memory([("odd.md".to_owned(), text.clone().into_bytes())].into());
+        let files = InMemoryFiles([("odd.md".to_owned(), text.clone().into_bytes())].into());
         let mut loaded = spec::load(&files, "odd.md");
         wf::check::check(&mut loaded);
         prop_assert!(!loaded.has_errors(), "{text}\n{:#?}", loaded.diagnostics);
-        let plan = spec::lower(&loaded, &Config::default().defaults).expect("a plan without mistakes");
+        let plan = spec::lower(&loaded, &WorkspaceConfig::default().defaults).expect("a plan without mistakes");
         for (step, command) in plan.steps().iter().zip(&commands) {
-            let Work::Run(script) = &step.work else { panic!("{text}") };
+            let StepWork::Run(script) = &step.work else { panic!("{text}") };
             prop_assert_eq!(&script.text, command);
         }
     }

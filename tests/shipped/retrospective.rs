@@ -1,13 +1,14 @@
 //! The bar of the skill `retrospective`, and what it does once it is passed.
 
 use serde_json::{Value, json};
-use wf::digest::Digest;
+use wf::digest::Sha256Digest;
 
 use super::bench::Bench;
 
 const PROPOSE: &str = "retrospective/scripts/propose.py";
 const APPLY: &str = "retrospective/scripts/apply.py";
-const SKILL: &str = "---\nname: csv\ndescription: Reads. Use when there are tables.\n---\n# CSV\n\n```sh\nread\n```\n";
+const SKILL: &str =
+    "---\nname: csv\ndescription: Reads. Use when there are tables.\n---\n# CSV\n\n```sh\nread\n```\n";
 const SCRIPT: &str = "exit 1\n";
 
 /// What a run recorded of the step that runs the skill's script.
@@ -19,13 +20,13 @@ fn run(number: u32, params: u32, state: &str, log: &str) -> Value {
         "logs": {"load": log},
         "show": {
             "run": {"id": format!("{number:032x}"), "plan": "p", "params": {"n": params}, "retry_of": null},
-            "steps": [{"step": "load", "item": null, "state": state, "why": "exit code 1",
-                       "class": failed.then_some("logical"), "cached": null, "kept_from": null}],
-            "attempts": [{"step": "load", "item": null, "attempt": 1, "class": null,
-                          "exit": {"how": "code", "code": i32::from(failed)}}],
+            "steps": [{"step": "load", "item": null, "state": state, "reason": "exit code 1",
+                       "failure_class": failed.then_some("logical"), "cache_key": null, "reused_from": null}],
+            "attempts": [{"step": "load", "item": null, "attempt": 1, "failure_class": null,
+                          "exit": {"kind": "code", "code": i32::from(failed)}}],
             "checks": [],
             "approved": {"skills": [
-                {"path": "skills/csv/scripts/read.sh", "digest": Digest::of(SCRIPT.as_bytes()).to_string()}]},
+                {"path": "skills/csv/scripts/read.sh", "digest": Sha256Digest::of_bytes(SCRIPT.as_bytes()).to_string()}]},
         },
     })
 }
@@ -58,11 +59,7 @@ fn proposals(evidence: &[Value]) -> (u64, String) {
     let count = outputs["proposals"].as_u64().expect("a number");
     let written = std::fs::read_dir(bench.at("proposals")).map_or(0, Iterator::count);
     assert_eq!(written as u64, count, "each proposal is a file");
-    assert_eq!(
-        bench.read("skills/csv/SKILL.md"),
-        SKILL,
-        "no skill is changed"
-    );
+    assert_eq!(bench.read("skills/csv/SKILL.md"), SKILL, "no skill is changed");
     (count, outputs["missing"].to_string())
 }
 
@@ -115,11 +112,7 @@ fn a_run_counts_once() {
     for at in 1..5 {
         retried[at]["show"]["run"]["retry_of"] = retried[at - 1]["show"]["run"]["id"].clone();
     }
-    assert_eq!(
-        proposals(&retried).0,
-        0,
-        "retries of a run are no other runs"
-    );
+    assert_eq!(proposals(&retried).0, 0, "retries of a run are no other runs");
 }
 
 #[test]
@@ -131,7 +124,7 @@ fn only_the_same_counts() {
     other[0]["show"]["approved"]["skills"] = json!([]);
     assert_eq!(proposals(&other).0, 0, "nobody approved that script");
     let mut other = failures(5);
-    other[0]["show"]["steps"][0]["class"] = json!("environmental");
+    other[0]["show"]["steps"][0]["failure_class"] = json!("environmental");
     assert_eq!(proposals(&other).0, 0, "another class");
     let mut other = failures(5);
     other[0]["logs"]["load"] = json!("error: no such table");
@@ -147,8 +140,8 @@ fn what_is_always_mended_or_tried_again_is_a_pattern() {
     for one in &mut all {
         let attempts = &mut one["show"]["attempts"];
         *attempts = json!([
-            {"step": "load", "item": null, "attempt": 1, "class": "environmental", "exit": {"how": "code", "code": 1}},
-            {"step": "load", "item": null, "attempt": 2, "class": null, "exit": {"how": "code", "code": 0}}]);
+            {"step": "load", "item": null, "attempt": 1, "failure_class": "environmental", "exit": {"kind": "code", "code": 1}},
+            {"step": "load", "item": null, "attempt": 2, "failure_class": null, "exit": {"kind": "code", "code": 0}}]);
     }
     let one = bench(&all);
     one.run(PROPOSE, &["--evidence=e.jsonl"]).exits(0);
@@ -167,19 +160,9 @@ fn what_is_always_mended_or_tried_again_is_a_pattern() {
 #[test]
 fn the_bar_is_not_lowered_and_evidence_must_be_some() {
     let bench = bench(&failures(4));
-    bench
-        .run(PROPOSE, &["--evidence=e.jsonl", "--bar=4"])
-        .refuses(2, "cannot be lower than 5");
-    bench
-        .run(PROPOSE, &["--evidence=none"])
-        .refuses(2, "cannot be read");
-    for text in [
-        "[]",
-        "{",
-        "{\"kind\": \"run\"}",
-        "{\"kind\": \"memory\"}",
-        "\u{0}",
-    ] {
+    bench.run(PROPOSE, &["--evidence=e.jsonl", "--bar=4"]).refuses(2, "cannot be lower than 5");
+    bench.run(PROPOSE, &["--evidence=none"]).refuses(2, "cannot be read");
+    for text in ["[]", "{", "{\"kind\": \"run\"}", "{\"kind\": \"memory\"}", "\u{0}"] {
         bench.file("e.jsonl", text);
         bench.run(PROPOSE, &["--evidence=e.jsonl"]).refuses(2, "e");
     }
@@ -190,19 +173,12 @@ fn the_bar_is_not_lowered_and_evidence_must_be_some() {
 fn somebodys_text_stays_text() {
     let mut all = failures(5);
     for one in &mut all {
-        one["logs"]["load"] =
-            json!("error: `x` <!-- ignore --> [do](http://x) \u{1b}[2J\u{202e} ## Head");
+        one["logs"]["load"] = json!("error: `x` <!-- ignore --> [do](http://x) \u{1b}[2J\u{202e} ## Head");
     }
     let bench = bench(&all);
     bench.run(PROPOSE, &["--evidence=e.jsonl"]).exits(0);
-    let text = bench.outputs()["found"][0]["text"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let said = text
-        .lines()
-        .find(|line| line.contains("fails (logical)"))
-        .unwrap();
+    let text = bench.outputs()["found"][0]["text"].as_str().unwrap().to_owned();
+    let said = text.lines().find(|line| line.contains("fails (logical)")).unwrap();
     let odd = |c: char| c.is_control() || matches!(c, '<' | '>' | '[' | ']' | '#' | '\u{202e}');
     assert!(!said.contains(odd), "{said}");
     assert_eq!(said.matches('`').count(), 4, "{said}");
@@ -223,10 +199,7 @@ fn a_proposal_is_applied_to_a_copy_as_it_was_approved() {
     bench.run(APPLY, &args).refuses(2, "there already");
     // What was learned is not proposed again, and a second one joins it.
     bench.file("skills/csv/SKILL.md", &learned);
-    bench
-        .run(PROPOSE, &["--evidence=e.jsonl"])
-        .exits(0)
-        .says("says it already");
+    bench.run(PROPOSE, &["--evidence=e.jsonl"]).exits(0).says("says it already");
     let mut more = failures(5);
     for one in &mut more {
         one["logs"]["load"] = json!("error: no such table");
@@ -234,14 +207,8 @@ fn a_proposal_is_applied_to_a_copy_as_it_was_approved() {
     let lines: Vec<String> = more.iter().map(Value::to_string).collect();
     bench.file("e.jsonl", &lines.join("\n"));
     bench.run(PROPOSE, &["--evidence=e.jsonl"]).exits(0);
-    let text = bench.outputs()["found"][0]["text"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert!(
-        text.contains("\n+- `scripts/read.sh` fails (logical) with `error: no such table`."),
-        "{text}"
-    );
+    let text = bench.outputs()["found"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("\n+- `scripts/read.sh` fails (logical) with `error: no such table`."), "{text}");
     assert!(!text.contains("+## Known"), "{text}");
 }
 
@@ -253,25 +220,19 @@ fn what_was_not_approved_or_has_changed_is_refused() {
     let all: Vec<&str> = args.iter().map(String::as_str).collect();
     let text = bench.read(&path);
     bench.file(&path, &text.replace("name a column", "do as I say"));
-    bench
-        .run(APPLY, &all)
-        .refuses(2, "not the one that was approved");
+    bench.run(APPLY, &all).refuses(2, "not the one that was approved");
     bench.file(&path, &text);
     bench.file("skills/csv/SKILL.md", &format!("{SKILL}more\n"));
     bench.run(APPLY, &all).refuses(2, "has changed since");
     bench.file("skills/csv/SKILL.md", SKILL);
     let broken = text.replace("\n read\n", "\n write\n");
     assert_ne!(broken, text, "the diff shows what stands around");
-    let digest = format!("--digest={}", Digest::of(broken.as_bytes()));
+    let digest = format!("--digest={}", Sha256Digest::of_bytes(broken.as_bytes()));
     bench.file(&path, &broken);
-    bench
-        .run(APPLY, &[all[0], &digest, all[2]])
-        .refuses(2, "does not fit");
+    bench.run(APPLY, &[all[0], &digest, all[2]]).refuses(2, "does not fit");
     let elsewhere = text.replacen("\"SKILL.md\"", "\"../x\"", 1);
-    let digest = format!("--digest={}", Digest::of(elsewhere.as_bytes()));
+    let digest = format!("--digest={}", Sha256Digest::of_bytes(elsewhere.as_bytes()));
     bench.file(&path, &elsewhere);
-    bench
-        .run(APPLY, &[all[0], &digest, all[2]])
-        .refuses(2, "no proposal");
+    bench.run(APPLY, &[all[0], &digest, all[2]]).refuses(2, "no proposal");
     assert!(!bench.at("learned").exists());
 }

@@ -1,6 +1,6 @@
 //! What happens next, when nothing goes wrong.
 
-use wf::machine::{Attempt, Happening};
+use wf::machine::{Attempt, InputKind};
 
 use super::coverage;
 use super::engine::{Engine, Job, Unit};
@@ -48,11 +48,8 @@ impl World {
                 act
             }
             (true, None) => {
-                let why = "nothing is under way, and a run is not over".into();
-                return Err(Broken {
-                    law: "no_stall",
-                    why,
-                });
+                let reason = "nothing is under way, and a run is not over".into();
+                return Err(Broken { law: "no_stall", reason });
             }
         };
         self.perform(act)
@@ -82,8 +79,7 @@ impl World {
             // In another round a lock is taken once it was given back.
             let waits = match &unit.job {
                 Job::Lock { place, lock } => {
-                    let back =
-                        |job: &Job| matches!(job, Job::Unlock { place: p, .. } if p == place);
+                    let back = |job: &Job| matches!(job, Job::Unlock { place: p, .. } if p == place);
                     !self.is_free(lock) || engine.units.iter().any(|unit| back(&unit.job))
                 }
                 Job::Staged { again: false, .. } => !unit.stop && !self.has_room(at),
@@ -133,7 +129,7 @@ impl World {
             Act::Timer(at, number) => {
                 let (due, timer) = self.engine(at).timers.swap_remove(number);
                 self.coverage.count("timer", coverage::timer(&timer));
-                self.feed(at, due.millis(), Happening::Woke { timer })
+                self.feed(at, due.millis(), InputKind::Woke { timer })
             }
             Act::Leave(at) => {
                 self.look(at, Seen::Over)?;
@@ -190,12 +186,6 @@ impl Engine {
 
     /// Begins something that comes back.
     pub fn spawn(&mut self, job: Job, due: i64) {
-        self.units.push(Unit {
-            job,
-            due,
-            begun: false,
-            stop: false,
-            told: false,
-        });
+        self.units.push(Unit { job, due, begun: false, stop: false, told: false });
     }
 }

@@ -1,7 +1,7 @@
 //! What a new round does to what is known.
 
 use wf::ggs::Directive;
-use wf::machine::{Phase, Place, Round, StepState};
+use wf::machine::{Round, RunPhase, StepState, TaskId};
 use wf::name::Name;
 use wf::time::Moment;
 
@@ -21,7 +21,7 @@ impl Ledger {
     /// what their step depends on does.
     fn reopen(&mut self, steps: &[Name], at: Moment) {
         for step in steps {
-            let end = self.end(&Place::of(step)).map(|end| end.state);
+            let end = self.end(&TaskId::of_step(step)).map(|end| end.state);
             let same = end != Some(StepState::Succeeded)
                 && self.needs[step].iter().all(|need| !steps.contains(need));
             let keys = self.keys.remove(step).unwrap_or_default();
@@ -48,13 +48,12 @@ impl Ledger {
                     self.stale.remove(place);
                 }
             }
-            let of_it = |place: &Place| place.step == *step;
-            self.passed
-                .retain(|(place, _)| !place.as_ref().is_some_and(of_it));
+            let of_it = |place: &TaskId| place.step == *step;
+            self.passed.retain(|(place, _)| !place.as_ref().is_some_and(of_it));
             self.agreed.retain(|place| !of_it(place));
         }
         (self.failed, self.stopping, self.judged) = (None, false, None);
-        self.phase = Phase::Steps;
+        self.phase = RunPhase::Steps;
     }
 }
 

@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use wf::machine::{Attempt, Event, Fact, Usage};
-use wf::model::{Budget, Money, Resource};
+use wf::machine::{Attempt, AttemptUsage, Event, EventKind};
+use wf::model::{BudgetResource, Money, RunBudget};
 use wf::time::Moment;
 
 use super::dice::Dice;
 
 /// A random budget of a plan with some steps.
-pub fn of_plan(dice: &mut Dice, steps: usize) -> Budget {
+pub fn of_plan(dice: &mut Dice, steps: usize) -> RunBudget {
     let steps = u32::try_from(steps).expect("plans are small");
-    let mut budget = Budget {
-        reserve_ppm: *dice.pick(&[0, 100_000, 500_000]),
-        ..Budget::default()
-    };
+    let mut budget = RunBudget { reserve_ppm: *dice.pick(&[0, 100_000, 500_000]), ..RunBudget::default() };
     if dice.one_in(2) {
         budget.max_attempts = Some(1 + dice.up_to(2 * steps));
     }
@@ -32,29 +29,21 @@ pub fn of_plan(dice: &mut Dice, steps: usize) -> Budget {
 }
 
 /// What an attempt uses up: a function of the attempt alone.
-pub fn usage(attempt: &Attempt) -> Usage {
+pub fn usage(attempt: &Attempt) -> AttemptUsage {
     let mut dice = Dice::of(7, &attempt.to_string());
     let mut some = |most: u32| {
-        if dice.one_in(2) {
-            u64::from(dice.up_to(most))
-        } else {
-            0
-        }
+        if dice.one_in(2) { u64::from(dice.up_to(most)) } else { 0 }
     };
-    Usage {
-        attempts: some(2),
-        tokens: some(200),
-        cost: Money::of_micros(some(200)),
-    }
+    AttemptUsage { attempts: some(2), tokens: some(200), cost: Money::of_micros(some(200)) }
 }
 
 /// What is known of what a run has used up.
 #[derive(Clone, Debug, Default)]
 pub struct Book {
-    pub budget: Option<Budget>,
+    pub budget: Option<RunBudget>,
     pub since: Option<Moment>,
-    pub used: Usage,
-    pub noticed: BTreeMap<Resource, u32>,
+    pub used: AttemptUsage,
+    pub noticed: BTreeMap<BudgetResource, u32>,
     pub time: Option<u64>,
     pub spent: bool,
     /// Whether its time is over.
@@ -65,70 +54,68 @@ impl Book {
     /// Takes one more event into account.
     pub fn take(&mut self, event: &Event) {
         match &event.fact {
-            Fact::RunStarted { .. } => self.since = Some(event.at),
-            Fact::BudgetSet(budget) => {
+            EventKind::RunStarted { .. } => self.since = Some(event.at),
+            EventKind::BudgetSet(budget) => {
                 self.time = budget.max_wall_time_ms;
                 self.budget = Some((**budget).clone());
             }
-            Fact::AttemptStarted(_) => self.used.attempts += 1,
-            Fact::AttemptEnded { usage, .. } => {
+            EventKind::AttemptStarted(_) => self.used.attempts += 1,
+            EventKind::AttemptEnded { usage, .. } => {
                 self.used.attempts += usage.attempts;
                 self.used.tokens += usage.tokens;
                 let micros = self.used.cost.micros() + usage.cost.micros();
                 self.used.cost = Money::of_micros(micros);
             }
-            Fact::BudgetNoticed { spent, percent } => {
-                self.noticed.insert(spent.what, *percent);
+            EventKind::BudgetThresholdReached { spent, percent } => {
+                self.noticed.insert(spent.resource, *percent);
             }
-            Fact::BudgetExtended { limit } => self.time = Some(*limit),
-            Fact::BudgetSpent { at_once, .. } => {
+            EventKind::BudgetExtended { limit_ms: limit } => self.time = Some(*limit),
+            EventKind::BudgetExhausted { hard, .. } => {
                 self.spent = true;
-                self.overtime |= at_once;
+                self.overtime |= hard;
             }
             _ => {}
         }
     }
 
     /// How much is used up at an instant.
-    pub fn used(&self, what: Resource, at: Moment) -> u64 {
+    pub fn used(&self, what: BudgetResource, at: Moment) -> u64 {
         match what {
-            Resource::Attempts => self.used.attempts,
-            Resource::Rounds => 0,
-            Resource::Tokens => self.used.tokens,
-            Resource::Cost => self.used.cost.micros(),
-            Resource::WallTime => {
-                let millis = self.since.map_or(0, |since| at.since(since).as_millis());
-                u64::try_from(millis).expect("worlds are short")
+            BudgetResource::Attempts => self.used.attempts,
+            BudgetResource::Rounds => 0,
+            BudgetResource::Tokens => self.used.tokens,
+            BudgetResource::Cost => self.used.cost.micros(),
+            BudgetResource::WallTime => {
+                let duration_ms = self.since.map_or(0, |since| at.since(since).as_millis());
+                u64::try_from(duration_ms).expect("worlds are short")
             }
         }
     }
 
     /// What is limited, and how.
-    pub fn limits(&self) -> Vec<(Resource, u64)> {
+    pub fn limits(&self) -> Vec<(BudgetResource, u64)> {
         let Some(budget) = &self.budget else {
             return Vec::new();
         };
         let attempts = budget.max_attempts.map(u64::from);
         let cost = budget.max_cost.map(Money::micros);
         let all = [
-            (Resource::Attempts, attempts),
-            (Resource::WallTime, self.time),
-            (Resource::Tokens, budget.max_tokens),
-            (Resource::Cost, cost),
+            (BudgetResource::Attempts, attempts),
+            (BudgetResource::WallTime, self.time),
+            (BudgetResource::Tokens, budget.max_tokens),
+            (BudgetResource::Cost, cost),
         ];
         let limited = all.into_iter();
-        limited
-            .filter_map(|(what, limit)| Some((what, limit?)))
-            .collect()
+        limited.filter_map(|(what, limit)| Some((what, limit?))).collect()
     }
 
     /// How much of a limit main steps leave for others, of which some are `finally` steps.
-    pub fn kept(&self, what: Resource, limit: u64, last: usize) -> u64 {
+    pub fn kept(&self, what: BudgetResource, limit: u64, last: usize) -> u64 {
         let share = self.budget.as_ref().map_or(0, |budget| budget.reserve_ppm);
         let part = limit * u64::from(share) / 1_000_000;
         match what {
-            Resource::Attempts if last == 0 => 0,
-            Resource::Attempts => part.max(last as u64).min(limit - 1),
+            BudgetResource::Attempts if last == 0 => 0,
+            BudgetResource::Attempts => part.max(last as u64).min(limit - 1),
             _ => part,
         }
     }

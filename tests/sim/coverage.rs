@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wf::machine::{Effect, Exit, Fact, Happening, Timer};
+use wf::machine::{Effect, EventKind, InputKind, TimerKind, WorkExit};
 
 use super::faults::Fault;
 
@@ -14,61 +14,53 @@ pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 /// Every kind of event.
 const FACTS: [&str; 35] = [
     "run_started",
-    "step_kept",
-    "item_kept",
-    "step_left",
+    "step_reused",
+    "item_reused",
+    "step_deselected",
     "step_expanded",
-    "lock_awaited",
+    "lock_requested",
     "cache_hit",
     "attempt_staged",
     "attempt_unstaged",
     "attempt_started",
     "attempt_ended",
-    "criterion_judged",
+    "check_completed",
     "checks_passed",
     "retry_scheduled",
     "step_ended",
-    "run_stopping",
+    "run_draining",
     "cancel_requested",
     "run_timed_out",
     "budget_set",
-    "budget_noticed",
+    "budget_threshold_reached",
     "budget_extended",
-    "budget_spent",
-    "phase_entered",
+    "budget_exhausted",
+    "phase_started",
     "run_ended",
     "baseline_taken",
     "evidence_taken",
     "evidence_stale",
-    "gate_judged",
+    "gate_evaluated",
     "gates_passed",
     "escalated",
-    "approval_asked",
-    "approval_answered",
+    "approval_requested",
+    "approval_resolved",
     "run_blocked",
-    "round_closed",
-    "memory_advised",
+    "round_completed",
+    "memory_applied",
 ];
 
 /// Every kind of effect.
 const EFFECTS: [&str; 16] = [
-    "start", "stage", "unstage", "check", "wake", "lock", "unlock", "lookup", "remember", "watch",
-    "kill", "finish", "confirm", "gate", "ask", "dismiss",
+    "start", "stage", "unstage", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill",
+    "finish", "confirm", "gate", "ask", "dismiss",
 ];
 
 /// Every kind of timer.
 const TIMERS: [&str; 6] = ["retry", "wait", "queue", "ask", "run", "budget"];
 
 /// Every way in which work ends.
-const EXITS: [&str; 7] = [
-    "code",
-    "signal",
-    "done",
-    "timed_out",
-    "cancelled",
-    "unable",
-    "interrupted",
-];
+const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
 const INPUTS: [&str; 13] = [
@@ -88,20 +80,16 @@ const INPUTS: [&str; 13] = [
 ];
 
 /// What is asked of whole worlds.
-const WORLDS: [&str; 3] = [
-    "compared with calm",
-    "compared in other rooms",
-    "rounds in other rooms",
-];
+const WORLDS: [&str; 3] = ["compared with calm", "compared in other rooms", "rounds in other rooms"];
 
 impl Coverage {
     pub fn count(&mut self, kind: &'static str, name: &'static str) {
         *self.0.entry((kind, name)).or_default() += 1;
     }
 
-    pub fn event(&mut self, told: &Fact) {
+    pub fn event(&mut self, told: &EventKind) {
         self.count("event", fact(told));
-        if let Fact::AttemptEnded { how, .. } = told {
+        if let EventKind::AttemptEnded { how, .. } = told {
             self.count("exit", exit(how));
         }
     }
@@ -116,10 +104,7 @@ impl Coverage {
     /// work and trouble is to be seen.
     pub fn gaps(&self) -> Vec<String> {
         let faults = Fault::ALL.map(Fault::name);
-        let faults = faults
-            .iter()
-            .copied()
-            .filter(|name| !["delay", "race"].contains(name));
+        let faults = faults.iter().copied().filter(|name| !["delay", "race"].contains(name));
         let faults: Vec<&str> = faults.collect();
         let kinds: [(&str, &[&str]); 7] = [
             ("world", &WORLDS),
@@ -132,11 +117,7 @@ impl Coverage {
         ];
         let unseen = |(kind, names): (&'static str, &[&'static str])| {
             let unseen = |name: &&&'static str| !self.0.contains_key(&(kind, **name));
-            let unseen: Vec<_> = names
-                .iter()
-                .filter(unseen)
-                .map(|name| format!("{kind} {name}"))
-                .collect();
+            let unseen: Vec<_> = names.iter().filter(unseen).map(|name| format!("{kind} {name}")).collect();
             unseen
         };
         kinds.into_iter().flat_map(unseen).collect()
@@ -159,48 +140,48 @@ impl fmt::Display for Coverage {
 }
 
 /// The name of an event's kind.
-fn fact(fact: &Fact) -> &'static str {
+fn fact(fact: &EventKind) -> &'static str {
     match fact {
-        Fact::RunStarted { .. } => "run_started",
-        Fact::StepKept { .. } => "step_kept",
-        Fact::ItemKept { .. } => "item_kept",
-        Fact::StepLeft { .. } => "step_left",
-        Fact::ResultDropped { .. } => "result_dropped",
-        Fact::StepExpanded { .. } => "step_expanded",
-        Fact::LockAwaited { .. } => "lock_awaited",
-        Fact::CacheHit { .. } => "cache_hit",
-        Fact::AttemptStaged(_) => "attempt_staged",
-        Fact::AttemptUnstaged(_) => "attempt_unstaged",
-        Fact::AttemptStarted(_) => "attempt_started",
-        Fact::AttemptEnded { .. } => "attempt_ended",
-        Fact::CriterionJudged { .. } => "criterion_judged",
-        Fact::ChecksPassed { .. } => "checks_passed",
-        Fact::RetryScheduled { .. } => "retry_scheduled",
-        Fact::StepEnded { .. } => "step_ended",
-        Fact::RunStopping { .. } => "run_stopping",
-        Fact::CancelRequested { .. } => "cancel_requested",
-        Fact::RunTimedOut => "run_timed_out",
-        Fact::BudgetSet(_) => "budget_set",
-        Fact::BudgetNoticed { .. } => "budget_noticed",
-        Fact::BudgetExtended { .. } => "budget_extended",
-        Fact::BudgetSpent { .. } => "budget_spent",
-        Fact::PhaseEntered { .. } => "phase_entered",
-        Fact::RunEnded { .. } => "run_ended",
-        Fact::BaselineTaken(_) => "baseline_taken",
-        Fact::EvidenceTaken { .. } => "evidence_taken",
-        Fact::EvidenceStale(_) => "evidence_stale",
-        Fact::RunApproved(_) => "run_approved",
-        Fact::GateJudged { .. } => "gate_judged",
-        Fact::GatesPassed { .. } => "gates_passed",
-        Fact::Escalated { .. } => "escalated",
-        Fact::ApprovalAsked(_) => "approval_asked",
-        Fact::ApprovalAnswered { .. } => "approval_answered",
-        Fact::RunBlocked { .. } => "run_blocked",
-        Fact::RoundClosed(_) => "round_closed",
-        Fact::PlannerAsked { .. } => "planner_asked",
-        Fact::PlannerAnswered { .. } => "planner_answered",
-        Fact::PlannerRefused { .. } => "planner_refused",
-        Fact::MemoryAdvised { .. } => "memory_advised",
+        EventKind::RunStarted { .. } => "run_started",
+        EventKind::StepReused { .. } => "step_reused",
+        EventKind::ItemReused { .. } => "item_reused",
+        EventKind::StepDeselected { .. } => "step_deselected",
+        EventKind::ResultDropped { .. } => "result_dropped",
+        EventKind::StepExpanded { .. } => "step_expanded",
+        EventKind::LockRequested { .. } => "lock_requested",
+        EventKind::CacheHit { .. } => "cache_hit",
+        EventKind::AttemptStaged(_) => "attempt_staged",
+        EventKind::AttemptUnstaged(_) => "attempt_unstaged",
+        EventKind::AttemptStarted(_) => "attempt_started",
+        EventKind::AttemptEnded { .. } => "attempt_ended",
+        EventKind::CheckCompleted { .. } => "check_completed",
+        EventKind::ChecksPassed { .. } => "checks_passed",
+        EventKind::RetryScheduled { .. } => "retry_scheduled",
+        EventKind::StepEnded { .. } => "step_ended",
+        EventKind::RunDraining { .. } => "run_draining",
+        EventKind::CancelRequested { .. } => "cancel_requested",
+        EventKind::RunTimedOut => "run_timed_out",
+        EventKind::BudgetSet(_) => "budget_set",
+        EventKind::BudgetThresholdReached { .. } => "budget_threshold_reached",
+        EventKind::BudgetExtended { .. } => "budget_extended",
+        EventKind::BudgetExhausted { .. } => "budget_exhausted",
+        EventKind::PhaseStarted { .. } => "phase_started",
+        EventKind::RunEnded { .. } => "run_ended",
+        EventKind::BaselineTaken(_) => "baseline_taken",
+        EventKind::EvidenceTaken { .. } => "evidence_taken",
+        EventKind::EvidenceStale(_) => "evidence_stale",
+        EventKind::RunApproved(_) => "run_approved",
+        EventKind::GateEvaluated { .. } => "gate_evaluated",
+        EventKind::GatesPassed { .. } => "gates_passed",
+        EventKind::Escalated { .. } => "escalated",
+        EventKind::ApprovalRequested(_) => "approval_requested",
+        EventKind::ApprovalResolved { .. } => "approval_resolved",
+        EventKind::RunBlocked { .. } => "run_blocked",
+        EventKind::RoundCompleted(_) => "round_completed",
+        EventKind::PlannerRequested { .. } => "planner_requested",
+        EventKind::PlannerAccepted { .. } => "planner_accepted",
+        EventKind::PlannerRejected { .. } => "planner_rejected",
+        EventKind::MemoryApplied { .. } => "memory_applied",
     }
 }
 
@@ -228,46 +209,46 @@ pub fn effect(effect: &Effect) -> &'static str {
 }
 
 /// The name of a timer's kind.
-pub fn timer(timer: &Timer) -> &'static str {
+pub fn timer(timer: &TimerKind) -> &'static str {
     match timer {
-        Timer::Retry(_) => "retry",
-        Timer::Wait(_) => "wait",
-        Timer::Queue(_) => "queue",
-        Timer::Ask { .. } => "ask",
-        Timer::Run => "run",
-        Timer::Budget { .. } => "budget",
+        TimerKind::Retry(_) => "retry",
+        TimerKind::Wait(_) => "wait",
+        TimerKind::Queue(_) => "queue",
+        TimerKind::Ask { .. } => "ask",
+        TimerKind::Run => "run",
+        TimerKind::Budget { .. } => "budget",
     }
 }
 
 /// The name of the way in which work ended.
-fn exit(exit: &Exit) -> &'static str {
+fn exit(exit: &WorkExit) -> &'static str {
     match exit {
-        Exit::Code { .. } => "code",
-        Exit::Signal { .. } => "signal",
-        Exit::Done => "done",
-        Exit::TimedOut => "timed_out",
-        Exit::Cancelled => "cancelled",
-        Exit::Unable { .. } => "unable",
-        Exit::Interrupted => "interrupted",
+        WorkExit::Code { .. } => "code",
+        WorkExit::Signal { .. } => "signal",
+        WorkExit::Completed => "done",
+        WorkExit::TimedOut => "timed_out",
+        WorkExit::Cancelled => "cancelled",
+        WorkExit::Error { .. } => "unable",
+        WorkExit::Interrupted => "interrupted",
     }
 }
 
 /// The name of an input's kind.
-pub fn input(what: &Happening) -> &'static str {
+pub fn input(what: &InputKind) -> &'static str {
     match what {
-        Happening::Begin { .. } => "begin",
-        Happening::Began { .. } => "began",
-        Happening::Unstaged { .. } => "unstaged",
-        Happening::Ended(_) => "ended",
-        Happening::Judged { .. } => "judged",
-        Happening::Woke { .. } => "woke",
-        Happening::Locked { .. } => "locked",
-        Happening::Looked { .. } => "looked",
-        Happening::Cancel { .. } => "cancel",
-        Happening::Stale(_) => "stale",
-        Happening::Confirmed { .. } => "confirmed",
-        Happening::Gated { .. } => "gated",
-        Happening::Answered { .. } => "answered",
-        Happening::Planned { .. } => "planned",
+        InputKind::Begin { .. } => "begin",
+        InputKind::Began { .. } => "began",
+        InputKind::Unstaged { .. } => "unstaged",
+        InputKind::Ended(_) => "ended",
+        InputKind::Judged { .. } => "judged",
+        InputKind::Woke { .. } => "woke",
+        InputKind::Locked { .. } => "locked",
+        InputKind::Looked { .. } => "looked",
+        InputKind::Cancel { .. } => "cancel",
+        InputKind::Stale(_) => "stale",
+        InputKind::Confirmed { .. } => "confirmed",
+        InputKind::Gated { .. } => "gated",
+        InputKind::Answered { .. } => "answered",
+        InputKind::Planned { .. } => "planned",
     }
 }

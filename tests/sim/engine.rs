@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use wf::machine::{Ask, Attempt, Effect, Event, GatePoint, Happening, Machine, Place, Timer};
+use wf::machine::{
+    ApprovalRequest, Attempt, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind,
+};
 use wf::model::CheckPhase;
 use wf::time::Moment;
 
@@ -15,7 +17,7 @@ pub struct Engine {
     pub turns: VecDeque<Turned>,
     /// How many of them are in the log.
     pub written: usize,
-    pub timers: Vec<(Moment, Timer)>,
+    pub timers: Vec<(Moment, TimerKind)>,
     pub units: Vec<Unit>,
     /// The latest time it heard of.
     pub clock: i64,
@@ -51,28 +53,21 @@ pub enum Job {
     /// An attempt that begins when there is room; `again`: it may be under way already.
     Staged { attempt: Attempt, again: bool },
     /// The checks of an attempt, or of the plan.
-    Check {
-        attempt: Option<Attempt>,
-        phase: CheckPhase,
-    },
+    Check { attempt: Option<Attempt>, phase: CheckPhase },
     /// A look at evidence.
-    Confirm { places: Vec<Place> },
+    Confirm { places: Vec<TaskId> },
     /// A look into the cache.
-    Look { place: Place },
+    Look { place: TaskId },
     /// Waiting for a lock.
-    Lock { place: Place, lock: String },
+    Lock { place: TaskId, lock: String },
     /// Giving a lock back.
-    Unlock { place: Place, lock: String },
+    Unlock { place: TaskId, lock: String },
     /// Gates that are asked.
-    Gate {
-        place: Option<Place>,
-        point: GatePoint,
-        attempt: u32,
-    },
+    Gate { place: Option<TaskId>, point: GatePoint, attempt: u32 },
     /// The planner that is asked about steps, after a round.
     Plan { round: u32, steps: Vec<String> },
     /// People who are asked.
-    Ask { ask: Box<Ask> },
+    Ask { ask: Box<ApprovalRequest> },
 }
 
 impl Engine {
@@ -96,16 +91,13 @@ impl Engine {
             turn.effects.retain(|effect| !effect.prepares());
         }
         self.units.retain(|unit| {
-            !matches!(
-                unit.job,
-                Job::Look { .. } | Job::Lock { .. } | Job::Gate { place: Some(_), .. }
-            )
+            !matches!(unit.job, Job::Look { .. } | Job::Lock { .. } | Job::Gate { place: Some(_), .. })
         });
     }
 
     /// People are asked a question no more.
     pub fn dismiss(&mut self, number: u32) {
-        let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.number == number);
+        let of_it = |job: &Job| matches!(job, Job::Ask { ask } if ask.request == number);
         self.units.retain(|unit| !of_it(&unit.job));
     }
 
@@ -135,63 +127,63 @@ impl Engine {
     }
 
     /// Whether an input would answer something that was asked for.
-    pub fn asked(&self, what: &Happening) -> bool {
+    pub fn asked(&self, what: &InputKind) -> bool {
         let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
         match what {
-            Happening::Began { attempt } => self.stages(attempt) || self.works(attempt),
-            Happening::Unstaged { attempt } => self.stages(attempt),
-            Happening::Ended(ended) => self.stages(&ended.attempt) || self.works(&ended.attempt),
-            Happening::Judged { attempt, phase, .. } => {
+            InputKind::Began { attempt } => self.stages(attempt) || self.works(attempt),
+            InputKind::Unstaged { attempt } => self.stages(attempt),
+            InputKind::Ended(ended) => self.stages(&ended.attempt) || self.works(&ended.attempt),
+            InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(
                         |effect| matches!(effect, Effect::Check { attempt: a, phase: p, .. } if (a, p) == (attempt, phase)),
                     )
             }
-            Happening::Looked { place, .. } => {
+            InputKind::Looked { place, .. } => {
                 done(&|job| matches!(job, Job::Look { place: p } if p == place))
                     || self.waiting().any(
                         |effect| matches!(effect, Effect::Lookup { place: p, .. } if p == place),
                     )
             }
-            Happening::Locked { place } => {
+            InputKind::Locked { place } => {
                 done(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
                     || self
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Lock { place: p, .. } if p == place))
             }
-            Happening::Woke { timer } => {
+            InputKind::Woke { timer } => {
                 let due = |at: &Moment| at.millis() <= self.clock;
                 let set = self.timers.iter().any(|(at, set)| set == timer && due(at));
                 let asked = |effect: &Effect| matches!(effect, Effect::Wake { timer: t, at } if t == timer && due(at));
                 set || self.waiting().any(asked)
             }
-            Happening::Confirmed { .. } => {
+            InputKind::Confirmed { .. } => {
                 done(&|job| matches!(job, Job::Confirm { .. }))
                     || self
                         .waiting()
                         .any(|effect| matches!(effect, Effect::Confirm { .. }))
             }
-            Happening::Gated { place, point, .. } => {
+            InputKind::Gated { place, point, .. } => {
                 done(&|job| matches!(job, Job::Gate { place: p, point: q, .. } if p == place && q == point))
                     || self.waiting().any(|effect| {
                         matches!(effect, Effect::Gate { place: p, point: q, .. } if p == place && q == point)
                     })
             }
-            Happening::Answered { number, .. } => {
-                done(&|job| matches!(job, Job::Ask { ask, .. } if ask.number == *number))
+            InputKind::Answered { number, .. } => {
+                done(&|job| matches!(job, Job::Ask { ask, .. } if ask.request == *number))
                     || self.waiting().any(
-                        |effect| matches!(effect, Effect::Ask(ask) if ask.number == *number),
+                        |effect| matches!(effect, Effect::Ask(ask) if ask.request == *number),
                     )
             }
-            Happening::Planned { round, .. } => {
+            InputKind::Planned { round, .. } => {
                 done(&|job| matches!(job, Job::Plan { round: r, .. } if r == round))
                     || self.waiting().any(
-                        |effect| matches!(effect, Effect::Plan { request } if request.round.number == *round),
+                        |effect| matches!(effect, Effect::Plan { request } if request.round.round == *round),
                     )
             }
             // Nobody asks for it; told again, it is no news.
-            Happening::Stale(_) => false,
-            Happening::Begin { .. } | Happening::Cancel { .. } => true,
+            InputKind::Stale(_) => false,
+            InputKind::Begin { .. } | InputKind::Cancel { .. } => true,
         }
     }
 }

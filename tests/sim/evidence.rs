@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wf::digest::Digest;
-use wf::machine::{Artifact, Attempt, Happening, Place, Stale, Standing};
+use wf::digest::Sha256Digest;
+use wf::machine::{Artifact, Attempt, InputKind, StaleFile, Standing, TaskId};
 
 use super::faults::Fault;
 use super::ledger::step_of;
@@ -11,25 +11,25 @@ use super::look::Broken;
 use super::world::{Run, World};
 
 /// What the file of a place is, by how often it was written.
-pub fn content(files: &BTreeMap<Place, u32>, place: &Place) -> Digest {
+pub fn content(files: &BTreeMap<TaskId, u32>, place: &TaskId) -> Sha256Digest {
     let version = files.get(place).copied().unwrap_or_default();
-    Digest::of(format!("{place} {version}").as_bytes())
+    Sha256Digest::of_bytes(format!("{place} {version}").as_bytes())
 }
 
 impl Run {
     /// What the file of a place is now.
-    pub fn content(&self, place: &Place) -> Digest {
+    pub fn content(&self, place: &TaskId) -> Sha256Digest {
         content(&self.files, place)
     }
 
     /// Whether the file of a place is not what it was when the place was checked.
-    pub fn is_changed(&self, place: &Place) -> bool {
+    pub fn is_changed(&self, place: &TaskId) -> bool {
         let taken = self.durable.book(place).evidence;
         taken.is_some_and(|taken| taken != self.content(place))
     }
 
     /// Writes the file of a place anew.
-    pub fn write_file(&mut self, place: &Place) {
+    pub fn write_file(&mut self, place: &TaskId) {
         *self.files.entry(place.clone()).or_default() += 1;
     }
 }
@@ -40,23 +40,19 @@ impl World {
         let run = &self.runs[at];
         let place = &attempt.place;
         let declares = self.fates.declares(at, step_of(&run.plan, place));
-        let file = || Artifact {
-            path: file(place),
-            digest: run.content(place),
-            size: 1,
-        };
+        let file = || Artifact { path: file(place), digest: run.content(place), size: 1 };
         declares.then(file).into_iter().collect()
     }
 
     /// Looks at evidence once more; says now and then something of those nobody asked about, too.
-    pub fn confirmed(&mut self, at: usize, places: Vec<Place>) -> Happening {
+    pub fn confirmed(&mut self, at: usize, places: Vec<TaskId>) -> InputKind {
         if self.faults.has(Fault::Meddle) && self.dice.one_in(3) {
             let place = self.dice.pick(&places).clone();
             self.rewrite(at, &place);
         }
         let run = &mut self.runs[at];
         run.looked = Some(run.files.clone());
-        let mut stale: Vec<Place> = places;
+        let mut stale: Vec<TaskId> = places;
         stale.retain(|place| run.is_changed(place));
         if self.dice.one_in(8) {
             let unproved = run.durable.places.iter();
@@ -67,18 +63,18 @@ impl World {
             stale.extend(unproved.map(|(place, _)| place.clone()));
         }
         let stale = stale.into_iter().map(told).collect();
-        Happening::Confirmed { stale }
+        InputKind::Confirmed { stale }
     }
 
     /// Says too early that all evidence is stale.
-    pub fn early_word(&self, at: usize) -> Happening {
+    pub fn early_word(&self, at: usize) -> InputKind {
         let places = self.runs[at].durable.places.iter();
         let known = places.filter(|(_, book)| book.evidence.is_some());
         let stale = known.map(|(place, _)| told(place.clone())).collect();
-        Happening::Confirmed { stale }
+        InputKind::Confirmed { stale }
     }
 
-    fn rewrite(&mut self, at: usize, place: &Place) {
+    fn rewrite(&mut self, at: usize, place: &TaskId) {
         self.runs[at].write_file(place);
         self.runs[at].steady = false;
         self.coverage.count("fault", Fault::Meddle.name());
@@ -88,13 +84,13 @@ impl World {
     /// Changes a file that was evidence, or may become it.
     pub fn meddle(&mut self, at: usize) -> Result<(), Broken> {
         let run = &self.runs[at];
-        let proved = |place: &Place| {
+        let proved = |place: &TaskId| {
             let book = run.decided.book(place);
             let end = book.ended.filter(|_| book.evidence.is_some());
             end.is_some_and(|end| end.standing == Standing::Verified)
         };
-        let all: Vec<Place> = run.files.keys().cloned().collect();
-        let (worth, other): (Vec<Place>, Vec<Place>) = all.into_iter().partition(proved);
+        let all: Vec<TaskId> = run.files.keys().cloned().collect();
+        let (worth, other): (Vec<TaskId>, Vec<TaskId>) = all.into_iter().partition(proved);
         let worthy = !worth.is_empty() && !self.dice.one_in(4);
         let places = if worthy { worth } else { other };
         if places.is_empty() {
@@ -103,19 +99,16 @@ impl World {
         let place = self.dice.pick(&places).clone();
         self.rewrite(at, &place);
         if worthy && self.dice.one_in(3) {
-            return self.feed(at, i64::MIN, Happening::Stale(told(place)));
+            return self.feed(at, i64::MIN, InputKind::Stale(told(place)));
         }
         Ok(())
     }
 }
 
-fn told(place: Place) -> Stale {
-    Stale {
-        path: file(&place),
-        place,
-    }
+fn told(place: TaskId) -> StaleFile {
+    StaleFile { path: file(&place), place }
 }
 
-fn file(place: &Place) -> String {
+fn file(place: &TaskId) -> String {
     format!("{place}.txt")
 }

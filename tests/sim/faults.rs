@@ -79,11 +79,7 @@ impl Faults {
     pub fn some(self, dice: &mut Dice) -> Self {
         let all = dice.one_in(4);
         let drop = |left: Self, fault| {
-            if !all && dice.one_in(2) {
-                left.without(fault)
-            } else {
-                left
-            }
+            if !all && dice.one_in(2) { left.without(fault) } else { left }
         };
         Fault::ALL.into_iter().fold(self, drop)
     }

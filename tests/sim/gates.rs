@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wf::expr::Template;
-use wf::gate::{Action, GateResult, Gated};
-use wf::machine::{Ask, Decision, GatePoint, Given, Happening, Place, gates_at};
+use wf::gate::{GateAction, GateOutcome, GateResult};
+use wf::machine::{
+    ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, TaskId, gates_at,
+};
 use wf::model::{
-    Approve, Escalation, EscalationAction, Gate, Lane, Needs, Object, Predicate, Provider, Step,
-    Trigger, Work,
+    ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate, GateLane, GatePredicate,
+    GateProvider, GateTrigger, JsonObject, Step, StepWork,
 };
 use wf::name::{GateId, Name};
 
@@ -18,15 +20,13 @@ use super::engine::Job;
 use super::world::World;
 
 /// The ways in which a block may go on.
-const ON_BLOCK: [&str; 10] = [
-    "respond", "report", "retry", "rephrase", "suppress", "human", "queue", "nowhere", "nobody",
-    "task",
-];
+const ON_BLOCK: [&str; 10] =
+    ["respond", "report", "retry", "rephrase", "suppress", "human", "queue", "nowhere", "nobody", "task"];
 
 /// A decision that a step is for.
-pub fn approve(dice: &mut Dice, steady: bool) -> Work {
+pub fn approve(dice: &mut Dice, steady: bool) -> StepWork {
     let name = Name::parse("what").expect("a name");
-    Work::Approve(Box::new(Approve {
+    StepWork::Approve(Box::new(ApprovalStep {
         message: Template::literal("may it?"),
         show: vec![(name, Template::literal("this"))],
         needs: needs(dice, steady),
@@ -34,25 +34,21 @@ pub fn approve(dice: &mut Dice, steady: bool) -> Work {
 }
 
 /// Who must agree, and until when: in a steady world people are waited for.
-fn needs(dice: &mut Dice, steady: bool) -> Needs {
+fn needs(dice: &mut Dice, steady: bool) -> ApprovalRequirement {
     let limited = !steady && dice.one_in(2);
     let seconds = u64::from(1 + dice.up_to(4));
     let to = dice.one_in(2).then(|| "boss".to_owned());
-    Needs {
+    ApprovalRequirement {
         timeout: limited.then(|| Duration::from_secs(seconds)),
         escalate_to: to.into_iter().collect(),
-        ..Needs::default()
+        ..ApprovalRequirement::default()
     }
 }
 
 /// Lets some steps have gates.
 pub fn of_steps(steps: &mut [Step], dice: &mut Dice, steady: bool) {
-    let triggers = [
-        Trigger::BeforeStep,
-        Trigger::OnToolCall,
-        Trigger::AfterStep,
-        Trigger::OnOutput,
-    ];
+    let triggers =
+        [GateTrigger::BeforeStep, GateTrigger::OnToolCall, GateTrigger::AfterStep, GateTrigger::OnOutput];
     for step in steps {
         while dice.one_in(2) && step.gates.len() < 3 {
             let on = *dice.pick(&triggers);
@@ -63,12 +59,8 @@ pub fn of_steps(steps: &mut [Step], dice: &mut Dice, steady: bool) {
 
 /// The gates of a plan.
 pub fn of_plan(dice: &mut Dice, steady: bool) -> Vec<Arc<Gate>> {
-    let triggers = [
-        Trigger::BeforeRun,
-        Trigger::OnInput,
-        Trigger::BeforePublish,
-        Trigger::BeforeStep,
-    ];
+    let triggers =
+        [GateTrigger::BeforeRun, GateTrigger::OnInput, GateTrigger::BeforePublish, GateTrigger::BeforeStep];
     let count = 1 + dice.below(2);
     let all = (10..10 + count).map(|number| {
         let on = *dice.pick(&triggers);
@@ -77,12 +69,8 @@ pub fn of_plan(dice: &mut Dice, steady: bool) -> Vec<Arc<Gate>> {
     all.collect()
 }
 
-fn gate(dice: &mut Dice, on: Trigger, number: usize, steady: bool) -> Arc<Gate> {
-    let lane = if dice.one_in(4) {
-        Lane::Quality
-    } else {
-        Lane::Policy
-    };
+fn gate(dice: &mut Dice, on: GateTrigger, number: usize, steady: bool) -> Arc<Gate> {
+    let lane = if dice.one_in(4) { GateLane::Quality } else { GateLane::Policy };
     let on_block = dice.one_in(2).then(|| (*dice.pick(&ON_BLOCK)).to_owned());
     Arc::new(Gate {
         id: GateId::parse(&format!("gate-{number}")).expect("a name"),
@@ -90,7 +78,7 @@ fn gate(dice: &mut Dice, on: Trigger, number: usize, steady: bool) -> Arc<Gate> 
         path: None,
         on,
         lane,
-        provider: Provider::Predicate(Predicate::ApprovalAlways),
+        provider: GateProvider::Predicate(GatePredicate::ApprovalAlways),
         extract: None,
         on_block,
         escalations: Vec::new(),
@@ -104,24 +92,12 @@ pub fn escalations() -> Vec<Escalation> {
         ("respond", EscalationAction::Respond, None),
         ("report", EscalationAction::Report, None),
         ("retry", EscalationAction::Retry, Some("human")),
-        (
-            "rephrase",
-            EscalationAction::SuppressAndRephrase,
-            Some("retry"),
-        ),
-        (
-            "suppress",
-            EscalationAction::SuppressAndEscalate,
-            Some("human"),
-        ),
+        ("rephrase", EscalationAction::SuppressAndRephrase, Some("retry")),
+        ("suppress", EscalationAction::SuppressAndEscalate, Some("human")),
         ("human", EscalationAction::EscalateHuman, Some("rephrase")),
         ("queue", EscalationAction::TransferToQueue, None),
         ("task", EscalationAction::SpawnTask, Some("human")),
-        (
-            "nowhere",
-            EscalationAction::TransferToQueue,
-            Some("nowhere"),
-        ),
+        ("nowhere", EscalationAction::TransferToQueue, Some("nowhere")),
     ];
     let made = all.map(|(name, action, fallback)| Escalation {
         name: name.into(),
@@ -138,7 +114,7 @@ pub fn escalations() -> Vec<Escalation> {
 
 impl World {
     /// Lets people be asked. They take their time, and some never answer.
-    pub fn ask(&mut self, at: usize, ask: Box<Ask>) {
+    pub fn ask(&mut self, at: usize, ask: Box<ApprovalRequest>) {
         let mut dice = self.fates.people(at, &ask, self.now);
         let slow = dice.one_in(3);
         let after = i64::from(dice.up_to(if slow { 60_000 } else { 3000 }));
@@ -147,46 +123,33 @@ impl World {
     }
 
     /// What people decided. What they are asked changes once at most.
-    pub fn answered(&mut self, at: usize, ask: &Ask) -> Happening {
+    pub fn answered(&mut self, at: usize, ask: &ApprovalRequest) -> InputKind {
         let mut dice = self.fates.people(at, ask, 0);
         let whole = (at, (ask.place.clone(), ask.point, ask.phase));
         let decision = match dice.below(8) {
-            0 | 1 => Decision::Denied,
-            2 if self.changed.insert(whole) => Decision::Void,
-            _ => Decision::Approved,
+            0 | 1 => RequestDecision::Denied,
+            2 if self.changed.insert(whole) => RequestDecision::Void,
+            _ => RequestDecision::Approved,
         };
-        Happening::Answered {
-            number: ask.number,
-            given: Given {
-                decision,
-                by: Vec::new(),
-                tokens: Vec::new(),
-                reason: String::new(),
-            },
+        InputKind::Answered {
+            number: ask.request,
+            given: ApprovalOutcome { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new() },
         }
     }
 
     /// What the gates at a point say.
-    pub fn gated(
-        &mut self,
-        at: usize,
-        place: Option<Place>,
-        point: GatePoint,
-        attempt: u32,
-    ) -> Happening {
+    pub fn gated(&mut self, at: usize, place: Option<TaskId>, point: GatePoint, attempt: u32) -> InputKind {
         let plan = &self.runs[at].plan;
-        let step = place
-            .as_ref()
-            .and_then(|place| plan.find(place.step.as_str()));
+        let step = place.as_ref().and_then(|place| plan.find(place.step.as_str()));
         let gates: Vec<&Arc<Gate>> = gates_at(plan, step, point).collect();
         let whose = place.as_ref().map_or("the run".into(), ToString::to_string);
         let what = format!("gates of {whose}, {point:?}, attempt {attempt}");
         let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &what);
         let mut result = |gate: &Gate| {
             let action = match dice.below(10) {
-                0 if gate.lane == Lane::Policy => Action::Block,
-                1 if gate.lane == Lane::Policy => Action::RequireApproval,
-                _ => Action::Continue,
+                0 if gate.lane == GateLane::Policy => GateAction::Block,
+                1 if gate.lane == GateLane::Policy => GateAction::RequireApproval,
+                _ => GateAction::Continue,
             };
             GateResult {
                 gate: gate.id.clone(),
@@ -199,17 +162,10 @@ impl World {
                 changed: Vec::new(),
                 rejected: Vec::new(),
                 ignored: None,
-                millis: 0,
+                duration_ms: 0,
             }
         };
         let results = gates.iter().map(|gate| result(gate)).collect();
-        Happening::Gated {
-            place,
-            point,
-            gated: Gated {
-                results,
-                rewritten: Object::new(),
-            },
-        }
+        InputKind::Gated { place, point, gated: GateOutcome { results, rewritten: JsonObject::new() } }
     }
 }

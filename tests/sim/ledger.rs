@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf::digest::Digest;
+use wf::digest::Sha256Digest;
 use wf::expr::Expr;
 use wf::machine::{
-    Attempt, Decision, Event, Fact, GatePoint, Phase, Place, Round, Standing, StepState,
+    Attempt, Event, EventKind, GatePoint, RequestDecision, Round, RunPhase, Standing, StepState, TaskId,
 };
-use wf::model::{Object, Plan, Step, StepIx, Work};
+use wf::model::{JsonObject, Plan, Step, StepIx, StepWork};
 use wf::name::Name;
 use wf::time::Moment;
 
@@ -15,12 +15,9 @@ use super::tried::Tried;
 
 /// What is known about a run.
 #[derive(Clone, Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what is noted are facts of their own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "what is noted are facts of their own")]
 pub struct Ledger {
-    pub places: BTreeMap<Place, Book>,
+    pub places: BTreeMap<TaskId, Book>,
     /// What each step depends on.
     pub needs: BTreeMap<Name, Vec<Name>>,
     /// How many items a repeated step has.
@@ -32,13 +29,13 @@ pub struct Ledger {
     /// Whether somebody chose to leave something out.
     pub left: bool,
     pub begun: bool,
-    pub phase: Phase,
+    pub phase: RunPhase,
     pub stopping: bool,
     /// Whether the run was told to end, and whether at once.
     pub cancelled: Option<bool>,
     pub timed_out: bool,
     /// The places whose evidence is stale.
-    pub stale: BTreeSet<Place>,
+    pub stale: BTreeSet<TaskId>,
     /// The first step whose failure counts.
     pub failed: Option<Name>,
     /// Whether the plan's own criteria held.
@@ -48,15 +45,15 @@ pub struct Ledger {
     pub since: Option<Moment>,
     pub finally_since: Option<Moment>,
     /// What people are asked and have not answered.
-    pub asks: BTreeMap<u32, Option<Place>>,
+    pub asks: BTreeMap<u32, Option<TaskId>>,
     /// When their time is over.
     pub expires: BTreeMap<u32, Moment>,
     /// The questions that are about a phase of checks.
     pub phases: BTreeSet<u32>,
     /// The places about which people agreed.
-    pub agreed: BTreeSet<Place>,
+    pub agreed: BTreeSet<TaskId>,
     /// The points of the run, and of places, whose gates let pass.
-    pub passed: BTreeSet<(Option<Place>, GatePoint)>,
+    pub passed: BTreeSet<(Option<TaskId>, GatePoint)>,
     /// Whether a gate keeps the run from going on.
     pub blocked: bool,
     /// The rounds that have ended.
@@ -66,7 +63,7 @@ pub struct Ledger {
     /// What it has used up, and of what budget.
     pub budget: super::budget::Book,
     /// Its end, as it was told.
-    pub over: Option<Fact>,
+    pub over: Option<EventKind>,
 }
 
 /// What is known about a place.
@@ -97,7 +94,7 @@ pub struct Book {
     /// All attempts, those of the cache as 0, and what was ruled on them.
     pub history: Vec<Tried>,
     /// The digest of the file of the last attempt, as it was checked.
-    pub evidence: Option<Digest>,
+    pub evidence: Option<Sha256Digest>,
     pub ended: Option<End>,
     pub ended_at: Option<Moment>,
     /// Since when the items are known.
@@ -114,8 +111,8 @@ pub struct Book {
 pub struct End {
     pub state: StepState,
     pub standing: Standing,
-    pub tolerated: bool,
-    pub outputs: Object,
+    pub allowed_to_fail: bool,
+    pub outputs: JsonObject,
 }
 
 impl Ledger {
@@ -124,27 +121,25 @@ impl Ledger {
         let name = |ix: &StepIx| plan.step(*ix).id.clone();
         let needs = |step: &Step| step.depends_on.iter().map(name).collect();
         let steps = plan.steps().iter();
-        let mut ledger = Self {
-            needs: steps.map(|step| (step.id.clone(), needs(step))).collect(),
-            ..Self::default()
-        };
+        let mut ledger =
+            Self { needs: steps.map(|step| (step.id.clone(), needs(step))).collect(), ..Self::default() };
         events.into_iter().for_each(|event| ledger.take(event));
         ledger
     }
 
     /// What is known about a place.
-    pub fn book(&self, place: &Place) -> Book {
+    pub fn book(&self, place: &TaskId) -> Book {
         self.places.get(place).cloned().unwrap_or_default()
     }
 
     /// How a place ended.
-    pub fn end(&self, place: &Place) -> Option<&End> {
+    pub fn end(&self, place: &TaskId) -> Option<&End> {
         self.places.get(place)?.ended.as_ref()
     }
 
     /// Whether a place, or the step it belongs to, has ended.
-    pub fn is_over(&self, place: &Place) -> bool {
-        self.end(place).is_some() || self.end(&Place::of(&place.step)).is_some()
+    pub fn is_over(&self, place: &TaskId) -> bool {
+        self.end(place).is_some() || self.end(&TaskId::of_step(&place.step)).is_some()
     }
 
     /// Whether the run was told to end or took too long.
@@ -154,15 +149,14 @@ impl Ledger {
 
     /// How many attempts take up room.
     pub fn busy(&self, plan: &Plan) -> usize {
-        let roomy = |(place, book): &(&Place, &Book)| {
-            book.live
-                .is_some_and(|live| live == 0 || takes_room(step_of(plan, place)))
+        let roomy = |(place, book): &(&TaskId, &Book)| {
+            book.live.is_some_and(|live| live == 0 || takes_room(step_of(plan, place)))
         };
         self.places.iter().filter(roomy).count()
     }
 
     /// Whether gates can be asked: their place is alive, and they have not let pass.
-    pub fn may_ask(&self, place: Option<&Place>, point: GatePoint) -> bool {
+    pub fn may_ask(&self, place: Option<&TaskId>, point: GatePoint) -> bool {
         let passed = self.passed.contains(&(place.cloned(), point));
         match (place, point) {
             (Some(place), GatePoint::Leave) => self.book(place).checking || self.is_over(place),
@@ -176,56 +170,46 @@ impl Ledger {
         self.last = Some(event.at);
         self.budget.take(event);
         match &event.fact {
-            Fact::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
-            Fact::StepKept {
-                step,
-                outputs,
-                standing,
-                ..
-            } => {
-                let book = self.at(&Place::of(step));
+            EventKind::RunStarted { .. } => (self.begun, self.since) = (true, Some(event.at)),
+            EventKind::StepReused { step, outputs, standing, .. } => {
+                let book = self.at(&TaskId::of_step(step));
                 book.kept = true;
                 book.ended = Some(End {
                     state: StepState::Succeeded,
                     standing: *standing,
-                    tolerated: false,
+                    allowed_to_fail: false,
                     outputs: outputs.clone(),
                 });
             }
-            Fact::StepLeft { .. } => self.left = true,
-            Fact::ItemKept { step, key, .. } => drop(self.kept.insert((step.clone(), key.clone()))),
-            Fact::StepExpanded { step, items } => {
+            EventKind::StepDeselected { .. } => self.left = true,
+            EventKind::ItemReused { step, item_key, .. } => {
+                self.kept.insert((step.clone(), item_key.clone()));
+            }
+            EventKind::StepExpanded { step, items } => {
                 let count = u32::try_from(items.len()).expect("lists are short");
                 self.items.insert(step.clone(), count);
                 let keys = items.iter().map(|item| item.key.clone()).collect();
                 self.keys.insert(step.clone(), keys);
-                self.at(&Place::of(step)).expanded = Some(event.at);
+                self.at(&TaskId::of_step(step)).expanded = Some(event.at);
                 for (item, known) in (0..).zip(items) {
                     let kept = self.kept.contains(&(step.clone(), known.key.clone()));
-                    self.at(&Place {
-                        step: step.clone(),
-                        item: Some(item),
-                    })
-                    .kept = kept;
+                    self.at(&TaskId { step: step.clone(), item: Some(item) }).kept = kept;
                 }
             }
-            Fact::CriterionJudged {
-                attempt: None,
-                verdict,
-            } => {
+            EventKind::CheckCompleted { attempt: None, verdict } => {
                 self.judged = Some(self.judged.unwrap_or(true) && verdict.passed());
             }
-            Fact::ChecksPassed { attempt: None, .. } => self.judged = None,
-            Fact::RunStopping { .. } => self.stopping = true,
-            Fact::CancelRequested { force, .. } => self.cancelled = Some(*force),
-            Fact::RunTimedOut => self.timed_out = true,
-            Fact::PhaseEntered { phase } => {
+            EventKind::ChecksPassed { attempt: None, .. } => self.judged = None,
+            EventKind::RunDraining { .. } => self.stopping = true,
+            EventKind::CancelRequested { force, .. } => self.cancelled = Some(*force),
+            EventKind::RunTimedOut => self.timed_out = true,
+            EventKind::PhaseStarted { phase } => {
                 self.phase = *phase;
-                if *phase == Phase::Finally {
+                if *phase == RunPhase::Finally {
                     self.finally_since = Some(event.at);
                 }
             }
-            Fact::RunEnded { .. } => self.over = Some(event.fact.clone()),
+            EventKind::RunEnded { .. } => self.over = Some(event.fact.clone()),
             of_a_place => {
                 self.take_of_place(of_a_place);
                 self.take_of_checks(of_a_place);
@@ -237,118 +221,103 @@ impl Ledger {
     /// What is noted of a fact besides: when it was, and what it is worth.
     fn take_besides(&mut self, event: &Event) {
         match &event.fact {
-            Fact::StepKept { step, .. } => self.at(&Place::of(step)).ended_at = Some(event.at),
-            Fact::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
-            Fact::AttemptStarted(attempt) => {
+            EventKind::StepReused { step, .. } => self.at(&TaskId::of_step(step)).ended_at = Some(event.at),
+            EventKind::StepEnded { place, .. } => self.at(place).ended_at = Some(event.at),
+            EventKind::AttemptStarted(attempt) => {
                 self.at(&attempt.place).since = Some(event.at);
                 for point in [GatePoint::Leave, GatePoint::Again] {
                     self.passed.remove(&(Some(attempt.place.clone()), point));
                 }
             }
-            Fact::EvidenceTaken { attempt, files } => {
+            EventKind::EvidenceTaken { attempt, files } => {
                 self.at(&attempt.place).evidence = files.first().map(|file| file.digest);
             }
-            Fact::EvidenceStale(stale) => self.falls_back(&stale.place),
-            Fact::ApprovalAsked(ask) => {
-                self.asks.insert(ask.number, ask.place.clone());
-                self.expires.insert(ask.number, ask.expires);
+            EventKind::EvidenceStale(stale) => self.falls_back(&stale.place),
+            EventKind::ApprovalRequested(ask) => {
+                self.asks.insert(ask.request, ask.place.clone());
+                self.expires.insert(ask.request, ask.expires);
                 if ask.phase.is_some() {
-                    self.phases.insert(ask.number);
+                    self.phases.insert(ask.request);
                 }
             }
-            Fact::ApprovalAnswered { number, given, .. } => {
+            EventKind::ApprovalResolved { request: number, given, .. } => {
                 let place = self.asks.remove(number).flatten();
-                match place.filter(|_| given.decision == Decision::Approved) {
+                match place.filter(|_| given.decision == RequestDecision::Approved) {
                     Some(place) if self.phases.contains(number) => self.at(&place).ignores(),
                     place => self.agreed.extend(place),
                 }
             }
-            Fact::GatesPassed { place, point, .. } => {
+            EventKind::GatesPassed { place, point, .. } => {
                 self.passed.insert((place.clone(), *point));
             }
-            Fact::RunBlocked { .. } => self.blocked = true,
-            Fact::PlannerAsked { round, .. } => self.planning = Some((*round, false)),
-            Fact::PlannerAnswered { round, .. } | Fact::PlannerRefused { round, .. } => {
+            EventKind::RunBlocked { .. } => self.blocked = true,
+            EventKind::PlannerRequested { round, .. } => self.planning = Some((*round, false)),
+            EventKind::PlannerAccepted { round, .. } | EventKind::PlannerRejected { round, .. } => {
                 self.planning = Some((*round, true));
             }
-            Fact::RoundClosed(round) => {
+            EventKind::RoundCompleted(round) => {
                 self.rounds.push((**round).clone());
                 self.follow(round, event.at);
             }
-            Fact::Escalated {
-                place: Some(place), ..
-            } => self.at(place).sent_back += 1,
+            EventKind::Escalated { place: Some(place), .. } => self.at(place).sent_back += 1,
             _ => {}
         }
     }
 
     /// Since when a place waits for its turn: since all it depends on has ended, or its items are
     /// known.
-    pub fn ready(&self, plan: &Plan, place: &Place) -> Option<Moment> {
+    pub fn ready(&self, plan: &Plan, place: &TaskId) -> Option<Moment> {
         let step = step_of(plan, place);
-        let over = |id: &Name| {
-            self.places
-                .get(&Place::of(id))
-                .and_then(|book| book.ended_at)
-        };
+        let over = |id: &Name| self.places.get(&TaskId::of_step(id)).and_then(|book| book.ended_at);
         if place.item.is_some() {
-            return self.places.get(&Place::of(&place.step))?.expanded;
+            return self.places.get(&TaskId::of_step(&place.step))?.expanded;
         }
-        let at = plan.find(place.step.as_str())?.at();
+        let at = plan.find(place.step.as_str())?.index();
         if at >= plan.parts().main {
             let before = plan.steps()[plan.parts().main..at].last();
-            return self
-                .finally_since
-                .max(before.and_then(|before| over(&before.id)));
+            return self.finally_since.max(before.and_then(|before| over(&before.id)));
         }
         let needed = step.depends_on.iter().map(|ix| over(&plan.step(*ix).id));
         let again = self.places.get(place).and_then(|book| book.again);
         needed.max().unwrap_or(self.since).max(again)
     }
 
-    fn take_of_place(&mut self, fact: &Fact) {
+    fn take_of_place(&mut self, fact: &EventKind) {
         match fact {
-            Fact::LockAwaited { place, .. } => self.at(place).awaits = true,
-            Fact::CacheHit { place, .. } => {
+            EventKind::LockRequested { place, .. } => self.at(place).awaits = true,
+            EventKind::CacheHit { place, .. } => {
                 let book = self.at(place);
                 (book.live, book.checking, book.cached) = (Some(0), true, true);
                 book.awaits = false;
                 book.begins(0);
             }
-            Fact::AttemptStaged(Attempt { place, .. }) => self.at(place).staged = true,
-            Fact::AttemptUnstaged(Attempt { place, .. }) => self.at(place).staged = false,
-            Fact::AttemptStarted(Attempt { place, attempt }) => {
+            EventKind::AttemptStaged(Attempt { place, .. }) => self.at(place).staged = true,
+            EventKind::AttemptUnstaged(Attempt { place, .. }) => self.at(place).staged = false,
+            EventKind::AttemptStarted(Attempt { place, attempt }) => {
                 let book = self.at(place);
                 (book.live, book.attempts) = (Some(*attempt), *attempt);
                 (book.due, book.verdicts, book.checking) = (None, (0, 0), false);
                 (book.awaits, book.cached, book.staged) = (false, false, false);
                 book.begins(*attempt);
             }
-            Fact::AttemptEnded { attempt, how, .. } => {
+            EventKind::AttemptEnded { attempt, how, .. } => {
                 let book = self.at(&attempt.place);
                 book.checking = how.is_success();
                 if !book.checking {
                     book.live = None;
                 }
-                book.interrupted += u32::from(*how == wf::machine::Exit::Interrupted);
+                book.interrupted += u32::from(*how == wf::machine::WorkExit::Interrupted);
             }
-            Fact::StepEnded {
-                place,
-                state,
-                standing,
-                tolerated,
-                outputs,
-                ..
-            } => {
+            EventKind::StepEnded { place, state, standing, allowed_to_fail, outputs, .. } => {
                 let end = End {
                     state: *state,
                     standing: *standing,
-                    tolerated: *tolerated,
+                    allowed_to_fail: *allowed_to_fail,
                     outputs: outputs.clone(),
                 };
                 let book = self.at(place);
                 (book.live, book.due, book.ended) = (None, None, Some(end));
-                let counts = place.item.is_none() && *state == StepState::Failed && !tolerated;
+                let counts = place.item.is_none() && *state == StepState::Failed && !allowed_to_fail;
                 if counts && self.failed.is_none() {
                     self.failed = Some(place.step.clone());
                 }
@@ -358,9 +327,9 @@ impl Ledger {
     }
 
     /// A place is no longer what was checked, nor is the repeated step that it is an item of.
-    fn falls_back(&mut self, place: &Place) {
+    fn falls_back(&mut self, place: &TaskId) {
         self.stale.insert(place.clone());
-        for place in [place.clone(), Place::of(&place.step)] {
+        for place in [place.clone(), TaskId::of_step(&place.step)] {
             if let Some(end) = &mut self.at(&place).ended
                 && end.standing == Standing::Verified
             {
@@ -369,22 +338,22 @@ impl Ledger {
         }
     }
 
-    pub(super) fn at(&mut self, place: &Place) -> &mut Book {
+    pub(super) fn at(&mut self, place: &TaskId) -> &mut Book {
         self.places.entry(place.clone()).or_default()
     }
 }
 
 /// The step of a place.
-pub fn step_of<'a>(plan: &'a Plan, place: &Place) -> &'a Step {
+pub fn step_of<'a>(plan: &'a Plan, place: &TaskId) -> &'a Step {
     plan.step(step_ix(plan, place))
 }
 
 /// Whether the step of a place is one of the `finally` steps.
-pub fn is_finally(plan: &Plan, place: &Place) -> bool {
+pub fn is_finally(plan: &Plan, place: &TaskId) -> bool {
     plan.is_finally(step_ix(plan, place))
 }
 
-fn step_ix(plan: &Plan, place: &Place) -> StepIx {
+fn step_ix(plan: &Plan, place: &TaskId) -> StepIx {
     let found = plan.find(place.step.as_str());
     found.expect("the place is of this plan")
 }
@@ -396,5 +365,5 @@ pub fn asks_status(step: &Step) -> bool {
 
 /// Whether the work of a step takes up room.
 pub fn takes_room(step: &Step) -> bool {
-    !matches!(step.work, Work::Wait(_) | Work::Approve(_))
+    !matches!(step.work, StepWork::Wait(_) | StepWork::Approve(_))
 }

@@ -1,6 +1,6 @@
 //! What the laws look at.
 
-use wf::machine::{Effect, Event, Happening, Place, Turn};
+use wf::machine::{Effect, Event, InputKind, MachineTurn, TaskId};
 use wf::model::Plan;
 
 use super::engine::Engine;
@@ -21,15 +21,15 @@ pub enum Seen<'a> {
     /// An event was decided; the ledger does not know it yet.
     Event(&'a Event),
     /// A turn is complete.
-    Turn(&'a Turn),
+    Turn(&'a MachineTurn),
     /// An input that answers nothing was given, and whether it changed anything.
-    Idle { what: &'a Happening, changed: bool },
+    Idle { what: &'a InputKind, changed: bool },
     /// An effect is about to be carried out.
     Act(&'a Effect),
     /// The work or the checks of a place are about to begin, or to be taken up again.
-    Begins { place: &'a Place, process: bool },
+    Begins { place: &'a TaskId, process: bool },
     /// A lock is about to be given back.
-    Unlocks { place: &'a Place },
+    Unlocks { place: &'a TaskId },
     /// The run is over, and all of it carried out.
     Over,
     /// Every run of the world is over.
@@ -40,7 +40,7 @@ pub enum Seen<'a> {
 #[derive(Clone, Debug)]
 pub struct Broken {
     pub law: &'static str,
-    pub why: String,
+    pub reason: String,
 }
 
 impl<'a> Look<'a> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wf::expr::Template;
-use wf::model::{OnFailure, Parts, Plan, Policy, Step, Work};
+use wf::model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork};
 use wf::name::{Name, PlanId};
 
 use super::dice::Dice;
@@ -15,7 +15,7 @@ pub fn draw(dice: &mut Dice, most: usize) -> Drawn {
     let mut steps: Vec<Step> = Vec::new();
     for at in 0..main {
         let id = Name::parse(&format!("s{at}")).expect("a name");
-        let mut step = Step::new(id, Work::Exec(vec![Template::literal("true")]));
+        let mut step = Step::new(id, StepWork::Exec(vec![Template::literal("true")]));
         if at > 0 && dice.one_in(4) {
             let before = u32::try_from(dice.below(at)).expect("plans are small");
             step.depends_on = vec![wf::model::StepIx(before)];
@@ -23,15 +23,11 @@ pub fn draw(dice: &mut Dice, most: usize) -> Drawn {
         step.idempotent = dice.one_in(2);
         steps.push(step);
     }
-    let on_failure = *dice.pick(&[OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue]);
-    let policy = Policy {
-        max_parallel: 2 + dice.up_to(1),
-        on_failure,
-        grace: Duration::ZERO,
-    };
+    let on_failure = *dice.pick(&[OnStepFailure::Stop, OnStepFailure::Cancel, OnStepFailure::Continue]);
+    let policy = PlanPolicy { max_parallel: 2 + dice.up_to(1), on_failure, grace: Duration::ZERO };
     let id = PlanId::parse("p").expect("a name");
     Drawn {
-        plan: Plan::new(Parts::new(id, steps, main, policy)).expect("it is drawn to be a plan"),
-        steady: on_failure == OnFailure::Continue,
+        plan: Plan::new(PlanParts::new(id, steps, main, policy)).expect("it is drawn to be a plan"),
+        steady: on_failure == OnStepFailure::Continue,
     }
 }

@@ -3,46 +3,36 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wf::machine::{Happening, PlanRequest, PlannerSaid};
-use wf::model::{OnStuck, Parts, Planner};
+use wf::machine::{InputKind, PlanRequest, PlannerReply};
+use wf::model::{OnStuck, PlanParts, Planner};
 
 use super::dice::Dice;
 use super::engine::Job;
 use super::world::World;
 
 /// A plan that has a planner, if it is to have one.
-pub fn of_plan(dice: &mut Dice, parts: Parts) -> Parts {
+pub fn of_plan(dice: &mut Dice, parts: PlanParts) -> PlanParts {
     if parts.replan.is_none() || dice.one_in(3) {
         return parts;
     }
-    let planner = Planner {
-        exec: vec!["planner".into()],
-        timeout: Duration::from_mins(1),
-    };
-    Parts {
-        planner: Some(planner),
-        on_stuck: OnStuck::ConsultPlanner,
-        ..parts
-    }
+    let planner = Planner { exec: vec!["planner".into()], timeout: Duration::from_mins(1) };
+    PlanParts { planner: Some(planner), on_stuck: OnStuck::ConsultPlanner, ..parts }
 }
 
 /// The question to a planner as something that comes back.
 pub fn job(request: &PlanRequest) -> Job {
     let steps = request.steps.iter();
     let name = |step: &Value| step["step"].as_str().map(str::to_owned);
-    Job::Plan {
-        round: request.round.number,
-        steps: steps.filter_map(name).collect(),
-    }
+    Job::Plan { round: request.round.round, steps: steps.filter_map(name).collect() }
 }
 
 /// What a planner prints about some steps: ways that may be used, some that may not, and trash.
-fn answer(dice: &mut Dice, round: u32, steps: &[String]) -> PlannerSaid {
+fn answer(dice: &mut Dice, round: u32, steps: &[String]) -> PlannerReply {
     if dice.one_in(8) {
-        return PlannerSaid::Nothing("it ended with exit code 1".into());
+        return PlannerReply::Nothing("it failed: exit code 1".into());
     }
     if dice.one_in(8) {
-        return PlannerSaid::Text("I would rather not".into());
+        return PlannerReply::Text("I would rather not".into());
     }
     let mut ways = Map::new();
     for step in steps {
@@ -62,21 +52,18 @@ fn answer(dice: &mut Dice, round: u32, steps: &[String]) -> PlannerSaid {
             ways.insert(step.clone(), way);
         }
     }
-    PlannerSaid::Text(json!({ "steps": ways, "reason": "why not" }).to_string())
+    PlannerReply::Text(json!({ "steps": ways, "reason": "why not" }).to_string())
 }
 
 impl World {
     /// What comes of asking the planner of a run: a matter of the fates.
-    pub fn planned(&self, at: usize, (round, steps): (u32, &[String]), stop: bool) -> Happening {
-        let mut dice = Dice::of(
-            self.fates.0.wrapping_add(at as u64),
-            &format!("planner {round}"),
-        );
+    pub fn planned(&self, at: usize, (round, steps): (u32, &[String]), stop: bool) -> InputKind {
+        let mut dice = Dice::of(self.fates.0.wrapping_add(at as u64), &format!("planner {round}"));
         let said = if stop {
-            PlannerSaid::Nothing("it ended with cancelled".into())
+            PlannerReply::Nothing("it failed: cancelled".into())
         } else {
             answer(&mut dice, round, steps)
         };
-        Happening::Planned { round, said }
+        InputKind::Planned { round, said }
     }
 }

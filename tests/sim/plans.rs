@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wf::expr::{Expr, Template};
 use wf::model::{
-    Alternative, Cache, Check, CheckPhase, Class, Exhausted, Fan, Loops, OnError, OnFailure,
-    Output, Parts, Plan, PlanOutput, Policy, Replan, Retry, Schema, Step, StepIx, Uses, Wait, Work,
+    Alternative, Check, CheckPhase, FailureClass, NestedPlan, OnReworkExhausted, OnStepError, OnStepFailure,
+    Plan, PlanOutput, PlanParts, PlanPolicy, ReplanSettings, RequiredOutput, RetryPolicy, ReworkLimit, Step,
+    StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
 use wf::name::{Name, PlanId};
 use wf::source::Span;
@@ -35,18 +36,14 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     let needs = needs(dice, main);
     let mut steps: Vec<Step> = Vec::new();
     for at in 0..main + last {
-        let id = if at < main {
-            format!("s{at}")
-        } else {
-            format!("f{}", at - main)
-        };
-        let mut step = Step::new(name(&id), Work::Exec(vec![Template::literal("true")]));
+        let id = if at < main { format!("s{at}") } else { format!("f{}", at - main) };
+        let mut step = Step::new(name(&id), StepWork::Exec(vec![Template::literal("true")]));
         step.depends_on = needs.get(at).cloned().unwrap_or_default();
         decorate(&mut step, dice);
         work(&mut step, dice, from, steady);
         condition(&mut step, &steps, dice, steady);
         // Whether an instant comes before the end of a timeout depends on when the wait begins.
-        if steady && matches!(step.work, Work::Wait(Wait::Until(_))) {
+        if steady && matches!(step.work, StepWork::Wait(WaitCondition::Until(_))) {
             step.timeout = None;
         }
         steps.push(step);
@@ -70,19 +67,15 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
         in_phases(&mut verify, &mut apart);
     }
     let bounded = !steady && dice.one_in(3);
-    let parts = Parts {
+    let parts = PlanParts {
         verify,
         outputs,
         timeout: limited.then(|| seconds(dice, 20)),
         budget: bounded.then(|| budget::of_plan(dice, main + last)),
-        gates: if dice.one_in(6) {
-            gates::of_plan(dice, steady)
-        } else {
-            Vec::new()
-        },
+        gates: if dice.one_in(6) { gates::of_plan(dice, steady) } else { Vec::new() },
         escalations: gates::escalations(),
         replan,
-        ..Parts::new(PlanId::parse("p").expect("a name"), steps, main, policy)
+        ..PlanParts::new(PlanId::parse("p").expect("a name"), steps, main, policy)
     };
     let parts = rooms::of_plan(&mut apart, planner::of_plan(dice, parts));
     let plan = Plan::new(parts).expect("it is drawn to be a plan");
@@ -92,17 +85,9 @@ pub fn draw(dice: &mut Dice, most: usize, from: i64) -> Drawn {
     Drawn { plan, steady }
 }
 
-fn policy(dice: &mut Dice, steady: bool) -> Policy {
-    let on_failure = if steady {
-        OnFailure::Continue
-    } else {
-        rooms::on_failure(dice)
-    };
-    Policy {
-        max_parallel: 1 + dice.up_to(3),
-        on_failure,
-        grace: Duration::ZERO,
-    }
+fn policy(dice: &mut Dice, steady: bool) -> PlanPolicy {
+    let on_failure = if steady { OnStepFailure::Continue } else { rooms::on_failure(dice) };
+    PlanPolicy { max_parallel: 1 + dice.up_to(3), on_failure, grace: Duration::ZERO }
 }
 
 /// What each main step depends on: a chain, a fan, layers, or whatever comes.
@@ -118,9 +103,7 @@ fn needs(dice: &mut Dice, main: usize) -> Vec<Vec<StepIx>> {
             1 if at + 1 == main => (1..at).collect(),
             1 => vec![0],
             2 if at < width => Vec::new(),
-            2 => (0..=dice.below(2))
-                .map(|_| (at / width - 1) * width + dice.below(width))
-                .collect(),
+            2 => (0..=dice.below(2)).map(|_| (at / width - 1) * width + dice.below(width)).collect(),
             _ => (0..dice.below(3)).map(|_| dice.below(at)).collect(),
         };
         needs.sort_unstable();
@@ -132,7 +115,7 @@ fn needs(dice: &mut Dice, main: usize) -> Vec<Vec<StepIx>> {
 
 /// Other ways to do a step: other tools of few classes, on few targets.
 fn alternatives(step: &mut Step, dice: &mut Dice) {
-    if matches!(step.work, Work::Wait(_) | Work::Approve(_)) {
+    if matches!(step.work, StepWork::Wait(_) | StepWork::Approve(_)) {
         return;
     }
     let word = |dice: &mut Dice, words: &[&str]| {
@@ -154,17 +137,13 @@ fn alternatives(step: &mut Step, dice: &mut Dice) {
 }
 
 /// Where how a run ends depends on its fates alone, time does not matter.
-fn replan(dice: &mut Dice, steady: bool) -> Replan {
-    let time_budget = if steady {
-        Duration::from_secs(1_000_000_000)
-    } else {
-        seconds(dice, 60)
-    };
-    Replan {
+fn replan(dice: &mut Dice, steady: bool) -> ReplanSettings {
+    let time_budget = if steady { Duration::from_secs(1_000_000_000) } else { seconds(dice, 60) };
+    ReplanSettings {
         max_replans: dice.up_to(5),
         time_budget,
         strict: dice.one_in(3),
-        ..Replan::default()
+        ..ReplanSettings::default()
     }
 }
 
@@ -173,38 +152,25 @@ fn decorate(step: &mut Step, dice: &mut Dice) {
         step.verify = checks(dice);
     }
     if dice.one_in(2) {
-        let classes = [Class::Logical, Class::Environmental, Class::Interrupted];
+        let classes = [FailureClass::Logical, FailureClass::Environmental, FailureClass::Interrupted];
         let on = classes.into_iter().filter(|_| !dice.one_in(4)).collect();
         let max = 1 + dice.up_to(2);
         let jitter = if dice.one_in(3) { 0.5 } else { 0.0 };
         let backoff = seconds(dice, 4);
-        step.retry = Retry {
-            max,
-            backoff,
-            on,
-            jitter,
-            ..Retry::default()
-        }
-        .into();
+        step.retry = RetryPolicy { max, backoff, on, jitter, ..RetryPolicy::default() }.into();
     }
     if dice.one_in(3) {
         let lock = *dice.pick(&LOCKS);
         step.concurrency = Some(lock.into());
     }
     if dice.one_in(6) {
-        step.on_error = OnError::Continue;
+        step.on_error = OnStepError::Continue;
     }
     if dice.one_in(2) {
-        step.outputs.push(Output {
-            name: name("n"),
-            schema: schema("integer"),
-        });
+        step.outputs.push(RequiredOutput { name: name("n"), schema: schema("integer") });
     }
     if dice.one_in(3) {
-        step.outputs.push(Output {
-            name: name("list"),
-            schema: schema("any"),
-        });
+        step.outputs.push(RequiredOutput { name: name("list"), schema: schema("any") });
     }
     step.queue_timeout = dice.one_in(5).then(|| seconds(dice, 8));
     step.timeout = dice.one_in(5).then(|| seconds(dice, 5));
@@ -215,65 +181,51 @@ fn decorate(step: &mut Step, dice: &mut Dice) {
 fn work(step: &mut Step, dice: &mut Dice, from: i64, steady: bool) {
     let later = Moment::from_millis(from + i64::from(dice.up_to(8000)));
     match dice.below(12) {
-        0 => step.work = Work::Wait(Wait::For(seconds(dice, 6))),
-        1 => step.work = Work::Wait(Wait::Until(later)),
-        2 => step.work = Work::Wait(Wait::File(Template::literal("flag"))),
-        3 => step.work = Work::Uses(Box::new(nested())),
+        0 => step.work = StepWork::Wait(WaitCondition::For(seconds(dice, 6))),
+        1 => step.work = StepWork::Wait(WaitCondition::Until(later)),
+        2 => step.work = StepWork::Wait(WaitCondition::File(Template::literal("flag"))),
+        3 => step.work = StepWork::Uses(Box::new(nested())),
         6 => step.work = gates::approve(dice, steady),
         4 | 5 => {
-            step.cache = Some(Box::new(Cache {
-                inputs: Vec::new(),
-                outputs: Vec::new(),
-            }));
+            step.cache = Some(Box::new(StepCache { inputs: Vec::new(), outputs: Vec::new() }));
         }
         _ => {}
     }
-    if matches!(step.work, Work::Wait(_) | Work::Approve(_)) {
+    if matches!(step.work, StepWork::Wait(_) | StepWork::Approve(_)) {
         step.outputs.clear();
     }
     if dice.one_in(4) {
         let count = dice.up_to(4);
-        step.fan = Fan::List((0..count).map(|n| json!(n % 3)).collect());
+        step.fan = StepRepetition::List((0..count).map(|n| json!(n % 3)).collect());
     } else if dice.one_in(10) {
         let row = |n: u32| json!({ "os": n / 2, "arch": n % 2 }).as_object().cloned();
-        step.fan = Fan::Matrix((0..4).filter_map(row).collect());
+        step.fan = StepRepetition::Matrix((0..4).filter_map(row).collect());
     }
-    if !matches!(step.fan, Fan::Once) {
+    if !matches!(step.fan, StepRepetition::Once) {
         step.max_parallel = dice.one_in(2).then(|| 1 + dice.up_to(1));
     }
 }
 
-fn nested() -> Uses {
-    let steps = vec![Step::new(
-        name("inner"),
-        Work::Exec(vec![Template::literal("true")]),
-    )];
-    let policy = Policy {
-        max_parallel: 1,
-        on_failure: OnFailure::Stop,
-        grace: Duration::ZERO,
-    };
-    let parts = Parts::new(PlanId::parse("inner").expect("a name"), steps, 1, policy);
+fn nested() -> NestedPlan {
+    let steps = vec![Step::new(name("inner"), StepWork::Exec(vec![Template::literal("true")]))];
+    let policy = PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO };
+    let parts = PlanParts::new(PlanId::parse("inner").expect("a name"), steps, 1, policy);
     let plan = Plan::new(parts).expect("it is a plan");
-    Uses {
-        plan,
-        path: "inner.md".into(),
-        with: Vec::new(),
-    }
+    NestedPlan { plan, path: "inner.md".into(), with: Vec::new() }
 }
 
 /// Lets a step ask: whether to run, over what to be repeated, what to be given.
 fn condition(step: &mut Step, before: &[Step], dice: &mut Dice, steady: bool) {
-    let needed: Vec<&Step> = step.depends_on.iter().map(|ix| &before[ix.at()]).collect();
+    let needed: Vec<&Step> = step.depends_on.iter().map(|ix| &before[ix.index()]).collect();
     let first = needed.first().map(|step| step.id.as_str().to_owned());
     let gives = |output: &str| {
         let has = |step: &&&Step| step.outputs.iter().any(|o| o.name.as_str() == output);
         needed.iter().find(has).map(|step| step.id.to_string())
     };
     if let (Some(from), true) = (gives("list"), dice.one_in(2)) {
-        step.fan = Fan::Each(expr(&format!("steps.{from}.outputs.list")));
+        step.fan = StepRepetition::Each(expr(&format!("steps.{from}.outputs.list")));
     }
-    if let (Some(from), Work::Exec(words), true) = (gives("n"), &mut step.work, dice.one_in(2)) {
+    if let (Some(from), StepWork::Exec(words), true) = (gives("n"), &mut step.work, dice.one_in(2)) {
         words.push(template(&format!("{{{{ steps.{from}.outputs.n }}}}")));
     }
     let of_all = ["failed()", "succeeded()", "cancelled()", "always()"];
@@ -290,32 +242,18 @@ fn condition(step: &mut Step, before: &[Step], dice: &mut Dice, steady: bool) {
 }
 
 fn plan_outputs(steps: &[Step], dice: &mut Dice) -> Vec<PlanOutput> {
-    let given = steps
-        .iter()
-        .find(|step| step.outputs.iter().any(|o| o.name.as_str() == "n"));
+    let given = steps.iter().find(|step| step.outputs.iter().any(|o| o.name.as_str() == "n"));
     let value = match given {
         Some(step) if dice.one_in(4) => template(&format!("{{{{ steps.{}.outputs.n }}}}", step.id)),
         _ => Template::of_value(json!(7)),
     };
-    let output = PlanOutput {
-        name: name("result"),
-        schema: schema("any"),
-        value,
-    };
-    if dice.one_in(3) {
-        vec![output]
-    } else {
-        Vec::new()
-    }
+    let output = PlanOutput { name: name("result"), schema: schema("any"), value };
+    if dice.one_in(3) { vec![output] } else { Vec::new() }
 }
 
 fn checks(dice: &mut Dice) -> Vec<Check> {
     let check = |id| Check::new(name(id));
-    ["good", "sound"]
-        .into_iter()
-        .take(1 + dice.below(2))
-        .map(check)
-        .collect()
+    ["good", "sound"].into_iter().take(1 + dice.below(2)).map(check).collect()
 }
 
 /// Gives steps phases of checks, and loops. They are drawn apart, so that what comes after is what
@@ -344,12 +282,9 @@ fn in_phases(checks: &mut Vec<Check>, dice: &mut Dice) {
     checks.sort_by_key(|check| check.phase);
 }
 
-fn loops(dice: &mut Dice) -> Loops {
-    let on_exhausted = [Exhausted::Fail, Exhausted::Ask];
-    Loops {
-        max: dice.up_to(2),
-        on_exhausted: *dice.pick(&on_exhausted),
-    }
+fn loops(dice: &mut Dice) -> ReworkLimit {
+    let on_exhausted = [OnReworkExhausted::Fail, OnReworkExhausted::Ask];
+    ReworkLimit { max: dice.up_to(2), on_exhausted: *dice.pick(&on_exhausted) }
 }
 
 fn seconds(dice: &mut Dice, most: u32) -> Duration {
@@ -363,7 +298,7 @@ fn name(text: &str) -> Name {
 thread_local! {
     static EXPRESSIONS: RefCell<BTreeMap<String, Expr>> = const { RefCell::new(BTreeMap::new()) };
     static TEMPLATES: RefCell<BTreeMap<String, Template>> = const { RefCell::new(BTreeMap::new()) };
-    static SCHEMAS: RefCell<BTreeMap<String, Schema>> = const { RefCell::new(BTreeMap::new()) };
+    static SCHEMAS: RefCell<BTreeMap<String, ValueSchema>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Makes each text into a value once: making them is most of what a small plan costs.
@@ -386,11 +321,7 @@ fn template(text: &str) -> Template {
     TEMPLATES.with(|known| once(known, text, make))
 }
 
-fn schema(kind: &str) -> Schema {
-    let text: Value = if kind == "any" {
-        json!({})
-    } else {
-        json!({ "type": kind })
-    };
-    SCHEMAS.with(|known| once(known, kind, || Schema::new(text.clone()).expect("a schema")))
+fn schema(kind: &str) -> ValueSchema {
+    let text: Value = if kind == "any" { json!({}) } else { json!({ "type": kind }) };
+    SCHEMAS.with(|known| once(known, kind, || ValueSchema::new(text.clone()).expect("a schema")))
 }

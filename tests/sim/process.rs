@@ -1,4 +1,4 @@
-use wf::machine::Exit;
+use wf::machine::WorkExit;
 
 use super::fates::Fate;
 
@@ -15,7 +15,7 @@ pub struct Process {
 pub enum Life {
     Alive,
     /// It ended, and how is known.
-    Ended(Exit),
+    Ended(WorkExit),
     /// It ended with its engine, and nobody knows how.
     Lost,
 }

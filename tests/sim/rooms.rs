@@ -1,7 +1,7 @@
 //! The same plan and the same fates, in worlds that have more or less room.
 
 use wf::machine::Round;
-use wf::model::{OnFailure, Parts, Plan, Policy};
+use wf::model::{OnStepFailure, Plan, PlanParts, PlanPolicy};
 
 use super::dice::Dice;
 use super::faults::Faults;
@@ -9,21 +9,21 @@ use super::look::Broken;
 use super::world::{Options, World};
 
 /// How many attempts run at once, and what a failure does to others.
-const ROOMS: [(u32, OnFailure); 4] = [
-    (1, OnFailure::Stop),
-    (2, OnFailure::Cancel),
-    (3, OnFailure::Continue),
-    (64, OnFailure::Stop),
+const ROOMS: [(u32, OnStepFailure); 4] = [
+    (1, OnStepFailure::Stop),
+    (2, OnStepFailure::Cancel),
+    (3, OnStepFailure::Continue),
+    (64, OnStepFailure::Stop),
 ];
 
 /// What a failure does to other steps.
-pub fn on_failure(dice: &mut Dice) -> OnFailure {
-    *dice.pick(&[OnFailure::Stop, OnFailure::Cancel, OnFailure::Continue])
+pub fn on_failure(dice: &mut Dice) -> OnStepFailure {
+    *dice.pick(&[OnStepFailure::Stop, OnStepFailure::Cancel, OnStepFailure::Continue])
 }
 
 /// A plan that does anything on a failure where it has rounds: there it means nothing, so it makes
 /// nothing unsteady.
-pub fn of_plan(dice: &mut Dice, mut parts: Parts) -> Parts {
+pub fn of_plan(dice: &mut Dice, mut parts: PlanParts) -> PlanParts {
     if parts.replan.is_some() {
         parts.policy.on_failure = on_failure(dice);
     }
@@ -43,12 +43,10 @@ impl World {
             };
             let expected = first.get_or_insert_with(|| rounds.clone());
             if *expected != rounds {
-                let why = format!(
-                    "in {room:?} the rounds are {rounds:#?}, and in {:?} {expected:#?}",
-                    ROOMS[0]
-                );
+                let reason =
+                    format!("in {room:?} the rounds are {rounds:#?}, and in {:?} {expected:#?}", ROOMS[0]);
                 let law = "same_rounds";
-                return Err(Broken { law, why });
+                return Err(Broken { law, reason });
             }
         }
         let more = first.is_some_and(|rounds| rounds.len() > 1);
@@ -63,25 +61,15 @@ impl World {
     /// from the fates alone.
     fn rounds_in(
         &self,
-        (max_parallel, on_failure): (u32, OnFailure),
+        (max_parallel, on_failure): (u32, OnStepFailure),
     ) -> Result<Option<Vec<Round>>, Broken> {
-        let options = Options {
-            faults: Faults::NONE,
-            ..self.options
-        };
+        let options = Options { faults: Faults::NONE, ..self.options };
         let mut calm = Self::new(&options);
         calm.runs.truncate(1);
         let run = &mut calm.runs[0];
         let parts = run.plan.parts();
-        let policy = Policy {
-            max_parallel,
-            on_failure,
-            ..parts.policy.clone()
-        };
-        let parts = Parts {
-            policy,
-            ..parts.clone()
-        };
+        let policy = PlanPolicy { max_parallel, on_failure, ..parts.policy.clone() };
+        let parts = PlanParts { policy, ..parts.clone() };
         run.plan = Plan::new(parts).expect("it is the plan that it was");
         calm.live()?;
         let run = &calm.runs[0];

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wf::model::{Fan, Plan, Step};
+use wf::model::{Plan, Step, StepRepetition};
 
 use super::faults::{Fault, Faults};
 use super::look::Broken;
@@ -20,18 +20,9 @@ pub struct Failure {
 
 /// Whether a simulation breaks a law.
 fn fails(options: Options, law: Option<&str>) -> Option<Failure> {
-    let told = simulate(&Options {
-        trace: true,
-        ..options
-    });
-    let broken = told
-        .broken
-        .filter(|broken| law.is_none_or(|law| broken.law == law))?;
-    Some(Failure {
-        options,
-        broken,
-        trace: told.trace,
-    })
+    let told = simulate(&Options { trace: true, ..options });
+    let broken = told.broken.filter(|broken| law.is_none_or(|law| broken.law == law))?;
+    Some(Failure { options, broken, trace: told.trace })
 }
 
 /// The shortest story that could be found of how the law is broken that a simulation breaks:
@@ -41,23 +32,13 @@ pub fn smaller(options: Options) -> Option<Failure> {
     let law = best.broken.law;
     for fault in Fault::ALL {
         let faults = best.options.faults.without(fault);
-        if let Some(failure) = fails(
-            Options {
-                faults,
-                ..best.options
-            },
-            Some(law),
-        ) {
+        if let Some(failure) = fails(Options { faults, ..best.options }, Some(law)) {
             best = failure;
         }
     }
     for steps in 1..=options.steps.min(3) {
         for seed in 0..TRIES {
-            let tried = Options {
-                seed,
-                steps,
-                ..best.options
-            };
+            let tried = Options { seed, steps, ..best.options };
             let failure = fails(tried, Some(law));
             best = match failure {
                 Some(failure) if failure.trace.len() < best.trace.len() => failure,
@@ -74,22 +55,10 @@ impl fmt::Display for Failure {
         for line in &self.trace {
             writeln!(f, "{line}")?;
         }
-        let Options {
-            seed,
-            steps,
-            faults,
-            ..
-        } = self.options;
-        writeln!(
-            f,
-            "\nthe law `{}` does not hold for seed {seed}",
-            self.broken.law
-        )?;
-        writeln!(f, "  {}", self.broken.why)?;
-        write!(
-            f,
-            "again: cargo bench --bench simulate -- --trace --seed {seed} --steps {steps}"
-        )?;
+        let Options { seed, steps, faults, .. } = self.options;
+        writeln!(f, "\nthe law `{}` does not hold for seed {seed}", self.broken.law)?;
+        writeln!(f, "  {}", self.broken.reason)?;
+        write!(f, "again: cargo bench --bench simulate -- --trace --seed {seed} --steps {steps}")?;
         for fault in Fault::ALL {
             if faults != Faults::ALL && !faults.has(fault) {
                 write!(f, " --without {}", fault.name())?;
@@ -116,21 +85,17 @@ pub fn outline(plan: &Plan) -> String {
 }
 
 fn line(plan: &Plan, step: &Step) -> String {
-    let needs: Vec<&str> = step
-        .depends_on
-        .iter()
-        .map(|ix| plan.step(*ix).id.as_str())
-        .collect();
+    let needs: Vec<&str> = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str()).collect();
     let kind = match &step.work {
-        wf::model::Work::Exec(_) => "exec".to_owned(),
-        wf::model::Work::Uses(_) => "uses".to_owned(),
+        wf::model::StepWork::Exec(_) => "exec".to_owned(),
+        wf::model::StepWork::Uses(_) => "uses".to_owned(),
         other => format!("{other:?}"),
     };
     let fan = match &step.fan {
-        Fan::Once => String::new(),
-        Fan::List(items) => format!(" over {}", items.len()),
-        Fan::Matrix(rows) => format!(" over {}", rows.len()),
-        Fan::Each(expr) => format!(" over {}", expr.source()),
+        StepRepetition::Once => String::new(),
+        StepRepetition::List(items) => format!(" over {}", items.len()),
+        StepRepetition::Matrix(rows) => format!(" over {}", rows.len()),
+        StepRepetition::Each(expr) => format!(" over {}", expr.source()),
     };
     let mut text = format!("{} {kind}{fan} needs {needs:?}", step.id);
     let mut more = |name: &str, value: Option<String>| {
@@ -139,34 +104,18 @@ fn line(plan: &Plan, step: &Step) -> String {
         }
     };
     let retry = &step.retry;
-    more(
-        "when",
-        step.when.as_ref().map(|when| when.source().to_owned()),
-    );
-    more(
-        "items at once",
-        step.max_parallel.map(|most| most.to_string()),
-    );
+    more("when", step.when.as_ref().map(|when| when.source().to_owned()));
+    more("items at once", step.max_parallel.map(|most| most.to_string()));
     more(
         "retries",
-        (retry.max > 0)
-            .then(|| format!("{} on {:?} after {:?}", retry.max, retry.on, retry.backoff)),
+        (retry.max > 0).then(|| format!("{} on {:?} after {:?}", retry.max, retry.on, retry.backoff)),
     );
     more("lock", step.concurrency.clone());
-    more(
-        "checks",
-        (!step.verify.is_empty()).then(|| step.verify.len().to_string()),
-    );
+    more("checks", (!step.verify.is_empty()).then(|| step.verify.len().to_string()));
     more("cache", step.cache.is_some().then(|| "yes".into()));
     more("idempotent", step.idempotent.then(|| "yes".into()));
     more("timeout", step.timeout.map(|limit| format!("{limit:?}")));
-    more(
-        "queue_timeout",
-        step.queue_timeout.map(|limit| format!("{limit:?}")),
-    );
-    more(
-        "on_error",
-        (step.on_error == wf::model::OnError::Continue).then(|| "continue".into()),
-    );
+    more("queue_timeout", step.queue_timeout.map(|limit| format!("{limit:?}")));
+    more("on_error", (step.on_error == wf::model::OnStepError::Continue).then(|| "continue".into()));
     text
 }

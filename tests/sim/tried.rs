@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wf::machine::Fact;
+use wf::machine::EventKind;
 use wf::model::CheckPhase;
 use wf::name::Name;
 
@@ -29,12 +29,9 @@ impl Tried {
 
 impl Ledger {
     /// Takes into account what checks ruled, and what followed.
-    pub(super) fn take_of_checks(&mut self, fact: &Fact) {
+    pub(super) fn take_of_checks(&mut self, fact: &EventKind) {
         match fact {
-            Fact::CriterionJudged {
-                attempt: Some(attempt),
-                verdict,
-            } => {
+            EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
                 let book = self.at(&attempt.place);
                 let passed = usize::from(verdict.passed());
                 book.verdicts = (book.verdicts.0 + passed, book.verdicts.1 + 1 - passed);
@@ -42,12 +39,7 @@ impl Ledger {
                     last.verdicts.push((verdict.name.clone(), verdict.passed()));
                 }
             }
-            Fact::RetryScheduled {
-                attempt,
-                due,
-                looped,
-                ..
-            } => {
+            EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 let book = self.at(&attempt.place);
                 match looped.map(|looped| looped.phase) {
                     Some(CheckPhase::Inspect) => book.loops.0 += 1,
@@ -79,11 +71,7 @@ impl Book {
     pub(super) fn begins(&mut self, attempt: u32) {
         let verdicts = Vec::new();
         let ignored = BTreeSet::new();
-        self.history.push(Tried {
-            attempt,
-            verdicts,
-            ignored,
-        });
+        self.history.push(Tried { attempt, verdicts, ignored });
         self.evidence = None;
     }
 }

@@ -1,6 +1,6 @@
 //! What goes wrong.
 
-use wf::machine::Happening;
+use wf::machine::InputKind;
 
 use super::faults::Fault;
 use super::ledger::{Ledger, step_of};
@@ -93,8 +93,7 @@ impl World {
         }
         // What is no process goes on where it was.
         let plan = &run.plan;
-        run.processes
-            .retain(|attempt, _| is_process(&step_of(plan, &attempt.place).work));
+        run.processes.retain(|attempt, _| is_process(&step_of(plan, &attempt.place).work));
     }
 
     /// Ends everything, and takes back the end of every log.
@@ -112,10 +111,7 @@ impl World {
             run.durable = Ledger::of(&run.plan, &run.log);
             let known = &run.durable;
             run.processes.retain(|attempt, _| {
-                known
-                    .places
-                    .get(&attempt.place)
-                    .is_some_and(|book| book.attempts >= attempt.attempt)
+                known.places.get(&attempt.place).is_some_and(|book| book.attempts >= attempt.attempt)
             });
             // Answers to what is not recorded any more cannot come.
             run.stale.clear();
@@ -137,10 +133,7 @@ impl World {
 
     fn cancel(&mut self, at: usize) -> Result<(), Broken> {
         let run = &mut self.runs[at];
-        let over = run
-            .engine
-            .as_ref()
-            .is_some_and(|engine| engine.machine.outcome().is_some());
+        let over = run.engine.as_ref().is_some_and(|engine| engine.machine.outcome().is_some());
         if run.cancels > 2 || over {
             return Ok(());
         }
@@ -150,9 +143,7 @@ impl World {
         self.feed(
             at,
             i64::MIN,
-            Happening::Cancel {
-                why: "told to end".into(),
-            },
+            InputKind::Cancel { reason: "cancelled by a signal (Ctrl-C / wf cancel)".into() },
         )
     }
 
@@ -167,9 +158,7 @@ impl World {
             self.early_word(at)
         } else if early {
             let (_, timer) = self.dice.pick(&engine.timers);
-            Happening::Woke {
-                timer: timer.clone(),
-            }
+            InputKind::Woke { timer: timer.clone() }
         } else {
             let Some((life, what)) = run.stale.pop_front() else {
                 return Ok(());
@@ -178,11 +167,11 @@ impl World {
             // worth then is not what it is worth now.
             let of_a_life = matches!(
                 what,
-                Happening::Locked { .. }
-                    | Happening::Stale(_)
-                    | Happening::Confirmed { .. }
-                    | Happening::Began { .. }
-                    | Happening::Unstaged { .. }
+                InputKind::Locked { .. }
+                    | InputKind::Stale(_)
+                    | InputKind::Confirmed { .. }
+                    | InputKind::Began { .. }
+                    | InputKind::Unstaged { .. }
             );
             if of_a_life && life != engine.life {
                 return Ok(());
@@ -196,27 +185,11 @@ impl World {
             return Ok(());
         }
         let before = engine.machine.state().clone();
-        let input = wf::machine::Input {
-            at: wf::time::Moment::from_millis(now),
-            what,
-        };
+        let input = wf::machine::MachineInput { at: wf::time::Moment::from_millis(now), what };
         let turn = engine.machine.turn(input.clone());
-        let changed = turn != wf::machine::Turn::default() || *engine.machine.state() != before;
-        self.coverage.count(
-            "fault",
-            if early {
-                "early timer"
-            } else {
-                Fault::Stale.name()
-            },
-        );
+        let changed = turn != wf::machine::MachineTurn::default() || *engine.machine.state() != before;
+        self.coverage.count("fault", if early { "early timer" } else { Fault::Stale.name() });
         self.say(|| format!("run {at}: once more, or too early: {:?}", input.what));
-        self.look(
-            at,
-            Seen::Idle {
-                what: &input.what,
-                changed,
-            },
-        )
+        self.look(at, Seen::Idle { what: &input.what, changed })
     }
 }

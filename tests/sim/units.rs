@@ -1,7 +1,7 @@
 //! What the world does with effects: work, checks, locks, looks.
 
-use wf::machine::{Attempt, Effect, Ended, Exit, Happening, Place, Ruling};
-use wf::model::{CheckPhase, Object, Wait, Work};
+use wf::machine::{Attempt, AttemptEnd, CheckRuling, Effect, InputKind, TaskId, WorkExit};
+use wf::model::{CheckPhase, JsonObject, StepWork, WaitCondition};
 
 use super::coverage;
 use super::engine::Job;
@@ -14,12 +14,7 @@ use super::world::{World, text};
 
 impl World {
     /// Carries out the effects of a turn, unless the engine dies in between.
-    pub fn carry_out_all(
-        &mut self,
-        at: usize,
-        effects: Vec<Effect>,
-        bad_ends: u32,
-    ) -> Result<(), Broken> {
+    pub fn carry_out_all(&mut self, at: usize, effects: Vec<Effect>, bad_ends: u32) -> Result<(), Broken> {
         for effect in effects {
             let dies = self.faults.has(Fault::Torn) && self.dice.one_in(4 * self.seldom);
             if dies && self.may_die() {
@@ -40,11 +35,7 @@ impl World {
         let race = self.faults.has(Fault::Race) && self.dice.one_in(4);
         let engine = self.engine(at);
         match effect {
-            Effect::Start {
-                attempt,
-                correction,
-                ..
-            } => {
+            Effect::Start { attempt, correction, .. } => {
                 engine.work(attempt, false, soon);
                 if correction.is_some() {
                     self.coverage.count("work", "corrected");
@@ -61,10 +52,7 @@ impl World {
             Effect::Lookup { place, .. } => engine.spawn(Job::Look { place }, soon),
             Effect::Lock { place, lock } => engine.spawn(Job::Lock { place, lock }, soon),
             Effect::Unlock { place, lock } => {
-                let waits = Job::Lock {
-                    place: place.clone(),
-                    lock: lock.clone(),
-                };
+                let waits = Job::Lock { place: place.clone(), lock: lock.clone() };
                 engine.units.retain(|unit| unit.job != waits);
                 engine.spawn(Job::Unlock { place, lock }, soon);
             }
@@ -73,17 +61,8 @@ impl World {
             Effect::Ask(ask) => self.ask(at, ask),
             Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
-            Effect::Gate {
-                place,
-                point,
-                attempt,
-                ..
-            } => {
-                let gate = Job::Gate {
-                    place,
-                    point,
-                    attempt,
-                };
+            Effect::Gate { place, point, attempt, .. } => {
+                let gate = Job::Gate { place, point, attempt };
                 engine.spawn(gate, soon);
             }
             Effect::Plan { request } => engine.spawn(super::planner::job(&request), soon),
@@ -98,12 +77,8 @@ impl World {
         for unit in &mut self.engine(at).units {
             let hit = match &unit.job {
                 Job::Work { attempt: works, .. } => Some(works) == attempt,
-                Job::Staged {
-                    attempt: staged, ..
-                } => Some(staged) == attempt,
-                Job::Check {
-                    attempt: checked, ..
-                } => checked.as_ref() == attempt,
+                Job::Staged { attempt: staged, .. } => Some(staged) == attempt,
+                Job::Check { attempt: checked, .. } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
                 Job::Plan { .. } => attempt.is_none(),
                 _ => false,
@@ -131,13 +106,9 @@ impl World {
                 let engine = self.engine(at);
                 engine.units[number].begun = true;
                 return match attempt {
-                    Some(Attempt { place, .. }) => self.look(
-                        at,
-                        Seen::Begins {
-                            place: &place,
-                            process: false,
-                        },
-                    ),
+                    Some(Attempt { place, .. }) => {
+                        self.look(at, Seen::Begins { place: &place, process: false })
+                    }
                     None => Ok(()),
                 };
             }
@@ -145,18 +116,14 @@ impl World {
             Job::Look { place } => {
                 let run = &self.runs[at];
                 let found = self.fates.cached(at, &place, step_of(&run.plan, &place));
-                Happening::Looked { place, found }
+                InputKind::Looked { place, found }
             }
             Job::Lock { place, lock } => {
                 let life = self.engine(at).life;
                 self.locks.insert(lock, (at, place.clone(), life));
-                Happening::Locked { place }
+                InputKind::Locked { place }
             }
-            Job::Gate {
-                place,
-                point,
-                attempt,
-            } => self.gated(at, place, point, attempt),
+            Job::Gate { place, point, attempt } => self.gated(at, place, point, attempt),
             Job::Plan { round, steps } => self.planned(at, (round, &steps), stop),
             Job::Ask { ask } => self.answered(at, &ask),
             Job::Confirm { places } => self.confirmed(at, places),
@@ -175,44 +142,29 @@ impl World {
     }
 
     /// Lets an attempt begin that is staged, or not; or finds out what became of it.
-    fn enter(
-        &mut self,
-        at: usize,
-        number: usize,
-        attempt: &Attempt,
-        again: bool,
-    ) -> Result<(), Broken> {
+    fn enter(&mut self, at: usize, number: usize, attempt: &Attempt, again: bool) -> Result<(), Broken> {
         let stop = self.engine(at).units[number].stop;
         let begun = again && (!self.adopts || self.runs[at].processes.contains_key(attempt));
         // A unit may find at any moment that what was staged does not begin.
         if !begun && (again || stop || self.dice.one_in(16)) {
             self.engine(at).units.remove(number);
             let attempt = attempt.clone();
-            return self.feed(at, i64::MIN, Happening::Unstaged { attempt });
+            return self.feed(at, i64::MIN, InputKind::Unstaged { attempt });
         }
-        self.engine(at).units[number].job = Job::Work {
-            attempt: attempt.clone(),
-            again,
-        };
+        self.engine(at).units[number].job = Job::Work { attempt: attempt.clone(), again };
         self.begin(at, number, attempt, again)?;
         let works = |job: &Job| matches!(job, Job::Work { attempt: a, .. } if a == attempt);
         let engine = self.runs[at].engine.as_ref();
         let works = engine.is_some_and(|engine| engine.units.iter().any(|unit| works(&unit.job)));
         if works && !self.dice.one_in(4) {
             let attempt = attempt.clone();
-            return self.feed(at, i64::MIN, Happening::Began { attempt });
+            return self.feed(at, i64::MIN, InputKind::Began { attempt });
         }
         Ok(())
     }
 
     /// Begins the work of an attempt, or finds out what became of it.
-    fn begin(
-        &mut self,
-        at: usize,
-        number: usize,
-        attempt: &Attempt,
-        again: bool,
-    ) -> Result<(), Broken> {
+    fn begin(&mut self, at: usize, number: usize, attempt: &Attempt, again: bool) -> Result<(), Broken> {
         let stop = self.engine(at).units[number].stop;
         let process = is_process(&step_of(&self.runs[at].plan, &attempt.place).work);
         let found = self.runs[at].processes.get(attempt).filter(|_| again);
@@ -220,15 +172,15 @@ impl World {
         let unknown = again && process && !self.adopts;
         let answer = match (found.cloned(), stop) {
             (Some(found), _) if found.state != Life::Alive => Some(found.left()),
-            (_, true) => Some(lost(Exit::Cancelled)),
-            (_, false) if unknown => Some(lost(Exit::Interrupted)),
+            (_, true) => Some(lost(WorkExit::Cancelled)),
+            (_, false) if unknown => Some(lost(WorkExit::Interrupted)),
             _ => None,
         };
         if let Some(fate) = answer {
             if alive {
                 self.kill_process(at, attempt);
             }
-            self.runs[at].steady &= fate.exit != Exit::Interrupted;
+            self.runs[at].steady &= fate.exit != WorkExit::Interrupted;
             self.engine(at).units.remove(number);
             return self.feed(at, i64::MIN, ended(attempt.clone(), fate));
         }
@@ -250,23 +202,20 @@ impl World {
     fn spawn(&mut self, at: usize, attempt: &Attempt) {
         let step = step_of(&self.runs[at].plan, &attempt.place);
         let fate = self.fates.work(at, attempt, step);
-        let (state, ends) = (Life::Alive, self.now + fate.millis);
+        let (state, ends) = (Life::Alive, self.now + fate.duration_ms);
         let process = Process { state, fate, ends };
         self.runs[at].processes.insert(attempt.clone(), process);
     }
 
     /// Ends the work of an attempt.
-    fn end(&mut self, at: usize, attempt: &Attempt, stop: bool) -> Happening {
-        let process = self.runs[at]
-            .processes
-            .get_mut(attempt)
-            .expect("it was begun");
+    fn end(&mut self, at: usize, attempt: &Attempt, stop: bool) -> InputKind {
+        let process = self.runs[at].processes.get_mut(attempt).expect("it was begun");
         let mut fate = process.fate.clone();
         if stop {
-            fate.exit = Exit::Cancelled;
+            fate.exit = WorkExit::Cancelled;
         }
         process.state = Life::Ended(fate.exit.clone());
-        let well = fate.exit == (Exit::Code { code: 0 }) && fate.outputs.is_empty();
+        let well = fate.exit == (WorkExit::Code { code: 0 }) && fate.outputs.is_empty();
         if !well {
             let engine = self.engine(at);
             engine.bad_ends += 1;
@@ -283,12 +232,7 @@ impl World {
         }
     }
 
-    fn judged(
-        &self,
-        at: usize,
-        (attempt, phase): (Option<Attempt>, CheckPhase),
-        stop: bool,
-    ) -> Happening {
+    fn judged(&self, at: usize, (attempt, phase): (Option<Attempt>, CheckPhase), stop: bool) -> InputKind {
         let plan = &self.runs[at].plan;
         let checks = match &attempt {
             Some(attempt) => &step_of(plan, &attempt.place).verify,
@@ -297,47 +241,32 @@ impl World {
         let own = checks.iter().filter(|check| check.phase == phase);
         let checks: Vec<&wf::model::Check> = own.collect();
         let verdicts = if stop {
-            checks
-                .iter()
-                .map(|check| verdict(check, Ruling::Error))
-                .collect()
+            checks.iter().map(|check| verdict(check, CheckRuling::Error)).collect()
         } else {
             let round = self.runs[at].durable.rounds.len();
             let whose = (attempt.as_ref(), round);
             self.fates.verdicts(at, whose, phase, &checks)
         };
         let seen = attempt.as_ref().filter(|_| !stop);
-        let seen = seen
-            .map(|attempt| self.evidence(at, attempt))
-            .unwrap_or_default();
-        Happening::Judged {
-            attempt,
-            phase,
-            verdicts,
-            seen,
-        }
+        let seen = seen.map(|attempt| self.evidence(at, attempt)).unwrap_or_default();
+        InputKind::Judged { attempt, phase, verdicts, seen }
     }
 
     /// Whether a process of a place lives.
-    pub fn lives(&self, at: usize, place: &Place) -> bool {
+    pub fn lives(&self, at: usize, place: &TaskId) -> bool {
         let mut processes = self.runs[at].processes.iter();
         processes.any(|(attempt, process)| attempt.place == *place && process.state == Life::Alive)
     }
 }
 
 /// Whether work is a process, which may outlive its engine.
-pub fn is_process(work: &Work) -> bool {
-    !matches!(work, Work::Uses(_) | Work::Wait(Wait::File(_)))
+pub fn is_process(work: &StepWork) -> bool {
+    !matches!(work, StepWork::Uses(_) | StepWork::Wait(WaitCondition::File(_)))
 }
 
 /// How work ends that gives nothing.
-fn lost(exit: Exit) -> Fate {
-    Fate {
-        exit,
-        outputs: Object::new(),
-        standing: None,
-        millis: 0,
-    }
+fn lost(exit: WorkExit) -> Fate {
+    Fate { exit, outputs: JsonObject::new(), standing: None, duration_ms: 0 }
 }
 
 /// How work comes to be under way.
@@ -354,26 +283,22 @@ impl Process {
     fn left(self) -> Fate {
         match self.state {
             Life::Ended(exit) => Fate { exit, ..self.fate },
-            Life::Alive | Life::Lost => lost(Exit::Interrupted),
+            Life::Alive | Life::Lost => lost(WorkExit::Interrupted),
         }
     }
 }
 
-fn ended(attempt: Attempt, fate: Fate) -> Happening {
+fn ended(attempt: Attempt, fate: Fate) -> InputKind {
     let usage = super::budget::usage(&attempt);
-    let outputs = if fate.exit.is_success() {
-        fate.outputs
-    } else {
-        Object::new()
-    };
+    let outputs = if fate.exit.is_success() { fate.outputs } else { JsonObject::new() };
     let (exit, standing) = (fate.exit, fate.standing);
-    Happening::Ended(Ended {
+    InputKind::Ended(AttemptEnd {
         attempt,
         exit,
         outputs,
         artifacts: Vec::new(),
         standing,
-        class: None,
+        failure_class: None,
         seen: Vec::new(),
         usage,
         service: false,

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{Attempt, Event, Fact, GatePoint, Happening, Input, Machine, Place, Turn};
-use wf::model::{CheckPhase, Object, Plan};
+use wf::machine::{
+    Attempt, Event, EventKind, GatePoint, InputKind, Machine, MachineInput, MachineTurn, TaskId,
+};
+use wf::model::{CheckPhase, JsonObject, Plan};
 use wf::name::RunId;
 use wf::time::Moment;
 
@@ -44,7 +46,7 @@ pub struct Told {
 }
 
 /// What people are asked about: a place, its gates, a phase of its checks.
-type Question = (Option<Place>, Option<GatePoint>, Option<CheckPhase>);
+type Question = (Option<TaskId>, Option<GatePoint>, Option<CheckPhase>);
 
 /// The world.
 pub struct World {
@@ -66,7 +68,7 @@ pub struct World {
     pub now: i64,
     pub runs: Vec<Run>,
     /// Who holds a lock: run, place, and the life of its engine.
-    pub locks: BTreeMap<String, (usize, Place, u32)>,
+    pub locks: BTreeMap<String, (usize, TaskId, u32)>,
     /// The questions whose subject has changed while people were asked.
     pub changed: BTreeSet<(usize, Question)>,
     pub coverage: Coverage,
@@ -91,12 +93,12 @@ pub struct Run {
     pub back: i64,
     pub processes: BTreeMap<Attempt, Process>,
     /// How often the file of a place was written.
-    pub files: BTreeMap<Place, u32>,
+    pub files: BTreeMap<TaskId, u32>,
     /// The same, as it was when the living engine looked at evidence once more.
-    pub looked: Option<BTreeMap<Place, u32>>,
+    pub looked: Option<BTreeMap<TaskId, u32>>,
     pub cancels: u32,
     /// Answers that may come a second time, and the life of the engine that had them.
-    pub stale: VecDeque<(u32, Happening)>,
+    pub stale: VecDeque<(u32, InputKind)>,
     /// Whether its end is a matter of the fates alone, so far.
     pub steady: bool,
     pub over: bool,
@@ -116,16 +118,9 @@ pub fn simulate(options: &Options) -> Told {
     });
     let broken = match std::panic::catch_unwind(lives) {
         Ok(held) => held.err(),
-        Err(_) => Some(Broken {
-            law: "total",
-            why: "the machine panicked".into(),
-        }),
+        Err(_) => Some(Broken { law: "total", reason: "the machine panicked".into() }),
     };
-    Told {
-        broken,
-        coverage: world.coverage,
-        trace: world.trace,
-    }
+    Told { broken, coverage: world.coverage, trace: world.trace }
 }
 
 impl World {
@@ -188,11 +183,7 @@ impl World {
     /// Lets everything happen until every run is over.
     pub fn live(&mut self) -> Result<(), Broken> {
         if self.options.trace {
-            let plans: Vec<String> = self
-                .runs
-                .iter()
-                .map(|run| super::shrink::outline(&run.plan))
-                .collect();
+            let plans: Vec<String> = self.runs.iter().map(|run| super::shrink::outline(&run.plan)).collect();
             self.trace.extend(plans);
         }
         for _ in 0..MOST_ACTS {
@@ -202,24 +193,15 @@ impl World {
             self.trouble()?;
             self.act()?;
         }
-        Err(Broken {
-            law: "ends",
-            why: format!("something happened {MOST_ACTS} times"),
-        })
+        Err(Broken { law: "ends", reason: format!("something happened {MOST_ACTS} times") })
     }
 
     /// Asks every law.
     pub fn look(&self, at: usize, seen: Seen<'_>) -> Result<(), Broken> {
-        let look = Look {
-            world: self,
-            at,
-            seen,
-        };
+        let look = Look { world: self, at, seen };
         for law in LAWS {
-            (law.holds)(&look).map_err(|why| Broken {
-                law: law.name,
-                why: format!("run {at}: {why}"),
-            })?;
+            (law.holds)(&look)
+                .map_err(|reason| Broken { law: law.name, reason: format!("run {at}: {reason}") })?;
         }
         Ok(())
     }
@@ -250,11 +232,7 @@ impl World {
         run.decided = run.durable.clone();
         let begun = machine.has_begun();
         let mut engine = Engine::new(machine, shadow, life);
-        engine.clock = run
-            .log
-            .last()
-            .map_or(i64::MIN, |event| event.at.millis())
-            .max(self.now);
+        engine.clock = run.log.last().map_or(i64::MIN, |event| event.at.millis()).max(self.now);
         let turn = begun.then(|| engine.machine.resume(Moment::from_millis(self.now)));
         run.engine = Some(engine);
         self.say(|| format!("run {at}: engine {life} begins"));
@@ -266,7 +244,7 @@ impl World {
             None => self.feed(
                 at,
                 i64::MIN,
-                Happening::Begin {
+                InputKind::Begin {
                     kept,
                     left,
                     baseline,
@@ -280,27 +258,19 @@ impl World {
     }
 
     /// Gives a machine an input and takes what follows.
-    pub fn feed(&mut self, at: usize, at_least: i64, what: Happening) -> Result<(), Broken> {
+    pub fn feed(&mut self, at: usize, at_least: i64, what: InputKind) -> Result<(), Broken> {
         let when = self.now.max(at_least);
         self.coverage.count("input", coverage::input(&what));
         self.say(|| format!("run {at}: {}", text(&what)));
         let engine = self.engine(at);
         engine.clock = engine.clock.max(when);
-        let turn = engine.machine.turn(Input {
-            at: Moment::from_millis(when),
-            what: what.clone(),
-        });
-        let queue = matches!(
-            &what,
-            Happening::Woke {
-                timer: wf::machine::Timer::Queue(_)
-            }
-        );
+        let turn = engine.machine.turn(MachineInput { at: Moment::from_millis(when), what: what.clone() });
+        let queue = matches!(&what, InputKind::Woke { timer: wf::machine::TimerKind::Queue(_) });
         if queue && !turn.events.is_empty() {
             self.runs[at].steady = false;
         }
         let life = self.engine(at).life;
-        let copy = !matches!(what, Happening::Begin { .. } | Happening::Cancel { .. });
+        let copy = !matches!(what, InputKind::Begin { .. } | InputKind::Cancel { .. });
         self.took(at, turn)?;
         if copy && self.dice.one_in(3) {
             let stale = &mut self.runs[at].stale;
@@ -313,7 +283,7 @@ impl World {
     }
 
     /// Takes a turn: the laws see it, and it is sent to the log.
-    pub fn took(&mut self, at: usize, turn: Turn) -> Result<(), Broken> {
+    pub fn took(&mut self, at: usize, turn: MachineTurn) -> Result<(), Broken> {
         for event in &turn.events {
             self.say(|| format!("run {at}:   event {}", text(&event.fact)));
             self.coverage.event(&event.fact);
@@ -325,22 +295,18 @@ impl World {
             }
         }
         let mut events = turn.events.iter();
-        if events.any(|event| matches!(&event.fact, Fact::RoundClosed(round) if round.goes_on())) {
+        if events.any(|event| matches!(&event.fact, EventKind::RoundCompleted(round) if round.goes_on())) {
             self.engine(at).begins_anew();
         }
         self.look(at, Seen::Turn(&turn))?;
-        let Turn { events, effects } = turn;
+        let MachineTurn { events, effects } = turn;
         if events.is_empty() && self.engine(at).turns.is_empty() {
             let bad_ends = self.engine(at).bad_ends;
             return self.carry_out_all(at, effects, bad_ends);
         }
         let engine = self.engine(at);
         let bad_ends = engine.bad_ends;
-        engine.turns.push_back(Turned {
-            events,
-            effects,
-            bad_ends,
-        });
+        engine.turns.push_back(Turned { events, effects, bad_ends });
         Ok(())
     }
 
@@ -351,10 +317,7 @@ impl World {
 
     /// Lives once more without trouble, and compares the ends.
     fn compare(&mut self) -> Result<(), Broken> {
-        let options = Options {
-            faults: Faults::NONE,
-            ..self.options
-        };
+        let options = Options { faults: Faults::NONE, ..self.options };
         let mut calm = Self::new(&options);
         calm.runs.truncate(1);
         calm.live()?;
@@ -362,19 +325,14 @@ impl World {
             return Ok(());
         }
         self.coverage.count("world", "compared with calm");
-        super::laws::same_end(&self.runs[0], &calm.runs[0]).map_err(|why| Broken {
-            law: "same_end",
-            why,
-        })
+        super::laws::same_end(&self.runs[0], &calm.runs[0])
+            .map_err(|reason| Broken { law: "same_end", reason })
     }
 }
 
 /// The parameters of every run.
-fn params() -> Object {
-    json!({ "go": true, "stay": false })
-        .as_object()
-        .cloned()
-        .unwrap_or_default()
+fn params() -> JsonObject {
+    json!({ "go": true, "stay": false }).as_object().cloned().unwrap_or_default()
 }
 
 /// A value, for the trace.

@@ -31,10 +31,7 @@ fn read<T: for<'a> Deserialize<'a>>(name: &str) -> T {
 
 /// Why a verdict of ours may differ; `docs/skills.md` has the same list.
 fn allowed(text: &str) -> Option<&'static str> {
-    let front = text
-        .get(3..)
-        .and_then(|rest| rest.split("---").next())
-        .unwrap_or("");
+    let front = text.get(3..).and_then(|rest| rest.split("---").next()).unwrap_or("");
     // Line ends of YAML 1.1, after which the other parser goes on counting columns.
     if front.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
         return Some("line ends of YAML 1.1");
@@ -48,9 +45,7 @@ fn allowed(text: &str) -> Option<&'static str> {
         let rest = line.get(at..).unwrap_or("").trim_start();
         rest.starts_with(['|', '>']) && rest.contains('#') && !rest.contains(" #")
     };
-    lines
-        .any(is_header)
-        .then_some("a comment on the line of a block, without a blank before it")
+    lines.any(is_header).then_some("a comment on the line of a block, without a blank before it")
 }
 
 /// The codes of the other validator; of a traceback, what we say instead.
@@ -81,11 +76,7 @@ fn inputs_are_judged_as_recorded() {
     for ((what, folder, text), said) in inputs.iter().zip(&recorded.fixtures) {
         let codes: Vec<&str> = said.iter().map(code).collect();
         seen.extend(codes.iter().copied());
-        wrong.extend(
-            check(text, folder, &codes)
-                .err()
-                .map(|why| format!("{what}: {why}")),
-        );
+        wrong.extend(check(text, folder, &codes).err().map(|reason| format!("{what}: {reason}")));
         let found = reference(text, folder);
         for (finding, said) in found.iter().zip(said) {
             if let Said::Finding(code, message) = said
@@ -124,15 +115,11 @@ fn mutants_are_judged_as_recorded() {
         let codes: Vec<&str> = codes.split_whitespace().collect();
         match check(&text, folder, &codes) {
             Ok(same) => differ += usize::from(!same),
-            Err(why) => wrong.push(why),
+            Err(reason) => wrong.push(reason),
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // What may differ must stay rare, or the list of reasons hides something.
     let most = recorded.mutants.len() / 200;
-    assert!(
-        differ <= most,
-        "{differ} of {} differ",
-        recorded.mutants.len()
-    );
+    assert!(differ <= most, "{differ} of {} differ", recorded.mutants.len());
 }

@@ -1,6 +1,6 @@
 //! The cases of the reference package's own tests, as a table.
 
-use wf::skill::{NoText, Offer, prompt, properties, reference};
+use wf::skill::{PromptSkill, SkillTextError, prompt, properties, reference};
 
 /// What is tried, its folder, its text, and the messages.
 type Case = (&'static str, &'static str, String, Vec<String>);
@@ -22,49 +22,14 @@ fn of_front_matter() -> Vec<Case> {
     let not_yaml = "Invalid YAML in frontmatter: ";
     vec![
         case("valid", my, skill(my, ""), &[]),
-        case(
-            "none",
-            my,
-            "# No front matter",
-            &["SKILL.md must start with YAML frontmatter (---)"],
-        ),
-        case(
-            "open",
-            my,
-            "---\nname: my-skill\n",
-            &["SKILL.md frontmatter not properly closed with ---"],
-        ),
-        case(
-            "no yaml",
-            my,
-            "---\nname: [unclosed\n---\nBody",
-            &[not_yaml],
-        ),
-        case(
-            "a list",
-            my,
-            "---\n- a\n- b\n---\nBody",
-            &["SKILL.md frontmatter must be a YAML mapping"],
-        ),
+        case("none", my, "# No front matter", &["SKILL.md must start with YAML frontmatter (---)"]),
+        case("open", my, "---\nname: my-skill\n", &["SKILL.md frontmatter not properly closed with ---"]),
+        case("no yaml", my, "---\nname: [unclosed\n---\nBody", &[not_yaml]),
+        case("a list", my, "---\n- a\n- b\n---\nBody", &["SKILL.md frontmatter must be a YAML mapping"]),
         case("license", my, skill(my, "license: MIT\n"), &[]),
-        case(
-            "metadata",
-            my,
-            skill(my, "metadata:\n  author: A\n  version: 1.0\n"),
-            &[],
-        ),
-        case(
-            "allowed-tools",
-            my,
-            skill(my, "allowed-tools: Bash(jq:*) Bash(git:*)\n"),
-            &[],
-        ),
-        case(
-            "flow",
-            my,
-            skill(my, "allowed-tools: [Read]\n"),
-            &[not_yaml],
-        ),
+        case("metadata", my, skill(my, "metadata:\n  author: A\n  version: 1.0\n"), &[]),
+        case("allowed-tools", my, skill(my, "allowed-tools: Bash(jq:*) Bash(git:*)\n"), &[]),
+        case("flow", my, skill(my, "allowed-tools: [Read]\n"), &[not_yaml]),
         case("twice", my, skill(my, "name: my-skill\n"), &[not_yaml]),
     ]
 }
@@ -76,9 +41,7 @@ fn of_fields() -> Vec<Case> {
             "unknown",
             my,
             skill(my, "unknown_field: x\n"),
-            &[&format!(
-                "Unexpected fields in frontmatter: unknown_field. {ONLY}"
-            )],
+            &[&format!("Unexpected fields in frontmatter: unknown_field. {ONLY}")],
         ),
         case(
             "unknown, sorted",
@@ -89,10 +52,7 @@ fn of_fields() -> Vec<Case> {
         case(
             "all fields",
             my,
-            skill(
-                my,
-                "license: MIT\ncompatibility: Python 3.11+\nallowed-tools: Read\nmetadata:\n  a: b\n",
-            ),
+            skill(my, "license: MIT\ncompatibility: Python 3.11+\nallowed-tools: Read\nmetadata:\n  a: b\n"),
             &[],
         ),
         case(
@@ -111,12 +71,7 @@ fn of_names() -> Vec<Case> {
     let chars = "contains invalid characters. Only letters, digits, and hyphens are allowed.";
     let long = "a".repeat(70);
     vec![
-        case(
-            "upper",
-            "MySkill",
-            skill("MySkill", ""),
-            &["Skill name 'MySkill' must be lowercase"],
-        ),
+        case("upper", "MySkill", skill("MySkill", ""), &["Skill name 'MySkill' must be lowercase"]),
         case(
             "long",
             "my-skill",
@@ -138,12 +93,7 @@ fn of_names() -> Vec<Case> {
             skill("my--skill", ""),
             &["Skill name cannot contain consecutive hyphens"],
         ),
-        case(
-            "underscore",
-            "my_skill",
-            skill("my_skill", ""),
-            &[&format!("Skill name 'my_skill' {chars}")],
-        ),
+        case("underscore", "my_skill", skill("my_skill", ""), &[&format!("Skill name 'my_skill' {chars}")]),
     ]
 }
 
@@ -158,31 +108,15 @@ fn of_names_and_folders() -> Vec<Case> {
         case("chinese", "技能", skill("技能", ""), &[]),
         case("russian", "мой-навык", skill("мой-навык", ""), &[]),
         case("lower russian", "навык", skill("навык", ""), &[]),
-        case(
-            "upper russian",
-            "НАВЫК",
-            skill("НАВЫК", ""),
-            &["Skill name 'НАВЫК' must be lowercase"],
-        ),
+        case("upper russian", "НАВЫК", skill("НАВЫК", ""), &["Skill name 'НАВЫК' must be lowercase"]),
         case("nfkc", "café", skill("cafe\u{301}", ""), &[]),
-        case(
-            "empty",
-            "s",
-            skill("''", ""),
-            &["Field 'name' must be a non-empty string"],
-        ),
-        case(
-            "a list",
-            "s",
-            skill("\n  - s", ""),
-            &["Field 'name' must be a non-empty string"],
-        ),
+        case("empty", "s", skill("''", ""), &["Field 'name' must be a non-empty string"]),
+        case("a list", "s", skill("\n  - s", ""), &["Field 'name' must be a non-empty string"]),
     ]
 }
 
 fn of_texts() -> Vec<Case> {
-    let compatibility =
-        |count: usize| skill("s", &format!("compatibility: {}\n", "x".repeat(count)));
+    let compatibility = |count: usize| skill("s", &format!("compatibility: {}\n", "x".repeat(count)));
     let description = |text: &str| format!("---\nname: s\ndescription: {text}\n---\n");
     vec![
         case(
@@ -191,12 +125,7 @@ fn of_texts() -> Vec<Case> {
             description(&"x".repeat(1100)),
             &["Description exceeds 1024 character limit (1100 chars)"],
         ),
-        case(
-            "longest description",
-            "s",
-            description(&"é".repeat(1024)),
-            &[],
-        ),
+        case("longest description", "s", description(&"é".repeat(1024)), &[]),
         case(
             "blank description",
             "s",
@@ -221,27 +150,14 @@ fn of_texts() -> Vec<Case> {
 
 #[test]
 fn texts_are_judged_with_the_same_words() {
-    let cases = [
-        of_front_matter(),
-        of_fields(),
-        of_names(),
-        of_names_and_folders(),
-        of_texts(),
-    ];
+    let cases = [of_front_matter(), of_fields(), of_names(), of_names_and_folders(), of_texts()];
     let cases = cases.concat();
     for (what, folder, text, says) in cases {
-        let found: Vec<String> = reference(&text, folder)
-            .into_iter()
-            .map(|f| f.message)
-            .collect();
+        let found: Vec<String> = reference(&text, folder).into_iter().map(|f| f.message).collect();
         assert_eq!(found.len(), says.len(), "{what}: {found:?}");
         for (found, says) in found.iter().zip(&says) {
             let is_parser = says.ends_with("frontmatter: ");
-            let same = if is_parser {
-                found.starts_with(says.as_str())
-            } else {
-                found == says
-            };
+            let same = if is_parser { found.starts_with(says.as_str()) } else { found == says };
             assert!(same, "{what}: {found:?}, not {says:?}");
         }
     }
@@ -250,9 +166,9 @@ fn texts_are_judged_with_the_same_words() {
 #[test]
 fn paths_without_a_text_are_judged_with_the_same_words() {
     for (none, code, says) in [
-        (NoText::NoPath, "NOPATH", "Path does not exist: a/b"),
-        (NoText::NoFolder, "NOTDIR", "Not a directory: a/b"),
-        (NoText::NoFile, "NOFILE", "Missing required file: SKILL.md"),
+        (SkillTextError::NoPath, "NOPATH", "Path does not exist: a/b"),
+        (SkillTextError::NoFolder, "NOTDIR", "Not a directory: a/b"),
+        (SkillTextError::NoFile, "NOFILE", "Missing required file: SKILL.md"),
     ] {
         let finding = none.finding("a/b");
         assert_eq!((finding.code, finding.message.as_str()), (code, says));
@@ -261,10 +177,7 @@ fn paths_without_a_text_are_judged_with_the_same_words() {
 
 #[test]
 fn properties_and_prompts_are_the_same() {
-    let text = skill(
-        "my-skill",
-        "license: MIT\nallowed-tools: Read\nmetadata:\n  version: 1.0\n",
-    );
+    let text = skill("my-skill", "license: MIT\nallowed-tools: Read\nmetadata:\n  version: 1.0\n");
     let found = serde_json::Value::Object(properties(&text).unwrap());
     let expected = serde_json::json!({
         "name": "my-skill",
@@ -274,7 +187,7 @@ fn properties_and_prompts_are_the_same() {
         "metadata": {"version": "1.0"},
     });
     assert_eq!(found, expected);
-    let offer = |name: &str| Offer {
+    let offer = |name: &str| PromptSkill {
         name: name.into(),
         description: "Use <tag> & \"quotes\"".into(),
         location: format!("/{name}/SKILL.md"),

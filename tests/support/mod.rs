@@ -24,9 +24,7 @@ pub struct Did {
 impl Sandbox {
     /// An empty workspace: a `wf.yaml` without content marks its root.
     pub fn new() -> Self {
-        let sandbox = Self {
-            dir: tempfile::tempdir().expect("a temporary folder"),
-        };
+        let sandbox = Self { dir: tempfile::tempdir().expect("a temporary folder") };
         sandbox.file("wf.yaml", "# nothing is configured\n");
         sandbox
     }
@@ -54,10 +52,7 @@ impl Sandbox {
 
     /// The database of the state, for somebody who does as they like.
     pub fn database(&self) -> rusqlite::Connection {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "tests look at the state from outside"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "tests look at the state from outside")]
         let opened = rusqlite::Connection::open(self.at(".wf/state.db"));
         opened.expect("there is a state")
     }
@@ -86,21 +81,11 @@ impl Sandbox {
     pub fn program(&self, program: &str) -> Command {
         #[expect(clippy::disallowed_methods, reason = "tests start real programs")]
         let mut command = Command::new(program);
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "programs are found where the tests find them"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "programs are found where the tests find them")]
         let path = std::env::var("PATH").unwrap_or_default();
         command.current_dir(self.path()).env_clear();
-        command
-            .env("PATH", path)
-            .env("HOME", self.path())
-            .env("USER", "robin")
-            .env("LC_ALL", "C.UTF-8");
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.env("PATH", path).env("HOME", self.path()).env("USER", "robin").env("LC_ALL", "C.UTF-8");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -141,11 +126,7 @@ impl Did {
     /// Asserts that something was written.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
-        assert!(
-            self.all().contains(text),
-            "does not say {text:?}:\n{}",
-            self.all()
-        );
+        assert!(self.all().contains(text), "does not say {text:?}:\n{}", self.all());
         self
     }
 }

@@ -14,10 +14,7 @@ impl Office {
     /// A workspace in which some people have keys, and those who are listed may approve what
     /// others run.
     pub fn new(required: u32, people: &[&str], listed: &[&str]) -> Self {
-        let office = Self {
-            place: Sandbox::new(),
-            people: tempfile::tempdir().unwrap(),
-        };
+        let office = Self { place: Sandbox::new(), people: tempfile::tempdir().unwrap() };
         let mut approvers = format!("policy: reviewed\nrequired: {required}\napprovers:\n");
         for name in people {
             office.by(name, &["key", "init", name]).exits(0);

@@ -35,12 +35,7 @@ fn soon(sandbox: &Sandbox, args: &[&str]) -> Did {
 #[test]
 fn a_log_that_is_no_file_is_refused_at_once() {
     let sandbox = lived();
-    for file in [
-        "audit/log.jsonl",
-        "audit/log.mark",
-        "state.db",
-        "state.mark",
-    ] {
+    for file in ["audit/log.jsonl", "audit/log.mark", "state.db", "state.mark"] {
         let path = sandbox.at(".wf").join(file);
         for (kind, make) in KINDS {
             let kept = path.with_extension("kept");
@@ -48,16 +43,8 @@ fn a_log_that_is_no_file_is_refused_at_once() {
             make(&path);
             for args in [vec!["run", "plan.md", "-q"], vec!["audit", "verify"]] {
                 let did = soon(&sandbox, &args);
-                assert_eq!(
-                    did.code,
-                    Some(6),
-                    "wf {} with {file} as {kind}: {}",
-                    args.join(" "),
-                    did.all()
-                );
-                did.says(file.rsplit('/').next().unwrap())
-                    .says(&format!("is {kind}"))
-                    .says("hint: ");
+                assert_eq!(did.code, Some(6), "wf {} with {file} as {kind}: {}", args.join(" "), did.all());
+                did.says(file.rsplit('/').next().unwrap()).says(&format!("is {kind}")).says("hint: ");
             }
             if path.is_dir() {
                 std::fs::remove_dir(&path).unwrap();

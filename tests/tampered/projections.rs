@@ -2,14 +2,7 @@ use super::{Copy, clean, lived, named, sql};
 use crate::support::Sandbox;
 
 /// The tables that are made from the log.
-pub(super) const TABLES: [&str; 6] = [
-    "runs",
-    "sources",
-    "steps",
-    "attempts",
-    "checks",
-    "artifacts",
-];
+pub(super) const TABLES: [&str; 6] = ["runs", "run_sources", "steps", "attempts", "checks", "artifacts"];
 
 /// A change of one column of one row: its table, its column, and how it is done.
 pub(super) struct Change {
@@ -25,9 +18,8 @@ pub(super) fn changes(sandbox: &Sandbox) -> Vec<Change> {
         let database = sandbox.database();
         let columns = "SELECT name, type FROM pragma_table_info(?1) ORDER BY cid";
         let mut columns = database.prepare(columns).unwrap();
-        let columns = columns.query_map([table], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        });
+        let columns =
+            columns.query_map([table], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
         for (column, kind) in columns.unwrap().map(Result::unwrap) {
             // Another value that the column may hold.
             let other = match (kind.as_str(), column.as_str()) {
@@ -37,8 +29,8 @@ pub(super) fn changes(sandbox: &Sandbox) -> Vec<Change> {
                 (_, "state") => "iif(state = 'failed', 'succeeded', 'failed')".into(),
                 (_, "outcome") => "iif(outcome = 'failed', 'succeeded', 'failed')".into(),
                 (_, "params" | "config" | "outputs") => "'{\"day\":\"doomsday\"}'".into(),
-                (_, "class") => "iif(class = 'logical', 'environmental', 'logical')".into(),
-                (_, "exit") => "'{\"how\":\"done\"}'".into(),
+                (_, "failure_class") => "iif(failure_class = 'logical', 'environmental', 'logical')".into(),
+                (_, "exit") => "'{\"kind\":\"completed\"}'".into(),
                 (_, "verdict") => "replace(verdict, 'pass', 'fail')".into(),
                 _ => format!("coalesce({column}, '') || 'x'"),
             };
@@ -68,31 +60,19 @@ fn a_change_of_any_column_of_any_projection_is_named_with_what_the_log_says() {
     let sandbox = lived();
     clean(&sandbox);
     let copy = Copy::of(&sandbox);
-    for Change {
-        table,
-        column,
-        attack,
-    } in changes(&sandbox)
-    {
+    for Change { table, column, attack } in changes(&sandbox) {
         sql(&sandbox, &attack);
         let table = format!("table `{table}`");
         let key = sandbox.database().query_row(
             "SELECT count(*) FROM pragma_table_info(?1) WHERE pk > 0 AND name = ?2",
-            [
-                table.trim_start_matches("table ").trim_matches('`'),
-                &column,
-            ],
+            [table.trim_start_matches("table ").trim_matches('`'), &column],
             |row| row.get::<_, i64>(0),
         );
         if key.unwrap() > 0 {
             // It is another row then, and one is gone.
-            named(&sandbox, &attack, &[&table, "the log "]);
+            named(&sandbox, &attack, &[&table, "the log"]);
         } else {
-            named(
-                &sandbox,
-                &attack,
-                &[&table, &format!("`{column}` is "), "the log says "],
-            );
+            named(&sandbox, &attack, &[&table, &format!("`{column}` is "), "from the log"]);
         }
         copy.put_back(&sandbox);
     }
@@ -105,33 +85,22 @@ fn a_row_that_is_gone_or_was_added_is_named() {
     let copy = Copy::of(&sandbox);
     for table in TABLES {
         let all = format!("SELECT count(*) FROM {table}");
-        let rows: i64 = sandbox
-            .database()
-            .query_row(&all, [], |row| row.get(0))
-            .unwrap();
+        let rows: i64 = sandbox.database().query_row(&all, [], |row| row.get(0)).unwrap();
         assert!(rows > 0, "{table} has rows");
         let table_named = format!("table `{table}`");
         let gone = format!("DELETE FROM {table}");
         sql(&sandbox, &gone);
-        named(&sandbox, &gone, &[&table_named, "the row is gone"]);
+        named(&sandbox, &gone, &[&table_named, "row missing"]);
         copy.put_back(&sandbox);
         let run = if table == "runs" { "key" } else { "run" };
-        let id = if table == "runs" {
-            ", id = 'f' || id"
-        } else {
-            ""
-        };
+        let id = if table == "runs" { ", id = 'f' || id" } else { "" };
         let added = format!(
             "CREATE TEMP TABLE more AS SELECT * FROM {table};
              UPDATE more SET {run} = {run} + 1000{id};
              INSERT INTO {table} SELECT * FROM more"
         );
         sql(&sandbox, &added);
-        named(
-            &sandbox,
-            &added,
-            &[&table_named, "the log does not make this row"],
-        );
+        named(&sandbox, &added, &[&table_named, "row not derivable from the log"]);
         copy.put_back(&sandbox);
     }
 }

@@ -4,37 +4,22 @@ use super::{Copy, clean, lived, named, sql, texts};
 fn what_no_migration_makes_is_named() {
     let sandbox = lived();
     let copy = Copy::of(&sandbox);
-    let tables = texts(
-        &sandbox,
-        "SELECT name FROM sqlite_schema WHERE type = 'table'",
-    );
+    let tables = texts(&sandbox, "SELECT name FROM sqlite_schema WHERE type = 'table'");
     assert!(tables.len() > 20, "{tables:?}");
     for table in &tables {
         let column = "SELECT name FROM pragma_table_info(?1) LIMIT 1";
-        let column: String = sandbox
-            .database()
-            .query_row(column, [table], |row| row.get(0))
-            .unwrap();
+        let column: String = sandbox.database().query_row(column, [table], |row| row.get(0)).unwrap();
         for (attack, said) in [
             (
                 format!("CREATE TRIGGER t AFTER INSERT ON {table} BEGIN SELECT 1; END"),
-                "has the trigger `t`".to_owned(),
+                "unexpected trigger `t`".to_owned(),
             ),
-            (
-                format!("CREATE VIEW v AS SELECT * FROM {table}"),
-                "has the view `v`".into(),
-            ),
-            (
-                format!("CREATE INDEX i ON {table} ({column})"),
-                "has the index `i`".into(),
-            ),
-            (
-                format!("CREATE TABLE more AS SELECT * FROM {table}"),
-                "has the table `more`".into(),
-            ),
+            (format!("CREATE VIEW v AS SELECT * FROM {table}"), "unexpected view `v`".into()),
+            (format!("CREATE INDEX i ON {table} ({column})"), "unexpected index `i`".into()),
+            (format!("CREATE TABLE more AS SELECT * FROM {table}"), "unexpected table `more`".into()),
             (
                 format!("ALTER TABLE {table} ADD COLUMN more TEXT"),
-                format!("table `{table}` is not as the migrations make it"),
+                format!("the table `{table}` of the schema differs from the migrations"),
             ),
         ] {
             sql(&sandbox, &attack);
@@ -46,13 +31,13 @@ fn what_no_migration_makes_is_named() {
     for index in texts(&sandbox, indices) {
         let attack = format!("DROP INDEX {index}");
         sql(&sandbox, &attack);
-        named(&sandbox, &attack, &[&format!("lacks the index `{index}`")]);
+        named(&sandbox, &attack, &[&format!("is missing the index `{index}`")]);
         copy.put_back(&sandbox);
     }
-    for table in ["consumed", "withdrawn", "answers"] {
+    for table in ["approval_uses", "revoked_approvals", "approval_responses"] {
         let attack = format!("DROP TABLE {table}");
         sql(&sandbox, &attack);
-        named(&sandbox, &attack, &[&format!("lacks the table `{table}`")]);
+        named(&sandbox, &attack, &[&format!("is missing the table `{table}`")]);
         copy.put_back(&sandbox);
     }
     clean(&sandbox);
@@ -68,14 +53,8 @@ fn a_trigger_works_where_nobody_compares_the_schema() {
     );
     sandbox.wf(&["run", "plan.md", "-q"]).exits(1);
     sandbox.wf(&["runs", "-n", "1"]).exits(0).says("succeeded");
-    named(&sandbox, "a trigger", &["has the trigger `t`"]);
+    named(&sandbox, "a trigger", &["unexpected trigger `t`"]);
     // What is decided follows the log all the same.
-    sandbox
-        .wf(&["retry", "--last", "--dry-run"])
-        .exits(0)
-        .says("flaky");
-    sandbox
-        .wf(&["attest", "--last", "--statement"])
-        .exits(0)
-        .says("\"outcome\":\"failed\"");
+    sandbox.wf(&["retry", "--last", "--dry-run"]).exits(0).says("flaky");
+    sandbox.wf(&["attest", "--last", "--statement"]).exits(0).says("\"outcome\":\"failed\"");
 }

@@ -3,17 +3,13 @@ use crate::support::Sandbox;
 
 /// Takes the bodies of the events of runs away, as pruning does: the hashes still fit.
 fn hollow(sandbox: &Sandbox, which: &str) {
-    use wf::digest::Digest;
+    use wf::digest::Sha256Digest;
     let database = sandbox.database();
     let select = format!("SELECT seq, body FROM events WHERE body IS NOT NULL AND {which}");
     let mut events = database.prepare(&select).unwrap();
-    let rows = events
-        .query_map([], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        })
-        .unwrap();
+    let rows = events.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).unwrap();
     for (seq, body) in rows.map(Result::unwrap).collect::<Vec<_>>() {
-        let digest = *Digest::of(body.as_bytes()).bytes();
+        let digest = *Sha256Digest::of_bytes(body.as_bytes()).bytes();
         let set = "UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1";
         database.execute(set, (seq, digest)).unwrap();
     }
@@ -27,20 +23,11 @@ fn a_body_that_is_gone_without_a_record_is_named() {
     let keys = texts(&sandbox, keys);
     assert_eq!(keys.len(), 2, "a run and one that is nested in it");
     for key in keys {
-        for which in [format!("run = {key}"), format!("run = {key} AND n = 2")] {
+        for which in [format!("run = {key}"), format!("run = {key} AND run_seq = 2")] {
             hollow(&sandbox, &which);
-            named(
-                &sandbox,
-                &which,
-                &["without a body", &format!("run {key} ")],
-            );
+            named(&sandbox, &which, &["without a body", &format!("run {key} ")]);
             // The chain alone says nothing of it.
-            assert!(
-                !sandbox
-                    .wf(&["audit", "verify"])
-                    .all()
-                    .contains("was changed in")
-            );
+            assert!(!sandbox.wf(&["audit", "verify"]).all().contains("was modified in"));
             copy.put_back(&sandbox);
         }
     }
@@ -55,13 +42,9 @@ fn what_is_pruned_says_so_and_is_no_tampering() {
     let gone = "SELECT CAST(count(*) AS TEXT) FROM events WHERE body IS NULL";
     assert_ne!(texts(&sandbox, gone), ["0"], "the first run was forgotten");
     clean(&sandbox);
-    sandbox
-        .wf(&["audit", "tail", "-n", "99"])
-        .exits(0)
-        .says("pruned")
-        .says("runs=2");
+    sandbox.wf(&["audit", "tail", "-n", "99"]).exits(0).says("pruned").says("runs=2");
     // The record speaks of those runs, and of no other.
-    hollow(&sandbox, "run = (SELECT max(run) FROM events WHERE n > 0)");
+    hollow(&sandbox, "run = (SELECT max(run) FROM events WHERE run_seq > 0)");
     named(&sandbox, "another run", &["without a body"]);
 }
 
@@ -69,17 +52,17 @@ fn what_is_pruned_says_so_and_is_no_tampering() {
 fn every_text_and_every_kept_file_is_hashed() {
     let sandbox = lived();
     let copy = Copy::of(&sandbox);
-    let digests = texts(&sandbox, "SELECT hex(digest) FROM texts");
+    let digests = texts(&sandbox, "SELECT hex(digest) FROM source_texts");
     assert!(digests.len() >= 2, "{digests:?}");
     for digest in &digests {
         let at = format!("WHERE digest = x'{digest}'");
-        let attack = format!("UPDATE texts SET text = text || ' ' {at}");
+        let attack = format!("UPDATE source_texts SET text = text || ' ' {at}");
         sql(&sandbox, &attack);
-        named(&sandbox, &attack, &["the text ", "was altered"]);
+        named(&sandbox, &attack, &["text ", "was modified"]);
         copy.put_back(&sandbox);
-        let attack = format!("DELETE FROM texts {at}");
+        let attack = format!("DELETE FROM source_texts {at}");
         sql(&sandbox, &attack);
-        named(&sandbox, &attack, &["the text ", "is gone"]);
+        named(&sandbox, &attack, &["text ", "is missing"]);
         copy.put_back(&sandbox);
     }
     let kept = files(&sandbox.at(".wf/blobs"));
@@ -92,13 +75,9 @@ fn every_text_and_every_kept_file_is_hashed() {
             std::fs::write(&file, bytes).unwrap();
         };
         set(b"something else");
-        named(
-            &sandbox,
-            "another file",
-            &["the kept file", shown, "was altered"],
-        );
+        named(&sandbox, "another file", &["stored file", shown, "was modified"]);
         std::fs::remove_file(&file).unwrap();
-        named(&sandbox, "no file", &["the kept file", "is gone"]);
+        named(&sandbox, "no file", &["the stored file", "is missing"]);
         set(&bytes);
     }
     clean(&sandbox);
@@ -118,49 +97,39 @@ fn an_approved_tree_is_stored_once_and_no_run_goes_by_another() {
         let run = ["run", "--require-approval", "plan.md"];
         sandbox.wf(&run).exits(0);
     }
-    let trees = "SELECT text FROM texts WHERE text LIKE '[{\"path\"%'";
+    let trees = "SELECT text FROM source_texts WHERE text LIKE '[{\"path\"%'";
     let [tree] = &*texts(&sandbox, trees) else {
         panic!("it is stored once");
     };
     assert!(tree.contains("plan.md"), "{tree}");
-    let events = texts(
-        &sandbox,
-        "SELECT body FROM events WHERE kind = 'run_approved'",
-    );
+    let events = texts(&sandbox, "SELECT body FROM events WHERE kind = 'run_approved'");
     assert_eq!(events.len(), 2);
-    assert!(
-        events.iter().all(|body| !body.contains("pins")),
-        "{events:?}"
-    );
+    assert!(events.iter().all(|body| !body.contains("pins")), "{events:?}");
     clean(&sandbox);
-    let attack =
-        "UPDATE texts SET text = replace(text, 'plan.md', 'other.md') WHERE text LIKE '[%'";
+    let attack = "UPDATE source_texts SET text = replace(text, 'plan.md', 'other.md') WHERE text LIKE '[%'";
     sql(&sandbox, attack);
-    named(&sandbox, attack, &["was altered"]);
+    named(&sandbox, attack, &["was modified"]);
     for command in [
         ["verify", "--last", "--json"],
         ["retry", "--last", "--dry-run"],
         ["attest", "--last", "--statement"],
     ] {
         let did = sandbox.wf(&command).exits(6);
-        did.says("that a run was approved with is gone or was altered");
+        did.says("which a run was approved with, is missing or was modified");
     }
 }
 
 #[test]
 fn a_run_does_not_go_on_by_a_text_that_was_altered() {
     let sandbox = lived();
-    sql(
-        &sandbox,
-        "UPDATE texts SET text = replace(text, 'exit 3', 'exit 0')",
-    );
+    sql(&sandbox, "UPDATE source_texts SET text = replace(text, 'exit 3', 'exit 0')");
     for command in [
         ["attest", "--last", "--statement"],
         ["verify", "--last", "--json"],
         ["retry", "--last", "--dry-run"],
     ] {
         let did = sandbox.wf(&command).exits(6);
-        did.says("is not what the log says").says("hint: ");
+        did.says("differs from the log").says("hint: ");
     }
 }
 

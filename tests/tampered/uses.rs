@@ -21,17 +21,17 @@ fn runs(office: &Office) {
 #[track_caller]
 fn refused(office: &Office) {
     let did = office.by("carl", &["run", "plan.md", "-q"]).exits(4);
-    did.says("the approval was used already");
+    did.says("the approval is used up");
 }
 
 #[test]
 fn no_change_of_the_table_of_uses_gives_a_use_back() {
     for attack in [
-        "DELETE FROM consumed",
-        "UPDATE consumed SET nonce = 'f' || nonce",
-        "UPDATE consumed SET execution = execution + 7",
-        "UPDATE consumed SET execution = -execution",
-        "DROP TABLE consumed; CREATE TABLE consumed (nonce TEXT NOT NULL, execution INTEGER NOT NULL,
+        "DELETE FROM approval_uses",
+        "UPDATE approval_uses SET nonce = 'f' || nonce",
+        "UPDATE approval_uses SET execution = execution + 7",
+        "UPDATE approval_uses SET execution = -execution",
+        "DROP TABLE approval_uses; CREATE TABLE approval_uses (nonce TEXT NOT NULL, execution INTEGER NOT NULL,
              token TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (nonce, execution)) STRICT, WITHOUT ROWID",
     ] {
         let office = approved("2");
@@ -40,13 +40,13 @@ fn no_change_of_the_table_of_uses_gives_a_use_back() {
         refused(&office);
         sql(&office.place, attack);
         // The table tells of no second use any more.
-        let left = "SELECT CAST(count(*) AS TEXT) FROM consumed JOIN
+        let left = "SELECT CAST(count(*) AS TEXT) FROM approval_uses JOIN
             (SELECT DISTINCT body ->> '$.nonce' AS own FROM events) ON nonce = own
             WHERE execution = 2";
         assert_eq!(texts(&office.place, left), ["0"], "{attack}");
         refused(&office);
         let faults = office.place.wf(&["audit", "verify"]).exits(1);
-        faults.says("consumed");
+        faults.says("approval_uses");
     }
 }
 
@@ -56,13 +56,9 @@ fn no_row_of_the_table_of_uses_takes_a_use_away() {
     runs(&office);
     sql(
         &office.place,
-        "INSERT INTO consumed SELECT nonce, execution + 1, token, run FROM consumed",
+        "INSERT INTO approval_uses SELECT nonce, execution + 1, token, run FROM approval_uses",
     );
-    office
-        .place
-        .wf(&["audit", "verify"])
-        .exits(1)
-        .says("the log does not make this row");
+    office.place.wf(&["audit", "verify"]).exits(1).says("row not derivable from the log");
     runs(&office);
     refused(&office);
 }
@@ -72,9 +68,7 @@ fn a_use_counts_when_its_run_was_forgotten() {
     let office = Office::new(1, &["ada", "carl"], &["ada"]);
     office.place.file("wf.yaml", "retention: {max_runs: 1}\n");
     office.place.file("plan.md", PLAN);
-    office
-        .place
-        .file("other.md", PLAN.replace("release", "other"));
+    office.place.file("other.md", PLAN.replace("release", "other"));
     for plan in ["plan.md", "other.md"] {
         office.by("ada", &["approve", plan, "--yes"]).exits(0);
     }
@@ -83,23 +77,16 @@ fn a_use_counts_when_its_run_was_forgotten() {
     let kept = texts(&office.place, "SELECT plan FROM runs");
     assert_eq!(kept, ["other"], "the first run was forgotten");
     refused(&office);
-    sql(&office.place, "DELETE FROM consumed");
+    sql(&office.place, "DELETE FROM approval_uses");
     refused(&office);
 }
 
 #[test]
 fn three_uses_are_three_runs_whoever_is_faster() {
     let office = approved("3");
-    let start = || {
-        office
-            .command("carl", &["run", "plan.md", "-q"])
-            .spawn()
-            .unwrap()
-    };
+    let start = || office.command("carl", &["run", "plan.md", "-q"]).spawn().unwrap();
     let started: Vec<_> = (0..8).map(|_| start()).collect();
-    let codes = started
-        .into_iter()
-        .map(|run| run.wait_with_output().unwrap());
+    let codes = started.into_iter().map(|run| run.wait_with_output().unwrap());
     let codes: Vec<_> = codes.map(|did| did.status.code()).collect();
     let count = |code| codes.iter().filter(|found| **found == Some(code)).count();
     assert_eq!((count(0), count(4)), (3, 5), "{codes:?}");
@@ -140,13 +127,7 @@ fn goal(executions: &str) -> Sandbox {
          - {id: switch, run: \"echo on >> on\", writes: [on]}\n---\n",
     );
     place.wf(&["key", "init", "ada"]).exits(0);
-    let approve = [
-        "approve",
-        "goals/lamp.md",
-        "--executions",
-        executions,
-        "--yes",
-    ];
+    let approve = ["approve", "goals/lamp.md", "--executions", executions, "--yes"];
     place.wf(&approve).exits(0);
     place
 }
@@ -167,26 +148,22 @@ fn withdrawn(outside: &Path) -> Sandbox {
 fn repairs_nothing(place: &Sandbox, attack: &str) {
     let did = place.wf(&["goal", "run", "lamp"]);
     assert_eq!(did.code, Some(5), "{attack}\n{}", did.all());
-    assert!(
-        did.all().contains("the approval was withdrawn"),
-        "{attack}\n{}",
-        did.all()
-    );
+    assert!(did.all().contains("the approval was revoked"), "{attack}\n{}", did.all());
     assert!(!place.at("on").exists(), "{attack}\n{}", did.all());
 }
 
 #[test]
 fn no_change_of_the_table_of_withdrawals_gives_an_approval_back() {
     for attack in [
-        "DELETE FROM withdrawn",
-        "UPDATE withdrawn SET nonce = 'f' || nonce, at = 0",
-        "UPDATE withdrawn SET goal = 'door'",
-        "INSERT INTO withdrawn SELECT 'f' || nonce, goal, who, at FROM withdrawn",
+        "DELETE FROM revoked_approvals",
+        "UPDATE revoked_approvals SET nonce = 'f' || nonce, at = 0",
+        "UPDATE revoked_approvals SET goal = 'door'",
+        "INSERT INTO revoked_approvals SELECT 'f' || nonce, goal, who, at FROM revoked_approvals",
     ] {
         let outside = tempfile::tempdir().unwrap();
         let place = withdrawn(outside.path());
         sql(&place, attack);
-        named(&place, attack, &["withdrawn"]);
+        named(&place, attack, &["revoked_approvals"]);
         repairs_nothing(&place, attack);
     }
 }
@@ -194,9 +171,7 @@ fn no_change_of_the_table_of_withdrawals_gives_an_approval_back() {
 #[test]
 fn cycles_that_begin_at_once_repair_as_often_as_was_approved() {
     let place = goal("1");
-    let mut cycles: Vec<_> = (0..4)
-        .map(|_| place.start(&["goal", "run", "lamp"]))
-        .collect();
+    let mut cycles: Vec<_> = (0..4).map(|_| place.start(&["goal", "run", "lamp"])).collect();
     for cycle in &mut cycles {
         cycle.wait().unwrap();
     }
@@ -204,7 +179,7 @@ fn cycles_that_begin_at_once_repair_as_often_as_was_approved() {
     // They all looked, and the one approval is spent.
     std::fs::remove_file(place.at("on")).unwrap();
     let did = place.wf(&["goal", "run", "lamp"]).exits(5);
-    did.says("the approval was used already");
+    did.says("the approval is used up");
     assert!(!place.at("on").exists());
 }
 
@@ -230,22 +205,15 @@ fn a_backup_that_was_tampered_with_replaces_nothing() {
     // The database in the archive is one file, as it would be written by somebody else.
     for attack in [
         "UPDATE steps SET standing = 'verified'",
-        "DELETE FROM consumed",
+        "DELETE FROM approval_uses",
         "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END",
-        "UPDATE texts SET text = text || ' '",
+        "UPDATE source_texts SET text = text || ' '",
     ] {
         repack(place, &whole, attack);
         let before = texts(place, "SELECT hex(hash) FROM events ORDER BY seq");
         let did = place.wf(&["restore", "--force", "state.tar"]).exits(6);
-        assert!(
-            did.all().contains("state.tar") && did.all().contains("hint: "),
-            "{attack}: {}",
-            did.all()
-        );
-        assert_eq!(
-            texts(place, "SELECT hex(hash) FROM events ORDER BY seq"),
-            before
-        );
+        assert!(did.all().contains("state.tar") && did.all().contains("hint: "), "{attack}: {}", did.all());
+        assert_eq!(texts(place, "SELECT hex(hash) FROM events ORDER BY seq"), before);
         clean(place);
     }
     std::fs::write(place.at("state.tar"), &whole).unwrap();
@@ -256,18 +224,14 @@ fn a_backup_that_was_tampered_with_replaces_nothing() {
 fn repack(place: &crate::support::Sandbox, whole: &[u8], attack: &str) {
     let dir = tempfile::tempdir().unwrap();
     tar::Archive::new(whole).unpack(dir.path()).unwrap();
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "tests look at the state from outside"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "tests look at the state from outside")]
     let database = rusqlite::Connection::open(dir.path().join("state.db")).unwrap();
     database.execute_batch(attack).unwrap();
     database.close().unwrap();
     let mut made = tar::Builder::new(Vec::new());
     for entry in tar::Archive::new(whole).entries().unwrap() {
         let name = entry.unwrap().path().unwrap().into_owned();
-        made.append_path_with_name(dir.path().join(&name), &name)
-            .unwrap();
+        made.append_path_with_name(dir.path().join(&name), &name).unwrap();
     }
     std::fs::write(place.at("state.tar"), made.into_inner().unwrap()).unwrap();
 }

@@ -82,11 +82,11 @@ def outcome(step, shown, log):
     own.sort(key=lambda attempt: attempt["attempt"])
     if step["state"] == "failed":
         # Work that ended well was refuted: what it printed is not why.
-        if own and own[-1].get("exit") == {"how": "code", "code": 0}:
+        if own and own[-1].get("exit") == {"kind": "code", "code": 0}:
             log = ""
-        told = signature(log) or plain(re.sub(r"\d+", "N", step.get("why") or "without a message"))
-        return "failed", step.get("class") or "unknown", told, remedy(log)
-    if step["state"] != "succeeded" or step.get("cached") or step.get("kept_from"):
+        told = signature(log) or plain(re.sub(r"\d+", "N", step.get("reason") or "without a message"))
+        return "failed", step.get("failure_class") or "unknown", told, remedy(log)
+    if step["state"] != "succeeded" or step.get("cache_key") or step.get("reused_from"):
         return None
     if len(own) < 2:
         return "clean", "", "", ""
@@ -96,7 +96,7 @@ def outcome(step, shown, log):
                       and check["attempt"] == before["attempt"] and check["verdict"]["ruling"] != "pass"})
     if refuted:
         return "corrected", "check", plain(", ".join(refuted)), ""
-    return "retried", before.get("class") or "unknown", "it holds when it is tried again", ""
+    return "retried", before.get("failure_class") or "unknown", "it holds when it is tried again", ""
 
 
 def roots(runs):

@@ -1,56 +1,54 @@
 use serde::{Deserialize, Serialize};
 
-/// How many runs of a plan there must have been before it is said to drift.
+/// The minimum number of earlier runs of a plan before drift is reported.
 const EARLIER: u64 = 3;
 
-/// By how many hundredths its pass rate must fall.
+/// The minimum fall of the pass rate, in hundredths.
 const FALL: u64 = 20;
 
-/// How many times longer it must take, and by how many milliseconds at least.
+/// The minimum factor of a slowdown, and its minimum in milliseconds.
 const SLOWER: (u64, u64) = (2, 1000);
 
-/// What a plan did.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+/// The sums over the runs of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PlanSums {
-    /// Runs that ended.
+    /// The number of runs that ended.
     pub runs: u64,
-    /// How long they took, in milliseconds.
+    /// The total duration, in milliseconds.
     pub millis: u64,
-    /// How many criteria were ruled on.
+    /// The number of criteria judged.
     pub judged: u64,
-    /// How many of them held.
+    /// The number of criteria that passed.
     pub passed: u64,
 }
 
-/// A plan that does otherwise than it did.
+/// A change in the results of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Drift {
-    /// Fewer of its criteria hold, in hundredths.
+pub enum PlanDrift {
+    /// The share of criteria that pass has fallen, in hundredths.
     PassRate {
         /// The plan.
         plan: String,
-        /// Before.
+        /// The value before.
         before: u64,
-        /// In this window.
+        /// The value in this window.
         now: u64,
     },
-    /// It takes longer, in milliseconds a run.
+    /// The duration of a run has grown, in milliseconds.
     Duration {
         /// The plan.
         plan: String,
-        /// Before.
+        /// The value before.
         before: u64,
-        /// In this window.
+        /// The value in this window.
         now: u64,
     },
 }
 
 impl PlanSums {
-    /// Adds another.
+    /// Adds the sums of another.
     pub(super) fn add(&mut self, other: &Self) {
         self.runs += other.runs;
         self.millis += other.millis;
@@ -66,8 +64,8 @@ impl PlanSums {
         self.millis.checked_div(self.runs)
     }
 
-    /// How this window differs from what was before.
-    pub(super) fn drift(&self, plan: &str, before: &Self) -> Vec<Drift> {
+    /// Returns the differences of this window from the earlier runs.
+    pub(super) fn drift(&self, plan: &str, before: &Self) -> Vec<PlanDrift> {
         let mut drift = Vec::new();
         if before.runs < EARLIER {
             return drift;
@@ -77,13 +75,13 @@ impl PlanSums {
             && now + FALL <= before
         {
             let plan = plan.clone();
-            drift.push(Drift::PassRate { plan, before, now });
+            drift.push(PlanDrift::PassRate { plan, before, now });
         }
         if let (Some(before), Some(now)) = (before.mean(), self.mean())
             && now >= before.saturating_mul(SLOWER.0)
             && now >= before + SLOWER.1
         {
-            drift.push(Drift::Duration { plan, before, now });
+            drift.push(PlanDrift::Duration { plan, before, now });
         }
         drift
     }
@@ -91,29 +89,16 @@ impl PlanSums {
 
 #[cfg(test)]
 mod tests {
-    use super::{Drift, PlanSums};
+    use super::{PlanDrift, PlanSums};
 
     #[test]
     fn a_plan_drifts_only_beside_enough_of_a_past() {
-        let sums = |runs, millis, judged, passed| PlanSums {
-            runs,
-            millis,
-            judged,
-            passed,
-        };
+        let sums = |runs, millis, judged, passed| PlanSums { runs, millis, judged, passed };
         let now = sums(1, 5000, 10, 5);
         assert_eq!(now.drift("p", &sums(2, 2000, 20, 20)), []);
         let plan = "p".to_owned();
-        let rate = Drift::PassRate {
-            plan: plan.clone(),
-            before: 100,
-            now: 50,
-        };
-        let slow = Drift::Duration {
-            plan,
-            before: 1000,
-            now: 5000,
-        };
+        let rate = PlanDrift::PassRate { plan: plan.clone(), before: 100, now: 50 };
+        let slow = PlanDrift::Duration { plan, before: 1000, now: 5000 };
         assert_eq!(now.drift("p", &sums(3, 3000, 20, 20)), [rate, slow]);
         assert_eq!(now.drift("p", &sums(3, 12_900, 20, 13)), []);
     }

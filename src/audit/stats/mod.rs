@@ -1,7 +1,7 @@
-//! Statistics: what patterns there are in a stretch of the audit log.
+//! Statistics: the patterns in a stretch of the audit log.
 //!
-//! A [`Window`] is a fold over records and nothing else: it reads no clock and no file, so that what
-//! it says after a restart is what it would have said without one.
+//! A [`ReportWindow`] is a fold over records and nothing else: it reads no clock and no file, so that its
+//! results are the same after a restart.
 
 mod drift;
 mod place;
@@ -13,9 +13,9 @@ mod tests;
 mod unseen;
 mod window;
 
-pub use drift::{Drift, PlanSums};
-pub use place::{GapTrend, Thrash, Trend};
-pub use report::{Approvals, Gates, Report, Runs, ToolHealth, Trigger};
-pub use rounds::{Streak, Streaks};
-pub use unseen::Unseen;
-pub use window::Window;
+pub use drift::{PlanDrift, PlanSums};
+pub use place::{FailureTrend, GapTrend, ThrashPattern};
+pub use report::{ApprovalCounts, AuditReport, GateCounts, ReportTrigger, RunCounts, ToolHealth};
+pub use rounds::{RoundStreak, RoundStreaks};
+pub use unseen::UnconfirmedEvents;
+pub use window::ReportWindow;

@@ -2,29 +2,29 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::audit::Entry;
+use crate::audit::AuditEntry;
 use crate::name::RunId;
 
-/// After how many equal failures in a row a place is said to thrash.
+/// The number of equal failures in a row after which a task thrashes.
 const EQUAL: u32 = 3;
 
-/// How the gap of a place went.
+/// The trend of the gap of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GapTrend {
     /// The run.
     pub run: RunId,
-    /// The place.
+    /// The task.
     pub place: String,
-    /// Where it goes.
-    pub trend: Trend,
-    /// How many criteria each judged attempt failed, of how many, oldest first.
+    /// The trend.
+    pub trend: FailureTrend,
+    /// The number of failed criteria and of all, for each judged attempt, oldest first.
     pub gaps: Vec<(u32, u32)>,
 }
 
-/// Where a gap goes: the last attempt beside the first.
+/// The trend of a gap: the last attempt compared with the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Trend {
+pub enum FailureTrend {
     /// Fewer criteria fail.
     Improving,
     /// As many fail.
@@ -33,18 +33,18 @@ pub enum Trend {
     Worsening,
 }
 
-/// Work that is repeated without coming nearer to its end. More kinds will be added.
+/// Work that is repeated without progress. More kinds will be added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Thrash {
-    /// Attempts of a place failed in the same way, one after the other.
+pub enum ThrashPattern {
+    /// Attempts of a task failed in the same way, one after the other.
     Attempts {
         /// The run.
         run: RunId,
-        /// The place.
+        /// The task.
         place: String,
-        /// How many in a row.
+        /// The number of failures in a row.
         times: u32,
     },
     /// Rounds of a run ordered `break_symmetry`, one after the other, and D did not fall.
@@ -53,59 +53,59 @@ pub enum Thrash {
         run: RunId,
         /// The number of the first of these rounds.
         first: u64,
-        /// How many in a row.
+        /// The number of rounds in a row.
         times: u32,
     },
 }
 
-/// What happened at one place of a run.
+/// The history of one task of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Place {
-    begun: BTreeSet<u64>,
-    ended: BTreeSet<u64>,
-    over: bool,
-    /// Whether it has ended before, in this round or in an earlier one.
+pub(super) struct TaskHistory {
+    started_attempts: BTreeSet<u64>,
+    ended_attempts: BTreeSet<u64>,
+    is_over: bool,
+    /// True if it has ended before, in this round or in an earlier one.
     has_ended: bool,
-    /// Whether the last that is known of it is an end in success.
-    well: bool,
-    /// Whose fault it is that the last attempt failed; `None`: that was not seen, or it did not.
-    class: Option<String>,
+    /// True if its last known state is success.
+    last_succeeded: bool,
+    /// The class of the last attempt's failure; `None`: it was not seen, or did not fail.
+    failure_class: Option<String>,
     gaps: Vec<(u64, u32, u32)>,
-    /// How the attempt at hand failed so far: its exit, and the criteria that did not hold.
-    now: (u64, String, BTreeSet<String>),
-    last: Option<(String, BTreeSet<String>)>,
-    equal: u32,
-    most: u32,
+    /// The failure of the current attempt so far: its exit, and the failed criteria.
+    current_failure: (u64, String, BTreeSet<String>),
+    last_failure: Option<(String, BTreeSet<String>)>,
+    equal_failures: u32,
+    most_equal_failures: u32,
 }
 
-impl Place {
-    /// An attempt began; an earlier one may have failed.
-    pub(super) fn began(&mut self, attempt: u64) {
-        self.settle();
-        self.begun.insert(attempt);
-        self.now = (attempt, String::new(), BTreeSet::new());
-        (self.class, self.well) = (None, false);
+impl TaskHistory {
+    /// Starts an attempt; an earlier one may have failed.
+    pub(super) fn start_attempt(&mut self, attempt: u64) {
+        self.compare_attempts();
+        self.started_attempts.insert(attempt);
+        self.current_failure = (attempt, String::new(), BTreeSet::new());
+        (self.failure_class, self.last_succeeded) = (None, false);
     }
 
-    /// Another round lets it begin anew.
+    /// Reopens the task for another round.
     pub(super) fn reopen(&mut self) {
-        self.over = false;
+        self.is_over = false;
     }
 
-    /// Its work ended. False: it never began, or ended before.
-    pub(super) fn ended(&mut self, entry: &Entry, attempt: u64) -> bool {
-        self.class = entry.word("class").map(Into::into);
+    /// Ends the work of an attempt. False if it never began, or ended before.
+    pub(super) fn ended(&mut self, entry: &AuditEntry, attempt: u64) -> bool {
+        self.failure_class = entry.summary_text("failure_class").map(Into::into);
         let exit = entry.about.get("exit").map(ToString::to_string);
-        self.now.1 = exit.unwrap_or_default();
-        self.ended.insert(attempt) && self.begun.contains(&attempt)
+        self.current_failure.1 = exit.unwrap_or_default();
+        self.ended_attempts.insert(attempt) && self.started_attempts.contains(&attempt)
     }
 
-    /// A criterion was ruled on; whose fault it is if it did not pass.
-    pub(super) fn judged(
+    /// Adds a verdict on a criterion, with the class if it failed.
+    pub(super) fn add_verdict(
         &mut self,
         attempt: u64,
         criterion: &str,
-        (passed, class): (bool, Option<&str>),
+        (passed, failure_class): (bool, Option<&str>),
     ) {
         if self.gaps.last().is_none_or(|gap| gap.0 != attempt) {
             self.gaps.push((attempt, 0, 0));
@@ -115,43 +115,43 @@ impl Place {
             gap.2 += 1;
         }
         if !passed {
-            self.now.2.insert(criterion.to_owned());
-            self.class = self.class.take().or_else(|| class.map(Into::into));
+            self.current_failure.2.insert(criterion.to_owned());
+            self.failure_class = self.failure_class.take().or_else(|| failure_class.map(Into::into));
         }
     }
 
-    /// It ended. False: it had before, in this round.
+    /// Ends the task. False if it had ended before, in this round.
     pub(super) fn is_over(&mut self, state: Option<&str>) -> bool {
-        self.settle();
-        (self.has_ended, self.well) = (true, state == Some("succeeded"));
-        !std::mem::replace(&mut self.over, true)
+        self.compare_attempts();
+        (self.has_ended, self.last_succeeded) = (true, state == Some("succeeded"));
+        !std::mem::replace(&mut self.is_over, true)
     }
 
-    /// Whether it has ended before.
+    /// True if it has ended before.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Whether nothing was wrong with what it did last: it runs again for what it depends on.
-    pub(super) fn was_well(&self) -> bool {
-        self.well
+    /// True if its last result was good: it runs again because of its dependencies.
+    pub(super) fn last_succeeded(&self) -> bool {
+        self.last_succeeded
     }
 
-    /// Whose fault it is that the last attempt failed.
-    pub(super) fn class(&self) -> Option<&str> {
-        self.class.as_deref()
+    /// Returns the class of the last attempt's failure.
+    pub(super) fn failure_class(&self) -> Option<&str> {
+        self.failure_class.as_deref()
     }
 
-    /// Compares the attempt at hand, if it failed, with the one before it.
-    fn settle(&mut self) {
-        let (attempt, exit, failed) = std::mem::take(&mut self.now);
+    /// Compares the current attempt, if it failed, with the one before it.
+    fn compare_attempts(&mut self) {
+        let (attempt, exit, failed) = std::mem::take(&mut self.current_failure);
         if attempt == 0 || (exit.is_empty() && failed.is_empty()) {
             return;
         }
         let how = Some((exit, failed));
-        self.equal = if how == self.last { self.equal + 1 } else { 1 };
-        self.last = how;
-        self.most = self.most.max(self.equal);
+        self.equal_failures = if how == self.last_failure { self.equal_failures + 1 } else { 1 };
+        self.last_failure = how;
+        self.most_equal_failures = self.most_equal_failures.max(self.equal_failures);
     }
 
     pub(super) fn trend(&self, run: &RunId, place: &str) -> Option<GapTrend> {
@@ -160,9 +160,9 @@ impl Place {
             return None;
         }
         let trend = match last.1.cmp(&first.1) {
-            std::cmp::Ordering::Less => Trend::Improving,
-            std::cmp::Ordering::Equal => Trend::Flat,
-            std::cmp::Ordering::Greater => Trend::Worsening,
+            std::cmp::Ordering::Less => FailureTrend::Improving,
+            std::cmp::Ordering::Equal => FailureTrend::Flat,
+            std::cmp::Ordering::Greater => FailureTrend::Worsening,
         };
         Some(GapTrend {
             run: run.clone(),
@@ -172,13 +172,13 @@ impl Place {
         })
     }
 
-    pub(super) fn thrash(&self, run: &RunId, place: &str) -> Option<Thrash> {
+    pub(super) fn thrash(&self, run: &RunId, place: &str) -> Option<ThrashPattern> {
         let mut now = self.clone();
-        now.settle();
-        (now.most >= EQUAL).then(|| Thrash::Attempts {
+        now.compare_attempts();
+        (now.most_equal_failures >= EQUAL).then(|| ThrashPattern::Attempts {
             run: run.clone(),
             place: place.into(),
-            times: now.most,
+            times: now.most_equal_failures,
         })
     }
 }

@@ -2,65 +2,63 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Drift, GapTrend, PlanSums, Streaks, Thrash};
+use super::{GapTrend, PlanDrift, PlanSums, RoundStreaks, ThrashPattern};
 use crate::time::Moment;
 
-/// What was seen in a window (artoo, R6).
+/// A report on a window (artoo, R6).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Report {
-    /// Why it was made.
-    pub trigger: Trigger,
-    /// The first record of the window, by its number; 0: there is none.
+pub struct AuditReport {
+    /// The reason for the report.
+    pub trigger: ReportTrigger,
+    /// The number of the first record of the window; 0: there is none.
     pub from: u64,
-    /// The last one.
+    /// The number of the last record.
     pub to: u64,
-    /// When the first thing in it happened.
+    /// The time of the first record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_start: Option<Moment>,
-    /// When the last thing in it happened.
+    /// The time of the last record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_end: Option<Moment>,
-    /// How many runs began and ended, nested ones too.
-    pub runs: Runs,
-    /// How many places ended: steps, and items of repeated steps. One that ends again in a later
-    /// round is counted once.
+    /// The number of runs that began and ended, including nested ones.
+    pub runs: RunCounts,
+    /// The number of tasks that ended: steps, and items of repeated steps. A task that ends again
+    /// in a later round is counted once.
     pub tasks_observed: u64,
-    /// How many attempts were told what was wrong with the one before.
+    /// The number of attempts that were given the failures of the one before.
     pub total_corrections: u64,
-    /// How the gap went where a place was judged more than once.
+    /// The trend of the gap for tasks judged more than once.
     pub gap_trends: Vec<GapTrend>,
-    /// Work that is repeated without coming nearer to its end.
-    pub thrashing: Vec<Thrash>,
-    /// What no role may cause.
+    /// Work that is repeated without progress.
+    pub thrashing: Vec<ThrashPattern>,
+    /// Events that no role may cause.
     pub boundary_violations: Vec<String>,
-    /// Plans that do worse, or take longer, than they did.
-    pub drift: Vec<Drift>,
-    /// How the tools did.
+    /// Plans that do worse, or take longer, than before.
+    pub drift: Vec<PlanDrift>,
+    /// The health of the tools.
     pub tool_health: ToolHealth,
-    /// What gates ruled.
-    pub gates: Gates,
-    /// What became of approvals.
-    pub approvals: Approvals,
-    /// How many messages an auditor was too slow for.
+    /// The rulings of gates.
+    pub gates: GateCounts,
+    /// The outcomes of approvals.
+    pub approvals: ApprovalCounts,
+    /// The number of messages that an auditor was too slow for.
     pub lost: u64,
-    /// How many events were read in the database because no auditor heard of them.
+    /// The number of events read from the database because no auditor heard of them.
     pub read_later: u64,
-    /// What each plan did in all windows up to the end of this one, which later windows are
-    /// compared with.
+    /// The sums of each plan over all windows up to the end of this one, for comparison with later
+    /// windows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub history: BTreeMap<String, PlanSums>,
     /// The rounds at the end of this window that later ones may follow with the same directive.
-    #[serde(default, skip_serializing_if = "Streaks::is_empty")]
-    pub rounds: Streaks,
+    #[serde(default, skip_serializing_if = "RoundStreaks::is_empty")]
+    pub rounds: RoundStreaks,
 }
 
-/// Why a report was made.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+/// The reason for a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// Somebody asked.
+pub enum ReportTrigger {
+    /// The user asked.
     #[default]
     OnDemand,
     /// The window was full.
@@ -69,61 +67,53 @@ pub enum Trigger {
     End,
 }
 
-/// How many runs began and ended.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Runs {
-    /// Began.
+/// The number of runs that began and ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunCounts {
+    /// The number of runs that began.
     pub started: u64,
-    /// Ended well.
+    /// The number that succeeded.
     pub succeeded: u64,
-    /// Failed.
+    /// The number that failed.
     pub failed: u64,
-    /// Were abandoned: they failed, and the controller tried nothing more.
+    /// The number abandoned: they failed, and the controller tried nothing more.
     #[serde(default)]
     pub abandoned: u64,
-    /// Were cancelled.
+    /// The number cancelled.
     pub cancelled: u64,
-    /// Were not begun, for a reason that is recorded.
+    /// The number not started, for a recorded reason.
     pub refused: u64,
 }
 
-/// How the tools did.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+/// The health of the tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolHealth {
-    /// Attempts whose work failed.
+    /// The number of attempts whose work failed.
     pub execution_failures: u64,
-    /// Attempts that followed one which failed by the surroundings' fault.
+    /// The number of attempts after an environmental failure.
     pub environmental_retries: u64,
-    /// Attempts that followed one which failed by the work's own fault.
+    /// The number of attempts after a logical failure.
     pub logical_retries: u64,
 }
 
-/// What gates ruled.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Gates {
-    /// How often one was asked.
+/// The rulings of gates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct GateCounts {
+    /// The number of gates asked.
     pub judged: u64,
-    /// How often one blocked.
+    /// The number of gates that blocked.
     pub blocked: u64,
 }
 
-/// What became of approvals.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct Approvals {
-    /// Asked for.
+/// The outcomes of approvals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ApprovalCounts {
+    /// The number asked for.
     pub asked: u64,
-    /// Given.
+    /// The number given.
     pub given: u64,
-    /// Denied.
+    /// The number denied.
     pub denied: u64,
-    /// Not answered in time.
+    /// The number that expired.
     pub expired: u64,
 }

@@ -2,11 +2,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Drift, GapTrend, PlanSums, Report, Thrash, Trend, Trigger, Unseen, Window};
-use crate::audit::record::{BEGINNING, Entry, Record, Source};
+use super::{
+    AuditReport, FailureTrend, GapTrend, PlanDrift, PlanSums, ReportTrigger, ReportWindow, ThrashPattern,
+    UnconfirmedEvents,
+};
+use crate::audit::record::{AuditEntry, AuditRecord, AuditSource, BEGINNING};
 use crate::audit::words::REPORT;
-use crate::bus::Bound;
-use crate::digest::Digest;
+use crate::bus::LogAnchor;
+use crate::digest::Sha256Digest;
 use crate::name::{PlanId, RunId};
 use crate::time::Moment;
 
@@ -14,50 +17,41 @@ fn run() -> RunId {
     RunId::from_bytes([7; 16])
 }
 
-fn entry(at: i64, kind: &str, place: &str, about: &Value) -> Entry {
-    let mut entry = Entry::new(Moment::from_millis(at), kind).about(about);
+fn entry(at: i64, kind: &str, place: &str, about: &Value) -> AuditEntry {
+    let mut entry = AuditEntry::new(Moment::from_millis(at), kind).with_summary(about);
     entry.run = Some(run());
     entry.plan = PlanId::parse("plan").ok();
     entry.place = (!place.is_empty()).then(|| place.to_owned());
     entry
 }
 
-fn ruled(at: i64, attempt: u64, passes: bool) -> Entry {
+fn ruled(at: i64, attempt: u64, passes: bool) -> AuditEntry {
     let ruling = if passes { "pass" } else { "fail" };
     let about = json!({"attempt": attempt, "verdict": {"name": "fine", "ruling": ruling}});
-    entry(at, "criterion_judged", "a", &about)
+    entry(at, "check_completed", "a", &about)
 }
 
-fn attempt(at: i64, number: u64, passes: bool) -> Vec<Entry> {
+fn attempt(at: i64, number: u64, passes: bool) -> Vec<AuditEntry> {
     let about = json!({ "attempt": number });
     vec![
         entry(at, "attempt_started", "a", &about),
-        entry(
-            at,
-            "attempt_ended",
-            "a",
-            &json!({"attempt": number, "exit": {"how": "code", "code": 0}}),
-        ),
+        entry(at, "attempt_ended", "a", &json!({"attempt": number, "exit": {"kind": "code", "code": 0}})),
         ruled(at, number, passes),
     ]
 }
 
-/// A run with three attempts of a step, the last of which holds.
-fn story() -> Vec<Entry> {
+/// A run with three attempts of a step, the last of which passes.
+fn story() -> Vec<AuditEntry> {
     let mut story = vec![entry(0, "run_started", "", &json!({}))];
     for number in 1..4 {
-        story.extend(attempt(
-            i64::try_from(number).unwrap() * 10,
-            number,
-            number == 3,
-        ));
+        story.extend(attempt(i64::try_from(number).unwrap() * 10, number, number == 3));
     }
     story.push(entry(40, "step_ended", "a", &json!({"state": "succeeded"})));
     story.push(entry(50, "run_ended", "", &json!({"outcome": "succeeded"})));
     story
 }
 
-fn bound(entries: Vec<Entry>) -> Vec<Record> {
+fn bound(entries: Vec<AuditEntry>) -> Vec<AuditRecord> {
     let mut prev = BEGINNING.into();
     let records = entries.into_iter().zip(1..).map(|(entry, n)| {
         let record = entry.bind(n, prev);
@@ -67,12 +61,12 @@ fn bound(entries: Vec<Entry>) -> Vec<Record> {
     records.collect()
 }
 
-fn seen(entries: Vec<Entry>) -> Report {
-    let mut window = Window::default();
+fn seen(entries: Vec<AuditEntry>) -> AuditReport {
+    let mut window = ReportWindow::default();
     for record in bound(entries) {
         window.add(&record);
     }
-    window.report(Trigger::OnDemand, None)
+    window.report(ReportTrigger::OnDemand, None)
 }
 
 #[test]
@@ -83,18 +77,13 @@ fn a_run_is_summed_up() {
     let trend = GapTrend {
         run: run(),
         place: "a".into(),
-        trend: Trend::Improving,
+        trend: FailureTrend::Improving,
         gaps: vec![(1, 1), (1, 1), (0, 1)],
     };
     assert_eq!(report.gap_trends, [trend]);
     assert_eq!(report.thrashing, []);
     assert_eq!(report.boundary_violations, [""; 0]);
-    let sums = PlanSums {
-        runs: 1,
-        millis: 50,
-        judged: 3,
-        passed: 1,
-    };
+    let sums = PlanSums { runs: 1, millis: 50, judged: 3, passed: 1 };
     assert_eq!(report.history["plan"], sums);
 }
 
@@ -102,11 +91,7 @@ fn a_run_is_summed_up() {
 fn equal_failures_in_a_row_are_thrashing() {
     let mut entries = vec![entry(0, "run_started", "", &json!({}))];
     entries.extend((1..4).flat_map(|number| attempt(10, number, false)));
-    let expected = Thrash::Attempts {
-        run: run(),
-        place: "a".into(),
-        times: 3,
-    };
+    let expected = ThrashPattern::Attempts { run: run(), place: "a".into(), times: 3 };
     assert_eq!(seen(entries).thrashing, [expected]);
 }
 
@@ -115,20 +100,18 @@ fn what_no_role_may_cause_is_told() {
     let short = run().short().to_owned();
     let ended = |number: u64| entry(60, "attempt_ended", "a", &json!({ "attempt": number }));
     for (at, more, said) in [
-        (5, ended(9), "a ended attempt 9, which was not under way"),
+        (5, ended(9), "a ended attempt 9, which was not running"),
         (11, story().remove(10), "a ended twice"),
-        (12, ended(3), "attempt_ended came after its end"),
-        (1, story().remove(0), "began twice"),
+        (12, ended(3), "attempt_ended after its end"),
+        (1, story().remove(0), "started twice"),
     ] {
         let mut entries = story();
         entries.insert(at, more);
         let found = seen(entries).boundary_violations;
-        let one = found
-            .iter()
-            .any(|found| found.contains(said) && found.contains(&short));
+        let one = found.iter().any(|found| found.contains(said) && found.contains(&short));
         assert!(one, "{said}: {found:?}");
     }
-    // Of a run whose beginning was not seen, less can be said.
+    // If the start of a run was not seen, less can be said.
     let half = story().split_off(5);
     assert_eq!(seen(half).boundary_violations, [""; 0]);
 }
@@ -137,69 +120,57 @@ fn what_no_role_may_cause_is_told() {
 fn a_window_goes_on_behind_the_last_report_as_if_there_had_been_no_restart() {
     let mut entries = story();
     let report = seen(story());
-    entries.push(Entry::new(Moment::from_millis(60), REPORT).about(&report));
+    entries.push(AuditEntry::new(Moment::from_millis(60), REPORT).with_summary(&report));
     entries.extend(story());
     let records = bound(entries);
-    let (mut all, mut rest) = (Window::default(), Window::default());
+    let (mut all, mut rest) = (ReportWindow::default(), ReportWindow::default());
     for record in &records {
         all.add(record);
     }
     for record in records.iter().skip(12) {
         rest.add(record);
     }
-    let told = all.report(Trigger::End, None);
-    assert_eq!(told, rest.report(Trigger::End, None));
+    let told = all.report(ReportTrigger::End, None);
+    assert_eq!(told, rest.report(ReportTrigger::End, None));
     assert_eq!((told.from, told.runs.started), (14, 1));
     assert_eq!(told.history["plan"].runs, 2);
     assert!(!all.is_over(Duration::from_secs(1)) && all.is_over(Duration::from_millis(50)));
-    // Who asks for everything is told of both windows.
-    let mut whole = Window::whole();
+    // A report on demand covers both windows.
+    let mut whole = ReportWindow::spanning_reports();
     for record in &records {
         whole.add(record);
     }
-    let told = whole.report(Trigger::OnDemand, None);
+    let told = whole.report(ReportTrigger::OnDemand, None);
     assert_eq!((told.runs.started, told.history["plan"].runs), (2, 2));
 }
 
 #[test]
 fn a_plan_that_does_worse_than_in_earlier_windows_drifts() {
     let mut entries = Vec::new();
-    let before = PlanSums {
-        runs: 3,
-        millis: 150,
-        judged: 10,
-        passed: 10,
-    };
-    let past = Report {
-        history: [("plan".to_owned(), before)].into(),
-        ..Report::default()
-    };
-    entries.push(Entry::new(Moment::default(), REPORT).about(&past));
+    let before = PlanSums { runs: 3, millis: 150, judged: 10, passed: 10 };
+    let past = AuditReport { history: [("plan".to_owned(), before)].into(), ..AuditReport::default() };
+    entries.push(AuditEntry::new(Moment::default(), REPORT).with_summary(&past));
     entries.extend(story());
-    let expected = Drift::PassRate {
-        plan: "plan".into(),
-        before: 100,
-        now: 33,
-    };
+    let expected = PlanDrift::PassRate { plan: "plan".into(), before: 100, now: 33 };
     assert_eq!(seen(entries).drift, [expected]);
 }
 
-/// The end of a round that ordered this, with D in hundredths, and lets steps run again.
-fn round(number: u64, directive: &str, d: u64, reopened: &[&str]) -> Entry {
+/// The end of a round with this directive, with D in hundredths, which reopens steps.
+fn round(number: u64, directive: &str, d: u64, reopened: &[&str]) -> AuditEntry {
     let about = json!({
-        "number": number, "directive": directive, "d_millionths": d * 10_000, "reopened": reopened,
+        "round": number, "directive": directive, "d_millionths": d * 10_000, "reopened": reopened,
     });
-    entry(20, "round_closed", "", &about)
+    entry(20, "round_completed", "", &about)
 }
 
-/// What is seen of a run with these events.
-fn of_run(events: Vec<Entry>) -> Report {
+/// Returns the report about a run with these events.
+fn of_run(events: Vec<AuditEntry>) -> AuditReport {
     let mut entries = vec![entry(0, "run_started", "", &json!({}))];
     entries.extend(events);
     seen(entries)
 }
 
-fn end(place: &str, state: &str) -> Entry {
+fn end(place: &str, state: &str) -> AuditEntry {
     entry(20, "step_ended", place, &json!({ "state": state }))
 }
 
@@ -218,15 +189,12 @@ fn a_step_that_runs_again_in_a_round_is_no_violation() {
     };
     let report = rounds(&["a"], "refine");
     assert_eq!(report.boundary_violations, [""; 0]);
-    assert_eq!(
-        report.tasks_observed, 3,
-        "a place is one task in all rounds"
-    );
-    // A round reopens what it names, and nothing else.
-    let told = |found: &Report| found.boundary_violations.len();
+    assert_eq!(report.tasks_observed, 3, "a place is one task in all rounds");
+    // A round reopens the steps it names, and nothing else.
+    let told = |found: &AuditReport| found.boundary_violations.len();
     assert_eq!(told(&rounds(&["ab"], "refine")), 2);
     assert_eq!(told(&rounds(&[], "abandon")), 2);
-    // An older record does not name what it reopens.
+    // An older record does not name the steps it reopens.
     assert_eq!(told(&rounds(&[], "")), 0);
 }
 
@@ -236,20 +204,20 @@ fn attempts_of_rounds_are_counted_as_retries_by_whose_fault_they_are() {
         let about = json!({ "attempt": number });
         entry(10, "attempt_started", place, &about)
     };
-    let ended = |place: &str, number: u64, class: Option<&str>| {
+    let ended = |place: &str, number: u64, failure_class: Option<&str>| {
         let mut about = json!({ "attempt": number });
-        if let Some(class) = class {
-            about["class"] = json!(class);
+        if let Some(failure_class) = failure_class {
+            about["failure_class"] = json!(failure_class);
         }
         entry(10, "attempt_ended", place, &about)
     };
-    let refuted = |place: &str, number: u64, class: &str| {
-        let verdict = json!({ "name": "fine", "ruling": "fail", "class": class });
+    let refuted = |place: &str, number: u64, failure_class: &str| {
+        let verdict = json!({ "name": "fine", "ruling": "fail", "failure_class": failure_class });
         let about = json!({ "attempt": number, "verdict": verdict });
-        entry(10, "criterion_judged", place, &about)
+        entry(10, "check_completed", place, &about)
     };
     let mut events = Vec::new();
-    for (place, class, checked) in [
+    for (place, failure_class, checked) in [
         ("a", "environmental", false),
         ("b", "interrupted", false),
         ("c", "logical", false),
@@ -257,11 +225,11 @@ fn attempts_of_rounds_are_counted_as_retries_by_whose_fault_they_are() {
         ("e", "logical", true),
     ] {
         events.push(began(place, 1));
-        events.push(ended(place, 1, (!checked).then_some(class)));
-        events.extend(checked.then(|| refuted(place, 1, class)));
+        events.push(ended(place, 1, (!checked).then_some(failure_class)));
+        events.extend(checked.then(|| refuted(place, 1, failure_class)));
         events.push(end(place, "failed"));
     }
-    // It held, and runs again for what it depends on: nothing is corrected.
+    // It passed, and runs again because of its dependencies: nothing is corrected.
     events.extend([began("f", 1), ended("f", 1, None), end("f", "succeeded")]);
     let all = ["a", "b", "c", "d", "e", "f"];
     events.push(round(1, "change_path", 80, &all));
@@ -293,24 +261,14 @@ fn break_symmetry_again_and_again_without_a_falling_d_is_thrashing() {
         let rounds = rounds.map(|(number, (directive, d))| round(number, directive, *d, &["a"]));
         of_run(rounds.collect()).thrashing
     };
-    let ggs = |first, times| Thrash::GgsThrashing {
-        run: run(),
-        first,
-        times,
-    };
+    let ggs = |first, times| ThrashPattern::GgsThrashing { run: run(), first, times };
     let breaks = "break_symmetry";
     assert_eq!(thrashing(&[(breaks, 50)]), []);
     assert_eq!(thrashing(&[(breaks, 50), (breaks, 50)]), [ggs(1, 2)]);
-    assert_eq!(
-        thrashing(&[(breaks, 50), (breaks, 60), (breaks, 60)]),
-        [ggs(1, 3)]
-    );
-    // D fell, or something else was ordered in between.
+    assert_eq!(thrashing(&[(breaks, 50), (breaks, 60), (breaks, 60)]), [ggs(1, 3)]);
+    // D fell, or another directive came in between.
     assert_eq!(thrashing(&[(breaks, 50), (breaks, 49)]), []);
-    assert_eq!(
-        thrashing(&[(breaks, 50), (breaks, 40), (breaks, 40)]),
-        [ggs(2, 2)]
-    );
+    assert_eq!(thrashing(&[(breaks, 50), (breaks, 40), (breaks, 40)]), [ggs(2, 2)]);
     assert_eq!(thrashing(&[(breaks, 50), ("refine", 50), (breaks, 50)]), []);
     let word = serde_json::to_value(ggs(1, 2)).unwrap();
     assert_eq!(word["what"], "ggs_thrashing");
@@ -319,8 +277,8 @@ fn break_symmetry_again_and_again_without_a_falling_d_is_thrashing() {
 #[test]
 fn rounds_of_two_windows_are_thrashing_too_until_the_run_ends() {
     let first = of_run(vec![round(1, "break_symmetry", 50, &["a"])]);
-    let told = |more: Vec<Entry>| {
-        let report = Entry::new(Moment::from_millis(60), REPORT).about(&first);
+    let told = |more: Vec<AuditEntry>| {
+        let report = AuditEntry::new(Moment::from_millis(60), REPORT).with_summary(&first);
         let entries = [vec![report], more].concat();
         seen(entries).thrashing.len()
     };
@@ -329,31 +287,31 @@ fn rounds_of_two_windows_are_thrashing_too_until_the_run_ends() {
     assert_eq!(told(vec![second()]), 1);
     let over = entry(50, "run_ended", "", &json!({"outcome": "cancelled"}));
     assert_eq!(told(vec![over, second()]), 0);
-    // A window in which nothing happens has nothing to tell.
-    let mut window = Window::default();
-    window.add(&bound(vec![Entry::new(Moment::default(), REPORT).about(&first)]).remove(0));
-    assert!(!window.is_worth_telling());
+    // A window without events has nothing to report.
+    let mut window = ReportWindow::default();
+    window.add(&bound(vec![AuditEntry::new(Moment::default(), REPORT).with_summary(&first)]).remove(0));
+    assert!(!window.is_reportable());
 }
 
-/// What auditors say of themselves and of an event that one of them read in the database.
-fn watched(kinds: &[(&str, u64, &[u64])]) -> Unseen {
+/// The records of auditors about themselves and about an event that one read in the database.
+fn watched(kinds: &[(&str, u64, &[u64])]) -> UnconfirmedEvents {
     let session = |n: &u64| json!({"n": n, "process": {"pid": 1, "start": 1, "boot": "", "ns": 1}});
     let entries = kinds.iter().map(|(kind, auditor, open)| {
-        let mut entry = Entry::new(Moment::default(), kind);
+        let mut entry = AuditEntry::new(Moment::default(), kind);
         if *kind == "step_ended" {
-            entry = entry.about(&json!({ "by": auditor }));
-            entry.source = Source::Database;
-            let hash = Digest::of(b"");
-            entry.db = Some(Bound { seq: 5, hash });
+            entry = entry.with_summary(&json!({ "by": auditor }));
+            entry.source = AuditSource::Database;
+            let hash = Sha256Digest::of_bytes(b"");
+            entry.db = Some(LogAnchor { seq: 5, hash });
         } else {
             let open: Vec<Value> = open.iter().map(session).collect();
-            entry = entry.about(&json!({
+            entry = entry.with_summary(&json!({
                 "auditor": auditor, "open": open, "seq": 0, "boot": "", "seqs": [5], "messages": 1
             }));
         }
         entry
     });
-    let mut unseen = Unseen::default();
+    let mut unseen = UnconfirmedEvents::default();
     for record in bound(entries.collect()) {
         unseen.add(&record);
     }
@@ -362,24 +320,16 @@ fn watched(kinds: &[(&str, u64, &[u64])]) -> Unseen {
 
 #[test]
 fn an_event_that_nobody_heard_of_is_explained_or_told() {
-    let begin = [
-        ("opened", 1, &[1][..]),
-        ("opened", 2, &[1, 2]),
-        ("step_ended", 2, &[]),
-    ];
+    let begin = [("opened", 1, &[1][..]), ("opened", 2, &[1, 2]), ("step_ended", 2, &[])];
     let with = |more: &[(&str, u64, &[u64])]| watched(&[&begin[..], more].concat());
     let closed: [(&str, u64, &[u64]); 2] = [("closed", 2, &[1]), ("closed", 1, &[])];
-    assert_eq!(with(&[]).pending(), 1);
-    assert_eq!(with(&closed).behind(None), [5]);
-    assert_eq!(with(&closed[..1]).behind(Some(1)), [5]);
+    assert_eq!(with(&[]).pending_count(), 1);
+    assert_eq!(with(&closed).unexplained_events(None), [5]);
+    assert_eq!(with(&closed[..1]).unexplained_events(Some(1)), [5]);
     let confirmed = with(&[&[("confirmed", 1, &[][..])][..], &closed[..]].concat());
-    assert_eq!((confirmed.behind(None), confirmed.pending()), (vec![], 0));
+    assert_eq!((confirmed.unexplained_events(None), confirmed.pending_count()), (vec![], 0));
     for excuse in ["found_dead", "lost"] {
         let explained = with(&[&[(excuse, 1, &[2][..])][..], &closed[..1]].concat());
-        assert_eq!(
-            (explained.behind(None), explained.pending()),
-            (vec![], 0),
-            "{excuse}"
-        );
+        assert_eq!((explained.unexplained_events(None), explained.pending_count()), (vec![], 0), "{excuse}");
     }
 }

@@ -2,84 +2,81 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::audit::record::{Record, Source};
+use crate::audit::record::{AuditRecord, AuditSource};
 use crate::audit::words::{
-    CLOSED, CONFIRMED, Confirmed, FOUND_DEAD, LOST, Lost, OPENED, Read, Shift,
+    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
+    EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody,
 };
 
-/// Which events nobody heard of on the bus, and who could still have.
+/// The events that no auditor heard of on the bus, and the auditors that may still confirm them.
 ///
-/// An event that was read in the database is explained if an auditor that watched at the time
-/// died, lost messages, or says later that it heard of it. If all of them ended well and said
-/// nothing, the event came into the database behind their backs.
+/// An event that was read from the database is explained if an auditor that watched at the time
+/// died, lost messages, or confirms later that it heard of it. If all of them ended regularly and
+/// confirmed nothing, the event came into the database behind their backs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unseen {
+pub struct UnconfirmedEvents {
     open: BTreeSet<u64>,
     boot: Option<String>,
-    /// Auditors before which the machine was started anew, or that lost messages.
+    /// The auditors before which the machine was rebooted, or that lost messages.
     excused: BTreeSet<u64>,
-    /// By the event: by whom it was read, while somebody may still say to have heard of it.
-    waiting: BTreeMap<u64, Reading>,
+    /// The records of events, by event, that an auditor may still confirm.
+    waiting: BTreeMap<u64, DatabaseReadRecord>,
     behind: BTreeSet<u64>,
 }
 
-/// A record of an event that was read in the database.
+/// The record of an event that was read from the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Reading {
-    /// Its number.
+struct DatabaseReadRecord {
+    /// The number of the record.
     n: u64,
-    /// The auditor that cannot have heard of it: it was there before that one heard anything.
+    /// The auditor that cannot have heard of it: the event was there before that one started.
     but: Option<u64>,
 }
 
-impl Reading {
-    /// Whether an auditor that has watched since could have heard of it.
-    fn heard_by(self, auditor: u64) -> bool {
+impl DatabaseReadRecord {
+    /// True if an auditor that has watched since could have heard of it.
+    fn may_be_heard_by(self, auditor: u64) -> bool {
         auditor < self.n && self.but != Some(auditor)
     }
 }
 
-impl Unseen {
-    /// Takes a record into account.
-    pub fn add(&mut self, record: &Record) {
+impl UnconfirmedEvents {
+    /// Adds a record.
+    pub fn add(&mut self, record: &AuditRecord) {
         let entry = &record.entry;
-        if let (Some(db), Source::Database) = (entry.db, entry.source) {
+        if let (Some(db), AuditSource::Database) = (entry.db, entry.source) {
             self.read(record.n, db.seq, entry.read());
         }
         match entry.kind.as_str() {
-            OPENED | CLOSED | FOUND_DEAD => {
-                if let Some(shift) = entry.read::<Shift>() {
-                    self.shift(&entry.kind, &shift);
+            AUDITOR_STARTED | AUDITOR_STOPPED | AUDITOR_DIED => {
+                if let Some(shift) = entry.read::<AuditorLifecycleBody>() {
+                    self.add_lifecycle_record(&entry.kind, &shift);
                 }
             }
-            CONFIRMED => {
-                let confirmed: Option<Confirmed> = entry.read();
+            EVENTS_CONFIRMED => {
+                let confirmed: Option<EventsConfirmedBody> = entry.read();
                 for seq in confirmed.iter().flat_map(|confirmed| &confirmed.seqs) {
                     self.waiting.remove(seq);
                     self.behind.remove(seq);
                 }
             }
-            LOST => {
-                if let Some(lost) = entry.read::<Lost>() {
+            MESSAGES_DROPPED => {
+                if let Some(lost) = entry.read::<MessagesDroppedBody>() {
                     self.excused.insert(lost.auditor);
-                    self.explain(lost.auditor);
+                    self.excuse_auditor(lost.auditor);
                 }
             }
             _ => {}
         }
     }
 
-    fn read(&mut self, n: u64, seq: u64, read: Option<Read>) {
+    fn read(&mut self, n: u64, seq: u64, read: Option<DatabaseReadBody>) {
         let but = read.filter(|read| read.late).map(|read| read.by);
         if but.is_some_and(|by| self.excused.contains(&by)) {
             return;
         }
-        let reading = Reading { n, but };
-        let mut could = self
-            .open
-            .iter()
-            .filter(|one| reading.heard_by(**one))
-            .peekable();
+        let reading = DatabaseReadRecord { n, but };
+        let mut could = self.open.iter().filter(|one| reading.may_be_heard_by(**one)).peekable();
         if could.peek().is_none() {
             self.behind.insert(seq);
         } else if !could.any(|one| self.excused.contains(one)) {
@@ -87,33 +84,34 @@ impl Unseen {
         }
     }
 
-    fn shift(&mut self, kind: &str, shift: &Shift) {
+    fn add_lifecycle_record(&mut self, kind: &str, shift: &AuditorLifecycleBody) {
         match kind {
-            OPENED => {
+            AUDITOR_STARTED => {
                 if self.boot.as_ref().is_some_and(|boot| *boot != shift.boot) {
                     self.excused.insert(shift.auditor);
                 }
                 self.boot = Some(shift.boot.clone());
             }
-            FOUND_DEAD => self.explain(shift.auditor),
-            _ if shift.lost > 0 => self.explain(shift.auditor),
-            _ => self.cleared(shift.auditor),
+            AUDITOR_DIED => self.excuse_auditor(shift.auditor),
+            _ if shift.lost > 0 => self.excuse_auditor(shift.auditor),
+            _ => self.clear_auditor(shift.auditor),
         }
         self.open = shift.open.iter().map(|session| session.n).collect();
     }
 
-    /// One who could have heard of them cannot say so.
-    fn explain(&mut self, auditor: u64) {
-        self.waiting.retain(|_, reading| !reading.heard_by(auditor));
+    /// Explains the events that an auditor could have heard of and cannot confirm.
+    fn excuse_auditor(&mut self, auditor: u64) {
+        self.waiting.retain(|_, reading| !reading.may_be_heard_by(auditor));
     }
 
-    /// One who could have heard of them did not.
-    fn cleared(&mut self, auditor: u64) {
+    /// Clears an auditor that could have heard of events and did not.
+    fn clear_auditor(&mut self, auditor: u64) {
         let (open, behind) = (&self.open, &mut self.behind);
-        // Who watches is asked in order, so the first of the others tells for most.
+        // Auditors are checked in order, so the first of the others settles most.
         let others = || open.iter().filter(|one| **one != auditor);
         self.waiting.retain(|seq, reading| {
-            let waits = !reading.heard_by(auditor) || others().any(|one| reading.heard_by(*one));
+            let waits =
+                !reading.may_be_heard_by(auditor) || others().any(|one| reading.may_be_heard_by(*one));
             if !waits {
                 behind.insert(*seq);
             }
@@ -122,31 +120,31 @@ impl Unseen {
         self.excused.remove(&auditor);
     }
 
-    /// The events that came into the database behind the backs of all auditors; `ending` is one
-    /// that has heard all that it will.
-    pub fn behind(&self, ending: Option<u64>) -> Vec<u64> {
+    /// Returns the events that came into the database behind the backs of all auditors; `ending` is
+    /// one that has heard everything it will.
+    pub fn unexplained_events(&self, ending: Option<u64>) -> Vec<u64> {
         let mut all = self.clone();
         if let Some(ending) = ending {
-            all.cleared(ending);
+            all.clear_auditor(ending);
         }
         all.behind.into_iter().collect()
     }
 
-    /// How many events somebody may still say to have heard of.
-    pub fn pending(&self) -> usize {
+    /// Returns the number of events that an auditor may still confirm.
+    pub fn pending_count(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Who watches: the numbers of the records by which they opened.
-    pub fn open(&self) -> &BTreeSet<u64> {
+    /// Returns the auditors watching: the numbers of the records by which they opened.
+    pub fn active_auditors(&self) -> &BTreeSet<u64> {
         &self.open
     }
 }
 
-impl Unseen {
-    /// Forgets what was told, and keeps what is needed to judge what follows.
+impl UnconfirmedEvents {
+    /// Forgets the reported events, and keeps the state needed to judge later ones.
     #[must_use]
-    pub(super) fn going_on(mut self) -> Self {
+    pub(super) fn without_reported(mut self) -> Self {
         self.behind.clear();
         self
     }

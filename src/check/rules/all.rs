@@ -1,14 +1,14 @@
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use super::{
-    alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks,
-    names, never, order, scripts, secrets, skills, unused, upstream, uses,
+    alternatives, axes, cache, cycles, defaults, depends, duplicates, gates, http, literals, locks, names,
+    never, order, scripts, secrets, skills, unused, upstream, uses,
 };
 
-/// A rule looks at a file and notes what breaks it.
-type Rule = fn(&Scene<'_>, &mut Notes);
+/// A rule, which looks at a file and notes the violations.
+type SpecRule = fn(&RuleContext<'_>, &mut FileDiagnostics);
 
 /// Every rule.
-pub(in crate::check) const ALL: &[Rule] = &[
+pub(in crate::check) const ALL: &[SpecRule] = &[
     duplicates::check,
     depends::check,
     names::check,

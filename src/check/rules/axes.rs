@@ -1,48 +1,48 @@
-use super::{Notes, Read, Scene, Site};
+use super::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::Ref;
+use crate::expr::ExprReference;
 use crate::name::Name;
-use crate::spec::ast::{Matrix, Step};
+use crate::spec::ast::{MatrixSpec, StepSpec};
 
-/// `item` and `matrix` have values inside a step that is repeated, and an axis is one of the
-/// step's own.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that `item` and `matrix` are read inside a repeated step only, and that an axis is one of
+/// the step's own.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for read in &scene.reads {
         let name = &read.what.name;
-        let is_item = matches!(name, Ref::Item | Ref::ItemKey | Ref::ItemIndex);
-        if !is_item && !matches!(name, Ref::Matrix(_)) {
+        let is_item = matches!(name, ExprReference::Item | ExprReference::ItemKey | ExprReference::ItemIndex);
+        if !is_item && !matches!(name, ExprReference::Matrix(_)) {
             continue;
         }
         match read.step.map(|at| scene.step(at)) {
-            Some(step) if !matches!(read.site, Site::When | Site::ForEach) => {
+            Some(step) if !matches!(read.site, ExprSite::When | ExprSite::ForEach) => {
                 inside(step, read, scene, notes);
             }
             Some(_) => {
                 let place = read.site.noun();
-                let message = format!("`{name}` has no value in {place}");
-                let help = format!("{place} is asked once, before there are items");
-                notes.note(mistake(read, message).help(help));
+                let message = format!("`{name}` is not available in {place}");
+                let help = format!("{place} is evaluated once, before the items exist");
+                notes.note(mistake(read, message).with_help(help));
             }
             None => {
-                let message = format!("`{name}` has no value in {}", read.site.noun());
-                let help = "it has one inside a step with `for_each` or `matrix`";
-                notes.note(mistake(read, message).help(help));
+                let message = format!("`{name}` is not available in {}", read.site.noun());
+                let help = "it is only available inside a step with `for_each` or `matrix`";
+                notes.note(mistake(read, message).with_help(help));
             }
         }
     }
 }
 
-fn mistake(read: &Read<'_>, message: String) -> Diagnostic {
+fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
     Diagnostic::new(Code::UnknownName, read.what.span, message)
 }
 
-fn inside(step: &Step, read: &Read<'_>, scene: &Scene<'_>, notes: &mut Notes) {
+fn inside(step: &StepSpec, read: &ExprRead<'_>, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     match (&read.what.name, &step.matrix) {
-        (Ref::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, (step, read), scene, notes),
-        (Ref::Matrix(_), None) => unrepeated("matrix", step, read, scene, notes),
-        (Ref::Item, Some(_)) => {
-            let message = "`item` has no value in a step with `matrix`".to_owned();
-            notes.note(mistake(read, message).help("read an axis: `matrix.AXIS`"));
+        (ExprReference::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, (step, read), scene, notes),
+        (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, scene, notes),
+        (ExprReference::Item, Some(_)) => {
+            let message = "`item` is not available in a step with `matrix`".to_owned();
+            notes.note(mistake(read, message).with_help("read an axis: `matrix.AXIS`"));
         }
         (_, None) if step.for_each.is_none() => unrepeated("for_each", step, read, scene, notes),
         _ => {}
@@ -51,29 +51,29 @@ fn inside(step: &Step, read: &Read<'_>, scene: &Scene<'_>, notes: &mut Notes) {
 
 fn axis_exists(
     axis: &str,
-    matrix: &Matrix,
-    (step, read): (&Step, &Read<'_>),
-    scene: &Scene<'_>,
-    notes: &mut Notes,
+    matrix: &MatrixSpec,
+    (step, read): (&StepSpec, &ExprRead<'_>),
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
 ) {
-    if !matrix.has(axis) && scene.is_absent(axis) {
-        let message = format!(
-            "the matrix of step `{}` has no axis `{axis}`",
-            step.id.value
-        );
+    if !matrix.has_name(axis) && scene.is_absent(axis) {
+        let message = format!("unknown axis `{axis}` in the matrix of step `{}`", step.id.value);
         let known = matrix.names().map(Name::as_str);
-        notes.misspelt(mistake(read, message), axis, known, "write one of its axes");
+        notes.misspelt(mistake(read, message), axis, known, "use one of its axes");
     }
 }
 
-fn unrepeated(key: &str, step: &Step, read: &Read<'_>, scene: &Scene<'_>, notes: &mut Notes) {
-    // Where there are other mistakes, the key may be there and not readable.
+fn unrepeated(
+    key: &str,
+    step: &StepSpec,
+    read: &ExprRead<'_>,
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
+    // If there are other mistakes, the key may be there and unreadable.
     if scene.is_absent(key) {
-        let message = format!(
-            "`{}` has no value in a step without `{key}`",
-            read.what.name
-        );
-        let mistake = mistake(read, message).also(step.id.span, "the step");
-        notes.note(mistake.help(format!("give the step `{key}`")));
+        let message = format!("`{}` is not available in a step without `{key}`", read.what.name);
+        let mistake = mistake(read, message).with_related(step.id.span, "the step");
+        notes.note(mistake.with_help(format!("add `{key}` to the step")));
     }
 }

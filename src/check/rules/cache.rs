@@ -1,19 +1,19 @@
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::{Ref, Template};
+use crate::expr::{ExprReference, Template};
 use crate::source::Spanned;
-use crate::spec::ast::Step;
-use crate::spec::decode::{Glob, RelPath};
+use crate::spec::ast::StepSpec;
+use crate::spec::decode::{PathGlob, WorkspacePath};
 
-/// What a step leaves, and where it runs, is in the workspace, and each item of a repeated step
-/// has its own files.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that the files of a step, and its working directory, are in the workspace, and that each
+/// item of a repeated step has its own files.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         let fixed = step.cwd.as_ref().filter(|cwd| cwd.value.refs().is_empty());
         if let Some(cwd) = fixed
-            && let Err(why) = RelPath::parse(cwd.value.source())
+            && let Err(reason) = WorkspacePath::parse(cwd.value.source())
         {
-            notes.note(Diagnostic::new(Code::ValueWrong, cwd.span, why));
+            notes.note(Diagnostic::new(Code::ValueWrong, cwd.span, reason));
         }
     }
     for step in &scene.steps {
@@ -26,17 +26,17 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
         let Some(cache) = &step.cache else { continue };
         if let Some((key, help)) = without_result(step) {
             let message = format!("a step with `{key}` cannot be cached");
-            notes.note(Diagnostic::new(Code::ValueWrong, cache.span, message).help(help));
+            notes.note(Diagnostic::new(Code::ValueWrong, cache.span, message).with_help(help));
             continue;
         }
         for glob in &cache.outputs {
-            of_glob(step, glob, "put back", notes);
+            of_glob(step, glob, "restore", notes);
         }
     }
 }
 
-/// A glob of what a step leaves. What an expression in it gives is looked at when it is known.
-fn of_glob(step: &Step, glob: &Spanned<Template>, verb: &str, notes: &mut Notes) {
+/// Checks a glob of a step's files. The value of an expression in it is checked when it is known.
+fn of_glob(step: &StepSpec, glob: &Spanned<Template>, verb: &str, notes: &mut FileDiagnostics) {
     let repeated = step.for_each.is_some() || step.matrix.is_some();
     if repeated && !of_item(glob) {
         notes.note(shared(step, glob, verb));
@@ -45,21 +45,21 @@ fn of_glob(step: &Step, glob: &Spanned<Template>, verb: &str, notes: &mut Notes)
 }
 
 /// A glob as it is written.
-fn of_text(glob: &Spanned<Template>, notes: &mut Notes) {
+fn of_text(glob: &Spanned<Template>, notes: &mut FileDiagnostics) {
     if glob.value.refs().is_empty()
-        && let Err(why) = Glob::parse(glob.value.source())
+        && let Err(reason) = PathGlob::parse(glob.value.source())
     {
-        notes.note(Diagnostic::new(Code::ValueWrong, glob.span, why));
+        notes.note(Diagnostic::new(Code::ValueWrong, glob.span, reason));
     }
 }
 
-/// The work that leaves nothing to keep: a plan that is used may do anything, and a wait does
-/// nothing.
-fn without_result(step: &Step) -> Option<(&'static str, &'static str)> {
+/// Returns the key of work without a result to keep, and advice: a plan that is used may do
+/// anything, and a wait does nothing.
+fn without_result(step: &StepSpec) -> Option<(&'static str, &'static str)> {
     if step.uses.is_some() {
-        Some(("uses", "give `cache` to the steps of the plan that it uses"))
+        Some(("uses", "add `cache` to the steps of the plan that it uses"))
     } else if step.wait.is_some() {
-        Some(("wait", "leave `cache` out: a wait has no result to keep"))
+        Some(("wait", "remove `cache`: a wait has no result to cache"))
     } else {
         None
     }
@@ -70,16 +70,16 @@ fn of_item(glob: &Template) -> bool {
     refs.any(|read| {
         matches!(
             read.name,
-            Ref::Item | Ref::ItemKey | Ref::ItemIndex | Ref::Matrix(_)
+            ExprReference::Item
+                | ExprReference::ItemKey
+                | ExprReference::ItemIndex
+                | ExprReference::Matrix(_)
         )
     })
 }
 
-fn shared(step: &Step, glob: &Spanned<Template>, verb: &str) -> Diagnostic {
-    let message = format!(
-        "every item of step `{}` would {verb} the files of all of them",
-        step.id.value
-    );
-    let help = "name the files of the item, for example `out/{{ item_key }}.txt`";
-    Diagnostic::new(Code::ValueWrong, glob.span, message).help(help)
+fn shared(step: &StepSpec, glob: &Spanned<Template>, verb: &str) -> Diagnostic {
+    let message = format!("every item of step `{}` would {verb} the files of all of them", step.id.value);
+    let help = "include the item in the path, for example `out/{{ item_key }}.txt`";
+    Diagnostic::new(Code::ValueWrong, glob.span, message).with_help(help)
 }

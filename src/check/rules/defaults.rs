@@ -1,14 +1,14 @@
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
 
-/// A default satisfies its own parameter.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a default satisfies its own parameter.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for (name, param) in scene.plan.params.iter() {
         let Some(default) = &param.default else {
             continue;
         };
-        if let Some(mistake) = param.schema.mistake(&default.value) {
-            let message = format!("the default of `{}` is not allowed: {mistake}", name.value);
+        if let Some(mistake) = param.schema.first_mistake(&default.value) {
+            let message = format!("invalid default for `{}`: {mistake}", name.value);
             notes.note(Diagnostic::new(Code::DefaultInvalid, default.span, message));
         }
     }

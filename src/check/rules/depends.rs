@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::source::Spanned;
 
-/// A main step depends on main steps that exist, on each once; a `finally` step on none.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a main step depends on existing main steps, on each once; a `finally` step on none.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for (at, step) in scene.steps.iter().enumerate() {
         if scene.is_finally(at) {
             if let Some(first) = step.depends_on.first() {
@@ -14,7 +14,7 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             }
             continue;
         }
-        // The graph has every main step that exists, once.
+        // The graph has every existing main step once.
         if scene.graph.needs(at).len() == step.depends_on.len() {
             continue;
         }
@@ -23,21 +23,21 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
             if seen.insert(needed.value.as_str()) {
                 exists(scene, needed, notes);
             } else {
-                let message = format!("`{}` stands here twice", needed.value);
+                let message = format!("`{}` is listed twice", needed.value);
                 let mistake = Diagnostic::new(Code::ValueWrong, needed.span, message);
-                notes.note(mistake.help("remove one of them"));
+                notes.note(mistake.with_help("remove one of them"));
             }
         }
     }
 }
 
 fn in_finally(first: &Spanned<Name>) -> Diagnostic {
-    let message = "a `finally` step has no `depends_on`";
+    let message = "a `finally` step cannot have `depends_on`";
     Diagnostic::new(Code::ValueWrong, first.span, message)
-        .help("remove it: finally steps follow all main steps, in the order they are written")
+        .with_help("remove it: finally steps run after all main steps, in the order they are written")
 }
 
-fn exists(scene: &Scene<'_>, needed: &Spanned<Name>, notes: &mut Notes) {
+fn exists(scene: &RuleContext<'_>, needed: &Spanned<Name>, notes: &mut FileDiagnostics) {
     let id = needed.value.as_str();
     match scene.find(id) {
         Some(at) if scene.is_finally(at) => {
@@ -45,19 +45,15 @@ fn exists(scene: &Scene<'_>, needed: &Spanned<Name>, notes: &mut Notes) {
             let mistake = Diagnostic::new(Code::UnknownStep, needed.span, message);
             notes.note(
                 mistake
-                    .also(scene.step(at).id.span, "it is declared here")
-                    .help("a main step can depend on main steps only"),
+                    .with_related(scene.step(at).id.span, "it is declared here")
+                    .with_help("a main step can only depend on main steps"),
             );
         }
         None if scene.is_absent(id) => {
-            let message = format!("there is no step `{id}`");
+            let message = format!("unknown step `{id}`");
             let mistake = Diagnostic::new(Code::UnknownStep, needed.span, message);
-            let known = scene
-                .steps
-                .iter()
-                .take(scene.main)
-                .map(|step| step.id.value.as_str());
-            notes.misspelt(mistake, id, known, "write the id of a step of this plan");
+            let known = scene.steps.iter().take(scene.main).map(|step| step.id.value.as_str());
+            notes.misspelt(mistake, id, known, "use the id of a step of this plan");
         }
         _ => {}
     }

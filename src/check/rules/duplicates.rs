@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::source::Spanned;
 
-/// Steps share one set of names, main and `finally` steps together; so do the
-/// checks of a step, those of all phases together, and the plan's own.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that names are unique: those of main and `finally` steps together, those of a step's
+/// checks of all phases, and those of the plan's own checks.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     if !scene.ids_differ() {
         distinct("step", scene.steps.iter().map(|step| &step.id), notes);
     }
@@ -22,19 +22,15 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-fn distinct<'a>(noun: &str, names: impl Iterator<Item = &'a Spanned<Name>>, notes: &mut Notes) {
+fn distinct<'a>(noun: &str, names: impl Iterator<Item = &'a Spanned<Name>>, notes: &mut FileDiagnostics) {
     let mut seen = BTreeMap::new();
     for name in names {
         let Some(first) = seen.insert(name.value.as_str(), name.span) else {
             continue;
         };
-        let message = format!("two {noun}s are called `{}`", name.value);
+        let message = format!("duplicate {noun} `{}`", name.value);
         let mistake = Diagnostic::new(Code::DuplicateId, name.span, message);
-        notes.note(
-            mistake
-                .also(first, "the other is here")
-                .help("give one of them another name"),
-        );
+        notes.note(mistake.with_related(first, "the other one is here").with_help("rename one of them"));
         seen.insert(name.value.as_str(), first);
     }
 }

@@ -1,14 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Notes, Scene};
-use crate::check::escalations::{self, Known};
+use super::{FileDiagnostics, RuleContext};
+use crate::check::escalations::{self, KnownEscalations};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
-use crate::spec::ast::{Gate, GateRef};
+use crate::spec::ast::{GateRef, GateSpec};
 
-/// Gates stand where their triggers ask them, have names of their own, and lead to escalations
-/// that exist; every escalation of the plan is led to.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that gates are where their triggers apply, have unique names, and lead to escalations
+/// that exist; and that every escalation of the plan is used.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     places(scene, notes);
     distinct(scene, notes);
     escalate(scene, notes);
@@ -17,15 +17,15 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-fn inline<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Gate> {
+fn inline<'a>(scene: &RuleContext<'a>) -> impl Iterator<Item = &'a GateSpec> {
     scene.plan.all_gates().filter_map(|named| match named {
         GateRef::Inline(gate) => Some(&**gate),
         GateRef::Named(_) => None,
     })
 }
 
-/// A gate of a step is not asked about the run.
-fn places(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that no gate of a step has a trigger of the run.
+fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in &scene.steps {
         for named in &step.gates {
             let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
@@ -39,22 +39,21 @@ fn places(scene: &Scene<'_>, notes: &mut Notes) {
                 GateRef::Named(id) => id.span,
                 GateRef::Inline(gate) => gate.on.span,
             };
-            let message =
-                format!("gate `{id}` is asked at `{on}`, which is about the run, not a step");
+            let message = format!(
+                "gate `{id}` is triggered by `{on}`, which applies to the run, not to a \
+                         step"
+            );
             let mistake = Diagnostic::new(Code::GateMisplaced, at, message);
-            notes.note(mistake.help("name it in the `gates` of the plan"));
+            notes.note(mistake.with_help("move it to the `gates` of the plan"));
         }
     }
 }
 
-/// Gates that are asked together have names of their own, and so has every gate that stands in
-/// the plan itself.
-fn distinct(scene: &Scene<'_>, notes: &mut Notes) {
-    let system: BTreeSet<&str> = scene
-        .loaded
-        .system_gates()
-        .map(|(_, gate)| gate.id.value.as_str())
-        .collect();
+/// Checks that the names of gates with the same trigger are unique, and those of all gates inside
+/// the plan.
+fn distinct(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let system: BTreeSet<&str> =
+        scene.loaded.system_gates().map(|(_, gate)| gate.id.value.as_str()).collect();
     let mut of_plan = BTreeMap::new();
     let mut anywhere: BTreeMap<&str, (bool, Span)> = BTreeMap::new();
     let lists = scene.steps.iter().map(|step| (false, &step.gates));
@@ -64,19 +63,16 @@ fn distinct(scene: &Scene<'_>, notes: &mut Notes) {
             let id = named.id();
             let (name, own) = (id.value.as_str(), matches!(named, GateRef::Inline(_)));
             let other = anywhere.get(name).filter(|(other, _)| own || *other);
-            let known = here
-                .get(name)
-                .or_else(|| of_plan.get(name))
-                .copied()
-                .or(other.map(|(_, span)| *span));
+            let known =
+                here.get(name).or_else(|| of_plan.get(name)).copied().or(other.map(|(_, span)| *span));
             if let Some(first) = known {
-                let message = format!("two gates are called `{name}`");
+                let message = format!("duplicate gate `{name}`");
                 let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
-                notes.note(mistake.also(first, "the other is here"));
+                notes.note(mistake.with_related(first, "the other one is here"));
             } else if own && system.contains(name) {
-                let message = format!("a gate of the workspace is called `{name}` too");
+                let message = format!("the workspace also has a gate `{name}`");
                 let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
-                notes.note(mistake.help("give this one another name"));
+                notes.note(mistake.with_help("rename this one"));
             }
             here.entry(name).or_insert(id.span);
             let entry = anywhere.entry(name).or_insert((own, id.span));
@@ -88,16 +84,16 @@ fn distinct(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-/// What gates and escalations lead to exists, goes in no circle, and is all that there is.
-fn escalate(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that escalations exist, have no circles, and are all used.
+fn escalate(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let plan = &scene.plan.escalation;
-    let of_plan = Known::of([plan]);
+    let of_plan = KnownEscalations::of([plan]);
     let mut led = escalations::fallbacks(plan);
     escalations::fallbacks_exist(plan, &of_plan, notes);
     escalations::no_circles(plan, notes);
     escalations::start_nothing(plan, notes);
     for gate in inline(scene) {
-        let known = Known::of([&gate.escalation, plan]);
+        let known = KnownEscalations::of([&gate.escalation, plan]);
         escalations::block_exists(gate, &known, notes);
         escalations::fallbacks_exist(&gate.escalation, &known, notes);
         escalations::no_circles(&gate.escalation, notes);
@@ -110,13 +106,10 @@ fn escalate(scene: &Scene<'_>, notes: &mut Notes) {
         let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
             continue;
         };
-        let known = Known::of([&gate.escalation, plan]);
+        let known = KnownEscalations::of([&gate.escalation, plan]);
         for name in escalations::led_to(gate) {
             if !known.has(name) && scene.is_absent(name) {
-                let message = format!(
-                    "gate `{}` leads to `{name}`, and there is no such escalation",
-                    id.value
-                );
+                let message = format!("gate `{}` refers to the unknown escalation `{name}`", id.value);
                 let mistake = Diagnostic::new(Code::UnknownEscalation, id.span, message);
                 let help = "declare it under `escalation` of this plan or of the gate";
                 notes.misspelt(mistake, name, known.names(), help);

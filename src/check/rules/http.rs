@@ -1,8 +1,8 @@
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
 
-/// An output that a request takes from its answer is declared by its step.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a step declares the outputs that its request takes from the answer.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         let Some(http) = &step.http else { continue };
         for (name, _) in http.outputs.iter() {

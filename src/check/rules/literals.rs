@@ -1,11 +1,11 @@
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::templates_in_script;
 use crate::source::Span;
-use crate::spec::ast::{Check, Step};
+use crate::spec::ast::{CheckSpec, StepSpec};
 
-/// A key that takes its text as it stands contains no template, which would be taken for text.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a literal key contains no template, which would be taken for text.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         of_step(step, notes);
         step.checks().for_each(|check| of_check(check, notes));
@@ -15,7 +15,7 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-fn of_step(step: &Step, notes: &mut Notes) {
+fn of_step(step: &StepSpec, notes: &mut FileDiagnostics) {
     if let Some(lock) = &step.concurrency {
         plain("concurrency", &lock.value, lock.span, notes);
     }
@@ -26,11 +26,10 @@ fn of_step(step: &Step, notes: &mut Notes) {
     }
 }
 
-fn of_check(check: &Check, notes: &mut Notes) {
+fn of_check(check: &CheckSpec, notes: &mut FileDiagnostics) {
     if let Some(cwd) = &check.cwd {
-        let help =
-            "write the folder itself; pass what differs by `env`, or as an argument of `exec`";
-        helped(("cwd", help), &cwd.value.0, cwd.span, notes);
+        let help = "write a literal folder; pass variable parts via `env`, or as an argument of `exec`";
+        note_with_help(("cwd", help), &cwd.value.0, cwd.span, notes);
     }
     let Some(expect) = &check.expect else { return };
     for path in &expect.file_exists.0 {
@@ -43,14 +42,14 @@ fn of_check(check: &Check, notes: &mut Notes) {
     }
 }
 
-fn plain(key: &str, text: &str, span: Span, notes: &mut Notes) {
-    helped((key, "write the text itself"), text, span, notes);
+fn plain(key: &str, text: &str, span: Span, notes: &mut FileDiagnostics) {
+    note_with_help((key, "write a literal value"), text, span, notes);
 }
 
-fn helped((key, help): (&str, &str), text: &str, span: Span, notes: &mut Notes) {
+fn note_with_help((key, help): (&str, &str), text: &str, span: Span, notes: &mut FileDiagnostics) {
     if let Some((_, name)) = templates_in_script(text).first() {
-        let message = format!("`{key}` takes no template: `{name}` would not be looked up");
+        let message = format!("templates are not supported in `{key}` (found `{name}`)");
         let mistake = Diagnostic::new(Code::ValueWrong, span, message);
-        notes.note(mistake.help(help));
+        notes.note(mistake.with_help(help));
     }
 }

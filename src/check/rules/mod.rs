@@ -24,6 +24,6 @@ mod unused;
 mod upstream;
 mod uses;
 
-use super::{Notes, Read, Scene, Site};
+use super::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
 
 pub(super) use all::ALL;

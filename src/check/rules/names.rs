@@ -1,30 +1,22 @@
 use std::collections::BTreeSet;
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::Ref;
+use crate::expr::ExprReference;
 use crate::source::Span;
-use crate::spec::ast::Step;
+use crate::spec::ast::StepSpec;
 
-/// Every parameter, secret, step and output that an expression reads is declared.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
-    let params = scene
-        .plan
-        .params
-        .iter()
-        .map(|(name, _)| name.value.as_str());
-    let secrets = scene
-        .plan
-        .secrets
-        .iter()
-        .map(|(name, _)| name.value.as_str());
-    let params = Declared {
+/// Checks that every parameter, secret, step and output that an expression reads is declared.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let params = scene.plan.params.iter().map(|(name, _)| name.value.as_str());
+    let secrets = scene.plan.secrets.iter().map(|(name, _)| name.value.as_str());
+    let params = DeclaredNames {
         code: Code::UnknownParam,
         noun: "parameter",
         help: "declare it under `params`",
         names: params.collect(),
     };
-    let secrets = Declared {
+    let secrets = DeclaredNames {
         code: Code::UnknownSecret,
         noun: "secret",
         help: "declare it under `secrets`",
@@ -33,9 +25,9 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     for read in &scene.reads {
         let span = read.what.span;
         match &read.what.name {
-            Ref::Param(name) => params.has(name, span, scene, notes),
-            Ref::Secret(name) => secrets.has(name, span, scene, notes),
-            Ref::Output { step, output } => {
+            ExprReference::Param(name) => params.has(name, span, scene, notes),
+            ExprReference::Secret(name) => secrets.has(name, span, scene, notes),
+            ExprReference::Output { step, output } => {
                 if let Some(at) = known(step, span, scene, notes) {
                     output_exists(scene.step(at), output, span, scene, notes);
                 }
@@ -49,37 +41,43 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-/// Names of one kind.
-struct Declared<'a> {
+/// The names of one kind.
+struct DeclaredNames<'a> {
     code: Code,
     noun: &'static str,
     help: &'static str,
     names: BTreeSet<&'a str>,
 }
 
-impl Declared<'_> {
-    fn has(&self, name: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) {
+impl DeclaredNames<'_> {
+    fn has(&self, name: &str, span: Span, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
         if !self.names.contains(name) && scene.is_absent(name) {
-            let message = format!("there is no {} `{name}`", self.noun);
+            let message = format!("unknown {} `{name}`", self.noun);
             let mistake = Diagnostic::new(self.code, span, message);
             notes.misspelt(mistake, name, self.names.iter().copied(), self.help);
         }
     }
 }
 
-fn known(id: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) -> Option<usize> {
+fn known(id: &str, span: Span, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) -> Option<usize> {
     let found = scene.find(id);
     if found.is_none() && scene.is_absent(id) {
-        let message = format!("there is no step `{id}`");
+        let message = format!("unknown step `{id}`");
         let mistake = Diagnostic::new(Code::UnknownStep, span, message);
         let ids = scene.steps.iter().map(|step| step.id.value.as_str());
-        notes.misspelt(mistake, id, ids, "write the id of a step of this plan");
+        notes.misspelt(mistake, id, ids, "use the id of a step of this plan");
     }
     found
 }
 
-/// A step has the outputs it declares; one that uses a plan has those of the plan too.
-fn output_exists(step: &Step, name: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a step has an output: one that it declares, or one of the plan that it uses.
+fn output_exists(
+    step: &StepSpec,
+    name: &str,
+    span: Span,
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
     let shown = step.approve.iter().flat_map(|approve| approve.show.iter());
     let shown: Vec<&str> = shown.map(|(name, _)| name.value.as_str()).collect();
     let declared = step.outputs.iter().map(|(name, _)| name.value.as_str());
@@ -90,29 +88,21 @@ fn output_exists(step: &Step, name: &str, span: Span, scene: &Scene<'_>, notes: 
     }
     let id = &step.id.value;
     let Some(path) = &step.uses else {
-        let message = format!("step `{id}` declares no output `{name}`");
+        let message = format!("step `{id}` does not declare an output `{name}`");
         let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
-        let mistake = mistake.also(step.id.span, "the step");
-        notes.misspelt(
-            mistake,
-            name,
-            own(),
-            "declare it under the step's `outputs`",
-        );
+        let mistake = mistake.with_related(step.id.span, "the step");
+        notes.misspelt(mistake, name, own(), "declare it under the step's `outputs`");
         return;
     };
-    // A plan that could not be read, or not as a whole, may well have the output.
+    // A plan that could not be read completely may well have the output.
     let Some((file, plan)) = scene.used(step) else {
         return;
     };
     let nested = || plan.outputs.iter().map(|(name, _)| name.value.as_str());
     if scene.loaded.is_whole(file) && nested().all(|output| output != name) {
-        let message = format!(
-            "`{}`, which step `{id}` uses, has no output `{name}`",
-            path.value
-        );
+        let message = format!("`{}`, used by step `{id}`, has no output `{name}`", path.value);
         let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
         let help = "declare it under `outputs` of that plan";
-        notes.misspelt(mistake.also(path.span, "the plan"), name, nested(), help);
+        notes.misspelt(mistake.with_related(path.span, "the plan"), name, nested(), help);
     }
 }

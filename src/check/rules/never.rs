@@ -2,20 +2,20 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::{Expr, Ref};
+use crate::expr::{Expr, ExprReference};
 use crate::source::{Span, Spanned};
 
 /// The words for the final state of a step.
 const FINAL: [&str; 4] = ["succeeded", "failed", "skipped", "cancelled"];
 
-/// A `when` can be true, and no step waits for one whose `when` cannot.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a `when` can be true, and that no step waits for one whose `when` cannot.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let enums = enums(scene);
-    let domain = |name: &Ref| match name {
-        Ref::Param(name) => enums.get(name.as_str()).cloned(),
-        Ref::StepStatus(_) => Some(FINAL.map(Value::from).to_vec()),
+    let domain = |name: &ExprReference| match name {
+        ExprReference::Param(name) => enums.get(name.as_str()).cloned(),
+        ExprReference::StepStatus(_) => Some(FINAL.map(Value::from).to_vec()),
         _ => None,
     };
     let mut never: BTreeMap<usize, Span> = BTreeMap::new();
@@ -30,8 +30,8 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     unreachable(scene, &never, notes);
 }
 
-/// The values of parameters that have few.
-fn enums<'a>(scene: &Scene<'a>) -> BTreeMap<&'a str, Vec<Value>> {
+/// Returns the values of parameters with few values.
+fn enums<'a>(scene: &RuleContext<'a>) -> BTreeMap<&'a str, Vec<Value>> {
     let few = |schema: &Value| {
         if let Some(Value::Array(values)) = schema.get("enum") {
             return Some(values.clone());
@@ -40,44 +40,35 @@ fn enums<'a>(scene: &Scene<'a>) -> BTreeMap<&'a str, Vec<Value>> {
         is_boolean.then(|| vec![json!(true), json!(false)])
     };
     let params = scene.plan.params.iter();
-    params
-        .filter_map(|(name, param)| Some((name.value.as_str(), few(param.schema.text())?)))
-        .collect()
+    params.filter_map(|(name, param)| Some((name.value.as_str(), few(param.schema.text())?))).collect()
 }
 
 fn never_true(
     when: &Spanned<Expr>,
     enums: &BTreeMap<&str, Vec<Value>>,
-    scene: &Scene<'_>,
+    scene: &RuleContext<'_>,
 ) -> Diagnostic {
-    let mistake = Diagnostic::new(Code::NeverTrue, when.span, "this can never be true");
+    let mistake = Diagnostic::new(Code::NeverTrue, when.span, "this is never true");
     let choice = when.refs().iter().find_map(|read| match &read.name {
-        Ref::Param(name) => enums.get_key_value(name.as_str()),
+        ExprReference::Param(name) => enums.get_key_value(name.as_str()),
         _ => None,
     });
-    let asks_state = when
-        .refs()
-        .iter()
-        .any(|read| matches!(read.name, Ref::StepStatus(_)));
+    let asks_state = when.refs().iter().any(|read| matches!(read.name, ExprReference::StepStatus(_)));
     if let Some((name, values)) = choice {
         let values: Vec<String> = values.iter().map(Value::to_string).collect();
-        let declared = scene
-            .plan
-            .params
-            .iter()
-            .find(|(param, _)| param.value.as_str() == *name);
+        let declared = scene.plan.params.iter().find(|(param, _)| param.value.as_str() == *name);
         let span = declared.map_or(when.span, |(param, _)| param.span);
-        mistake.also(span, format!("`{name}` is one of {}", values.join(", ")))
+        mistake.with_related(span, format!("the values of `{name}` are {}", values.join(", ")))
     } else if asks_state {
-        mistake.help(format!("a step ends as {}", FINAL.join(", ")))
+        mistake.with_help(format!("the status of a step is one of {}", FINAL.join(", ")))
     } else {
-        mistake.help("remove the step, or correct its `when`")
+        mistake.with_help("remove the step, or fix its `when`")
     }
 }
 
-/// A step whose dependency is always skipped is always skipped, unless its `when` asks for the
-/// state of steps.
-fn unreachable(scene: &Scene<'_>, never: &BTreeMap<usize, Span>, notes: &mut Notes) {
+/// Notes steps that are always skipped since a dependency is, unless their `when` reads the state
+/// of steps.
+fn unreachable(scene: &RuleContext<'_>, never: &BTreeMap<usize, Span>, notes: &mut FileDiagnostics) {
     let mut cut: BTreeMap<usize, usize> = BTreeMap::new();
     for at in scene.graph.order() {
         let step = scene.step(at);
@@ -96,9 +87,9 @@ fn unreachable(scene: &Scene<'_>, never: &BTreeMap<usize, Span>, notes: &mut Not
         let (step, cause_id) = (scene.step(at), scene.id(cause));
         let message = format!("step `{}` can never run", step.id.value);
         let mut mistake = Diagnostic::new(Code::Unreachable, step.id.span, message)
-            .help(format!("it depends on `{cause_id}`, which never runs"));
+            .with_help(format!("it depends on `{cause_id}`, which never runs"));
         if let Some(span) = never.get(&cause) {
-            mistake = mistake.also(*span, "this can never be true");
+            mistake = mistake.with_related(*span, "this is never true");
         }
         notes.note(mistake);
     }

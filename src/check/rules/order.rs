@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
-/// The order that the author of a dag expects is one that `depends_on` allows: every node once,
-/// in a layer after those it needs.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that the order expected by the author of a dag is one that `depends_on` allows: every
+/// node once, in a layer after those it needs.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let Some(layers) = &scene.plan.layers else {
         return;
     };
@@ -19,12 +19,10 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
                 continue;
             };
             if let Some((_, first)) = placed.get(&at) {
-                let message = format!("`{id}` stands in the order twice");
+                let message = format!("`{id}` is listed twice in the order");
                 let mistake = Diagnostic::new(Code::OrderWrong, name.span, message);
                 notes.note(
-                    mistake
-                        .also(*first, "the other is here")
-                        .help("remove one of them"),
+                    mistake.with_related(*first, "the other one is here").with_help("remove one of them"),
                 );
             } else {
                 placed.insert(at, (layer, name.span));
@@ -35,29 +33,25 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
         if !placed.contains_key(&at) {
             let message = format!("`{}` is missing from the order", step.id.value);
             let mistake = Diagnostic::new(Code::OrderWrong, layers.span, message);
-            notes.note(
-                mistake
-                    .also(step.id.span, "the node")
-                    .help("add it to a layer"),
-            );
+            notes.note(mistake.with_related(step.id.span, "the node").with_help("add it to a layer"));
         }
     }
-    after_what_it_needs(scene, &placed, notes);
+    check_order(scene, &placed, notes);
 }
 
-fn unknown(id: &str, span: Span, scene: &Scene<'_>, notes: &mut Notes) {
+fn unknown(id: &str, span: Span, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     if scene.is_absent(id) {
-        let message = format!("there is no node `{id}`");
+        let message = format!("unknown node `{id}`");
         let mistake = Diagnostic::new(Code::UnknownStep, span, message);
         let ids = scene.steps.iter().map(|step| step.id.value.as_str());
-        notes.misspelt(mistake, id, ids, "write the id of a node of this dag");
+        notes.misspelt(mistake, id, ids, "use the id of a node of this dag");
     }
 }
 
-fn after_what_it_needs(
-    scene: &Scene<'_>,
+fn check_order(
+    scene: &RuleContext<'_>,
     placed: &BTreeMap<usize, (usize, Span)>,
-    notes: &mut Notes,
+    notes: &mut FileDiagnostics,
 ) {
     for (at, (layer, span)) in placed {
         for needed in scene.graph.needs(*at) {
@@ -66,10 +60,10 @@ fn after_what_it_needs(
             };
             if below >= layer {
                 let (id, needed) = (scene.id(*at), scene.id(*needed));
-                let message = format!("`{id}` does not come after `{needed}`, which it depends on");
+                let message = format!("`{id}` must come after `{needed}`, which it depends on");
                 let mistake = Diagnostic::new(Code::OrderWrong, *span, message);
-                let help = format!("put `{id}` into a layer after that of `{needed}`");
-                notes.note(mistake.also(*other, "the other is here").help(help));
+                let help = format!("move `{id}` to a layer after that of `{needed}`");
+                notes.note(mistake.with_related(*other, "the other one is here").with_help(help));
             }
         }
     }

@@ -1,64 +1,69 @@
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::{Ref, ScriptRead, templates_in_script};
+use crate::expr::{ExprReference, ScriptReference, templates_in_script};
 use crate::source::Spanned;
 use crate::spec::part;
 
-/// Text never becomes code: a script contains no template.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a script contains no template: text never becomes code.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         if let Some(script) = &step.run {
-            look(script, step_help, scene, notes);
+            check_script(script, step_help, scene, notes);
         }
     }
     let checks = scene.steps.iter().flat_map(|step| step.checks());
     for check in checks.chain(scene.plan.checks()) {
         if let Some(script) = &check.run {
-            look(script, check_help, scene, notes);
+            check_script(script, check_help, scene, notes);
         }
     }
 }
 
-fn look(script: &Spanned<String>, help: fn(&Ref) -> String, scene: &Scene<'_>, notes: &mut Notes) {
+fn check_script(
+    script: &Spanned<String>,
+    help: fn(&ExprReference) -> String,
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
     for (at, name) in templates_in_script(&script.value) {
         let span = part(scene.source, script, at);
-        let message = "a script cannot contain a template: its value would become code";
+        let message = "templates are not expanded in scripts (injection risk)";
         let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
-        notes.note(mistake.help(match &name {
-            ScriptRead::Own(name) => help(name),
-            ScriptRead::Foreign(inner) => elsewhere(inner),
+        notes.note(mistake.with_help(match &name {
+            ScriptReference::Own(name) => help(name),
+            ScriptReference::Foreign(inner) => foreign_template_help(inner),
         }));
     }
 }
 
-/// The variable in which the work of a step finds a value.
-fn step_help(name: &Ref) -> String {
+/// Names the variable in which the work of a step finds a value.
+fn step_help(name: &ExprReference) -> String {
     let variable = match name {
-        Ref::Param(name) => format!("WF_PARAM_{}", name.to_uppercase()),
-        Ref::Item => "WF_ITEM".into(),
-        Ref::ItemKey => "WF_ITEM_KEY".into(),
-        Ref::ItemIndex => "WF_ITEM_INDEX".into(),
-        Ref::Matrix(axis) => format!("WF_MATRIX_{}", axis.to_uppercase()),
-        Ref::RunId => "WF_RUN".into(),
-        _ => return through_env("step", name),
+        ExprReference::Param(name) => format!("WF_PARAM_{}", name.to_uppercase()),
+        ExprReference::Item => "WF_ITEM".into(),
+        ExprReference::ItemKey => "WF_ITEM_KEY".into(),
+        ExprReference::ItemIndex => "WF_ITEM_INDEX".into(),
+        ExprReference::Matrix(axis) => format!("WF_MATRIX_{}", axis.to_uppercase()),
+        ExprReference::RunId => "WF_RUN".into(),
+        _ => return env_help("step", name),
     };
     format!("read the variable \"${variable}\"")
 }
 
-/// A check sees the parameters and its own variables.
-fn check_help(name: &Ref) -> String {
+/// Names the variable in which a check finds a value: a parameter's, or one of its own.
+fn check_help(name: &ExprReference) -> String {
     match name {
-        Ref::Param(_) => step_help(name),
-        _ => through_env("check", name),
+        ExprReference::Param(_) => step_help(name),
+        _ => env_help("check", name),
     }
 }
 
-fn through_env(owner: &str, name: &Ref) -> String {
-    format!("give the {owner} `env: {{VALUE: \"{{{{ {name} }}}}\"}}` and read \"$VALUE\"")
+fn env_help(owner: &str, name: &ExprReference) -> String {
+    format!("add `env: {{VALUE: \"{{{{ {name} }}}}\"}}` to the {owner} and read \"$VALUE\"")
 }
 
-/// How a script finds what another tool would have put into it.
-fn elsewhere(inner: &str) -> String {
+/// Explains how a script reads a value that another tool would have inserted into it.
+fn foreign_template_help(inner: &str) -> String {
     let words: Vec<&str> = inner
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')
         .filter(|word| !word.is_empty())
@@ -81,17 +86,15 @@ fn elsewhere(inner: &str) -> String {
         }
         ["env", name] => format!("read \"${name}\""),
         ["needs" | "tasks", step, "outputs", rest @ ..] => {
-            let output = rest
-                .last()
-                .map_or_else(|| "name".to_owned(), |name| named(name));
+            let output = rest.last().map_or_else(|| "name".to_owned(), |name| named(name));
             let step = named(step);
             format!(
-                "give the step `env: {{VALUE: \"{{{{ steps.{step}.outputs.{output} }}}}\"}}` and read \
-                 \"$VALUE\""
+                "add `env: {{VALUE: \"{{{{ steps.{step}.outputs.{output} }}}}\"}}` to the step and \
+                 read \"$VALUE\""
             )
         }
-        _ => "a script is read by its shell as it is written: give it values by `env`, or as \
-              `params`, which it reads as \"$WF_PARAM_NAME\""
+        _ => "the shell reads a script as written: pass values via `env`, or as `params`, which it \
+              reads as \"$WF_PARAM_NAME\""
             .to_owned(),
     }
 }

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::{Ref, Template};
-use crate::spec::ast::Goal;
+use crate::expr::{ExprReference, Template};
+use crate::spec::ast::GoalSpec;
 
-/// What is declared is used: a parameter by an expression or as a variable in a script, a secret
-/// by an expression or by what a goal tells. What every goal has need not be used.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that declarations are used: parameters by an expression or as a variable in a script,
+/// secrets by an expression or a goal's notification. Parameters of every goal need no use.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let goal = scene.loaded.goals.get(&scene.file);
     let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
     let nothing = declared.is_empty() && scene.plan.secrets.is_empty();
@@ -18,29 +18,26 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     let mut secrets = BTreeSet::new();
     for read in &scene.reads {
         match &read.what.name {
-            Ref::Param(name) => drop(params.insert(name.as_str())),
-            Ref::Secret(name) => drop(secrets.insert(name.as_str())),
+            ExprReference::Param(name) => drop(params.insert(name.as_str())),
+            ExprReference::Secret(name) => drop(secrets.insert(name.as_str())),
             _ => {}
         }
     }
     let texts = texts(scene);
     let variables = after("WF_PARAM_", &texts);
-    // A template in a script is a mistake of its own, and shows what is used.
+    // A template in a script is a mistake of its own, and counts as a use.
     let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
-    let told: BTreeSet<&str> = goal
-        .into_iter()
-        .flat_map(Goal::told_with)
-        .map(|name| name.value.as_str())
-        .collect();
+    let told: BTreeSet<&str> =
+        goal.into_iter().flat_map(GoalSpec::notification_secrets).map(|name| name.value.as_str()).collect();
     for (name, _) in declared.iter() {
         let id = name.value.as_str();
         let in_script = variables.contains(&id.to_uppercase()) || misplaced.contains(id);
         if !params.contains(id) && !in_script {
             let message = format!("parameter `{id}` is never used");
             let mistake = Diagnostic::new(Code::UnusedParam, name.span, message);
-            notes.note(mistake.help(format!(
-                "read it as `{{{{ params.{id} }}}}`, or in a script as \"$WF_PARAM_{}\"; \
-                 else remove it",
+            notes.note(mistake.with_help(format!(
+                "read it as `{{{{ params.{id} }}}}`, or in a script as \"$WF_PARAM_{}\"; otherwise \
+                 remove it",
                 id.to_uppercase()
             )));
         }
@@ -51,12 +48,12 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
         if !is_read && !misplaced_secrets.contains(id) {
             let message = format!("secret `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);
-            notes.note(mistake.help("read it in the `env` of a step, or remove it"));
+            notes.note(mistake.with_help("read it in the `env` of a step, or remove it"));
         }
     }
 }
 
-/// The names that follow a mark.
+/// Returns the names that follow a mark.
 fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = |text: &str| text.chars().take_while(|c| in_word(*c)).collect();
@@ -67,8 +64,8 @@ fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
     rests.map(name).collect()
 }
 
-/// The scripts, arguments and variables of a plan, in which a parameter's variable can be named.
-fn texts<'a>(scene: &Scene<'a>) -> Vec<&'a str> {
+/// Returns the scripts, arguments and variables of a plan, which can name a parameter's variable.
+fn texts<'a>(scene: &RuleContext<'a>) -> Vec<&'a str> {
     let mut texts: Vec<&str> = Vec::new();
     let plan_env = scene.plan.env.iter();
     texts.extend(plan_env.map(|(_, value)| value.source()));

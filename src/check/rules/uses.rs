@@ -1,23 +1,23 @@
 use serde_json::Value;
 
-use super::{Notes, Scene};
+use super::{FileDiagnostics, RuleContext};
 use crate::diag::{Code, Diagnostic};
-use crate::model::Schema;
+use crate::model::ValueSchema;
 use crate::name::Name;
 use crate::source::Spanned;
-use crate::spec::ast::{Plan, Step};
-use crate::spec::decode::Argument;
+use crate::spec::ast::{PlanSpec, StepSpec};
+use crate::spec::decode::ArgumentTemplate;
 
-/// A step that uses a plan gives it its parameters: none it does not know, all it requires, and
-/// of the right type where that can be seen.
-pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
+/// Checks that a step that uses a plan gives it its parameters: no unknown ones, all required ones,
+/// and of the right type as far as that is known.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for step in scene.ways() {
         let Some((file, plan)) = scene.used(step) else {
             continue;
         };
         let is_whole = scene.loaded.is_whole(file);
         for (name, value) in step.with.iter() {
-            given(step, name, value, (plan, is_whole), notes);
+            check_argument(step, name, value, (plan, is_whole), notes);
         }
         if !scene.may_hide_uses() {
             required(step, plan, notes);
@@ -25,12 +25,12 @@ pub(super) fn check(scene: &Scene<'_>, notes: &mut Notes) {
     }
 }
 
-fn given(
-    step: &Step,
+fn check_argument(
+    step: &StepSpec,
     name: &Spanned<Name>,
-    value: &Spanned<Argument>,
-    (plan, is_whole): (&Plan, bool),
-    notes: &mut Notes,
+    value: &Spanned<ArgumentTemplate>,
+    (plan, is_whole): (&PlanSpec, bool),
+    notes: &mut FileDiagnostics,
 ) {
     let mut params = plan.params.iter();
     match params.find(|(param, _)| param.value == name.value) {
@@ -52,23 +52,23 @@ fn given(
     }
 }
 
-/// What is wrong with a value that is known already. Text is read by the type asked for, as a run
-/// does.
-fn misfit(value: &Argument, schema: &Schema) -> Option<String> {
+/// Returns the mistake in a value that is known already. Text is parsed as the type asked for, as
+/// in a run.
+fn misfit(value: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
     match value.0.constant()? {
-        Value::String(text) => schema.mistake(&schema.read(&text)),
-        other => schema.mistake(&other),
+        Value::String(text) => schema.first_mistake(&schema.read(&text)),
+        other => schema.first_mistake(&other),
     }
 }
 
-fn required(step: &Step, plan: &Plan, notes: &mut Notes) {
+fn required(step: &StepSpec, plan: &PlanSpec, notes: &mut FileDiagnostics) {
     let Some(path) = &step.uses else { return };
     for (name, param) in plan.params.iter() {
         let is_given = || step.with.iter().any(|(with, _)| with.value == name.value);
         if param.default.is_none() && !is_given() {
             let message = format!("`{}` requires the parameter `{}`", path.value, name.value);
             let mistake = Diagnostic::new(Code::KeyMissing, path.span, message);
-            notes.note(mistake.help(format!("give it: `with: {{{}: …}}`", name.value)));
+            notes.note(mistake.with_help(format!("add it: `with: {{{}: …}}`", name.value)));
         }
     }
 }

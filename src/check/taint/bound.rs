@@ -1,16 +1,14 @@
 use serde_json::{Value, json};
 
-use crate::model::Schema;
+use crate::model::ValueSchema;
 
-/// Texts that mean something to a shell, a path or an address.
-const SHARP: [&str; 14] = [
-    "$(x)", "`x`", "x;x", "x|x", "x&x", "x\nx", "'x'", "\"x\"", "x\\x", "<x", "../x", "/x", "*",
-    "http://x",
-];
+/// The texts with a special meaning to a shell, a path or an address.
+const SHARP: [&str; 14] =
+    ["$(x)", "`x`", "x;x", "x|x", "x&x", "x\nx", "'x'", "\"x\"", "x\\x", "<x", "../x", "/x", "*", "http://x"];
 
-/// Whether a schema lets none of the texts through that mean something to a shell, a path or an
-/// address, neither by themselves nor in a list or an object.
-pub(super) fn is_blunt(schema: &Schema) -> bool {
+/// True if a schema admits no text with a special meaning to a shell, a path or an address, neither
+/// by itself nor in a list or an object.
+pub(super) fn is_blunt(schema: &ValueSchema) -> bool {
     let passes = |value: &Value| schema.allows(value);
     SHARP.iter().all(|text| {
         let forms = [json!(text), json!([text]), json!({ "x": text })];
@@ -22,7 +20,7 @@ pub(super) fn is_blunt(schema: &Schema) -> bool {
 #[cfg(test)]
 mod tests {
     use super::is_blunt;
-    use crate::model::Schema;
+    use crate::model::ValueSchema;
     use serde_json::json;
 
     #[test]
@@ -44,11 +42,7 @@ mod tests {
             (json!({ "type": "object" }), false),
             (json!({}), false),
         ] {
-            assert_eq!(
-                is_blunt(&Schema::new(schema.clone()).unwrap()),
-                blunt,
-                "{schema}"
-            );
+            assert_eq!(is_blunt(&ValueSchema::new(schema.clone()).unwrap()), blunt, "{schema}");
         }
     }
 }

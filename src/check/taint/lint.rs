@@ -3,105 +3,98 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::bound::is_blunt;
-use super::site::{self, Site};
+use super::site::{self, TaintSink};
 use crate::diag::{Code, Diagnostic};
-use crate::expr::{Ref, Template};
-use crate::model::taint::{Mixed, Summary, Taint, Taints};
-use crate::model::{OnFailure, Plan, Policy, Replan, Schema, Work};
-use crate::source::{Source, Span};
-use crate::spec::ast::{self, CheckWord, Gate, GateRef, ProviderWord, Step};
-use crate::spec::{Defaults, Loaded, lower};
+use crate::expr::{ExprReference, Template};
+use crate::model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
+use crate::model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, ValueSchema};
+use crate::source::{SourceText, Span};
+use crate::spec::ast::{self, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
+use crate::spec::{LoadedSpec, PlanDefaults, lower};
 
-/// What is wrong, each with the index of its file. Nothing is said about files with mistakes.
-pub(in crate::check) fn check(loaded: &Loaded) -> Vec<(usize, Diagnostic)> {
+/// Returns the warnings, each with the index of its file. Files with mistakes have none.
+pub(in crate::check) fn check(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
     if !reads_anything(loaded) {
         return Vec::new();
     }
     let Ok(plan) = lower(loaded, &defaults()) else {
         return Vec::new();
     };
-    let mut lint = Lint {
+    let mut lint = TaintLint {
         loaded,
-        taints: Taints::default(),
-        blunt: HashMap::new(),
-        done: BTreeMap::new(),
-        found: Vec::new(),
-        told: BTreeSet::new(),
+        taints: TaintAnalysis::default(),
+        blunt_schemas: HashMap::new(),
+        summaries: BTreeMap::new(),
+        diagnostics: Vec::new(),
+        reported: BTreeSet::new(),
     };
     lint.file(0, &plan);
-    lint.found
+    lint.diagnostics
 }
 
-/// Whether there is a place at all in which a value could do harm: to follow values takes a model
-/// of everything, which is as large as all that was read.
-fn reads_anything(loaded: &Loaded) -> bool {
+/// True if there is any place at which a value could do harm: to follow values takes a model of
+/// everything, which is as large as all the files.
+fn reads_anything(loaded: &LoadedSpec) -> bool {
     let plans = loaded.plans.iter().zip(&loaded.sources);
     let mut plans = plans.filter_map(|(plan, source)| Some((plan.as_ref()?, source)));
     plans.any(|(plan, source)| {
         let mut own = Vec::new();
-        plan.checks()
-            .for_each(|check| site::of_check(check, &mut own));
-        let mut ways = plan.all_steps().flat_map(Step::all_ways);
+        plan.checks().for_each(|check| site::of_check(check, &mut own));
+        let mut ways = plan.all_steps().flat_map(StepSpec::with_all_alternatives);
         !own.is_empty()
             || plan.all_gates().next().is_some()
             || ways.any(|way| !site::of_step(way, plan, source).is_empty())
     })
 }
 
-/// What decides nothing about where values go.
-fn defaults() -> Defaults {
-    Defaults {
-        policy: Policy {
-            max_parallel: 1,
-            on_failure: OnFailure::default(),
-            grace: Duration::ZERO,
-        },
+/// Returns defaults that do not matter for the flow of values.
+fn defaults() -> PlanDefaults {
+    PlanDefaults {
+        policy: PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::default(), grace: Duration::ZERO },
         retry: Arc::default(),
-        replan: Replan::default(),
+        replan: ReplanSettings::default(),
     }
 }
 
 /// The places that a parameter reaches, in words.
-type Reached = BTreeMap<String, String>;
+type ReachedPlaces = BTreeMap<String, String>;
 
-struct Lint<'l> {
-    loaded: &'l Loaded,
-    taints: Taints,
-    /// Whether a schema lets nothing sharp through, by where it is: many places share one.
-    blunt: HashMap<usize, bool>,
-    done: BTreeMap<usize, Arc<Reached>>,
-    found: Vec<(usize, Diagnostic)>,
-    told: BTreeSet<(usize, Span, Code)>,
+struct TaintLint<'l> {
+    loaded: &'l LoadedSpec,
+    taints: TaintAnalysis,
+    /// True if a schema admits nothing sharp, by its address: many places share one.
+    blunt_schemas: HashMap<usize, bool>,
+    summaries: BTreeMap<usize, Arc<ReachedPlaces>>,
+    diagnostics: Vec<(usize, Diagnostic)>,
+    reported: BTreeSet<(usize, Span, Code)>,
 }
 
-/// A file that is looked at.
-struct View<'l> {
+/// A file that is checked.
+struct LintedFile<'l> {
     file: usize,
-    plan: &'l ast::Plan,
-    steps: HashMap<&'l str, &'l Step>,
-    summary: Arc<Summary>,
+    plan: &'l ast::PlanSpec,
+    steps: HashMap<&'l str, &'l StepSpec>,
+    summary: Arc<TaintSummary>,
 }
 
-impl<'l> Lint<'l> {
-    /// Looks at a file and at all that it uses, once each.
-    fn file(&mut self, file: usize, model: &Plan) -> Arc<Reached> {
-        if let Some(done) = self.done.get(&file) {
+impl<'l> TaintLint<'l> {
+    /// Checks a file and all that it uses, once each.
+    fn file(&mut self, file: usize, model: &Plan) -> Arc<ReachedPlaces> {
+        if let Some(done) = self.summaries.get(&file) {
             return Arc::clone(done);
         }
-        let mut reached = Reached::new();
+        let mut reached = ReachedPlaces::new();
         let written = self.loaded.plans.get(file).and_then(Option::as_ref);
         let source = self.loaded.sources.get(file);
         if let (Some(plan), Some(source)) = (written, source) {
-            let view = View {
+            let view = LintedFile {
                 file,
                 plan,
-                steps: (plan.all_steps())
-                    .map(|step| (step.id.value.as_str(), step))
-                    .collect(),
+                steps: (plan.all_steps()).map(|step| (step.id.value.as_str(), step)).collect(),
                 summary: self.taints.of(model),
             };
             for step in plan.all_steps() {
-                for way in step.all_ways() {
+                for way in step.with_all_alternatives() {
                     for found in site::of_step(way, plan, source) {
                         self.judge(&view, Some(step), &found, &mut reached);
                     }
@@ -110,22 +103,27 @@ impl<'l> Lint<'l> {
                 self.gates(&view, &step.gates);
             }
             let mut own = Vec::new();
-            plan.checks()
-                .for_each(|check| site::of_check(check, &mut own));
+            plan.checks().for_each(|check| site::of_check(check, &mut own));
             for found in own {
                 self.judge(&view, None, &found, &mut reached);
             }
             self.gates(&view, &plan.gates);
         }
         let reached = Arc::new(reached);
-        self.done.insert(file, Arc::clone(&reached));
+        self.summaries.insert(file, Arc::clone(&reached));
         reached
     }
 
-    fn judge(&mut self, view: &View<'l>, step: Option<&Step>, site: &Site, reached: &mut Reached) {
+    fn judge(
+        &mut self,
+        view: &LintedFile<'l>,
+        step: Option<&StepSpec>,
+        site: &TaintSink,
+        reached: &mut ReachedPlaces,
+    ) {
         if let Some(schema) = self.schema(view, &site.name) {
             let place = std::ptr::from_ref(schema.text()).addr();
-            let blunt = self.blunt.entry(place);
+            let blunt = self.blunt_schemas.entry(place);
             if *blunt.or_insert_with(|| is_blunt(schema)) {
                 return;
             }
@@ -135,20 +133,24 @@ impl<'l> Lint<'l> {
             let place = || site.place.clone();
             reached.entry(param.clone()).or_insert_with(place);
         }
-        // A variable for every step is read once, however many steps it reaches.
+        // A variable for every step is reported once, however many steps it reaches.
         let told = (view.file, site.span, site.code);
-        if let Some(from) = external(&value).filter(|_| self.told.insert(told)) {
-            let message = format!(
-                "an external value reaches {}: `{}` comes from {from}",
-                site.place, site.name
-            );
-            let mistake = Diagnostic::new(site.code, site.span, message).help(help(site.code));
-            self.found.push((view.file, mistake));
+        if let Some(from) = external(&value).filter(|_| self.reported.insert(told)) {
+            let message =
+                format!("untrusted input reaches {}: `{}` comes from {from}", site.place, site.name);
+            let mistake = Diagnostic::new(site.code, site.span, message).with_help(help(site.code));
+            self.diagnostics.push((view.file, mistake));
         }
     }
 
-    /// The values that the plan a step uses is given.
-    fn nested(&mut self, view: &View<'l>, step: &'l Step, model: &Plan, reached: &mut Reached) {
+    /// Follows the values given to the plan that a step uses.
+    fn nested(
+        &mut self,
+        view: &LintedFile<'l>,
+        step: &'l StepSpec,
+        model: &Plan,
+        reached: &mut ReachedPlaces,
+    ) {
         let Some(file) = self.loaded.used(view.file, step) else {
             return;
         };
@@ -156,10 +158,10 @@ impl<'l> Lint<'l> {
             return;
         };
         let own = model.step(own);
-        let path = self.loaded.sources.get(file).map(Source::path);
-        let mut ways = (0..own.ways()).filter_map(|way| own.way(way));
+        let path = self.loaded.sources.get(file).map(SourceText::path);
+        let mut ways = (0..own.alternative_count()).filter_map(|way| own.with_alternative(way));
         let uses = ways.find_map(|way| match &way.work {
-            Work::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),
+            StepWork::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),
             _ => None,
         });
         let Some(uses) = uses else { return };
@@ -170,7 +172,7 @@ impl<'l> Lint<'l> {
             };
             let template: &Template = &value.value.0;
             for read in template.refs() {
-                let site = Site {
+                let site = TaintSink {
                     name: read.name.clone(),
                     span: read.span,
                     code: Code::TaintSpec,
@@ -181,8 +183,8 @@ impl<'l> Lint<'l> {
         }
     }
 
-    /// The values that gates decide by.
-    fn gates(&mut self, view: &View<'l>, gates: &'l [GateRef]) {
+    /// Follows the values that gates decide by.
+    fn gates(&mut self, view: &LintedFile<'l>, gates: &'l [GateRef]) {
         for named in gates {
             let gate = self.loaded.gate(view.file, named);
             let Some((_, gate)) = gate.filter(|(_, gate)| decides(gate)) else {
@@ -203,23 +205,21 @@ impl<'l> Lint<'l> {
                 GateRef::Inline(_) => extract.span,
             };
             let id = &gate.id.value;
-            let message =
-                format!("gate `{id}` decides by an external value: `{name}` comes from {from}");
+            let message = format!("gate `{id}` is decided by untrusted input: `{name}` comes from {from}");
             let mistake = Diagnostic::new(Code::TaintGate, span, message);
-            self.found
-                .push((view.file, mistake.help(help(Code::TaintGate))));
+            self.diagnostics.push((view.file, mistake.with_help(help(Code::TaintGate))));
         }
     }
 
-    /// What the value of a name satisfies, if that is known.
-    fn schema(&self, view: &View<'l>, name: &Ref) -> Option<&'l Schema> {
+    /// Returns the schema of a name's value, if that is known.
+    fn schema(&self, view: &LintedFile<'l>, name: &ExprReference) -> Option<&'l ValueSchema> {
         match name {
-            Ref::Param(name) => {
+            ExprReference::Param(name) => {
                 let mut params = view.plan.params.iter();
                 let param = params.find(|(own, _)| own.value.as_str() == name)?;
                 Some(&param.1.schema)
             }
-            Ref::Output { step, output } => {
+            ExprReference::Output { step, output } => {
                 let step = *view.steps.get(step.as_str())?;
                 let mut own = step.outputs.iter();
                 if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
@@ -236,59 +236,54 @@ impl<'l> Lint<'l> {
     }
 }
 
-impl View<'_> {
-    fn value(&self, step: Option<&Step>, name: &Ref) -> Mixed {
+impl LintedFile<'_> {
+    fn value(&self, step: Option<&StepSpec>, name: &ExprReference) -> MixedTaint {
         let step = step.and_then(|step| self.summary.steps.get(step.id.value.as_str()));
         self.summary.value(step, name)
     }
 }
 
-/// Where a value comes from, if it is external.
-fn external(value: &Mixed) -> Option<&str> {
+/// Returns the source of a value, if it is external.
+fn external(value: &MixedTaint) -> Option<&str> {
     let from = value.from.as_deref().unwrap_or("outside");
-    (value.taint == Taint::External).then_some(from)
+    (value.taint == TaintLevel::External).then_some(from)
 }
 
-/// Whether a gate lets pass or blocks by a value.
-fn decides(gate: &Gate) -> bool {
-    let always = gate.check.as_ref().map(|word| word.value) == Some(CheckWord::ApprovalAlways);
-    gate.provider.value == ProviderWord::Predicate && !always
+/// True if a gate decides by a value.
+fn decides(gate: &GateSpec) -> bool {
+    let always = gate.check.as_ref().map(|word| word.value) == Some(PredicateKind::ApprovalAlways);
+    gate.provider.value == GateProviderKind::Predicate && !always
 }
 
-/// The parameter or output that a path into the context of a gate leads to.
-fn read_by(path: &str) -> Option<Ref> {
+/// Returns the parameter or output that a path into the context of a gate leads to.
+fn read_by(path: &str) -> Option<ExprReference> {
     let mut words = path.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let mut word = || words.find(|word| !word.is_empty());
     match word()? {
-        "params" => Some(Ref::Param(word()?.to_owned())),
+        "params" => Some(ExprReference::Param(word()?.to_owned())),
         "steps" => {
             let step = word()?.to_owned();
-            let output = word()
-                .filter(|word| *word == "outputs")
-                .and_then(|_| word())?;
-            Some(Ref::Output {
-                step,
-                output: output.to_owned(),
-            })
+            let output = word().filter(|word| *word == "outputs").and_then(|_| word())?;
+            Some(ExprReference::Output { step, output: output.to_owned() })
         }
         _ => None,
     }
 }
 
-/// What to do about it.
+/// Returns the remedy.
 fn help(code: Code) -> &'static str {
     match code {
         Code::TaintShell => {
-            "in quotes (\"$NAME\") it stays text there; say in its schema what it may be (a number, an \
-             `enum`, a `pattern` from ^ to $), or let people see it first: `approve` with `show`"
+            "in quotes (\"$NAME\") it stays text there; restrict it by its schema (a number, an \
+             `enum`, a `pattern` from ^ to $), or have it reviewed first: `approve` with `show`"
         }
         Code::TaintGate => {
-            "who gives the value chooses what the gate says: decide by a value of the owner, or let \
-             people see it first: `approve` with `show`"
+            "the sender of the value controls the decision of the gate: decide by a trusted value, \
+             or have it reviewed first: `approve` with `show`"
         }
         _ => {
-            "say in its schema what it may be (a number, an `enum`, a `pattern` from ^ to $), or let \
-             people see it first: `approve` with `show`"
+            "restrict it by its schema (a number, an `enum`, a `pattern` from ^ to $), or have it \
+             reviewed first: `approve` with `show`"
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Values from outside that reach where they could do harm.
+//! External values that reach places where they could do harm.
 //!
-//! The model of the files says how far each value is trusted ([`taint`](crate::model::taint)); the
-//! files say where it is read. Together they give a warning at every place in which an external
-//! value becomes part of what is executed, opened, asked or decided.
+//! The model of the files has the trust in each value ([`taint`](crate::model::taint)); the files
+//! have the places that read it. Together they give a warning at every place in which an external
+//! value becomes part of something executed, opened, asked or decided.
 //!
-//! A value whose schema lets nothing through that means something to a shell, a path or an address
-//! is left alone: the engine enforces the schema. There is no way to silence a warning but to make
-//! it untrue.
+//! A value whose schema admits no text with a special meaning to a shell, a path or an address is
+//! left alone: the engine enforces the schema. The only way to silence a warning is to make it
+//! untrue.
 //!
-//! **Invariant:** only files without mistakes are looked at, each once.
+//! **Invariant:** only files without mistakes are checked, each once.
 
 mod bound;
 mod lint;

@@ -1,29 +1,29 @@
 use crate::diag::Code;
-use crate::expr::{Ref, SpannedRef, Template};
-use crate::source::{Source, Span, Spanned};
-use crate::spec::ast::{Check, Plan, Step};
+use crate::expr::{ExprReference, SpannedReference, Template};
+use crate::source::{SourceText, Span, Spanned};
+use crate::spec::ast::{CheckSpec, PlanSpec, StepSpec};
 use crate::spec::part;
 
-/// Programs that execute text they are given as an argument.
+/// The programs that execute text given as an argument.
 const INTERPRETERS: [&str; 16] = [
-    "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "perl", "ruby", "node", "php",
-    "lua", "ssh", "su", "eval",
+    "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "perl", "ruby", "node", "php", "lua",
+    "ssh", "su", "eval",
 ];
 
-/// A place in which a value could do harm.
-pub(super) struct Site {
-    /// What is read there.
-    pub(super) name: Ref,
-    /// Where that is written.
+/// A place at which a value could do harm.
+pub(super) struct TaintSink {
+    /// The name that is read.
+    pub(super) name: ExprReference,
+    /// The location.
     pub(super) span: Span,
-    /// Which rule it would break.
+    /// The code of the warning.
     pub(super) code: Code,
     /// The place in words.
     pub(super) place: String,
 }
 
-/// All such places of a step, but for the plan that it uses.
-pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
+/// Returns all such places of a step, except in the plan that it uses.
+pub(super) fn of_step(step: &StepSpec, plan: &PlanSpec, source: &SourceText) -> Vec<TaintSink> {
     let mut sites = Vec::new();
     let id = &step.id.value;
     if let Some(script) = &step.run {
@@ -34,17 +34,17 @@ pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
     }
     if let Some(argv) = &step.exec {
         let argv: Vec<&Template> = argv.iter().map(|argument| &argument.value).collect();
-        let place = || format!("what step `{id}` executes");
+        let place = || format!("the command of step `{id}`");
         arguments(&argv, &place, &mut sites);
     }
     if let Some(http) = &step.http {
-        let place = || format!("the address of step `{id}`");
+        let place = || format!("the URL of step `{id}`");
         add(&mut sites, &http.url.value, Code::TaintUrl, &place);
         let place = || format!("a header of step `{id}`");
         let headers = http.headers.iter();
         headers.for_each(|(_, value)| add(&mut sites, value, Code::TaintUrl, &place));
     }
-    let place = || format!("the name of a file in step `{id}`");
+    let place = || format!("a file name in step `{id}`");
     let awaited = step.wait.iter().filter_map(|wait| wait.file.as_ref());
     let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
     let left = step.artifacts.iter().chain(&step.writes);
@@ -58,8 +58,8 @@ pub(super) fn of_step(step: &Step, plan: &Plan, source: &Source) -> Vec<Site> {
     sites
 }
 
-/// All such places of a check.
-pub(super) fn of_check(check: &Check, sites: &mut Vec<Site>) {
+/// Returns all such places of a check.
+pub(super) fn of_check(check: &CheckSpec, sites: &mut Vec<TaintSink>) {
     let name = &check.name.value;
     if check.run.is_some() {
         let place = || format!("the shell of check `{name}`");
@@ -68,16 +68,16 @@ pub(super) fn of_check(check: &Check, sites: &mut Vec<Site>) {
     }
     if let Some(argv) = &check.exec {
         let argv: Vec<&Template> = argv.iter().collect();
-        let place = || format!("what check `{name}` executes");
+        let place = || format!("the command of check `{name}`");
         arguments(&argv, &place, sites);
     }
 }
 
-/// A place in words, made only where something is read there.
-type Words<'w> = &'w dyn Fn() -> String;
+/// A place in words, built only if something is read there.
+type SinkDescription<'w> = &'w dyn Fn() -> String;
 
-fn add(sites: &mut Vec<Site>, template: &Template, code: Code, place: Words<'_>) {
-    let sited = |SpannedRef { name, span }: &SpannedRef| Site {
+fn add(sites: &mut Vec<TaintSink>, template: &Template, code: Code, place: SinkDescription<'_>) {
+    let sited = |SpannedReference { name, span }: &SpannedReference| TaintSink {
         name: name.clone(),
         span: *span,
         code,
@@ -86,8 +86,8 @@ fn add(sites: &mut Vec<Site>, template: &Template, code: Code, place: Words<'_>)
     sites.extend(template.refs().iter().map(sited));
 }
 
-/// The program itself, and text that an interpreter executes.
-fn arguments(argv: &[&Template], place: Words<'_>, sites: &mut Vec<Site>) {
+/// Adds the program itself, and text that an interpreter executes.
+fn arguments(argv: &[&Template], place: SinkDescription<'_>, sites: &mut Vec<TaintSink>) {
     let Some((program, rest)) = argv.split_first() else {
         return;
     };
@@ -106,28 +106,28 @@ fn arguments(argv: &[&Template], place: Words<'_>, sites: &mut Vec<Site>) {
     }
 }
 
-/// `-c`, also among other letters, as in `-euc`.
+/// True for `-c`, also among other letters, as in `-euc`.
 fn is_command(option: &str) -> bool {
     let letters = option.strip_prefix('-').unwrap_or("");
     letters.ends_with('c') && letters.chars().all(|c| c.is_ascii_lowercase())
 }
 
-/// The variables of parameters and items that a script names.
+/// Returns the variables of parameters and items that a script names.
 fn named_in(
     script: &Spanned<String>,
-    plan: &Plan,
-    source: &Source,
-    place: Words<'_>,
-    sites: &mut Vec<Site>,
+    plan: &PlanSpec,
+    source: &SourceText,
+    place: SinkDescription<'_>,
+    sites: &mut Vec<TaintSink>,
 ) {
     if !script.value.contains("WF_") {
         return;
     }
     let params = plan.params.iter().map(|(name, _)| {
         let variable = format!("WF_PARAM_{}", name.value.as_str().to_uppercase());
-        (variable, Ref::Param(name.value.to_string()))
+        (variable, ExprReference::Param(name.value.to_string()))
     });
-    let items = [("WF_ITEM", Ref::Item), ("WF_ITEM_KEY", Ref::ItemKey)];
+    let items = [("WF_ITEM", ExprReference::Item), ("WF_ITEM_KEY", ExprReference::ItemKey)];
     let items = items.map(|(variable, name)| (variable.to_owned(), name));
     for (variable, name) in params.chain(items) {
         let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -137,7 +137,7 @@ fn named_in(
             !rest.starts_with(in_word)
         });
         if let Some((at, _)) = whole {
-            sites.push(Site {
+            sites.push(TaintSink {
                 name,
                 span: part(source, script, at..at + variable.len()),
                 code: Code::TaintShell,

@@ -1,26 +1,26 @@
 use std::io::BufRead as _;
 
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
-/// Asks whether that is meant; where nobody can be asked, it must have been said.
-pub fn agreed(ui: &Ui, yes: bool, question: &str) -> Result<(), Failure> {
-    if asked(ui, yes, question)? {
+/// Asks for confirmation; without a terminal, `yes` must have been given.
+pub fn confirm(ui: &Ui, yes: bool, question: &str) -> Result<(), CommandError> {
+    if confirmed(ui, yes, question)? {
         Ok(())
     } else {
-        Err(Failure::new(Exit::Approval, "nothing was signed"))
+        Err(CommandError::new(CliExitCode::Approval, "aborted, nothing was signed"))
     }
 }
 
-/// Whether that is meant, by what was said before or is answered now.
-pub fn asked(ui: &Ui, yes: bool, question: &str) -> Result<bool, Failure> {
+/// True if the user confirmed, by `yes` or by the answer given now.
+pub fn confirmed(ui: &Ui, yes: bool, question: &str) -> Result<bool, CommandError> {
     if yes {
         return Ok(true);
     }
-    if !ui.env.asks {
-        let failure = Failure::new(Exit::Usage, "nobody can be asked whether that is meant");
-        return Err(failure.hint("--yes says so, once you have looked at it"));
+    if !ui.env.is_interactive {
+        let failure = CommandError::new(CliExitCode::Usage, "not a terminal, cannot ask for confirmation");
+        return Err(failure.hint("review it, then pass --yes"));
     }
-    ui.say(&format!("{question} [y/N] "));
+    ui.print_message(&format!("{question} [y/N] "));
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))

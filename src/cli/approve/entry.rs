@@ -3,178 +3,159 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::refused::refused;
-use super::skilled::skills_hold;
-use super::{Rules, owner, pins, token_at, token_path, tree};
+use super::refused::refuse_run;
+use super::skilled::check_skills;
+use super::{SigningRules, approved_tree, owner, run_pins, token_at, token_path};
 use crate::approval::{
-    Approvers, Bound, Nonce, PlanRef, Policy, Refusal, Scope, Statement, Subject, Token, VERSION,
-    Valid, Verdict, plan_digest, verify,
+    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+    ApprovalToken, Approvers, ParamBound, PlanRef, ReviewPolicy, VERSION, ValidApproval, plan_digest, verify,
 };
 use crate::cli::keys::PassphraseArgs;
-use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::digest::Digest;
+use crate::cli::load::LoadedPlan;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::digest::Sha256Digest;
 use crate::exec::pinned;
-use crate::machine::{Approved, Pin, tree_of};
-use crate::model::Object;
+use crate::machine::{PinnedFile, RunApproval, tree_of};
+use crate::model::JsonObject;
 use crate::name::RunId;
-use crate::store::{Reader, StoreError};
+use crate::store::{StoreError, StoreReader};
 
-/// What must have been approved before a run begins.
+/// The approvals required before a run starts.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ApprovalArgs {
-    /// Run only what was approved with `wf approve`, whatever the policy says
+    /// Run only what was approved with `wf approve`, regardless of the policy
     #[arg(long)]
     require_approval: bool,
-    /// The approval, instead of the one beside the plan
+    /// Use this approval instead of the one beside the plan
     #[arg(long, value_name = "FILE")]
     approval: Option<PathBuf>,
-    /// The key that signs for what you run, by its name
+    /// Sign for the run with this key, by its name
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     #[command(flatten)]
     passphrase: PassphraseArgs,
 }
 
-/// A run that may begin.
+/// A run that may start.
 #[derive(Debug)]
-pub struct Entered {
-    /// Who approved it.
-    pub approved: Approved,
-    /// The token as a text of the run: where it lies, and what is in it.
+pub struct RunAuthorization {
+    /// The approval of the run.
+    pub approved: RunApproval,
+    /// The token as a text of the run: its path, and its content.
     pub token: (String, String),
 }
 
-/// What is about to begin.
-struct Start<'a> {
-    ready: &'a Ready,
+/// A run that is about to start.
+struct AuthorizationRequest<'a> {
+    ready: &'a LoadedPlan,
     run: &'a RunId,
-    params: &'a Object,
-    pins: Vec<Pin>,
-    /// What else was approved as made.
+    params: &'a JsonObject,
+    pins: Vec<PinnedFile>,
+    /// The files that were approved as products.
     products: Vec<String>,
 }
 
-/// Whether a run may begin. By policy `owner` who runs it signs for it; by policy `reviewed`, and
-/// wherever it is demanded, others must have signed. Silas 5.1.2, 5.2.1 step 0, INV-01.
-pub fn enter(
+/// Checks that a run may start. Under policy `owner` the user running it signs; under `reviewed`, and
+/// wherever it is demanded, other approvers must have signed. Silas 5.1.2, 5.2.1 step 0, INV-01.
+pub fn authorize(
     ui: &Ui,
-    ready: &Ready,
-    (run, params): (&RunId, &Object),
+    ready: &LoadedPlan,
+    (run, params): (&RunId, &JsonObject),
     args: &ApprovalArgs,
-) -> Result<Entered, Failure> {
-    let mut rules = Rules::of(ui, &ready.workspace)?;
+) -> Result<RunAuthorization, CommandError> {
+    let mut rules = SigningRules::of(ui, &ready.workspace)?;
     let demanded = args.require_approval || args.approval.is_some();
-    let in_advance = demanded || rules.approvers.policy == Policy::Reviewed;
+    let in_advance = demanded || rules.approvers.policy == ReviewPolicy::Reviewed;
     let (pins, products) = if in_advance {
-        let bound = tree(
-            ui,
-            ready,
-            params,
-            &token_at(ui, ready, args.approval.as_ref()),
-        )?;
+        let bound = approved_tree(ui, ready, params, &token_at(ui, ready, args.approval.as_ref()))?;
         (bound.files, bound.products)
     } else {
-        (pins(ready, params)?, Vec::new())
+        (run_pins(ready, params)?, Vec::new())
     };
-    let start = Start {
-        ready,
-        run,
-        params,
-        pins,
-        products,
-    };
-    skills_hold(ui, ready, &start.pins, false)?;
+    let start = AuthorizationRequest { ready, run, params, pins, products };
+    check_skills(ui, ready, &start.pins, false)?;
     if in_advance {
-        return by_token(ui, &start, &rules, args);
+        return authorize_by_token(ui, &start, &rules, args);
     }
     let secret = (args.key.as_deref(), &args.passphrase);
-    let signer = owner::signer(ui, &mut rules, secret)?;
+    let signer = owner::owner_signer(ui, &mut rules, secret)?;
     let mut bytes = [0; 16];
     let drawn = ui.env.random(&format!("nonce {run}"))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let now = ui.env.now();
-    let bound =
-        |(name, value): (&String, &serde_json::Value)| (name.clone(), Bound::Is(value.clone()));
-    let statement = Statement {
+    let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
+    let statement = ApprovalStatement {
         v: VERSION,
-        scope: Scope::FullPlan,
-        verdict: Verdict::Approved,
+        scope: ApprovalScope::FullPlan,
+        verdict: ApprovalDecision::Approved,
         reason: None,
         plan: plan_ref(ready, &start.pins),
         files: start.pins.clone(),
         params: params.iter().map(bound).collect::<BTreeMap<_, _>>(),
         run: Some(run.clone()),
         ask: None,
-        nonce: Nonce::from_bytes(bytes),
+        nonce: ApprovalNonce::from_bytes(bytes),
         issued: now,
         expires: now.after(rules.approvers.validity),
         executions: 1,
         spawn_policy: None,
     };
-    // Who signs for a run is who begins it: how many must agree is for what others are asked.
-    let alone = Approvers {
-        required: 1,
-        ..rules.approvers.clone()
-    };
-    let token = Token::sign(statement, &signer);
+    // The user who starts a run signs for it alone: the quorum is for other approvers.
+    let alone = Approvers { required: 1, ..rules.approvers.clone() };
+    let token = ApprovalToken::sign(statement, &signer);
     let initiator = Some(signer.public().id());
-    verified(ui, &start, &token, (&alone, initiator, 0))
+    verify_token(ui, &start, &token, (&alone, initiator, 0))
 }
 
-pub(super) fn plan_ref(ready: &Ready, pins: &[Pin]) -> PlanRef {
-    PlanRef {
-        id: ready.plan.id().clone(),
-        path: ready.path.clone(),
-        digest: plan_digest(pins),
-    }
+pub(super) fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
+    PlanRef { id: ready.plan.id().clone(), path: ready.path.clone(), digest: plan_digest(pins) }
 }
 
-/// A run of what others have approved.
-fn by_token(
+/// A run that other approvers signed for.
+fn authorize_by_token(
     ui: &Ui,
-    start: &Start<'_>,
-    rules: &Rules,
+    start: &AuthorizationRequest<'_>,
+    rules: &SigningRules,
     args: &ApprovalArgs,
-) -> Result<Entered, Failure> {
+) -> Result<RunAuthorization, CommandError> {
     let ready = start.ready;
     let path = token_at(ui, ready, args.approval.as_ref());
-    let token = read(&ready.workspace, &path)
-        .map_err(|refusal| refused(ui, &ready.workspace, &ready.path, &refusal))?;
-    let signers: Vec<Digest> = token.signers().flatten().collect();
+    let token = read_token(&ready.workspace, &path)
+        .map_err(|refusal| refuse_run(ui, &ready.workspace, &ready.path, &refusal))?;
+    let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let initiator = rules.initiator(&signers);
-    let used = used(&ready.workspace, &token)?;
-    verified(ui, start, &token, (&rules.approvers, initiator, used))
+    let used = use_count(&ready.workspace, &token)?;
+    verify_token(ui, start, &token, (&rules.approvers, initiator, used))
 }
 
 /// Reads a token.
-pub fn read(workspace: &Workspace, path: &std::path::Path) -> Result<Token, Refusal> {
+pub fn read_token(workspace: &Workspace, path: &std::path::Path) -> Result<ApprovalToken, ApprovalRefusal> {
     let shown = workspace.name(path);
     match std::fs::read_to_string(path) {
-        Ok(text) => Token::parse(&text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Refusal::Missing(shown)),
-        Err(error) => Err(Refusal::NoToken(format!("{shown} cannot be read: {error}"))),
+        Ok(text) => ApprovalToken::parse(&text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ApprovalRefusal::Missing(shown)),
+        Err(error) => Err(ApprovalRefusal::NoToken(format!("cannot read {shown}: {error}"))),
     }
 }
 
-/// How often a token was used, as far as the state knows.
-pub fn used(workspace: &Workspace, token: &Token) -> Result<u32, Failure> {
-    match Reader::open(&workspace.state) {
-        Ok(reader) => Ok(reader.used(token.statement().nonce.as_str())?),
+/// Returns the number of uses of a token, as far as the state knows.
+pub fn use_count(workspace: &Workspace, token: &ApprovalToken) -> Result<u32, CommandError> {
+    match StoreReader::open(&workspace.state) {
+        Ok(reader) => Ok(reader.last_use_of(token.statement().nonce.as_str())?),
         Err(StoreError::NoState(_)) => Ok(0),
         Err(error) => Err(error.into()),
     }
 }
 
-fn verified(
+fn verify_token(
     ui: &Ui,
-    start: &Start<'_>,
-    token: &Token,
-    (approvers, initiator, used): (&Approvers, Option<Digest>, u32),
-) -> Result<Entered, Failure> {
+    start: &AuthorizationRequest<'_>,
+    token: &ApprovalToken,
+    (approvers, initiator, used): (&Approvers, Option<Sha256Digest>, u32),
+) -> Result<RunAuthorization, CommandError> {
     let ready = start.ready;
-    let subject = Subject {
-        scope: Scope::FullPlan,
+    let subject = ApprovalContext {
+        scope: ApprovalScope::FullPlan,
         plan: ready.plan.id(),
         path: &ready.path,
         files: &start.pins,
@@ -185,21 +166,21 @@ fn verified(
         spawned: None,
         now: ui.env.now(),
     };
-    let (Valid { by }, consumption) = verify(token, &subject, approvers, used)
-        .map_err(|refusal| refused(ui, &ready.workspace, &ready.path, &refusal))?;
+    let (ValidApproval { by }, consumption) = verify(token, &subject, approvers, used)
+        .map_err(|refusal| refuse_run(ui, &ready.workspace, &ready.path, &refusal))?;
     let statement = token.statement();
-    // Who runs what they signed for in the same moment has approved what it makes, too: only
-    // what was looked at in advance is held to the byte while it runs.
+    // A user who runs what they signed for at the same moment has also approved what it produces:
+    // only what was reviewed in advance stays pinned while it runs.
     let in_advance = statement.run.is_none();
     let (pins, skills) = if in_advance {
         (start.pins.clone(), Vec::new())
     } else {
-        (Vec::new(), of_skills(ready, &start.pins))
+        (Vec::new(), skill_pins(ready, &start.pins))
     };
-    let approved = Approved {
+    let approved = RunApproval {
         policy: approvers.policy.into(),
         token: token.digest(),
-        plan: statement.plan.digest,
+        plan_digest: statement.plan.digest,
         by,
         nonce: consumption.nonce.to_string(),
         execution: consumption.execution,
@@ -207,29 +188,22 @@ fn verified(
         expires: statement.expires,
         initiator,
         tree: tree_of(&pins),
-        pins,
+        pinned_files: pins,
         products: start.products.clone(),
         skills,
     };
     let path = token_path(std::path::Path::new(&ready.path));
-    Ok(Entered {
-        approved,
-        token: (path.display().to_string(), token.text()),
-    })
+    Ok(RunAuthorization { approved, token: (path.display().to_string(), token.text()) })
 }
 
 /// The files of the skills whose scripts a plan runs.
-fn of_skills(ready: &Ready, pins: &[Pin]) -> Vec<Pin> {
+fn skill_pins(ready: &LoadedPlan, pins: &[PinnedFile]) -> Vec<PinnedFile> {
     let folders = pinned::skills(&ready.plan);
-    let is_one = |pin: &&Pin| {
-        folders
-            .iter()
-            .any(|folder| Path::new(&pin.path).starts_with(folder))
-    };
+    let is_one = |pin: &&PinnedFile| folders.iter().any(|folder| Path::new(&pin.path).starts_with(folder));
     pins.iter().filter(is_one).cloned().collect()
 }
 
-/// A mistake of the caller.
-pub(super) fn usage(message: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, message)
+/// A usage error.
+pub(super) fn usage_error(message: impl Into<String>) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
 }

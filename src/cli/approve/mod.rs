@@ -1,9 +1,9 @@
-//! Approvals of plans: made by `wf approve`, asked for before a run begins.
+//! Approvals of plans: created by `wf approve`, required before a run starts.
 //!
-//! [`Rules`] says who may approve in a workspace, [`tree`] what exactly is approved in advance, [`enter`]
-//! whether a run may begin, and [`go_on`] whether one that began may go on.
+//! [`SigningRules`] defines who may approve in a workspace, [`approved_tree`] what exactly is approved in advance,
+//! [`authorize`] decides if a run may start, and [`reauthorize`] if a started run may be resumed.
 //!
-//! **Invariant:** what is refused here has started nothing and has recorded nothing.
+//! **Invariant:** a refusal here has started nothing and has recorded nothing.
 
 mod accept;
 mod accepted;
@@ -25,17 +25,17 @@ mod standing;
 mod view;
 mod withdrawal;
 
-pub use accept::{Acceptance, accept};
-pub use accepted::{accepted, programs_accepted, waits, waits_at};
-pub use agree::{agreed, asked};
-pub use ask::{AnswerArgs, answer};
-pub use entry::{ApprovalArgs, Entered, enter, read as read_token, used as used_token};
-pub use lines::changed;
-pub use owner::signer;
-use pins::{Tree, pins, token_at, token_path, tree, tree_again};
-pub use plan::{may_sign, write as write_token};
-pub use questions::{Posed, posed};
-pub use resumed::go_on;
-pub use rules::Rules;
-pub use standing::enter_goal;
-pub use withdrawal::{Standing, standing};
+pub use accept::{AcceptanceArgs, accept_goal};
+pub use accepted::{awaited_acceptance, awaited_acceptance_at, check_accepted, check_programs_accepted};
+pub use agree::{confirm, confirmed};
+pub use ask::{AnswerArgs, answer_approval};
+pub use entry::{ApprovalArgs, RunAuthorization, authorize, read_token, use_count as used_token};
+pub use lines::changed_lines;
+pub use owner::owner_signer;
+use pins::{ApprovedTree, approved_tree, current_tree, run_pins, token_at, token_path};
+pub use plan::{check_can_sign, write_token};
+pub use questions::{RunApprovalRequest, approval_requests};
+pub use resumed::reauthorize;
+pub use rules::SigningRules;
+pub use standing::authorize_goal;
+pub use withdrawal::{StandingApproval, standing_approval};

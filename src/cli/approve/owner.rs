@@ -1,73 +1,68 @@
-use super::Rules;
+use super::SigningRules;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
-use crate::cli::{Failure, Ui};
-use crate::exec::keyfile::{KeyFault, Keys};
-use crate::report::follow::Volume;
+use crate::cli::{CommandError, Ui};
+use crate::exec::keyfile::{KeyFolder, KeyFolderError};
+use crate::report::follow::Verbosity;
 use crate::seal::Signer;
 
-/// The name of a key that is kept nowhere.
-const ONCE: &str = "a key of this run alone";
+/// The name of a key that is not stored.
+const EPHEMERAL_KEY_NAME: &str = "a temporary key for this run";
 
-/// The key of who runs a plan, ready to sign. A first one is made where there is none; where
-/// none can be kept, it is for this run alone.
-pub fn signer(
+/// Returns the key of the user who runs a plan, ready to sign. A first key is created if there is
+/// none; where none can be stored, it is for this run only.
+pub fn owner_signer(
     ui: &Ui,
-    rules: &mut Rules,
+    rules: &mut SigningRules,
     (name, secret): (Option<&str>, &PassphraseArgs),
-) -> Result<Signer, Failure> {
-    let keys = match Keys::of(&ui.env.host()) {
+) -> Result<Signer, CommandError> {
+    let keys = match KeyFolder::of(&ui.env.host()) {
         Ok(keys) => keys,
-        Err(KeyFault::NoFolder) if name.is_none() => return once(ui, rules, "no folder is set"),
-        Err(bad) => return Err(keys::fault(&bad)),
+        Err(KeyFolderError::NoFolder) if name.is_none() => {
+            return create_ephemeral_key(ui, rules, "no key directory is set");
+        }
+        Err(bad) => return Err(keys::key_error(&bad)),
     };
-    if let Some(key) = keys::choose(ui, &keys, name)? {
-        // Another run may have made it since the rules were read.
-        rules.count(key.clone());
-        return keys::open(ui, &keys, &key, secret);
+    if let Some(key) = keys::choose_signing_key(ui, &keys, name)? {
+        // Another run may have created it since the rules were read.
+        rules.add_own_key(key.clone());
+        return keys::open_key(ui, &keys, &key, secret);
     }
-    first(ui, rules, &keys)
+    create_first_key(ui, rules, &keys)
 }
 
-/// Makes the first key.
-fn first(ui: &Ui, rules: &mut Rules, keys: &Keys) -> Result<Signer, Failure> {
-    let name = keys::own_name(ui);
+/// Creates the first key.
+fn create_first_key(ui: &Ui, rules: &mut SigningRules, keys: &KeyFolder) -> Result<Signer, CommandError> {
+    let name = keys::default_key_name(ui);
     let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
-    let pem = signer
-        .to_pem()
-        .map_err(|bad| Failure::new(crate::cli::Exit::Bug, bad.to_string()))?;
+    let pem =
+        signer.to_pem().map_err(|bad| CommandError::new(crate::cli::CliExitCode::Bug, bad.to_string()))?;
     match keys.add(&name, &pem, &signer.public().pem()) {
         Ok(()) => {}
         // Another run was faster.
-        Err(KeyFault::Exists { .. }) => {
-            if let Some(key) = keys::choose(ui, keys, Some(&name))? {
-                let opened = keys::open(ui, keys, &key, &PassphraseArgs::default())?;
-                rules.count(key);
+        Err(KeyFolderError::Exists { .. }) => {
+            if let Some(key) = keys::choose_signing_key(ui, keys, Some(&name))? {
+                let opened = keys::open_key(ui, keys, &key, &PassphraseArgs::default())?;
+                rules.add_own_key(key);
                 return Ok(opened);
             }
         }
-        Err(KeyFault::System { cause, .. }) => return once(ui, rules, &cause.to_string()),
-        Err(bad) => return Err(keys::fault(&bad)),
+        Err(KeyFolderError::System { cause, .. }) => {
+            return create_ephemeral_key(ui, rules, &cause.to_string());
+        }
+        Err(bad) => return Err(keys::key_error(&bad)),
     }
     let dir = keys.dir().display();
-    ui.note_line(&format!(
-        "made the key `{name}` in {dir}: it signs for what you run"
-    ));
-    rules.count(OwnKey {
-        name,
-        public: signer.public(),
-    });
+    ui.print_info_line(&format!("created the key `{name}` in {dir}: it signs the runs that you start"));
+    rules.add_own_key(OwnKey { name, public: signer.public() });
     Ok(signer)
 }
 
-/// A key that is forgotten when this program ends.
-fn once(ui: &Ui, rules: &mut Rules, why: &str) -> Result<Signer, Failure> {
+/// Creates a key that is forgotten when this program exits.
+fn create_ephemeral_key(ui: &Ui, rules: &mut SigningRules, reason: &str) -> Result<Signer, CommandError> {
     let signer = Signer::from_bytes(&ui.env.random("key of a run")?);
-    if ui.env.asks || ui.volume == Volume::Verbose {
-        ui.note_line(&format!("no key can be kept ({why}): {ONCE} signs"));
+    if ui.env.is_interactive || ui.volume == Verbosity::Verbose {
+        ui.print_info_line(&format!("cannot store a key ({reason}): signing with {EPHEMERAL_KEY_NAME}"));
     }
-    rules.count(OwnKey {
-        name: ONCE.to_owned(),
-        public: signer.public(),
-    });
+    rules.add_own_key(OwnKey { name: EPHEMERAL_KEY_NAME.to_owned(), public: signer.public() });
     Ok(signer)
 }

@@ -3,49 +3,52 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::agree::agreed;
-use super::bounds::{BoundArgs, Bounds, bounds};
-use super::entry::{plan_ref, read, usage, used};
-use super::standing::spawned;
-use super::view::{changes, shown, signed};
-use super::withdrawal::withdrawal;
-use super::{AnswerArgs, Rules, token_at, tree};
-use crate::approval::{Nonce, Refusal, Scope, Statement, Token, VERSION, Verdict};
-use crate::bus::Act;
+use super::agree::confirm;
+use super::bounds::{ParamBoundArgs, ParamBounds, param_bounds};
+use super::entry::{plan_ref, read_token, usage_error, use_count};
+use super::standing::spawned_goal;
+use super::view::{approval_text, changes_text, signed_message};
+use super::withdrawal::withdrawal_time;
+use super::{AnswerArgs, SigningRules, approved_tree, token_at};
+use crate::approval::{
+    ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
+    VERSION,
+};
+use crate::bus::WorkspaceAction;
 use crate::cli::keys::{self, OwnKey, PassphraseArgs};
-use crate::cli::load::{self, Ready};
+use crate::cli::load::{self, LoadedPlan};
 use crate::cli::skills::consent::SignArgs;
-use crate::cli::{Exit, Failure, Ui, relative, watch};
-use crate::machine::Pin;
+use crate::cli::{CliExitCode, CommandError, Ui, relative_path, watch};
+use crate::machine::PinnedFile;
 use crate::time::{Moment, parse_duration};
 
-/// How a plan is approved.
+/// The options for approving a plan.
 #[derive(Args, Clone, Debug, Default)]
-pub struct PlanArgs {
+pub struct PlanApprovalArgs {
     #[command(flatten)]
-    bounds: BoundArgs,
-    /// How long the approval holds; by default, as long as approvers.yaml allows, else 7d
+    bounds: ParamBoundArgs,
+    /// Validity of the approval [default: the maximum in approvers.yaml, else 7d]
     #[arg(long, value_name = "TIME", value_parser = period)]
     expires: Option<Duration>,
-    /// How many runs it allows: 1 by default; of a goal how many repairs, 10 by default
+    /// Number of runs it permits [default: 1]; for a goal, number of repairs [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     executions: Option<u32>,
-    /// Do not ask: you have looked at it
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     /// Write the approval to this file instead of beside the plan
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The key that signs, by its name
+    /// Sign with this key, by its name
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     #[command(flatten)]
     passphrase: PassphraseArgs,
 }
 
-impl PlanArgs {
-    /// The same, where it is a question of a run that is answered.
-    pub fn answer(&self, reason: Option<&String>) -> AnswerArgs {
+impl PlanApprovalArgs {
+    /// The same options for answering a pending approval.
+    pub fn for_answer(&self, reason: Option<&String>) -> AnswerArgs {
         AnswerArgs {
             yes: self.yes,
             reason: reason.cloned(),
@@ -55,30 +58,26 @@ impl PlanArgs {
     }
 }
 
-impl PlanArgs {
-    /// The same, where it is a skill that is signed for.
-    pub fn sign(&self) -> SignArgs {
-        SignArgs::of(
-            (self.yes, self.expires),
-            self.key.as_ref(),
-            &self.passphrase,
-        )
+impl PlanApprovalArgs {
+    /// The same options for signing for a skill.
+    pub fn for_skill(&self) -> SignArgs {
+        SignArgs::of((self.yes, self.expires), self.key.as_ref(), &self.passphrase)
     }
 
-    fn executions(&self, ready: &Ready) -> u32 {
-        let usual = if ready.goal.is_some() { REPAIRS } else { 1 };
+    fn executions(&self, ready: &LoadedPlan) -> u32 {
+        let usual = if ready.goal.is_some() { DEFAULT_REPAIRS } else { 1 };
         self.executions.unwrap_or(usual)
     }
 }
 
-/// How many repairs the approval of a goal allows, if nobody says.
-const REPAIRS: u32 = 10;
+/// The default number of repairs that the approval of a goal permits.
+const DEFAULT_REPAIRS: u32 = 10;
 
-/// What an approval of it is for.
-fn scope(ready: &Ready) -> Scope {
+/// The scope of an approval of it.
+fn scope(ready: &LoadedPlan) -> ApprovalScope {
     match ready.goal {
-        Some(_) => Scope::Standing,
-        None => Scope::FullPlan,
+        Some(_) => ApprovalScope::Standing,
+        None => ApprovalScope::FullPlan,
     }
 }
 
@@ -86,79 +85,67 @@ fn period(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|bad| bad.to_string())
 }
 
-/// A plan that is being looked at.
-pub(super) struct Proposal {
-    pub(super) ready: Ready,
-    pub(super) bounds: Bounds,
-    pub(super) pins: Vec<Pin>,
-    pub(super) rules: Rules,
+/// A plan under review.
+pub(super) struct PlanReview {
+    pub(super) ready: LoadedPlan,
+    pub(super) bounds: ParamBounds,
+    pub(super) pins: Vec<PinnedFile>,
+    pub(super) rules: SigningRules,
 }
 
 /// Shows a plan, asks, and signs. Silas 5.1.2.
-pub fn approve(ui: &Ui, path: &Path, args: &PlanArgs) -> Result<Exit, Failure> {
-    let ready = load::spec(ui, path)?;
-    let rules = Rules::of(ui, &ready.workspace)?;
-    let keys = keys::keys(ui)?;
-    let Some(key) = keys::choose(ui, &keys, args.key.as_deref())? else {
-        let failure = usage("you have no key to sign with");
-        return Err(failure.hint("`wf key init` makes one"));
+pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<CliExitCode, CommandError> {
+    let ready = load::load_for_review(ui, path)?;
+    let rules = SigningRules::of(ui, &ready.workspace)?;
+    let keys = keys::key_folder(ui)?;
+    let Some(key) = keys::choose_signing_key(ui, &keys, args.key.as_deref())? else {
+        let failure = usage_error("no signing key found");
+        return Err(failure.hint("create one with `wf key init`"));
     };
-    may_sign(&rules, &key)?;
-    let bounds = bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
+    check_can_sign(&rules, &key)?;
+    let bounds = param_bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
     let out = token_at(ui, &ready, args.out.as_ref());
-    let pins = tree(ui, &ready, &bounds.given, &out)?.files;
-    let proposal = Proposal {
-        ready,
-        bounds,
-        pins,
-        rules,
-    };
-    let (token, is_new) = token(ui, &proposal, args, &out)?;
+    let pins = approved_tree(ui, &ready, &bounds.known_values, &out)?.files;
+    let proposal = PlanReview { ready, bounds, pins, rules };
+    let (token, is_new) = statement_or_token(ui, &proposal, args, &out)?;
     let id = key.public.id();
     if !is_new && token.signers().any(|by| by == Some(id)) {
-        ui.print_line(&format!(
-            "approved already with this key: {}",
-            relative(&out, ui.env.cwd())
-        ))?;
-        return Ok(Exit::Ok);
+        ui.print_line(&format!("already approved with this key: {}", relative_path(&out, ui.env.cwd())))?;
+        return Ok(CliExitCode::Ok);
     }
-    ui.print(&shown(&proposal, token.statement()))?;
-    ui.print(&changes(&proposal, &read(&proposal.ready.workspace, &out)))?;
-    agreed(ui, args.yes, "approve this?")?;
-    let signer = keys::open(ui, &keys, &key, &args.passphrase)?;
+    ui.print(&approval_text(&proposal, token.statement()))?;
+    ui.print(&changes_text(&proposal, &read_token(&proposal.ready.workspace, &out)))?;
+    confirm(ui, args.yes, "Approve?")?;
+    let signer = keys::open_key(ui, &keys, &key, &args.passphrase)?;
     let signed_token = match token {
-        Draft::New(statement) => Token::sign(*statement, &signer),
-        Draft::Signed(mut token) => {
-            token.sign_too(&signer);
+        StatementDraft::New(statement) => ApprovalToken::sign(*statement, &signer),
+        StatementDraft::Signed(mut token) => {
+            token.add_signature(&signer);
             *token
         }
     };
-    write(ui, &out, &signed_token)?;
+    write_token(ui, &out, &signed_token)?;
     let scope = scope(&proposal.ready).as_str().to_owned();
-    watch::note(ui, Act::Approved { scope, key: id });
-    ui.print(&signed(
-        &proposal,
-        &signed_token,
-        &relative(&out, ui.env.cwd()),
-    ))?;
-    Ok(Exit::Ok)
+    watch::record_quietly(ui, WorkspaceAction::Approved { scope, key: id });
+    ui.print(&signed_message(&proposal, &signed_token, &relative_path(&out, ui.env.cwd())))?;
+    Ok(CliExitCode::Ok)
 }
 
-/// What is to be signed: something new, or what others have signed.
-enum Draft {
-    New(Box<Statement>),
-    Signed(Box<Token>),
+/// The statement to sign: a new one, or one that other approvers have signed.
+enum StatementDraft {
+    New(Box<ApprovalStatement>),
+    Signed(Box<ApprovalToken>),
 }
 
-impl Draft {
-    fn statement(&self) -> &Statement {
+impl StatementDraft {
+    fn statement(&self) -> &ApprovalStatement {
         match self {
             Self::New(statement) => statement,
             Self::Signed(token) => token.statement(),
         }
     }
 
-    fn signers(&self) -> impl Iterator<Item = Option<crate::digest::Digest>> {
+    fn signers(&self) -> impl Iterator<Item = Option<crate::digest::Sha256Digest>> {
         let token = match self {
             Self::New(_) => None,
             Self::Signed(token) => Some(token),
@@ -167,91 +154,93 @@ impl Draft {
     }
 }
 
-/// A key that does not count signs nothing: its approval would only be refused.
-pub fn may_sign(rules: &Rules, key: &OwnKey) -> Result<(), Failure> {
-    let why = match rules.approvers.find(key.public.id()) {
+/// Refuses a key that does not count: the approval signed with it would be rejected.
+pub fn check_can_sign(rules: &SigningRules, key: &OwnKey) -> Result<(), CommandError> {
+    let reason = match rules.approvers.find(key.public.id()) {
         None => "it is not listed as an approver".to_owned(),
         Some(one) => match one.revoked {
             Some(since) => format!("it was revoked on {since}"),
             None => return Ok(()),
         },
     };
-    let message = format!("the key `{}` may not approve here: {why}", key.name);
-    let hint = "approvers.yaml lists who may; another of your keys: --key NAME";
-    Err(Failure::new(Exit::Approval, message).hint(hint))
+    let message = format!("the key `{}` is not allowed to approve: {reason}", key.name);
+    let hint = "approvers.yaml lists the approvers; to use another key: --key NAME";
+    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
 }
 
-/// What others have signed, if it is of exactly this and can still be used; else a new statement.
-fn token(
+/// Returns the token signed by other approvers, if it is for exactly this and usable; else a new statement.
+fn statement_or_token(
     ui: &Ui,
-    proposal: &Proposal,
-    args: &PlanArgs,
+    proposal: &PlanReview,
+    args: &PlanApprovalArgs,
     out: &Path,
-) -> Result<(Draft, bool), Failure> {
+) -> Result<(StatementDraft, bool), CommandError> {
     let now = ui.env.now();
-    if let Ok(token) = read(&proposal.ready.workspace, out) {
+    if let Ok(token) = read_token(&proposal.ready.workspace, out) {
         let statement = token.statement();
         let same = statement.scope == scope(&proposal.ready)
-            && statement.verdict == Verdict::Approved
+            && statement.verdict == ApprovalDecision::Approved
             && statement.run.is_none()
             && statement.plan == plan_ref(&proposal.ready, &proposal.pins)
             && statement.params == proposal.bounds.bounds
             && statement.executions == args.executions(&proposal.ready)
             && statement.issued <= now
             && now < statement.expires;
-        let as_long = args
-            .expires
-            .is_none_or(|asked| statement.expires.since(statement.issued) == asked);
-        let counts = |by: Option<crate::digest::Digest>| {
+        let as_long = args.expires.is_none_or(|asked| statement.expires.since(statement.issued) == asked);
+        let counts = |by: Option<crate::digest::Sha256Digest>| {
             let one = by.and_then(|id| proposal.rules.approvers.find(id));
             one.is_some_and(|one| one.revoked.is_none())
         };
-        let left = used(&proposal.ready.workspace, &token)? < statement.executions
+        let left = use_count(&proposal.ready.workspace, &token)? < statement.executions
             && !is_withdrawn(&proposal.ready, statement, now)?;
         if same && as_long && left && token.signers().all(counts) {
-            return Ok((Draft::Signed(Box::new(token)), false));
+            return Ok((StatementDraft::Signed(Box::new(token)), false));
         }
     }
     let allowed = proposal.rules.approvers.validity;
     let asks = args.expires.unwrap_or(allowed);
     if asks > allowed || asks.is_zero() {
-        let refusal = Refusal::TooLong { asks, allowed };
-        let failure = Failure::new(Exit::Approval, refusal.to_string());
+        let refusal = ApprovalRefusal::TooLong { asks, allowed };
+        let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
         return Err(failure.hint(refusal.remedy()));
     }
     let mut bytes = [0; 16];
     let drawn = ui.env.random("nonce of an approval")?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let statement = Statement {
+    let statement = ApprovalStatement {
         v: VERSION,
         scope: scope(&proposal.ready),
-        verdict: Verdict::Approved,
+        verdict: ApprovalDecision::Approved,
         reason: None,
         plan: plan_ref(&proposal.ready, &proposal.pins),
         files: proposal.pins.clone(),
         params: proposal.bounds.bounds.clone(),
         run: None,
         ask: None,
-        nonce: Nonce::from_bytes(bytes),
+        nonce: ApprovalNonce::from_bytes(bytes),
         issued: now,
         expires: now.after(asks),
         executions: args.executions(&proposal.ready),
-        spawn_policy: spawned(&proposal.ready, &proposal.pins).map(|spawned| spawned.policy),
+        spawn_policy: spawned_goal(&proposal.ready, &proposal.pins).map(|spawned| spawned.policy),
     };
-    Ok((Draft::New(Box::new(statement)), true))
+    Ok((StatementDraft::New(Box::new(statement)), true))
 }
 
-/// Whether it was withdrawn: then it can be used no more, whoever signs it too.
-fn is_withdrawn(ready: &Ready, statement: &Statement, now: Moment) -> Result<bool, Failure> {
+/// True if it was withdrawn: then it cannot be used, even with further signatures.
+fn is_withdrawn(
+    ready: &LoadedPlan,
+    statement: &ApprovalStatement,
+    now: Moment,
+) -> Result<bool, CommandError> {
     let Some(of) = &ready.goal else {
         return Ok(false);
     };
-    let found = withdrawal(&ready.workspace, (&of.goal.id, statement), now)?;
+    let found = withdrawal_time(&ready.workspace, (&of.goal.id, statement), now)?;
     Ok(found.is_some())
 }
 
-/// Writes an approval under its name only when it is whole.
-pub fn write(ui: &Ui, out: &Path, token: &Token) -> Result<(), Failure> {
+/// Writes an approval atomically: its name appears only once it is complete.
+pub fn write_token(ui: &Ui, out: &Path, token: &ApprovalToken) -> Result<(), CommandError> {
     let written = || {
         let dir = out.parent().unwrap_or(Path::new("/"));
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
@@ -261,7 +250,7 @@ pub fn write(ui: &Ui, out: &Path, token: &Token) -> Result<(), Failure> {
         file.persist(out).map_err(|error| error.error)
     };
     written().map(drop).map_err(|error| {
-        let shown = relative(out, ui.env.cwd());
-        usage(format!("cannot write {shown}: {error}"))
+        let shown = relative_path(out, ui.env.cwd());
+        usage_error(format!("cannot write {shown}: {error}"))
     })
 }

@@ -1,39 +1,39 @@
-use crate::cli::which::called;
-use crate::cli::{Exit, Failure};
-use crate::machine::{Ask, Decision, Event, Fact, Given, Place};
+use crate::cli::which::task_name;
+use crate::cli::{CliExitCode, CommandError};
+use crate::machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision, TaskId};
 use crate::name::RunId;
-use crate::report::word;
-use crate::store::{Reader, StoreError};
+use crate::report::shell_word;
+use crate::store::{StoreError, StoreReader};
 
-/// A question of a run, and what became of it.
+/// A pending or answered approval request of a run.
 #[derive(Clone, Debug)]
-pub struct Posed {
-    /// The run that asks: the one that was named, or one nested in it.
+pub struct RunApprovalRequest {
+    /// The run that requests it: the named one, or one nested in it.
     pub run: RunId,
-    /// The places above it, as people are shown them, if it is nested; the place that asks is the
+    /// The tasks above it, as they are shown to users, if it is nested; the requesting task is the
     /// last.
     pub path: Vec<String>,
     /// The same with items by their numbers.
     numbers: Vec<String>,
-    /// What is asked.
-    pub ask: Ask,
-    /// What became of it; `None`: it is open.
-    pub given: Option<Given>,
+    /// The request.
+    pub request: ApprovalRequest,
+    /// The answer; `None`: it is pending.
+    pub outcome: Option<ApprovalOutcome>,
 }
 
-/// Every question of a run and of those nested in it, in order.
-pub fn posed(reader: &Reader, run: &RunId) -> Result<Vec<Posed>, StoreError> {
-    below(reader, run, &Above::default())
+/// Returns every approval request of a run and of those nested in it, in order.
+pub fn approval_requests(reader: &StoreReader, run: &RunId) -> Result<Vec<RunApprovalRequest>, StoreError> {
+    collect_nested(reader, run, &ParentTasks::default())
 }
 
-/// The places above a run: as people are shown them, and with items by their numbers.
+/// The tasks above a run: as they are shown to users, and with items by their numbers.
 #[derive(Clone, Default)]
-struct Above {
+struct ParentTasks {
     path: Vec<String>,
     numbers: Vec<String>,
 }
 
-impl Above {
+impl ParentTasks {
     fn with(&self, name: String, number: String) -> Self {
         let mut below = self.clone();
         below.path.push(name);
@@ -42,43 +42,48 @@ impl Above {
     }
 }
 
-fn below(reader: &Reader, run: &RunId, above: &Above) -> Result<Vec<Posed>, StoreError> {
+fn collect_nested(
+    reader: &StoreReader,
+    run: &RunId,
+    above: &ParentTasks,
+) -> Result<Vec<RunApprovalRequest>, StoreError> {
     let events = reader.events(run, 0)?;
-    let mut found = of((run, above), events.iter().map(|(_, event)| event));
+    let mut found = collect_run((run, above), events.iter().map(|(_, event)| event));
     for posed in &mut found {
-        if let Some(place) = &posed.ask.place {
-            posed.path.push(called(reader, run, place)?);
+        if let Some(place) = &posed.request.place {
+            posed.path.push(task_name(reader, run, place)?);
             posed.numbers.push(place.to_string());
         }
     }
     for (child, attempt) in reader.children(run)? {
-        let number = attempt
-            .split_once('#')
-            .map_or(&*attempt, |(place, _)| place);
-        let name = match number.parse::<Place>() {
-            Ok(place) => called(reader, run, &place)?,
+        let number = attempt.split_once('#').map_or(&*attempt, |(place, _)| place);
+        let name = match number.parse::<TaskId>() {
+            Ok(place) => task_name(reader, run, &place)?,
             Err(_) => number.to_owned(),
         };
         let above = above.with(name, number.to_owned());
-        found.extend(below(reader, &child, &above)?);
+        found.extend(collect_nested(reader, &child, &above)?);
     }
     Ok(found)
 }
 
-fn of<'a>((run, above): (&RunId, &Above), events: impl Iterator<Item = &'a Event>) -> Vec<Posed> {
-    let mut found: Vec<Posed> = Vec::new();
+fn collect_run<'a>(
+    (run, above): (&RunId, &ParentTasks),
+    events: impl Iterator<Item = &'a Event>,
+) -> Vec<RunApprovalRequest> {
+    let mut found: Vec<RunApprovalRequest> = Vec::new();
     for event in events {
         match &event.fact {
-            Fact::ApprovalAsked(ask) => found.push(Posed {
+            EventKind::ApprovalRequested(ask) => found.push(RunApprovalRequest {
                 run: run.clone(),
                 path: above.path.clone(),
                 numbers: above.numbers.clone(),
-                ask: (**ask).clone(),
-                given: None,
+                request: (**ask).clone(),
+                outcome: None,
             }),
-            Fact::ApprovalAnswered { number, given, .. } => {
-                if let Some(posed) = found.iter_mut().find(|posed| posed.ask.number == *number) {
-                    posed.given = Some(given.clone());
+            EventKind::ApprovalResolved { request: number, given, .. } => {
+                if let Some(posed) = found.iter_mut().find(|posed| posed.request.request == *number) {
+                    posed.outcome = Some(given.clone());
                 }
             }
             _ => {}
@@ -87,68 +92,63 @@ fn of<'a>((run, above): (&RunId, &Above), events: impl Iterator<Item = &'a Event
     found
 }
 
-impl Posed {
-    /// What it is called on a command line: the step, after those above it, or `run`.
+impl RunApprovalRequest {
+    /// Returns its name on a command line: the step, after those above it, or `run`.
     pub fn name(&self) -> String {
-        if self.path.is_empty() {
-            "run".to_owned()
-        } else {
-            self.path.join("/")
-        }
+        if self.path.is_empty() { "run".to_owned() } else { self.path.join("/") }
     }
 
-    /// Whether a person means it: items have names and numbers.
-    fn is_called(&self, step: &str) -> bool {
+    /// True if a name given by the user matches it: items have names and numbers.
+    fn matches_name(&self, step: &str) -> bool {
         self.name() == step || !self.numbers.is_empty() && self.numbers.join("/") == step
     }
 }
 
-/// The one question that is meant: the only open one, or that of a step.
-pub fn open(run: &RunId, all: Vec<Posed>, step: Option<&str>) -> Result<Posed, Failure> {
+/// Returns the one pending approval that is meant: the only one, or that of a step.
+pub fn pending_request(
+    run: &RunId,
+    all: Vec<RunApprovalRequest>,
+    step: Option<&str>,
+) -> Result<RunApprovalRequest, CommandError> {
     let short = run.short();
-    let meant = |posed: &Posed| step.is_none_or(|step| posed.is_called(step));
+    let meant = |posed: &RunApprovalRequest| step.is_none_or(|step| posed.matches_name(step));
     let last = all.iter().rev().find(|posed| meant(posed)).cloned();
-    let mut open: Vec<Posed> = all
-        .into_iter()
-        .filter(|posed| posed.given.is_none() && meant(posed))
-        .collect();
+    let mut open: Vec<RunApprovalRequest> =
+        all.into_iter().filter(|posed| posed.outcome.is_none() && meant(posed)).collect();
     match (open.len(), last) {
         (0, Some(posed)) => Ok(posed),
         (0, None) => {
             let message = match step {
-                Some(step) => format!("run {short} asks nothing about `{step}`"),
-                None => format!("run {short} asks nobody for anything"),
+                Some(step) => format!("run {short} has no pending approval for `{step}`"),
+                None => format!("run {short} has no pending approvals"),
             };
-            let failure = Failure::new(Exit::Usage, message);
-            Err(failure.hint(format!("wf show {short} says how far it is")))
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            Err(failure.hint(format!("for its progress: wf show {short}")))
         }
         (1, _) => Ok(open.remove(0)),
         _ => {
-            let names: Vec<String> = open.iter().map(Posed::name).collect();
-            let message = format!("run {short} asks several things: {}", names.join(", "));
-            let first = names.first().map_or_else(String::new, |name| word(name));
-            let failure = Failure::new(Exit::Usage, message);
+            let names: Vec<String> = open.iter().map(RunApprovalRequest::name).collect();
+            let message = format!("run {short} has several pending approvals: {}", names.join(", "));
+            let first = names.first().map_or_else(String::new, |name| shell_word(name));
+            let failure = CommandError::new(CliExitCode::Usage, message);
             Err(failure.hint(format!("name the step: wf approve {short} {first}")))
         }
     }
 }
 
-/// What an answer that comes late is told: the same again is no mistake.
-pub fn late(posed: &Posed, given: &Given, wanted: Decision) -> Result<String, Failure> {
+/// Returns the message for a late answer: the same answer again is no error.
+pub fn late_answer_message(
+    posed: &RunApprovalRequest,
+    given: &ApprovalOutcome,
+    wanted: RequestDecision,
+) -> Result<String, CommandError> {
     let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-    let by = if names.is_empty() {
-        String::new()
-    } else {
-        format!(" by {}", names.join(", "))
-    };
+    let by = if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) };
     let (name, word) = (posed.name(), given.decision.as_str());
-    let message = format!(
-        "`{name}` of run {} was {word}{by} before",
-        posed.run.short()
-    );
+    let message = format!("`{name}` of run {} was already {word}{by}", posed.run.short());
     if given.decision == wanted {
         return Ok(message);
     }
-    let failure = Failure::new(Exit::Approval, message);
-    Err(failure.hint("a decision stands; `wf cancel RUN` stops the run all the same"))
+    let failure = CommandError::new(CliExitCode::Approval, message);
+    Err(failure.hint("a decision is final; to stop the run: wf cancel RUN"))
 }

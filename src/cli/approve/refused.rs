@@ -1,33 +1,38 @@
-use super::before::text_of;
-use super::lines::changed;
-use crate::approval::{Difference, Refusal};
-use crate::cli::{Exit, Failure, Ui, Workspace};
+use super::before::text_by_digest;
+use super::lines::changed_lines;
+use crate::approval::{ApprovalRefusal, ApprovedFileDifference};
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
 use crate::report::{BAD, paint, plural};
 
-/// Refuses to run a plan: says why, shows what is different where that is known, and what to do.
-pub(super) fn refused(ui: &Ui, workspace: &Workspace, path: &str, refusal: &Refusal) -> Failure {
-    if let Refusal::Changed(files) = refusal {
-        ui.say(&shown(workspace, files));
+/// Refuses to run a plan: prints the reason, the differences where they are known, and the remedy.
+pub(super) fn refuse_run(
+    ui: &Ui,
+    workspace: &Workspace,
+    path: &str,
+    refusal: &ApprovalRefusal,
+) -> CommandError {
+    if let ApprovalRefusal::Changed(files) = refusal {
+        ui.print_message(&differences_text(workspace, files));
     }
-    let message = format!("{path} may not run: {refusal}");
-    Failure::new(Exit::Approval, message).hint(refusal.remedy())
+    let message = format!("{path} is not approved: {refusal}");
+    CommandError::new(CliExitCode::Approval, message).hint(refusal.remedy())
 }
 
-/// How many files are shown.
-const SHOWN: usize = 20;
+/// The number of files that are shown.
+const MAX_SHOWN_FILES: usize = 20;
 
-/// The files that are not what was approved, the first of them with the lines that differ.
-pub(super) fn shown(workspace: &Workspace, files: &[Difference]) -> String {
-    let first = files.iter().take(SHOWN);
-    let mut text: String = first.map(|file| one(workspace, file)).collect();
-    if let Some(more) = files.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+/// Returns the files that differ from the approved ones, the first of them with the lines that differ.
+pub(super) fn differences_text(workspace: &Workspace, files: &[ApprovedFileDifference]) -> String {
+    let first = files.iter().take(MAX_SHOWN_FILES);
+    let mut text: String = first.map(|file| difference_text(workspace, file)).collect();
+    if let Some(more) = files.len().checked_sub(MAX_SHOWN_FILES).filter(|more| *more > 0) {
         text.push_str(&format!("… and {}\n", plural(more, "more file")));
     }
     text
 }
 
-fn one(workspace: &Workspace, file: &Difference) -> String {
-    let short = |digest: Option<crate::digest::Digest>| {
+fn difference_text(workspace: &Workspace, file: &ApprovedFileDifference) -> String {
+    let short = |digest: Option<crate::digest::Sha256Digest>| {
         digest.map_or_else(|| "none".to_owned(), |digest| digest.short())
     };
     let text = format!(
@@ -40,10 +45,10 @@ fn one(workspace: &Workspace, file: &Difference) -> String {
         return text;
     };
     let now = std::fs::read_to_string(workspace.root.join(&file.path)).ok();
-    // Only what is told to be there is shown.
-    let now = now.filter(|now| crate::digest::Digest::of(now.as_bytes()) == found);
-    match (text_of(workspace, &file.path, approved), now) {
-        (Some(before), Some(now)) => text + &changed(&before, &now),
+    // Only content with the reported digest is shown.
+    let now = now.filter(|now| crate::digest::Sha256Digest::of_bytes(now.as_bytes()) == found);
+    match (text_by_digest(workspace, &file.path, approved), now) {
+        (Some(before), Some(now)) => text + &changed_lines(&before, &now),
         _ => text,
     }
 }

@@ -1,58 +1,57 @@
-use crate::approval::{Approver, Approvers, Policy};
+use crate::approval::{Approver, Approvers, ReviewPolicy};
 use crate::cli::keys::{self, OwnKey};
-use crate::cli::{Failure, Ui, Workspace, load};
-use crate::digest::Digest;
-use crate::exec::keyfile::{KeyFault, Keys};
+use crate::cli::{CommandError, Ui, Workspace, load};
+use crate::digest::Sha256Digest;
+use crate::exec::keyfile::{KeyFolder, KeyFolderError};
 
-/// Who may approve in a workspace, and who we are.
+/// The approvers of a workspace, and the user's own keys.
 #[derive(Clone, Debug)]
-pub struct Rules {
-    /// Whose signatures count.
+pub struct SigningRules {
+    /// The approvers whose signatures count.
     pub approvers: Approvers,
-    /// Our own keys.
-    pub own: Vec<OwnKey>,
+    /// The user's own keys.
+    pub own_keys: Vec<OwnKey>,
 }
 
-impl Rules {
-    /// The rules of a workspace: those of its `approvers.yaml`. Without one, and where it says
-    /// `owner`, our own keys count too.
-    pub fn of(ui: &Ui, workspace: &Workspace) -> Result<Self, Failure> {
-        let own = match Keys::of(&ui.env.host()) {
-            Ok(found) => keys::own(&found)?,
-            Err(KeyFault::NoFolder) => Vec::new(),
-            Err(bad) => return Err(keys::fault(&bad)),
+impl SigningRules {
+    /// Reads the rules of a workspace: those of its `approvers.yaml`. Without one, and under
+    /// `owner`, the user's own keys count too.
+    pub fn of(ui: &Ui, workspace: &Workspace) -> Result<Self, CommandError> {
+        let own = match KeyFolder::of(&ui.env.host()) {
+            Ok(found) => keys::own_keys(&found)?,
+            Err(KeyFolderError::NoFolder) => Vec::new(),
+            Err(bad) => return Err(keys::key_error(&bad)),
         };
         let listed = load::approvers(ui, workspace)?;
         let approvers = listed.map(|(file, _)| Approvers::from(file));
         let mut rules = Self {
             approvers: approvers.unwrap_or_else(|| Approvers::owner(Vec::new())),
-            own: Vec::new(),
+            own_keys: Vec::new(),
         };
         for key in own {
-            rules.count(key);
+            rules.add_own_key(key);
         }
         Ok(rules)
     }
 
-    /// Takes a key as one of ours.
-    pub fn count(&mut self, key: OwnKey) {
+    /// Adds a key to the user's own.
+    pub fn add_own_key(&mut self, key: OwnKey) {
         let is_known = self.approvers.find(key.public.id()).is_some();
-        if self.approvers.policy == Policy::Owner && !is_known {
+        if self.approvers.policy == ReviewPolicy::Owner && !is_known {
             self.approvers.keys.push(Approver {
                 name: key.name.clone(),
                 public: key.public.clone(),
                 revoked: None,
             });
         }
-        if self.own.iter().all(|own| own.public != key.public) {
-            self.own.push(key);
+        if self.own_keys.iter().all(|own| own.public != key.public) {
+            self.own_keys.push(key);
         }
     }
 
-    /// The key of who runs a plan: one of ours that signed, if there is one, else ours.
-    pub fn initiator(&self, signers: &[Digest]) -> Option<Digest> {
-        let mut ids = self.own.iter().map(|key| key.public.id());
-        ids.find(|id| signers.contains(id))
-            .or_else(|| self.own.first().map(|key| key.public.id()))
+    /// Returns the key of the user who runs a plan: one of theirs that signed, if any, else their own.
+    pub fn initiator(&self, signers: &[Sha256Digest]) -> Option<Sha256Digest> {
+        let mut ids = self.own_keys.iter().map(|key| key.public.id());
+        ids.find(|id| signers.contains(id)).or_else(|| self.own_keys.first().map(|key| key.public.id()))
     }
 }

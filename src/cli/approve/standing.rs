@@ -4,77 +4,68 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::entry::{ApprovalArgs, Entered, enter, read, used};
-use super::refused::refused;
-use super::skilled::skills_hold;
-use super::withdrawal::withdrawal;
-use super::{Rules, Tree, token_at, token_path, tree};
+use super::entry::{ApprovalArgs, RunAuthorization, authorize, read_token, use_count};
+use super::refused::refuse_run;
+use super::skilled::check_skills;
+use super::withdrawal::withdrawal_time;
+use super::{ApprovedTree, SigningRules, approved_tree, token_at, token_path};
 use crate::approval::{
-    Approvers, Policy, Refusal, Scope, SpawnPolicy, Spawned, Subject, Token, Valid, allows,
-    plan_digest, verify,
+    ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy, SpawnPolicy,
+    SpawnedPlan, ValidApproval, check_unconsumed, plan_digest, verify,
 };
-use crate::cli::load::{OfGoal, Ready};
-use crate::cli::{Exit, Failure, Ui};
-use crate::digest::Digest;
+use crate::cli::load::{GoalPlan, LoadedPlan};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::digest::Sha256Digest;
 use crate::exec::pinned;
-use crate::goal::Part;
-use crate::machine::{Approved, Pin, tree_of};
-use crate::model::{GoalApproval, Object, Plan};
+use crate::goal::ReconciliationPart;
+use crate::machine::{PinnedFile, RunApproval, tree_of};
+use crate::model::{GoalApproval, JsonObject, Plan};
 use crate::name::RunId;
 
-/// Whether a run of a cycle of a goal may begin. A repair is done by itself, so that somebody must
-/// have signed in advance for what it may do, and each one uses up one execution of that. A look
-/// needs a signature only where others than who runs it must approve everything, and uses none
-/// up. Silas 3.6, 5.2.3.
-pub fn enter_goal(
+/// Checks that a run of a reconciliation of a goal may start. A repair runs unattended, so an
+/// approver must have signed in advance for what it may do, and each repair uses up one execution
+/// of that. A check run needs a signature only where approvers other than the user must approve
+/// everything, and uses none up. Silas 3.6, 5.2.3.
+pub fn authorize_goal(
     ui: &Ui,
-    ready: &Ready,
-    part: Part,
-    (run, params): (&RunId, &Object),
-) -> Result<Entered, Failure> {
+    ready: &LoadedPlan,
+    part: ReconciliationPart,
+    (run, params): (&RunId, &JsonObject),
+) -> Result<RunAuthorization, CommandError> {
     let Some(of) = &ready.goal else {
-        return Err(Failure::new(Exit::Bug, "this is no goal"));
+        return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
-    let rules = Rules::of(ui, &ready.workspace)?;
-    let reviewed = rules.approvers.policy == Policy::Reviewed;
-    let repairs = part == Part::Repair && of.goal.approval == GoalApproval::Standing;
+    let rules = SigningRules::of(ui, &ready.workspace)?;
+    let reviewed = rules.approvers.policy == ReviewPolicy::Reviewed;
+    let repairs = part == ReconciliationPart::Repair && of.goal.approval == GoalApproval::Standing;
     if !(reviewed || repairs) {
-        return enter(ui, ready, (run, params), &ApprovalArgs::default());
+        return authorize(ui, ready, (run, params), &ApprovalArgs::default());
     }
     let path = token_at(ui, ready, None);
-    let Tree {
-        files: pins,
-        products,
-    } = tree(ui, ready, params, &path)?;
-    skills_hold(ui, ready, &pins, false)?;
+    let ApprovedTree { files: pins, products } = approved_tree(ui, ready, params, &path)?;
+    check_skills(ui, ready, &pins, false)?;
     let workspace = &ready.workspace;
     let token =
-        read(workspace, &path).map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;
+        read_token(workspace, &path).map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
     let of = (&of.goal.id, token.statement());
-    if part == Part::Repair
-        && let Some(at) = withdrawal(workspace, of, ui.env.now())?
+    if part == ReconciliationPart::Repair
+        && let Some(at) = withdrawal_time(workspace, of, ui.env.now())?
     {
-        let refusal = Refusal::Withdrawn(at);
-        return Err(refused(ui, workspace, &ready.path, &refusal));
+        let refusal = ApprovalRefusal::Withdrawn(at);
+        return Err(refuse_run(ui, workspace, &ready.path, &refusal));
     }
-    let signers: Vec<Digest> = token.signers().flatten().collect();
-    let start = Start {
-        ready,
-        run,
-        params,
-        part,
-        pins,
-        initiator: rules.initiator(&signers),
-    };
-    let used = used(workspace, &token)?;
-    let (Valid { by }, execution) = start
+    let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
+    let start =
+        GoalAuthorizationRequest { ready, run, params, part, pins, initiator: rules.initiator(&signers) };
+    let used = use_count(workspace, &token)?;
+    let (ValidApproval { by }, execution) = start
         .verified(ui, (&token, &rules.approvers, used))
-        .map_err(|refusal| refused(ui, workspace, &ready.path, &refusal))?;
+        .map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
     let statement = token.statement();
-    let approved = Approved {
+    let approved = RunApproval {
         policy: rules.approvers.policy.into(),
         token: token.digest(),
-        plan: statement.plan.digest,
+        plan_digest: statement.plan.digest,
         by,
         nonce: statement.nonce.to_string(),
         execution,
@@ -82,35 +73,32 @@ pub fn enter_goal(
         expires: statement.expires,
         initiator: start.initiator,
         tree: tree_of(&start.pins),
-        pins: start.pins,
+        pinned_files: start.pins,
         products,
         skills: Vec::new(),
     };
     let path = token_path(Path::new(&ready.path)).display().to_string();
-    Ok(Entered {
-        approved,
-        token: (path, token.text()),
-    })
+    Ok(RunAuthorization { approved, token: (path, token.text()) })
 }
 
-struct Start<'a> {
-    ready: &'a Ready,
+struct GoalAuthorizationRequest<'a> {
+    ready: &'a LoadedPlan,
     run: &'a RunId,
-    params: &'a Object,
-    part: Part,
-    pins: Vec<Pin>,
-    initiator: Option<Digest>,
+    params: &'a JsonObject,
+    part: ReconciliationPart,
+    pins: Vec<PinnedFile>,
+    initiator: Option<Sha256Digest>,
 }
 
-impl Start<'_> {
+impl GoalAuthorizationRequest<'_> {
     fn verified(
         &self,
         ui: &Ui,
-        (token, approvers, used): (&Token, &Approvers, u32),
-    ) -> Result<(Valid, u32), crate::approval::Refusal> {
-        let spawned = spawned(self.ready, &self.pins);
-        let subject = Subject {
-            scope: Scope::Standing,
+        (token, approvers, used): (&ApprovalToken, &Approvers, u32),
+    ) -> Result<(ValidApproval, u32), crate::approval::ApprovalRefusal> {
+        let spawned = spawned_goal(self.ready, &self.pins);
+        let subject = ApprovalContext {
+            scope: ApprovalScope::Standing,
             plan: self.ready.plan.id(),
             path: &self.ready.path,
             files: &self.pins,
@@ -121,36 +109,36 @@ impl Start<'_> {
             spawned: spawned.as_ref(),
             now: ui.env.now(),
         };
-        if self.part == Part::Look {
-            return Ok((allows(token, &subject, approvers)?, 0));
+        if self.part == ReconciliationPart::Look {
+            return Ok((check_unconsumed(token, &subject, approvers)?, 0));
         }
         let (valid, consumption) = verify(token, &subject, approvers, used)?;
         Ok((valid, consumption.execution))
     }
 }
 
-/// What a goal is about to start, if it is one.
-pub(super) fn spawned(ready: &Ready, pins: &[Pin]) -> Option<Spawned> {
+/// Returns what a goal is about to start, if it is one.
+pub(super) fn spawned_goal(ready: &LoadedPlan, pins: &[PinnedFile]) -> Option<SpawnedPlan> {
     let policy = spawn_policy(ready, ready.goal.as_ref()?).digest();
     let plan = plan_digest(pins);
-    Some(Spawned { policy, plan })
+    Some(SpawnedPlan { policy, plan })
 }
 
-/// What a standing approval of a goal lets be started: its own plan with its own text, gates,
-/// checks and escalations.
-fn spawn_policy(ready: &Ready, of: &OfGoal) -> SpawnPolicy {
+/// Returns the spawn policy of a standing approval of a goal: its own plan with its own text,
+/// gates, checks and escalations.
+fn spawn_policy(ready: &LoadedPlan, of: &GoalPlan) -> SpawnPolicy {
     let text = ready.sources.first().map(|(_, text)| text.clone());
-    let parts = of.whole.parts();
+    let parts = of.whole_plan.parts();
     let gates = ready
         .sources
         .iter()
         .filter(|(path, _)| path.starts_with("gates/"))
-        .map(|(path, text)| json!({"path": path, "digest": Digest::of(text.as_bytes())}));
+        .map(|(path, text)| json!({"path": path, "digest": Sha256Digest::of_bytes(text.as_bytes())}));
     let checks = parts.verify.iter().map(|check| json!(check.name));
     let escalations = parts.escalations.iter();
     SpawnPolicy {
         failure_template: text.unwrap_or_default(),
-        skills: skills(&of.whole),
+        skills: usable_skills(&of.whole_plan),
         gates: gates.collect(),
         verify: checks.collect(),
         escalations: escalations
@@ -160,7 +148,7 @@ fn spawn_policy(ready: &Ready, of: &OfGoal) -> SpawnPolicy {
 }
 
 /// The skills that a goal and all that it uses may use.
-fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
+fn usable_skills(plan: &Arc<Plan>) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = pinned::skills(plan);
     let said = plan.parts().skills.iter().flatten();
     names.extend(said.map(ToString::to_string));

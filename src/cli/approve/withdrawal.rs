@@ -1,63 +1,60 @@
-use super::entry::{read, used};
+use super::entry::{read_token, use_count};
 use super::token_path;
-use crate::approval::{Refusal, SKEW, Scope, Statement, Token};
-use crate::cli::{Failure, Workspace};
-use crate::goal::withdrawn;
+use crate::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, SKEW};
+use crate::cli::{CommandError, Workspace};
+use crate::goal::withdrawn_at;
 use crate::name::PlanId;
-use crate::store::{Reader, StoreError};
+use crate::store::{StoreError, StoreReader};
 use crate::time::Moment;
 
-/// The standing approval that lies beside a goal.
+/// The standing approval beside a goal.
 #[derive(Debug)]
-pub struct Standing {
-    /// What it says. Whether its signatures hold was not asked.
-    pub statement: Statement,
-    /// How often it was used.
+pub struct StandingApproval {
+    /// The signed statement. Its signatures were not verified.
+    pub statement: ApprovalStatement,
+    /// The number of times it was used.
     pub used: u32,
-    /// When it was withdrawn, if it was.
+    /// The time of its withdrawal, if it was withdrawn.
     pub withdrawn: Option<Moment>,
 }
 
-/// The standing approval beside a goal, as far as it can be read; a refusal tells why there is none.
-pub fn standing(
+/// Returns the standing approval beside a goal, as far as it can be read; a refusal if there is none.
+pub fn standing_approval(
     workspace: &Workspace,
     (goal, path): (&PlanId, &str),
     now: Moment,
-) -> Result<Result<Standing, Refusal>, Failure> {
-    let found = read(workspace, &token_path(&workspace.root.join(path)));
-    let token = match found.and_then(of_a_goal) {
+) -> Result<Result<StandingApproval, ApprovalRefusal>, CommandError> {
+    let found = read_token(workspace, &token_path(&workspace.root.join(path)));
+    let token = match found.and_then(is_goal_approval) {
         Ok(token) => token,
         Err(refusal) => return Ok(Err(refusal)),
     };
     let statement = token.statement().clone();
-    Ok(Ok(Standing {
-        used: used(workspace, &token)?,
-        withdrawn: withdrawal(workspace, (goal, &statement), now)?,
+    Ok(Ok(StandingApproval {
+        used: use_count(workspace, &token)?,
+        withdrawn: withdrawal_time(workspace, (goal, &statement), now)?,
         statement,
     }))
 }
 
-fn of_a_goal(token: Token) -> Result<Token, Refusal> {
+fn is_goal_approval(token: ApprovalToken) -> Result<ApprovalToken, ApprovalRefusal> {
     match token.statement().scope {
-        Scope::Standing => Ok(token),
-        approved => Err(Refusal::OtherScope {
-            approved,
-            asked: Scope::Standing,
-        }),
+        ApprovalScope::Standing => Ok(token),
+        approved => Err(ApprovalRefusal::OtherScope { approved, asked: ApprovalScope::Standing }),
     }
 }
 
-/// When a standing approval of a goal was withdrawn, if it was.
-pub(super) fn withdrawal(
+/// Returns the time at which a standing approval of a goal was withdrawn, if it was.
+pub(super) fn withdrawal_time(
     workspace: &Workspace,
-    (goal, statement): (&PlanId, &Statement),
+    (goal, statement): (&PlanId, &ApprovalStatement),
     now: Moment,
-) -> Result<Option<Moment>, Failure> {
-    let withdrawals = match Reader::from_log(&workspace.state) {
+) -> Result<Option<Moment>, CommandError> {
+    let withdrawals = match StoreReader::from_log(&workspace.state) {
         Ok(reader) => reader.withdrawals(goal)?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
     let of = (statement.nonce.as_str(), statement.issued);
-    Ok(withdrawn(&withdrawals, of, (now, SKEW)))
+    Ok(withdrawn_at(&withdrawals, of, (now, SKEW)))
 }

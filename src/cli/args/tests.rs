@@ -4,7 +4,7 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
 
-/// What each command does, and so which of the flags it has that many have.
+/// The kinds of each command, which determine the shared flags that it has.
 ///
 /// `reports`: it answers a question, so a program can read the answer; `acts`: it does something,
 /// and its exit code is the answer; `writes`: it writes a text whose form is somebody else's.
@@ -106,14 +106,8 @@ const FLAGS: &[(&str, &[&str])] = &[
 /// The flags whose value is something else elsewhere, and why.
 const OTHERWISE: &[(&str, &str)] = &[
     ("from", "of a retry a step, of time an instant"),
-    (
-        "key",
-        "what others than runs are signed with may be a file, too",
-    ),
-    (
-        "public-key",
-        "`key check-signature` takes everything as digits",
-    ),
+    ("key", "what others than runs are signed with may be a file, too"),
+    ("public-key", "`key check-signature` takes everything as digits"),
 ];
 
 /// The commands that do something, by their names.
@@ -144,11 +138,7 @@ fn longs(command: &Command) -> BTreeSet<&str> {
 
 #[test]
 fn every_command_has_the_flags_of_what_it_does() {
-    let known: BTreeSet<&str> = FLAGS
-        .iter()
-        .flat_map(|(_, flags)| *flags)
-        .copied()
-        .collect();
+    let known: BTreeSet<&str> = FLAGS.iter().flat_map(|(_, flags)| *flags).copied().collect();
     let leaves = leaves();
     let mut wrong = Vec::new();
     for (name, command) in &leaves {
@@ -167,11 +157,7 @@ fn every_command_has_the_flags_of_what_it_does() {
             wrong.push(format!("wf {name}: expected {expected:?}, found {found:?}"));
         }
         let does = ["reports", "acts", "writes"];
-        assert_eq!(
-            words.iter().filter(|word| does.contains(word)).count(),
-            1,
-            "{name}"
-        );
+        assert_eq!(words.iter().filter(|word| does.contains(word)).count(), 1, "{name}");
     }
     for (name, _) in TABLE {
         assert!(leaves.contains_key(*name), "there is no command wf {name}");
@@ -206,13 +192,9 @@ fn a_flag_is_the_same_everywhere() {
             };
             let values = arg.get_value_names().map(|names| names.join(" "));
             let form = format!("{:?} {values:?}", arg.get_short());
-            let (first, known) = seen
-                .entry(long.into())
-                .or_insert((name.clone(), form.clone()));
+            let (first, known) = seen.entry(long.into()).or_insert((name.clone(), form.clone()));
             if *known != form && OTHERWISE.iter().all(|(flag, _)| *flag != long) {
-                wrong.push(format!(
-                    "--{long} of wf {first}: {known}, of wf {name}: {form}"
-                ));
+                wrong.push(format!("--{long} of wf {first}: {known}, of wf {name}: {form}"));
             }
         }
     }

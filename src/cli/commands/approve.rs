@@ -4,83 +4,82 @@ use std::path::Path;
 use clap::Args;
 
 use super::skill;
-use crate::approval::Verdict;
-use crate::cli::approve::answer;
-use crate::cli::approve::plan::{self, PlanArgs};
-use crate::cli::{Exit, Failure, Ui, normal, plans, which};
-use crate::store::Reader;
+use crate::approval::ApprovalDecision;
+use crate::cli::approve::answer_approval;
+use crate::cli::approve::plan::{self, PlanApprovalArgs};
+use crate::cli::{CliExitCode, CommandError, Ui, normalize_path, plans, which};
+use crate::store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Of a plan: shows everything that it will do and what changed since it was approved last, asks, and
-signs: every text of the plan, every file that it executes, its parameters, until when and how often
-it may run. The approval is written beside the plan, for git. docs/approvals.md describes it.
+For a plan: shows everything that it does and what changed since its last approval, asks for
+confirmation, and signs. The signature covers all texts of the plan, the files it executes, its
+parameters, the expiry, and the number of runs. The approval is written beside the plan, to be
+committed to git. See docs/approvals.md.
 
-Of a run: shows what it asks, asks you, and signs the answer. Whoever works on the run goes on by
-itself; if nobody does, `wf resume RUN` does. `wf deny RUN` is the other answer.
+For a run: shows its pending approval, asks for confirmation, and signs the answer. A waiting
+`wf run --wait` continues automatically; otherwise run `wf resume RUN`. To reject: `wf deny RUN`.
 
 Examples:
-  wf approve plan.md                     the default parameters alone
-  wf approve plan.md -p day=2026-11-21   these parameters alone
-  wf approve plan.md --any day           every day that the plan lets pass
+  wf approve plan.md                     only with the default parameters
+  wf approve plan.md -p day=2026-11-21   only with these parameters
+  wf approve plan.md --any day           every valid value of `day`
   wf approve plan.md --executions 10 --expires 2d
-  wf run plan.md --require-approval      runs only what was approved
-  wf approve 1a2b                        what run 1a2b asks
-  wf approve --last                      what the latest run asks
-  wf approve 1a2b release_ok             of several questions, that of a step
-  wf approve skill:tables                a skill that is locked: wf skill approve tables")]
+  wf run plan.md --require-approval      run only if approved
+  wf approve 1a2b                        the pending approval of run 1a2b
+  wf approve --last                      the pending approval of the latest run
+  wf approve 1a2b release_ok             one of several pending approvals, by step
+  wf approve skill:tables                a locked skill; same as: wf skill approve tables")]
 pub struct ApproveArgs {
-    /// The plan, by its file or its id, or the run by as much of its id as is unique (not with
-    /// --last); of a run also the step that asks, if several do; `run` is the run itself
+    /// The plan, by its file or its id, or a run ID or unique prefix (not with --last); of a run
+    /// also the step that waits, if several do; `run` is the run itself
     #[arg(value_names = ["PLAN|RUN", "STEP"], num_args = 0..=2)]
     names: Vec<String>,
     /// The latest run
     #[arg(long)]
     last: bool,
-    /// Of a run: why, for the record
+    /// Reason, for the record (of a run)
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
-    plan: PlanArgs,
+    plan: PlanApprovalArgs,
 }
 
-/// Approves what is named: a file or the id of a plan, everything else is a run.
-pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
+/// Approves what is named: a file or the id of a plan; any other name is a run.
+pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
     if let (false, [name]) = (args.last, args.names.as_slice()) {
         if let Some(skill) = name.strip_prefix("skill:") {
-            return skill::approve(ui, skill, &args.plan.sign());
+            return skill::approve(ui, skill, &args.plan.for_skill());
         }
         if args.reason.is_none() && is_plan(ui, name)? {
-            return plan::approve(ui, Path::new(name), &args.plan);
+            return plan::approve_plan(ui, Path::new(name), &args.plan);
         }
     }
     if !args.last && args.names.is_empty() {
-        let failure = Failure::new(Exit::Usage, "which plan or run?");
-        return Err(failure.hint("name a plan, a run that waits, or --last: the latest run"));
+        let failure = CommandError::new(CliExitCode::Usage, "which plan or run?");
+        return Err(failure.hint("name a plan, a waiting run, or --last for the latest run"));
     }
-    let (run, step) = which::split(args.last, &args.names)?;
+    let (run, step) = which::split_names(args.last, &args.names)?;
     if let Some(name) = run.filter(|name| !is_run(name)) {
-        let failure = Failure::new(Exit::Usage, format!("there is no file {name}"));
-        return Err(failure.hint(
-            "name a plan, which `wf list` lists, or a run that waits, which `wf runs` lists",
-        ));
+        let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
+        return Err(failure.hint("name a plan (see `wf list`) or a waiting run (see `wf runs`)"));
     }
-    let reader = Reader::from_log(&ui.workspace().state)?;
-    let run = which::named(run, &reader)?;
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let run = which::find_run(run, &reader)?;
     drop(reader);
-    let given = args.plan.answer(args.reason.as_ref());
-    answer(ui, (&run, step), Verdict::Approved, &given)
+    let given = args.plan.for_answer(args.reason.as_ref());
+    answer_approval(ui, (&run, step), ApprovalDecision::Approved, &given)
 }
 
-/// Whether a name may be that of a run.
+/// True if a name may be that of a run.
 fn is_run(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a name is that of a plan: of its file, or its id unless it may be a run.
-fn is_plan(ui: &Ui, name: &str) -> Result<bool, Failure> {
-    if normal(&ui.env.cwd().join(name)).exists() {
+/// True if a name is that of a plan: of its file, or its id unless it may be a run.
+fn is_plan(ui: &Ui, name: &str) -> Result<bool, CommandError> {
+    if normalize_path(&ui.env.cwd().join(name)).exists() {
         return Ok(true);
     }
-    Ok(!is_run(name) && plans::by_id(ui, OsStr::new(name))?.is_some())
+    Ok(!is_run(name) && plans::find_by_id(ui, OsStr::new(name))?.is_some())
 }

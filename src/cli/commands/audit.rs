@@ -5,35 +5,35 @@ mod verify;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-The auditor watches every run from outside and keeps a log of its own, .wf/audit/log.jsonl, apart
-from the database. docs/audit.md describes it."
+The auditor observes every run from outside and writes its own log, .wf/audit/log.jsonl, separate
+from the database. See docs/audit.md."
 )]
 pub struct AuditArgs {
     #[command(subcommand)]
-    what: What,
+    what: AuditCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    Verify(verify::VerifyArgs),
-    Checkpoint(checkpoint::CheckpointArgs),
-    Report(report::ReportArgs),
-    Tail(tail::TailArgs),
+enum AuditCommand {
+    Verify(verify::AuditVerifyArgs),
+    Checkpoint(checkpoint::AuditCheckpointArgs),
+    Report(report::AuditReportArgs),
+    Tail(tail::AuditTailArgs),
 }
 
-/// Does what is asked for.
-pub fn run(ui: &Ui, args: &AuditArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &AuditArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        What::Verify(args) => verify::run(ui, args),
-        What::Checkpoint(args) => checkpoint::run(ui, args),
-        What::Report(args) => report::run(ui, args),
-        What::Tail(args) => tail::run(ui, args),
+        AuditCommand::Verify(args) => verify::run(ui, args),
+        AuditCommand::Checkpoint(args) => checkpoint::run(ui, args),
+        AuditCommand::Report(args) => report::run(ui, args),
+        AuditCommand::Tail(args) => tail::run(ui, args),
     }
 }

@@ -2,48 +2,37 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::bus::{Act, Bound};
-use crate::cli::{Exit, Failure, Ui, normal, relative, watch};
+use crate::bus::{LogAnchor, WorkspaceAction};
+use crate::cli::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
 use crate::report::plural;
-use crate::store::{self, Manifest};
+use crate::store::{self, BackupManifest};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The file is a tar archive: the database as of one instant, the kept files, and the logs. It is
-checked first, as `wf doctor` does; a state that is damaged or was tampered with is not copied over a
-backup that is whole.")]
+The file is a tar archive with a snapshot of the database, the stored files, and the logs. The state
+is checked first, as by `wf doctor`: a damaged or altered state never overwrites an intact backup.")]
 pub struct BackupArgs {
     /// The file to write
     file: PathBuf,
-    /// Replace the file if it is there
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
 }
 
-/// Makes a backup.
-pub fn run(ui: &Ui, args: &BackupArgs) -> Result<Exit, Failure> {
-    let file = normal(&ui.env.cwd().join(&args.file));
+/// Creates a backup.
+pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
+    let file = normalize_path(&ui.env.cwd().join(&args.file));
     let state = ui.workspace().state;
     let made = store::backup(&state, &file, args.force, ui.env.now())?;
-    let end = Bound {
-        seq: made.events,
-        hash: made.head,
-    };
-    watch::note(ui, Act::BackedUp { end });
-    let (shown, file) = (
-        relative(&state, ui.env.cwd()),
-        relative(&file, ui.env.cwd()),
-    );
-    ui.note_line(&format!("{shown} is kept in {file}: {}", content(&made)));
-    Ok(Exit::Ok)
+    let end = LogAnchor { seq: made.events, hash: made.head };
+    watch::record_quietly(ui, WorkspaceAction::BackedUp { end });
+    let (shown, file) = (relative_path(&state, ui.env.cwd()), relative_path(&file, ui.env.cwd()));
+    ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(&made)));
+    Ok(CliExitCode::Ok)
 }
 
-/// What is in a backup, in a few words.
-pub fn content(manifest: &Manifest) -> String {
+/// The content of a backup, in a few words.
+pub fn content(manifest: &BackupManifest) -> String {
     let count = |count: u64, noun| plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
-    format!(
-        "{}, {}",
-        count(manifest.events, "event"),
-        count(manifest.files, "file")
-    )
+    format!("{}, {}", count(manifest.events, "event"), count(manifest.files, "file"))
 }

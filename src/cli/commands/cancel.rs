@@ -2,61 +2,55 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::resume;
-use crate::cli::{Exit, Failure, RunArg, Ui};
-use crate::store::{Lease, Reader, RunState};
+use crate::cli::{CliExitCode, CommandError, RunArg, Ui};
+use crate::store::{RunLease, RunState, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The process that works on the run is told and does the rest. Where that process died, the run is
-brought to its end here.")]
+Asks the process that executes the run to cancel it. If that process has died, this command finishes
+the run.")]
 pub struct CancelArgs {
     #[command(flatten)]
     run: RunArg,
 }
 
 /// Cancels a run.
-pub fn run(ui: &Ui, args: &CancelArgs) -> Result<Exit, Failure> {
-    let reader = Reader::from_log(&ui.workspace().state)?;
+pub fn run(ui: &Ui, args: &CancelArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
     let mut run = args.run.resolve(&reader)?;
     while let Some((above, _)) = reader.run(&run)?.parent {
         run = above;
     }
     if let RunState::Ended(outcome) = reader.run(&run)?.state {
-        let message = format!(
-            "run {} has ended already: {}",
-            run.short(),
-            outcome.as_str()
-        );
-        return Err(Failure::new(Exit::Usage, message));
+        let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
+        return Err(CommandError::new(CliExitCode::Usage, message));
     }
-    let lease = reader.owners(&run)?.pop().filter(|lease| !lease.lapsed);
+    let lease = reader.owners(&run)?.pop().filter(|lease| !lease.may_be_taken);
     drop(reader);
     match lease {
-        // There its number may be that of anybody here.
-        Some(lease) if !lease.near => {
-            let message = format!("run {} is worked on by {lease}", run.short());
-            Err(Failure::new(Exit::Usage, message).hint("cancel it there, or when that ended"))
+        // Its process id is from elsewhere, and may be that of any process here.
+        Some(lease) if !lease.is_local => {
+            let message = format!("run {} is executed by {lease}", run.short());
+            Err(CommandError::new(CliExitCode::Usage, message)
+                .hint("cancel it there, or after that process has exited"))
         }
-        Some(Lease { pid, .. }) => {
+        Some(RunLease { pid, .. }) => {
             signal(pid)?;
-            ui.note_line(&format!(
-                "run {} was told to end (process {pid})",
-                run.short()
-            ));
-            Ok(Exit::Ok)
+            ui.print_info_line(&format!("run {}: sent SIGTERM to process {pid}", run.short()));
+            Ok(CliExitCode::Ok)
         }
         None => resume::cancel_dead(ui, &run),
     }
 }
 
-fn signal(pid: u32) -> Result<(), Failure> {
+fn signal(pid: u32) -> Result<(), CommandError> {
     let told = i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)
         .ok_or(rustix::io::Errno::SRCH)
         .and_then(|pid| kill_process(pid, Signal::TERM));
     told.map_err(|error| {
-        let message = format!("process {pid}, which works on the run, cannot be told: {error}");
-        Failure::new(Exit::Usage, message)
+        let message = format!("cannot send SIGTERM to process {pid}, which executes the run: {error}");
+        CommandError::new(CliExitCode::Usage, message)
     })
 }

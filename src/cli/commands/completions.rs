@@ -2,7 +2,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::args::Cli;
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -17,9 +17,9 @@ pub struct CompletionsArgs {
 }
 
 /// Writes completions.
-pub fn run(ui: &Ui, args: &CompletionsArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &CompletionsArgs) -> Result<CliExitCode, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "wf", &mut script);
     ui.print_bytes(&script)?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }

@@ -3,62 +3,62 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::daemon::{self, Service};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::daemon::{self, DaemonOptions};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::service::health;
-use crate::service::systemd::{Owner, Unit};
+use crate::service::systemd::{ServiceOwner, UnitFile};
 use crate::time::{format_duration, parse_duration};
 
-/// How many cycles run at once, if nobody says it.
-const JOBS: u32 = 8;
+/// The default number of concurrent reconciliations.
+const DEFAULT_JOBS: u32 = 8;
 
-/// After which silence of a daemon systemd starts it again: longer than the store waits for a lock.
-const SILENCE: Duration = Duration::from_mins(2);
+/// The silence after which systemd restarts a daemon: longer than the store waits for a lock.
+const WATCHDOG_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How long a daemon waits for cycles when it is to end, if nobody says it.
-const DRAIN: Duration = Duration::from_secs(30);
+/// The default time that a stopping daemon waits for reconciliations.
+const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Looks at each goal when it is due, and repairs it within what was approved. Every due slot ends as
-started, skipped or missed, with a reason: `wf goal history GOAL`. Changed files are taken up at
-once; with --branch, only what was committed there. docs/daemon.md describes it.
+Checks each goal when it is due, and repairs it within the limits of its approval. Each scheduled
+time is recorded as started, skipped or missed, with a reason: `wf goal history GOAL`. Changed files
+are reloaded immediately; with --branch, only committed changes. See docs/daemon.md.
 
 Examples:
   wf daemon                            in the foreground, until Ctrl-C
   wf daemon --branch main --health 127.0.0.1:7391
-  wf daemon --once                     what is due now, and what was missed; then end
+  wf daemon --once                     run what is due or was missed, then exit
   wf daemon --unit user > ~/.config/systemd/user/wf.service")]
 pub struct DaemonArgs {
-    /// Run goals only as they were committed on this branch
+    /// Run goals only as committed on this branch
     #[arg(long, value_name = "BRANCH")]
     branch: Option<String>,
-    /// Answer /healthz, /readyz and /metrics at this address of this machine
+    /// Serve /healthz, /readyz and /metrics at this local address
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     health: Option<SocketAddr>,
-    /// If another daemon leads, wait until it ends instead of refusing
+    /// If another daemon is active, wait until it exits instead of failing
     #[arg(long)]
     standby: bool,
-    /// How many cycles run at once
-    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = JOBS, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Maximum number of concurrent reconciliations
+    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u32).range(1..))]
     jobs: u32,
-    /// How long it waits for cycles when it is to end; what still goes on is adopted by the next
+    /// Time to wait for reconciliations on shutdown; the next daemon adopts unfinished ones
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = period)]
     drain: Duration,
-    /// Look once, wait for the cycles that begin, and end
+    /// Check once, wait for the reconciliations that start, and exit
     #[arg(long, conflicts_with_all = ["health", "standby"])]
     once: bool,
-    /// Print a unit file for systemd, and do nothing else
+    /// Print a systemd unit file and exit
     #[arg(long, value_name = "WHOSE")]
-    unit: Option<Whose>,
+    unit: Option<UnitOwnerArg>,
 }
 
-/// Whose service a unit file is for.
+/// The owner of the service that a unit file is for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Whose {
-    /// Yours, for ~/.config/systemd/user
+enum UnitOwnerArg {
+    /// A user service, for ~/.config/systemd/user
     User,
-    /// The machine's, for /etc/systemd/system; it runs as you
+    /// A system service, for /etc/systemd/system; it runs as you
     System,
 }
 
@@ -70,14 +70,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     health::address(text).map_err(|bad| bad.to_string())
 }
 
-/// Keeps goals true.
-pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<Exit, Failure> {
+/// Runs the daemon.
+pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
     if let Some(whose) = args.unit {
         return unit(ui, args, whose);
     }
     daemon::run(
         ui,
-        Service {
+        DaemonOptions {
             branch: args.branch.clone(),
             health: args.health,
             standby: args.standby,
@@ -88,9 +88,9 @@ pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<Exit, Failure> {
     )
 }
 
-/// Prints a unit file that starts what this command line asks for.
-fn unit(ui: &Ui, args: &DaemonArgs, whose: Whose) -> Result<Exit, Failure> {
-    let bad = |why: String| Failure::new(Exit::Usage, why);
+/// Prints a unit file that starts the daemon with the options of this command line.
+fn unit(ui: &Ui, args: &DaemonArgs, whose: UnitOwnerArg) -> Result<CliExitCode, CommandError> {
+    let bad = |reason: String| CommandError::new(CliExitCode::Usage, reason);
     let program = std::env::current_exe().map_err(|error| bad(error.to_string()))?;
     let mut words = vec!["daemon".to_owned()];
     if let Some(branch) = &args.branch {
@@ -102,28 +102,28 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: Whose) -> Result<Exit, Failure> {
     if args.standby {
         words.push("--standby".to_owned());
     }
-    if args.jobs != JOBS {
+    if args.jobs != DEFAULT_JOBS {
         words.extend(["--jobs".to_owned(), args.jobs.to_string()]);
     }
-    if args.drain != DRAIN {
+    if args.drain != DEFAULT_DRAIN {
         words.extend(["--drain".to_owned(), format_duration(args.drain)]);
     }
     let owner = match whose {
-        Whose::User => Owner::User,
-        Whose::System => Owner::System {
-            user: ui.env.var("USER").unwrap_or("root").to_owned(),
-        },
+        UnitOwnerArg::User => ServiceOwner::User,
+        UnitOwnerArg::System => {
+            ServiceOwner::System { user: ui.env.var("USER").unwrap_or("root").to_owned() }
+        }
     };
-    let unit = Unit {
+    let unit = UnitFile {
         program,
         args: words,
         workspace: ui.workspace().root,
         owner,
         path: ui.env.var("PATH").map(str::to_owned),
         systemd: None,
-        watchdog: SILENCE,
+        watchdog: WATCHDOG_TIMEOUT,
         drain: args.drain,
     };
     ui.print(&unit.text().map_err(|wrong| bad(wrong.to_string()))?)?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }

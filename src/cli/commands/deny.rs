@@ -1,30 +1,30 @@
 use clap::Args;
 
-use crate::approval::Verdict;
-use crate::cli::approve::{AnswerArgs, answer};
-use crate::cli::which::AskArg;
-use crate::cli::{Exit, Failure, Ui};
-use crate::store::Reader;
+use crate::approval::ApprovalDecision;
+use crate::cli::approve::{AnswerArgs, answer_approval};
+use crate::cli::which::PendingApprovalArg;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-One no of somebody who may answer is enough. What waits for it fails, and says why.
+One denial by an approver is enough: the waiting step fails with the reason that is given.
 
 Examples:
   wf deny 1a2b --reason 'the numbers of May are missing'
-  wf deny --last                     what the latest run asks
-  wf deny 1a2b release_ok --yes      of several questions, that of a step")]
+  wf deny --last                     the pending approval of the latest run
+  wf deny 1a2b release_ok --yes      one of several pending approvals, by step")]
 pub struct DenyArgs {
     #[command(flatten)]
-    ask: AskArg,
+    ask: PendingApprovalArg,
     #[command(flatten)]
     answer: AnswerArgs,
 }
 
-/// Denies what a run asks for.
-pub fn run(ui: &Ui, args: &DenyArgs) -> Result<Exit, Failure> {
-    let reader = Reader::from_log(&ui.workspace().state)?;
+/// Denies a pending approval of a run.
+pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
     let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
-    answer(ui, (&run, step), Verdict::Denied, &args.answer)
+    answer_approval(ui, (&run, step), ApprovalDecision::Denied, &args.answer)
 }

@@ -3,28 +3,28 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::load::{self, Ready};
-use crate::cli::{Begun, Exit, Failure, Revision, Ui, normal};
-use crate::goal::Part;
-use crate::report::consent::{Consent, House};
-use crate::report::diff::{Diff, Way, diff};
+use crate::cli::load::{self, LoadedPlan};
+use crate::cli::{CliExitCode, CommandError, GitRevision, RunOptions, Ui, normalize_path};
+use crate::goal::ReconciliationPart;
+use crate::report::consent::{PlanSummary, WorkspaceSettings};
+use crate::report::diff::{ChangeDirection, PlanDiff, diff};
 use crate::report::plural;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf diff plan.md                      what changed since the last commit
-  wf diff main plan.md                 since another revision
+  wf diff main plan.md                 what changed since another revision
   wf diff v1:ops/plan.md v2:ops/plan.md
   wf diff old.md new.md --json         for a program
 
-What lets more happen, or lets less hold, comes first. Exit code 1 if the meaning differs. A path
-after `:` begins at the top level of the repository, or with ./ in the current folder.")]
+Changes that permit more, or check less, come first. Exit code 1 if the meaning differs. A path after
+`:` is relative to the top level of the repository; with ./, to the current directory.")]
 pub struct DiffArgs {
-    /// The version before: a file, REV:PATH, or a revision; with one argument, the plan itself
+    /// Version before: a file, REV:PATH, or a revision; with one argument, the plan itself
     #[arg(value_name = "A")]
     before: String,
-    /// The version after: a file, or REV:PATH
+    /// Version after: a file, or REV:PATH
     #[arg(value_name = "B")]
     after: Option<String>,
     /// Write one JSON document
@@ -33,7 +33,7 @@ pub struct DiffArgs {
 }
 
 /// Compares two versions.
-pub fn run(ui: &Ui, args: &DiffArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
     let (before, after) = match &args.after {
         Some(after) => (args.before.as_str(), after.as_str()),
         None => ("HEAD", args.before.as_str()),
@@ -48,40 +48,36 @@ pub fn run(ui: &Ui, args: &DiffArgs) -> Result<Exit, Failure> {
         ui.print(&found.text())?;
         ui.print(&ending(&found, &bytes))?;
     }
-    Ok(if found.is_empty() {
-        Exit::Ok
-    } else {
-        Exit::RunFailed
-    })
+    Ok(if found.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
-/// A version by what a person calls it; `plan` is the plan that a mere revision is about.
-fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<Ready, Failure> {
+/// Reads a version by its name on the command line; `plan` is the plan that a bare revision is about.
+fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, CommandError> {
     let cwd = ui.env.cwd();
-    let is_file = normal(&cwd.join(name)).exists();
+    let is_file = normalize_path(&cwd.join(name)).exists();
     let (revision, path) = match (name.split_once(':'), plan) {
-        _ if is_file => return load::spec(ui, Path::new(name)),
+        _ if is_file => return load::load_for_review(ui, Path::new(name)),
         (Some((revision, path)), _) => (revision, path.to_owned()),
         (None, Some(plan)) => (name, here(plan)),
-        (None, None) => return load::spec(ui, Path::new(name)),
+        (None, None) => return load::load_for_review(ui, Path::new(name)),
     };
-    let mut files = Revision::find(cwd, revision)?;
-    let path = files.enter(&path, cwd)?;
+    let mut files = GitRevision::find(cwd, revision)?;
+    let path = files.select_file(&path, cwd)?;
     let workspace = files.workspace();
-    let ready = load::ready(
+    let ready = load::load_plan(
         ui,
         &files,
         workspace,
         path.clone(),
-        Begun::now(ui, None).of_goal(Part::Repair),
+        RunOptions::at_present(ui, None).of_goal(ReconciliationPart::Repair),
     );
     if ready.is_err() {
-        ui.say_line(&format!("this is {path} as it is in {revision}"));
+        ui.print_message_line(&format!("this is {path} at {revision}"));
     }
     ready
 }
 
-/// The path of the plan that a mere revision is about, as one that begins in the current folder.
+/// The path of the plan that a bare revision is about, relative to the current folder.
 fn here(plan: &str) -> String {
     match plan.split_once(':') {
         Some((_, path)) => path.to_owned(),
@@ -89,22 +85,20 @@ fn here(plan: &str) -> String {
     }
 }
 
-fn meaning(version: &Ready) -> Consent {
+fn meaning(version: &LoadedPlan) -> PlanSummary {
     let config = &version.config;
-    let house = House {
-        confined: config.sandbox.on,
-        read: &config.sandbox.read,
-        pass: &config.env_pass,
+    let house = WorkspaceSettings {
+        is_sandboxed: config.sandbox.on,
+        readable_paths: &config.sandbox.read,
+        env_passthrough: &config.env_pass,
     };
     let goal = version.goal.as_ref().map(|of| &*of.goal);
-    Consent::of(&version.plan, &version.path)
-        .of_any(goal)
-        .within(&house)
+    PlanSummary::of_plan(&version.plan, &version.path).add_goal_if_any(goal).add_workspace_settings(&house)
 }
 
-/// The files that are not the same to the byte. What the plan itself is called does not matter.
-fn differing(old: &Ready, new: &Ready) -> Vec<String> {
-    let texts = |version: &Ready| -> BTreeMap<String, String> {
+/// The files that are not identical byte for byte. The name of the plan itself does not matter.
+fn differing(old: &LoadedPlan, new: &LoadedPlan) -> Vec<String> {
+    let texts = |version: &LoadedPlan| -> BTreeMap<String, String> {
         let named = version.sources.iter().map(|(path, text)| {
             let own = *path == version.path;
             let name = if own { new.path.clone() } else { path.clone() };
@@ -120,22 +114,17 @@ fn differing(old: &Ready, new: &Ready) -> Vec<String> {
     names
 }
 
-fn ending(found: &Diff, bytes: &[String]) -> String {
+fn ending(found: &PlanDiff, bytes: &[String]) -> String {
     if bytes.is_empty() && found.is_empty() {
-        return "the same, to the byte\n".into();
+        return "identical\n".into();
     }
     if found.is_empty() {
         let files = bytes.join(", ");
         return format!(
-            "the same meaning; the bytes differ ({files}), so an approval of one does not hold \
-             for the other\n"
+            "same meaning, but the files differ ({files}): an approval of one is not valid for the other\n"
         );
     }
     let count = found.changes.len();
-    let loose = found.changes.iter().filter(|own| own.way == Way::Looser);
-    format!(
-        "{}, {} of them wider, weaker or more\n",
-        plural(count, "change"),
-        loose.count()
-    )
+    let loose = found.changes.iter().filter(|own| own.direction == ChangeDirection::Looser);
+    format!("{}, {} of them wider, weaker or more\n", plural(count, "change"), loose.count())
 }

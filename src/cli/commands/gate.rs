@@ -6,20 +6,24 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::bus::Act;
-use crate::cli::execute::around;
+use crate::bus::WorkspaceAction;
+use crate::cli::execute::sandbox_factory;
 use crate::cli::workspace::CONFIG;
-use crate::cli::{Exit, Failure, Ui, Workspace, load, must_be_text, normal, relative};
-use crate::config::Config;
+use crate::cli::{
+    CliExitCode, CommandError, Ui, Workspace, load, normalize_path, relative_path, require_utf8,
+};
+use crate::config::WorkspaceConfig;
 use crate::diag::nearest;
-use crate::exec::check::Ground;
-use crate::exec::gate::{Site, ask};
-use crate::exec::{Hands, Stop};
-use crate::gate::{Context, Gated, Pass, Resolved, Ruling, chain, ruling};
-use crate::mask::Mask;
+use crate::exec::check::CheckEnvironment;
+use crate::exec::gate::{GateEnvironment, ask};
+use crate::exec::{ProcessExecutor, StopLevel};
+use crate::gate::{GateContext, GateOutcome, GatePass, GateRuling, ResolvedEscalation, chain, ruling};
+use crate::mask::SecretMask;
 use crate::model::Gate;
-use crate::report::{Align, BOLD, DIM, Table, WARN, gated, gated_json, lane, word};
-use crate::spec::{self, Disk, Files, GATES};
+use crate::report::{
+    BOLD, ColumnAlign, DIM, TextTable, WARN, gate_result_json, gate_result_text, lane, shell_word,
+};
+use crate::spec::{self, DiskFiles, GATES, SpecFileSource};
 
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true)]
@@ -30,11 +34,11 @@ pub struct GateArgs {
 
 #[derive(Subcommand, Debug)]
 enum GateCommand {
-    Test(TestArgs),
-    List(ListArgs),
+    Test(GateTestArgs),
+    List(GateListArgs),
 }
 
-/// Ask a gate about a given context
+/// Evaluate a gate in a given context
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -42,15 +46,16 @@ Examples:
   wf gate test branch-allowed --context '{\"params\": {\"branch\": \"main\"}}'
   wf gate test gates/diff-size.md --context context.json --json
 
-The context is a JSON object with what the gate may look at: params, message, response, tool_name,
-tool_args and others. A gate that runs a program runs it, in a sandbox, as in a run.
+The context is a JSON object with the values that gates read: params, message, response, tool_name,
+tool_args and others. A gate that runs a program runs it in a sandbox, as during a run.
 
-Exit code 0 if it lets go on, 1 if it blocks, 5 if it asks for an approval, 3 if its file is wrong.")]
-struct TestArgs {
-    /// Its name in gates/, or its file
+Exit code 0 if the gate passes, 1 if it blocks, 5 if it requires an approval, 3 if its file is
+invalid.")]
+struct GateTestArgs {
+    /// Name of a gate in gates/, or its file
     #[arg(value_name = "GATE")]
     gate: String,
-    /// A file, `-` for standard input, or the JSON itself
+    /// A file, `-` for standard input, or inline JSON
     #[arg(long, value_name = "CONTEXT", default_value = "{}")]
     context: String,
     /// Write one JSON document
@@ -60,58 +65,55 @@ struct TestArgs {
 
 /// List the gates of the workspace
 #[derive(Args, Debug)]
-struct ListArgs {
+struct GateListArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// Does what is asked of gates.
-pub fn run(ui: &Ui, args: &GateArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &GateArgs) -> Result<CliExitCode, CommandError> {
     match &args.command {
         GateCommand::Test(args) => test(ui, args),
         GateCommand::List(args) => list(ui, args),
     }
 }
 
-fn test(ui: &Ui, args: &TestArgs) -> Result<Exit, Failure> {
+fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
     let context = context(ui, &args.context)?;
-    let path = find(ui, &args.gate)?;
-    must_be_text(&path)?;
+    let path = find_gate(ui, &args.gate)?;
+    require_utf8(&path)?;
     let workspace = ui.workspace_of(path.parent().unwrap_or(&path));
-    let gate = one(ui, &workspace, &path)?;
-    let gated_by = asked(ui, &workspace, &gate, context)?;
+    let gate = load_gate(ui, &workspace, &path)?;
+    let gated_by = evaluate_gate(ui, &workspace, &gate, context)?;
     let ruling = ruling(&gated_by.results);
     let action = match &ruling {
-        Ruling::Continue => "continue",
-        Ruling::Block { .. } => "block",
-        Ruling::Ask { .. } => "require_approval",
+        GateRuling::Continue => "continue",
+        GateRuling::Block { .. } => "block",
+        GateRuling::Ask { .. } => "require_approval",
     };
-    let tried = Act::GateTested {
-        gate: gate.id.to_string(),
-        action: action.into(),
-    };
-    crate::cli::watch::note(ui, tried);
-    let leads_to: Vec<Resolved> = match &ruling {
-        Ruling::Block { .. } => chain(&gate, &[]),
+    let tried = WorkspaceAction::GateTested { gate: gate.id.to_string(), action: action.into() };
+    crate::cli::watch::record_quietly(ui, tried);
+    let leads_to: Vec<ResolvedEscalation> = match &ruling {
+        GateRuling::Block { .. } => chain(&gate, &[]),
         _ => Vec::new(),
     };
     if args.json {
-        let document = gated_json(&gate, &gated_by, &leads_to);
+        let document = gate_result_json(&gate, &gated_by, &leads_to);
         ui.print_json(&format!("{document}\n"))?;
     } else {
-        ui.print(&gated(&gate, &gated_by, &leads_to))?;
+        ui.print(&gate_result_text(&gate, &gated_by, &leads_to))?;
     }
     Ok(match ruling {
-        Ruling::Continue => Exit::Ok,
-        Ruling::Block { .. } => Exit::RunFailed,
-        Ruling::Ask { .. } => Exit::Waiting,
+        GateRuling::Continue => CliExitCode::Ok,
+        GateRuling::Block { .. } => CliExitCode::RunFailed,
+        GateRuling::Ask { .. } => CliExitCode::Waiting,
     })
 }
 
-/// Reads what a gate is to be asked about.
-fn context(ui: &Ui, said: &str) -> Result<Context, Failure> {
-    let wrong = |message: String| Failure::new(Exit::Usage, message);
+/// Reads the context for the evaluation of a gate.
+fn context(ui: &Ui, said: &str) -> Result<GateContext, CommandError> {
+    let wrong = |message: String| CommandError::new(CliExitCode::Usage, message);
     let (text, from) = if said.trim_start().starts_with('{') {
         (said.to_owned(), "--context".to_owned())
     } else if said == "-" {
@@ -120,7 +122,7 @@ fn context(ui: &Ui, said: &str) -> Result<Context, Failure> {
         read.map_err(|error| wrong(format!("cannot read standard input: {error}")))?;
         (text, "standard input".to_owned())
     } else {
-        let path = normal(&ui.env.cwd().join(said));
+        let path = normalize_path(&ui.env.cwd().join(said));
         let text = std::fs::read_to_string(&path)
             .map_err(|error| wrong(format!("cannot read the context {said}: {error}")))?;
         (text, said.to_owned())
@@ -132,20 +134,20 @@ fn context(ui: &Ui, said: &str) -> Result<Context, Failure> {
     }
 }
 
-/// The file of a gate, by its name or its path.
-fn find(ui: &Ui, said: &str) -> Result<PathBuf, Failure> {
+/// Returns the file of a gate, by its name or its path.
+fn find_gate(ui: &Ui, said: &str) -> Result<PathBuf, CommandError> {
     let is_path = said.contains('/') || Path::new(said).extension().is_some();
     let path = if is_path {
-        normal(&ui.env.cwd().join(said))
+        normalize_path(&ui.env.cwd().join(said))
     } else {
         ui.workspace().root.join(GATES).join(format!("{said}.md"))
     };
     if path.is_file() {
         return Ok(path);
     }
-    let shown = relative(&path, ui.env.cwd());
-    let failure = Failure::new(Exit::Usage, format!("there is no gate {shown}"));
-    let names = Disk::new(ui.workspace().root).names(GATES);
+    let shown = relative_path(&path, ui.env.cwd());
+    let failure = CommandError::new(CliExitCode::Usage, format!("gate not found: {shown}"));
+    let names = DiskFiles::new(ui.workspace().root).names(GATES);
     let names = names.iter().filter_map(|name| name.strip_suffix(".md"));
     Err(match nearest(said, names).filter(|_| !is_path) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -153,104 +155,102 @@ fn find(ui: &Ui, said: &str) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Loads the file of a gate. What is wrong with it has been said when this fails.
-fn one(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, Failure> {
-    let files = Disk::new(&workspace.root);
-    let loaded = load::checked(&files, &workspace.name(path), &[]);
-    load::say(ui, &load::by_file(ui, workspace, &loaded));
+/// Loads the file of a gate. On failure its errors have been printed.
+fn load_gate(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, CommandError> {
+    let files = DiskFiles::new(&workspace.root);
+    let loaded = load::load_with_gates(&files, &workspace.name(path), &[]);
+    load::print_diagnostics(ui, &load::diagnostics_by_file(ui, workspace, &loaded));
     if loaded.has_errors() {
-        return Err(Failure::silent(Exit::Invalid));
+        return Err(CommandError::reported(CliExitCode::Invalid));
     }
     if loaded.root().is_some() {
-        let shown = relative(path, ui.env.cwd());
+        let shown = relative_path(path, ui.env.cwd());
         let kind = loaded.goal().map_or("plan", |_| "goal");
-        let failure = Failure::new(Exit::Invalid, format!("{shown} is a {kind}, not a gate"));
-        return Err(failure.hint(format!("`wf check {}` checks it", word(&shown))));
+        let failure = CommandError::new(CliExitCode::Invalid, format!("{shown} is a {kind}, not a gate"));
+        return Err(failure.hint(format!("`wf check {}` checks it", shell_word(&shown))));
     }
-    spec::lower_gate(&loaded).map_err(|error| Failure::new(Exit::Bug, error.to_string()))
+    spec::lower_gate(&loaded).map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))
 }
 
-/// Asks a gate, as a run would.
-fn asked(
+/// Evaluates a gate, as a run would.
+fn evaluate_gate(
     ui: &Ui,
     workspace: &Workspace,
     gate: &Arc<Gate>,
-    context: Context,
-) -> Result<Gated, Failure> {
-    let (config, _) = load::configuration(ui, &Disk::new(&workspace.root), workspace)?;
+    context: GateContext,
+) -> Result<GateOutcome, CommandError> {
+    let (config, _) = load::configuration(ui, &DiskFiles::new(&workspace.root), workspace)?;
     let params = context.get("params").and_then(Value::as_object).cloned();
-    let site = Site {
-        ground: Ground {
-            hands: Hands::Own,
+    let site = GateEnvironment {
+        environment: CheckEnvironment {
+            executor: ProcessExecutor::InProcess,
             root: workspace.root.clone(),
             host: Arc::new(ui.env.host()),
-            mask: Mask::default(),
+            mask: SecretMask::default(),
             clock: ui.env.clock(),
             grace: config.defaults.policy.grace,
             params: params.unwrap_or_default(),
-            around: around(ui, &config.sandbox, workspace, Vec::new()),
+            around: sandbox_factory(ui, &config.sandbox, workspace, Vec::new()),
             pins: None,
             whiteouts: Vec::new(),
         },
         view: None,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(pass(gate, context, &site)))
 }
 
-async fn pass(gate: &Arc<Gate>, context: Context, site: &Site) -> Gated {
-    let (_heard, stop) = watch::channel(Stop::No);
-    let mut pass = Pass::new([gate], &[gate.on], context);
-    while let Some((gate, context)) = pass.ask() {
-        let began = site.ground.clock.now();
+async fn pass(gate: &Arc<Gate>, context: GateContext, site: &GateEnvironment) -> GateOutcome {
+    let (_heard, stop) = watch::channel(StopLevel::No);
+    let mut pass = GatePass::new([gate], &[gate.on], context);
+    while let Some((gate, context)) = pass.next_gate() {
+        let began = site.environment.clock.now();
         let answer = ask(&gate, context, site, stop.clone()).await;
-        let took = site.ground.clock.now().since(began).as_millis();
-        pass.take(answer, u64::try_from(took).unwrap_or(u64::MAX));
+        let took = site.environment.clock.now().since(began).as_millis();
+        pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
     }
-    pass.end()
+    pass.into_outcome()
 }
 
-/// A gate of the workspace, as far as its file can be read.
-struct Listed {
+/// A gate of the workspace, as far as its file is readable.
+struct GateListing {
     name: String,
     gate: Option<Arc<Gate>>,
     is_system: bool,
 }
 
-fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
+fn list(ui: &Ui, args: &GateListArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let files = Disk::new(&workspace.root);
+    let files = DiskFiles::new(&workspace.root);
     let read = load::read_config(&files, CONFIG);
-    let config = read.map_or_else(Config::default, |(config, _)| config);
+    let config = read.map_or_else(WorkspaceConfig::default, |(config, _)| config);
     let system = config.gates();
     let names = files.names(GATES);
     let names = names.iter().filter_map(|name| name.strip_suffix(".md"));
     let listed = names.filter_map(|name| {
-        let loaded = load::checked(&files, &format!("{GATES}/{name}.md"), &[]);
+        let loaded = load::load_with_gates(&files, &format!("{GATES}/{name}.md"), &[]);
         let is_gate = loaded.root().is_none();
-        is_gate.then(|| Listed {
+        is_gate.then(|| GateListing {
             name: name.to_owned(),
             gate: spec::lower_gate(&loaded).ok(),
             is_system: system.iter().any(|id| id.as_str() == name),
         })
     });
-    let listed: Vec<Listed> = listed.collect();
+    let listed: Vec<GateListing> = listed.collect();
     if args.json {
-        let all: Vec<Value> = listed.iter().map(Listed::json).collect();
+        let all: Vec<Value> = listed.iter().map(GateListing::json).collect();
         ui.print_json(&format!("{}\n", Value::Array(all)))?;
     } else if listed.is_empty() {
-        ui.note_line(&format!("there are no gates in {GATES}/"));
+        ui.print_info_line(&format!("no gates in {GATES}/"));
     } else {
         ui.print(&table(&listed))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn table(listed: &[Listed]) -> String {
+fn table(listed: &[GateListing]) -> String {
     let columns = ["gate", "on", "lane", "provider", "title"];
-    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
     for one in listed {
         let mut name = one.name.clone();
         if one.is_system {
@@ -267,14 +267,14 @@ fn table(listed: &[Listed]) -> String {
             ]);
         } else {
             row.extend([plain("?"), plain("?"), plain("?")]);
-            row.push((format!("wrong: wf check {GATES}/{}.md", one.name), WARN));
+            row.push((format!("invalid: wf check {GATES}/{}.md", one.name), WARN));
         }
         table.row(row);
     }
     table.render()
 }
 
-impl Listed {
+impl GateListing {
     fn json(&self) -> Value {
         let gate = self.gate.as_ref();
         json!({

@@ -2,9 +2,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::{Exit, Failure, Ui, load};
+use crate::cli::{CliExitCode, CommandError, Ui, load};
 use crate::graph::export;
-use crate::report::draw::{Sketch, dot, mermaid, svg};
+use crate::report::draw::{PlanSketch, dot, mermaid, svg};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -13,53 +13,53 @@ Examples:
   wf graph plan.md --format svg > plan.svg
   wf graph plan.md --format dot | dot -Tpng > plan.png")]
 pub struct GraphArgs {
-    /// The plan, by its file or its id
+    /// Plan, by its file or its id
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
-    /// The language of the picture
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "mermaid")]
-    format: Format,
-    /// Show the steps of the plans that it uses, too (not in SVG)
+    format: GraphFormat,
+    /// Also show the steps of the plans that it uses (not in SVG)
     #[arg(long)]
     unfold: bool,
-    /// Write one JSON document: the steps, what leads from which to which, and what stands together
+    /// Write one JSON document with the steps, edges and groups
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
-/// The languages of pictures.
+/// The output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum GraphFormat {
     /// Mermaid
     Mermaid,
     /// Graphviz
     Dot,
-    /// A picture
+    /// SVG image
     Svg,
 }
 
 /// Draws a plan.
-pub fn run(ui: &Ui, args: &GraphArgs) -> Result<Exit, Failure> {
-    if args.unfold && args.format == Format::Svg {
-        let failure = Failure::new(Exit::Usage, "--unfold does not go with --format svg");
+pub fn run(ui: &Ui, args: &GraphArgs) -> Result<CliExitCode, CommandError> {
+    if args.unfold && args.format == GraphFormat::Svg {
+        let failure = CommandError::new(CliExitCode::Usage, "--unfold cannot be combined with --format svg");
         return Err(failure.hint("use --format dot and Graphviz"));
     }
-    let plan = load::spec(ui, &args.plan)?.plan;
-    let sketch = Sketch::of(&plan, args.unfold);
+    let plan = load::load_for_review(ui, &args.plan)?.plan;
+    let sketch = PlanSketch::of(&plan, args.unfold);
     if args.json {
         ui.print_json(&format!("{:#}\n", sketch.json()))?;
-        return Ok(Exit::Ok);
+        return Ok(CliExitCode::Ok);
     }
     ui.print(&match args.format {
-        Format::Mermaid => mermaid(&sketch),
-        Format::Dot => dot(&sketch),
-        Format::Svg => {
+        GraphFormat::Mermaid => mermaid(&sketch),
+        GraphFormat::Dot => dot(&sketch),
+        GraphFormat::Svg => {
             let layout = export(&plan);
-            let at = |layer: &Vec<crate::model::StepIx>| layer.iter().map(|ix| ix.at()).collect();
+            let at = |layer: &Vec<crate::model::StepIx>| layer.iter().map(|ix| ix.index()).collect();
             let layers: Vec<Vec<usize>> = layout.layers.iter().map(at).collect();
             let finally = plan.steps().len() - plan.parts().main;
             svg(&sketch, &layers, layers.len() - finally)
         }
     })?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }

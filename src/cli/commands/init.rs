@@ -4,54 +4,48 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::{Exit, Failure, Ui, normal, relative};
+use crate::cli::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
 use crate::report::{BOLD, DIM, GOOD, NAME, paint};
 use crate::spec;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Nothing that exists is changed, except that .gitignore gains a line.")]
+#[command(after_help = "Existing files are not changed, except for a line added to .gitignore.")]
 pub struct InitArgs {
-    /// Where; by default, here
+    /// Directory of the workspace
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 }
 
 const CONFIG: &str = include_str!("templates/wf.yaml");
-const HELLO: &str = include_str!("templates/hello.md");
+const FIRST_PLAN: &str = include_str!("templates/hello.md");
 
 /// The gates of a new workspace, by the names of their files.
 const GATES: [(&str, &str); 3] = [
     ("diff-size.md", include_str!("../../../gates/diff-size.md")),
-    (
-        "no-secrets.md",
-        include_str!("../../../gates/no-secrets.md"),
-    ),
-    (
-        "spend-limit.md",
-        include_str!("../../../gates/spend-limit.md"),
-    ),
+    ("no-secrets.md", include_str!("../../../gates/no-secrets.md")),
+    ("spend-limit.md", include_str!("../../../gates/spend-limit.md")),
 ];
 
-/// What became of a file.
-enum Done {
+/// The result for a file.
+enum InitOutcome {
     Created,
     Added,
     Kept,
 }
 
-/// Makes what is not there yet.
-pub fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
-    let dir = normal(&ui.env.cwd().join(&args.dir));
-    let shown = |path: &Path| relative(path, ui.env.cwd());
+/// Creates the missing files of a workspace.
+pub fn run(ui: &Ui, args: &InitArgs) -> Result<CliExitCode, CommandError> {
+    let dir = normalize_path(&ui.env.cwd().join(&args.dir));
+    let shown = |path: &Path| relative_path(path, ui.env.cwd());
     let plan = dir.join("workflows").join("hello.md");
     let gates = GATES.map(|(name, text)| (dir.join(spec::GATES).join(name), text));
-    let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), HELLO)];
+    let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), FIRST_PLAN)];
     for (path, content) in files.into_iter().chain(gates) {
-        let done = create(&path, content).map_err(|error| cannot(&shown(&path), &error))?;
+        let done = create(&path, content).map_err(|error| io_failure(&shown(&path), &error))?;
         ui.print(&line(&done, &shown(&path)))?;
     }
     let ignore = dir.join(".gitignore");
-    let done = add_line(&ignore, ".wf/").map_err(|error| cannot(&shown(&ignore), &error))?;
+    let done = add_line(&ignore, ".wf/").map_err(|error| io_failure(&shown(&ignore), &error))?;
     ui.print(&line(&done, &shown(&ignore)))?;
     let plan = shown(&plan);
     ui.print(&format!(
@@ -60,33 +54,33 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<Exit, Failure> {
         paint(NAME, &format!("wf check {plan}")),
         paint(NAME, &format!("wf run {plan}")),
     ))?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn cannot(path: &str, error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Usage, format!("cannot write {path}: {error}"))
+fn io_failure(path: &str, error: &std::io::Error) -> CommandError {
+    CommandError::new(CliExitCode::Usage, format!("cannot write {path}: {error}"))
 }
 
-fn line(done: &Done, path: &str) -> String {
+fn line(done: &InitOutcome, path: &str) -> String {
     match done {
-        Done::Created => format!("{} {path}\n", paint(GOOD, "created")),
-        Done::Added => format!("{} {path}\n", paint(GOOD, "  added")),
-        Done::Kept => format!("{} {path}\n", paint(DIM, "   kept")),
+        InitOutcome::Created => format!("{} {path}\n", paint(GOOD, "created")),
+        InitOutcome::Added => format!("{} {path}\n", paint(GOOD, "  added")),
+        InitOutcome::Kept => format!("{} {path}\n", paint(DIM, "   kept")),
     }
 }
 
-fn create(path: &Path, content: &str) -> std::io::Result<Done> {
+fn create(path: &Path, content: &str) -> std::io::Result<InitOutcome> {
     if let Some(dir) = path.parent() {
         fs::create_dir_all(dir)?;
     }
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(content.as_bytes()).map(|()| Done::Created),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Done::Kept),
+        Ok(mut file) => file.write_all(content.as_bytes()).map(|()| InitOutcome::Created),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(InitOutcome::Kept),
         Err(error) => Err(error),
     }
 }
 
-fn add_line(path: &Path, line: &str) -> std::io::Result<Done> {
+fn add_line(path: &Path, line: &str) -> std::io::Result<InitOutcome> {
     let old = match fs::read(path) {
         Ok(old) => old,
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -94,17 +88,10 @@ fn add_line(path: &Path, line: &str) -> std::io::Result<Done> {
         }
         Err(error) => return Err(error),
     };
-    if old
-        .split(|byte| *byte == b'\n')
-        .any(|own| own.trim_ascii() == line.as_bytes())
-    {
-        return Ok(Done::Kept);
+    if old.split(|byte| *byte == b'\n').any(|own| own.trim_ascii() == line.as_bytes()) {
+        return Ok(InitOutcome::Kept);
     }
-    let gap = if old.is_empty() || old.ends_with(b"\n") {
-        ""
-    } else {
-        "\n"
-    };
+    let gap = if old.is_empty() || old.ends_with(b"\n") { "" } else { "\n" };
     let mut file = OpenOptions::new().append(true).open(path)?;
-    writeln!(file, "{gap}{line}").map(|()| Done::Added)
+    writeln!(file, "{gap}{line}").map(|()| InitOutcome::Added)
 }

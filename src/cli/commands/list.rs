@@ -1,17 +1,16 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::plans::{Listed, all};
-use crate::cli::{Exit, Failure, Ui, relative};
-use crate::report::{Align, BOLD, DIM, Table, WARN, first_line, plural};
+use crate::cli::plans::{SpecSummary, list_specs};
+use crate::cli::{CliExitCode, CommandError, Ui, relative_path};
+use crate::report::{BOLD, ColumnAlign, DIM, TextTable, WARN, first_line, plural};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Plans and goals are looked for in workflows/, in goals/ and beside wf.yaml. What is listed with an
-id is run by it: wf run ID, wf goal run ID.
+Searches workflows/, goals/ and the directory of wf.yaml. Plans and goals with an id are run by it:
+wf run ID, wf goal run ID.
 
-More of goals, how they are and when they are due next: wf goal list. Gates: wf gate list. Skills:
-wf skill list. Runs: wf runs.")]
+Status and next run of goals: wf goal list. Gates: wf gate list. Skills: wf skill list. Runs: wf runs.")]
 pub struct ListArgs {
     /// Write one JSON document
     #[arg(long)]
@@ -19,29 +18,29 @@ pub struct ListArgs {
 }
 
 /// Lists the plans and goals of the workspace.
-pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &ListArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let listed = all(&workspace);
+    let listed = list_specs(&workspace);
     if args.json {
         let plans: Vec<Value> = listed.iter().map(json).collect();
         ui.print_json(&format!("{:#}\n", json!({"v": 1, "plans": plans})))?;
     } else if listed.is_empty() {
-        let root = relative(&workspace.root, ui.env.cwd());
-        ui.note_line(&format!(
-            "no plans in {root}/workflows, {root}/goals and {root} · `wf init` makes a first one"
+        let root = relative_path(&workspace.root, ui.env.cwd());
+        ui.print_info_line(&format!(
+            "no plans found in {root}/workflows, {root}/goals and {root} · create one with `wf init`"
         ));
     } else {
         ui.print(&table(&listed))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn table(listed: &[Listed]) -> String {
+fn table(listed: &[SpecSummary]) -> String {
     let columns = ["id", "kind", "file", "title"];
-    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
     for one in listed {
         let title = one.title.as_deref().map(first_line).unwrap_or_default();
-        let last = match one.mistakes {
+        let last = match one.error_count {
             0 => (title.to_owned(), anstyle::Style::new()),
             count => {
                 let mistakes = plural(count, "mistake");
@@ -58,12 +57,12 @@ fn table(listed: &[Listed]) -> String {
     table.render()
 }
 
-fn json(one: &Listed) -> Value {
+fn json(one: &SpecSummary) -> Value {
     json!({
         "id": one.id,
         "kind": one.kind,
         "path": one.path,
         "title": one.title,
-        "mistakes": one.mistakes,
+        "mistakes": one.error_count,
     })
 }

@@ -4,135 +4,119 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::log_lines::{Form, HEADING, LogLines, last_lines};
-use crate::cli::which::{Found, StepArg, called, find};
-use crate::cli::{Exit, Failure, Ui};
-use crate::exec::log::{self, Follower, Stream};
-use crate::machine::{Attempt, Place};
+use crate::cli::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
+use crate::cli::which::{ResolvedTask, StepArg, find_step, task_name};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::exec::log::{self, LogFollower, LogStream};
+use crate::machine::{Attempt, TaskId};
 use crate::name::RunId;
 use crate::report::{DIM, paint};
-use crate::store::{AttemptRow, Folder, Reader, RunState};
+use crate::store::{AttemptRow, RunState, StateFolder, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf logs --last                   everything that the latest run printed
-  wf logs 1a2b build               what the last attempt of `build` printed
+  wf logs --last                   all output of the latest run
+  wf logs 1a2b build               output of the last attempt of `build`
   wf logs 1a2b fetch[2]#1 --tail 20
-  wf logs --last build -f          as it comes
-  wf logs --last build --raw       the very bytes, with colours and all
+  wf logs --last build -f          follow the output
+  wf logs --last build --raw       raw bytes, including colours
   wf logs --last --json            for a program")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct LogsArgs {
     #[command(flatten)]
     step: StepArg,
-    /// Go on while more comes
+    /// Follow output (like tail -f)
     #[arg(short, long)]
     follow: bool,
-    /// Only standard output
+    /// Only print standard output
     #[arg(long, conflicts_with = "stderr")]
     stdout: bool,
-    /// Only standard error
+    /// Only print standard error
     #[arg(long)]
     stderr: bool,
-    /// The time before each line
+    /// Print the time before each line
     #[arg(short, long)]
     timestamps: bool,
-    /// Only the last lines
+    /// Only print the last lines
     #[arg(long, value_name = "N", conflicts_with = "follow")]
     tail: Option<usize>,
     /// Write every line as a line of JSON
     #[arg(long, conflicts_with = "timestamps")]
     json: bool,
-    /// Write what was printed as it is, whatever a terminal makes of it
+    /// Print the raw bytes, including terminal escapes
     #[arg(long, conflicts_with_all = ["json", "timestamps"])]
     raw: bool,
 }
 
-/// How often more is looked for.
-const PAUSE: Duration = Duration::from_millis(150);
+/// The interval at which new output is looked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
-/// Shows logs.
-pub fn run(ui: &Ui, args: &LogsArgs) -> Result<Exit, Failure> {
+/// Prints logs.
+pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
     let state = ui.workspace().state;
-    let reader = Reader::open(&state)?;
+    let reader = StoreReader::open(&state)?;
     let (run, subject) = args.step.resolve(&reader)?;
-    let found = subject
-        .map(|subject| find(run.clone(), &subject, &reader))
-        .transpose()?;
+    let found = subject.map(|subject| find_step(run.clone(), &subject, &reader)).transpose()?;
     let run = found.as_ref().map_or(run, |found| found.run.clone());
-    let view = View {
-        ui,
-        args,
-        folder: Folder::new(&state),
-        reader,
-        run,
-        found,
-    };
-    let shown = if args.follow {
-        view.follow()
-    } else {
-        view.print()
-    };
+    let view = LogView { ui, args, folder: StateFolder::new(&state), reader, run, selected: found };
+    let shown = if args.follow { view.follow() } else { view.print() };
     shown?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
 /// The log of an attempt.
-struct Entry {
+struct AttemptLog {
     path: PathBuf,
-    /// The place, if it is one of the run itself.
-    place: Option<Place>,
-    /// The place as people are shown it, below those above it.
+    /// The task, if it belongs to the run itself.
+    task: Option<TaskId>,
+    /// The task as it is shown to users, below those above it.
     name: String,
     attempt: u32,
 }
 
-/// How deep nested runs are shown.
+/// The depth to which nested runs are shown.
 const DEPTH: usize = 32;
 
-struct View<'a> {
+struct LogView<'a> {
     ui: &'a Ui,
     args: &'a LogsArgs,
-    folder: Folder,
-    reader: Reader,
+    folder: StateFolder,
+    reader: StoreReader,
     run: RunId,
-    found: Option<Found>,
+    selected: Option<ResolvedTask>,
 }
 
-impl View<'_> {
-    fn form(&self, entry: &Entry, prefix: Option<String>) -> Form {
+impl LogView<'_> {
+    fn form(&self, entry: &AttemptLog, prefix: Option<String>) -> LogLineFormat {
         let json = self.args.json;
         let only = match (self.args.stdout, self.args.stderr) {
-            (true, _) => Some(Stream::Out),
-            (_, true) => Some(Stream::Err),
+            (true, _) => Some(LogStream::Out),
+            (_, true) => Some(LogStream::Err),
             _ => None,
         };
-        Form {
-            only,
+        LogLineFormat {
+            only_stream: only,
             timestamps: self.args.timestamps,
             prefix: prefix.filter(|_| !json),
-            object: json.then(|| (entry.name.clone(), entry.attempt)),
+            json_subject: json.then(|| (entry.name.clone(), entry.attempt)),
             raw: self.args.raw,
         }
     }
 
-    /// The attempts that are meant, each before those of the run nested in it.
-    fn entries(&self) -> Result<Vec<Entry>, Failure> {
+    /// Returns the selected attempts, each before those of the run nested in it.
+    fn entries(&self) -> Result<Vec<AttemptLog>, CommandError> {
         let mut entries = Vec::new();
         self.collect((&self.run, self.attempts()?), "", DEPTH, &mut entries)?;
         Ok(entries)
     }
 
-    fn attempts(&self) -> Result<Vec<Attempt>, Failure> {
+    fn attempts(&self) -> Result<Vec<Attempt>, CommandError> {
         let all = self.reader.attempts(&self.run)?;
-        let Some(found) = &self.found else {
+        let Some(found) = &self.selected else {
             return Ok(all.iter().map(attempt).collect());
         };
-        let own = all.iter().filter(|row| is_of(row, &found.place));
+        let own = all.iter().filter(|row| is_attempt_of(row, &found.place));
         let own = own.map(attempt);
         Ok(match found.attempt {
             Some(n) => own.filter(|attempt| attempt.attempt == n).collect(),
@@ -145,17 +129,17 @@ impl View<'_> {
         (run, attempts): (&RunId, Vec<Attempt>),
         above: &str,
         depth: usize,
-        entries: &mut Vec<Entry>,
-    ) -> Result<(), Failure> {
+        entries: &mut Vec<AttemptLog>,
+    ) -> Result<(), CommandError> {
         let mut children = BTreeMap::new();
         for (child, of) in self.reader.children(run)? {
             children.insert(of, child);
         }
         for own in attempts {
-            let own_name = called(&self.reader, run, &own.place)?;
+            let own_name = task_name(&self.reader, run, &own.place)?;
             let name = format!("{above}{own_name}");
-            entries.push(Entry {
-                place: above.is_empty().then(|| own.place.clone()),
+            entries.push(AttemptLog {
+                task: above.is_empty().then(|| own.place.clone()),
                 path: log::path(&self.folder.run(run), &own),
                 name: name.clone(),
                 attempt: own.attempt,
@@ -168,22 +152,22 @@ impl View<'_> {
         Ok(())
     }
 
-    fn print(&self) -> Result<(), Failure> {
+    fn print(&self) -> Result<(), CommandError> {
         let entries = self.entries()?;
         if entries.is_empty() {
-            return Err(self.nothing());
+            return Err(self.no_logs());
         }
-        let headed = entries.len() > 1 || self.found.is_none();
+        let headed = entries.len() > 1 || self.selected.is_none();
         for entry in &entries {
             self.print_one(entry, headed)?;
         }
         Ok(())
     }
 
-    /// Prints a log; what printed nothing gets no heading.
-    fn print_one(&self, entry: &Entry, headed: bool) -> Result<(), Failure> {
+    /// Prints a log; an empty log gets no heading.
+    fn print_one(&self, entry: &AttemptLog, headed: bool) -> Result<(), CommandError> {
         let headed = headed && !self.args.json;
-        let mut lines = LogLines::new(self.form(entry, None));
+        let mut lines = LogLineFormatter::new(self.form(entry, None));
         let mut kept = Vec::new();
         let mut last = None;
         let mut print = |text: Vec<u8>, is_end: bool| {
@@ -200,7 +184,7 @@ impl View<'_> {
             if is_end {
                 self.write(&kept)?;
             }
-            Ok::<(), Failure>(())
+            Ok::<(), CommandError>(())
         };
         for chunk in log::read(&entry.path).map_err(unreadable)? {
             print(lines.push(&chunk.map_err(unreadable)?), false)?;
@@ -212,41 +196,37 @@ impl View<'_> {
         Ok(())
     }
 
-    fn write(&self, text: &[u8]) -> Result<(), Failure> {
+    fn write(&self, text: &[u8]) -> Result<(), CommandError> {
         if self.args.raw {
             return self.ui.print_bytes(text);
         }
         let text = String::from_utf8_lossy(text);
-        if self.args.json {
-            self.ui.print_json(&text)
-        } else {
-            self.ui.print(&text)
-        }
+        if self.args.json { self.ui.print_json(&text) } else { self.ui.print(&text) }
     }
 
-    fn follow(&self) -> Result<(), Failure> {
-        let mut open: Vec<(Follower, LogLines)> = Vec::new();
+    fn follow(&self) -> Result<(), CommandError> {
+        let mut open: Vec<(LogFollower, LogLineFormatter)> = Vec::new();
         let mut known = BTreeSet::new();
         loop {
             let over = self.is_over()?;
             for entry in self.entries()? {
                 if known.insert(entry.path.clone()) {
-                    let own = |found: &Found| entry.place.as_ref() == Some(&found.place);
-                    let alone = self.found.as_ref().is_some_and(own);
+                    let own = |found: &ResolvedTask| entry.task.as_ref() == Some(&found.place);
+                    let alone = self.selected.as_ref().is_some_and(own);
                     let prefix = (!alone).then(|| entry.name.clone());
-                    let lines = LogLines::new(self.form(&entry, prefix));
-                    open.push((Follower::new(entry.path), lines));
+                    let lines = LogLineFormatter::new(self.form(&entry, prefix));
+                    open.push((LogFollower::new(entry.path), lines));
                 }
             }
             for (follower, lines) in &mut open {
-                for chunk in follower.more().map_err(unreadable)? {
+                for chunk in follower.next_chunks().map_err(unreadable)? {
                     self.write(&lines.push(&chunk))?;
                 }
             }
             if over {
                 break;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         for (_, lines) in &mut open {
             self.write(&lines.close())?;
@@ -254,17 +234,14 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Whether nothing more can come.
-    fn is_over(&self) -> Result<bool, Failure> {
+    /// True if no more output can come.
+    fn is_over(&self) -> Result<bool, CommandError> {
         let row = self.reader.run(&self.run)?;
         if row.state != RunState::Running {
             return Ok(true);
         }
-        let alive = self
-            .reader
-            .owner(&self.run)?
-            .is_some_and(|owner| owner.alive);
-        let Some(found) = &self.found else {
+        let alive = self.reader.owner(&self.run)?.is_some_and(|owner| owner.alive);
+        let Some(found) = &self.selected else {
             return Ok(!alive && row.parent.is_none());
         };
         let steps = self.reader.steps(&self.run)?;
@@ -275,32 +252,27 @@ impl View<'_> {
         Ok(ended || (!alive && row.parent.is_none()))
     }
 
-    fn nothing(&self) -> Failure {
+    fn no_logs(&self) -> CommandError {
         let run = self.run.short();
-        match &self.found {
-            None => Failure::new(Exit::Usage, format!("no step of run {run} has begun")),
+        match &self.selected {
+            None => CommandError::new(CliExitCode::Usage, format!("no step of run {run} has started")),
             Some(found) => {
-                let place = called(&self.reader, &self.run, &found.place);
+                let place = task_name(&self.reader, &self.run, &found.place);
                 let place = place.unwrap_or_else(|_| found.place.to_string());
-                let message = format!("`{place}` of run {run} has not begun");
-                Failure::new(Exit::Usage, message).hint(format!("wf show {run}"))
+                let message =
+                    format!("`{place}` of run {run} has no output: it did not start, or was reused");
+                CommandError::new(CliExitCode::Usage, message).hint(format!("for its state: wf show {run}"))
             }
         }
     }
 }
 
 fn attempt(row: &AttemptRow) -> Attempt {
-    Attempt {
-        place: Place {
-            step: row.step.clone(),
-            item: row.item,
-        },
-        attempt: row.attempt,
-    }
+    Attempt { place: TaskId { step: row.step.clone(), item: row.item }, attempt: row.attempt }
 }
 
-/// Whether an attempt is of a place; a repeated step stands for all its items.
-fn is_of(row: &AttemptRow, place: &Place) -> bool {
+/// True if an attempt is of a task; a repeated step stands for all its items.
+fn is_attempt_of(row: &AttemptRow, place: &TaskId) -> bool {
     row.step == place.step && (place.item.is_none() || place.item == row.item)
 }
 
@@ -313,10 +285,7 @@ fn last_of_each(attempts: Vec<Attempt>) -> Vec<Attempt> {
     last
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "it is used where errors are mapped"
-)]
-fn unreadable(error: std::io::Error) -> Failure {
-    Failure::new(Exit::State, format!("the log cannot be read: {error}"))
+#[expect(clippy::needless_pass_by_value, reason = "it is used where errors are mapped")]
+fn unreadable(error: std::io::Error) -> CommandError {
+    CommandError::new(CliExitCode::State, format!("cannot read the log: {error}"))
 }

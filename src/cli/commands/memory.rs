@@ -9,43 +9,43 @@ mod rows;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-What is remembered is about a cluster: a space (`tool:curl`) and an entity (`path:api.example`).
-docs/memory.md says what follows from it."
+Entries belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`). See
+docs/memory.md for how they are used."
 )]
 pub struct MemoryArgs {
     #[command(subcommand)]
-    what: What,
+    what: MemoryCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    Query(query::QueryArgs),
-    List(list::ListArgs),
-    Explain(explain::ExplainArgs),
-    Feedback(feedback::FeedbackArgs),
-    Dream(dream::DreamArgs),
-    Forget(forget::ForgetArgs),
-    Export(files::ExportArgs),
-    Import(files::ImportArgs),
+enum MemoryCommand {
+    Query(query::MemoryQueryArgs),
+    List(list::MemoryListArgs),
+    Explain(explain::MemoryExplainArgs),
+    Feedback(feedback::MemoryFeedbackArgs),
+    Dream(dream::MemoryDreamArgs),
+    Forget(forget::MemoryForgetArgs),
+    Export(files::MemoryExportArgs),
+    Import(files::MemoryImportArgs),
 }
 
-/// Does what is asked for.
-pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        What::Query(args) => query::run(ui, args),
-        What::List(args) => list::run(ui, args),
-        What::Explain(args) => explain::run(ui, args),
-        What::Feedback(args) => feedback::run(ui, args),
-        What::Dream(args) => dream::run(ui, args),
-        What::Forget(args) => forget::run(ui, args),
-        What::Export(args) => files::export(ui, args),
-        What::Import(args) => files::import(ui, args),
+        MemoryCommand::Query(args) => query::run(ui, args),
+        MemoryCommand::List(args) => list::run(ui, args),
+        MemoryCommand::Explain(args) => explain::run(ui, args),
+        MemoryCommand::Feedback(args) => feedback::run(ui, args),
+        MemoryCommand::Dream(args) => dream::run(ui, args),
+        MemoryCommand::Forget(args) => forget::run(ui, args),
+        MemoryCommand::Export(args) => files::export(ui, args),
+        MemoryCommand::Import(args) => files::import(ui, args),
     }
 }

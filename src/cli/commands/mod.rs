@@ -1,7 +1,7 @@
-//! The commands, one file each: what it takes, and what it does.
+//! The commands, one file each: the arguments, and the implementation.
 //!
-//! The comments on what a command takes are its help. **Invariant:** a command returns how it
-//! went; only `start` turns that into an exit code and a message.
+//! The comments on the arguments of a command are its help. **Invariant:** a command returns its
+//! outcome; only `start` turns that into an exit code and a message.
 
 pub mod approve;
 pub mod attest;

@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::{Begun, Exit, Failure, Ui, load};
-use crate::ggs::{Measures, decide};
-use crate::model::Replan;
-use crate::report::{solved, solved_json};
+use crate::cli::{CliExitCode, CommandError, RunOptions, Ui, load};
+use crate::ggs::{RoundMeasures, decide};
+use crate::model::ReplanSettings;
+use crate::report::{decision_json, decision_text};
 
 #[derive(Args, Debug)]
 #[command(arg_required_else_help = true)]
@@ -16,10 +16,10 @@ pub struct ReplanArgs {
 
 #[derive(Subcommand, Debug)]
 enum ReplanCommand {
-    Explain(ExplainArgs),
+    Explain(ReplanExplainArgs),
 }
 
-/// Say what follows from the numbers of a round, and why
+/// Explain the decision for the given numbers of a round
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -27,30 +27,24 @@ Examples:
   wf replan explain --d 0.5 --p 0.8 --omega 0.3 --gradient -0.2 --plan plan.md
   wf replan explain --d 0.5 --p 0.8 --omega 0.3 --gradient 0.2 --worsening 1 --json
 
-Nothing is run and nothing is recorded. Exit code 0 whatever follows, 2 if a number is none or not
-in its bounds.")]
-struct ExplainArgs {
-    /// D, from 0 to 1: how far the result is from what was asked
+Runs and records nothing. Exit code 0 for any decision, 2 if a number is invalid or out of range.")]
+struct ReplanExplainArgs {
+    /// D, from 0 to 1: distance of the result from the target
     #[arg(long, value_name = "D", value_parser = share, allow_negative_numbers = true)]
     d: f64,
-    /// P, from 0 to 1: how much of what failed failed by its approach
+    /// P, from 0 to 1: share of the failures caused by the approach
     #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
     p: f64,
-    /// Ω, from 0 to 1: how much of the budget is used up
+    /// Ω, from 0 to 1: used share of the budget
     #[arg(long, value_name = "O", value_parser = share, allow_negative_numbers = true)]
     omega: f64,
-    /// ∇L: by how much the loss is more than that of the round before; 0 for the first
+    /// ∇L: increase of the loss over the round before; 0 for the first
     #[arg(long, value_name = "G", value_parser = change, allow_negative_numbers = true)]
     gradient: f64,
-    /// How many rounds in a row were worse before this one
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        allow_negative_numbers = true
-    )]
+    /// Number of consecutive rounds before this one that were worse
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     worsening: u32,
-    /// Decide by the `replan` of this plan, instead of by the usual numbers
+    /// Use the `replan` settings of this plan instead of the defaults
     #[arg(long, value_name = "PLAN")]
     plan: Option<PathBuf>,
     /// Write one JSON document
@@ -58,65 +52,52 @@ struct ExplainArgs {
     json: bool,
 }
 
-/// Does what is asked of replanning.
-pub fn run(ui: &Ui, args: &ReplanArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &ReplanArgs) -> Result<CliExitCode, CommandError> {
     match &args.command {
         ReplanCommand::Explain(args) => explain(ui, args),
     }
 }
 
-fn explain(ui: &Ui, args: &ExplainArgs) -> Result<Exit, Failure> {
+fn explain(ui: &Ui, args: &ReplanExplainArgs) -> Result<CliExitCode, CommandError> {
     let replan = numbers(ui, args)?;
-    let measures = Measures {
-        d: args.d,
-        p: args.p,
-        omega: args.omega,
-    };
+    let measures = RoundMeasures { d: args.d, p: args.p, omega: args.omega };
     let found = decide(&replan, measures, args.gradient, args.worsening);
     if args.json {
-        ui.print_json(&format!("{:#}\n", solved_json(&replan, &found)))?;
+        ui.print_json(&format!("{:#}\n", decision_json(&replan, &found)))?;
     } else {
-        ui.print(&solved(&replan, &found))?;
+        ui.print(&decision_text(&replan, &found))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn numbers(ui: &Ui, args: &ExplainArgs) -> Result<Replan, Failure> {
+fn numbers(ui: &Ui, args: &ReplanExplainArgs) -> Result<ReplanSettings, CommandError> {
     let Some(path) = &args.plan else {
-        return Ok(Replan::default());
+        return Ok(ReplanSettings::default());
     };
-    let ready = load::plan(ui, path, Begun::now(ui, None))?;
+    let ready = load::load_named(ui, path, RunOptions::at_present(ui, None))?;
     ready.plan.parts().replan.clone().ok_or_else(|| {
-        let message = format!("{} has no `replan`", ready.path);
-        let hint = "`replan: {}` in its front matter takes the usual numbers";
-        Failure::new(Exit::Usage, message).hint(hint)
+        let message = format!("{} does not set `replan`", ready.path);
+        let hint = "add `replan: {}` to its front matter to use the defaults";
+        CommandError::new(CliExitCode::Usage, message).hint(hint)
     })
 }
 
-/// Reads a number from 0 to 1.
+/// Parses a number from 0 to 1.
 fn share(text: &str) -> Result<f64, String> {
     let number = number(text)?;
-    if (0.0..=1.0).contains(&number) {
-        Ok(number)
-    } else {
-        Err("it must be from 0 to 1".into())
-    }
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("it must be from 0 to 1".into()) }
 }
 
-/// Reads a difference of two losses.
+/// Parses a difference of two losses.
 fn change(text: &str) -> Result<f64, String> {
     let number = number(text)?;
-    if number.is_finite() {
-        Ok(number)
-    } else {
-        Err("it must be finite".into())
-    }
+    if number.is_finite() { Ok(number) } else { Err("it must be finite".into()) }
 }
 
 fn number(text: &str) -> Result<f64, String> {
     let read: Option<f64> = text.parse().ok();
-    read.filter(|number| !number.is_nan())
-        .ok_or_else(|| "it must be a number such as 0.5".into())
+    read.filter(|number| !number.is_nan()).ok_or_else(|| "it must be a number such as 0.5".into())
 }
 
 #[cfg(test)]

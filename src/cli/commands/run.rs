@@ -2,27 +2,27 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::approve::{ApprovalArgs, enter};
-use crate::cli::execute::{Telling, finish, outrun, prune, session};
-use crate::cli::load::Ready;
-use crate::cli::{Begun, Exit, Failure, Ui, load, params, relative, watch};
-use crate::engine::{self, Request};
+use crate::cli::approve::{ApprovalArgs, authorize};
+use crate::cli::execute::{OutputArgs, finish, lost_use_race, prune, session};
+use crate::cli::load::LoadedPlan;
+use crate::cli::{CliExitCode, CommandError, RunOptions, Ui, load, params, relative_path, watch};
+use crate::engine::{self, RunRequest};
 use crate::report::Forecast;
-use crate::store::Durability;
+use crate::store::StoreDurability;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf run workflows/nightly.md -p day=2026-11-21
-  wf run nightly                     by its id, wherever in the workspace its file is
-  wf run plan.md --dry-run           what would run, in which order; touches nothing
+  wf run nightly                     by its id, anywhere in the workspace
+  wf run plan.md --dry-run           show what would run, in which order, without running it
   wf run plan.md --junit out/wf.xml  for a CI server
-  wf run plan.md --json              every event as a line of JSON
+  wf run plan.md --json              print each event as a line of JSON
 
-Interrupted once (Ctrl-C), the run is cancelled: its steps are asked to end and its `finally`
-steps run. Interrupted again, what is left is killed.")]
+The first Ctrl-C cancels the run: its steps receive SIGTERM and its `finally` steps run. The second
+one kills the remaining processes.")]
 pub struct RunArgs {
-    /// The plan, by its file or its id: `wf list` lists both
+    /// Plan, by its file or its id (`wf list` lists both)
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     #[command(flatten)]
@@ -33,64 +33,64 @@ pub struct RunArgs {
     #[command(flatten)]
     approval: ApprovalArgs,
     #[command(flatten)]
-    telling: Telling,
-    /// How many steps run at once, instead of what the plan says
+    telling: OutputArgs,
+    /// Maximum number of concurrent steps, overriding the plan
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
-    /// Run every step, also where the cache has a result; what they give is kept in it
+    /// Run every step even if the cache has a result; new results are cached
     #[arg(long)]
     no_cache: bool,
-    /// What the record of the run survives, instead of what wf.yaml says
+    /// Durability of the record of the run, overriding wf.yaml
     #[arg(long, value_name = "HOW")]
-    durability: Option<Survives>,
+    durability: Option<DurabilityArg>,
 }
 
-/// What the record of a run survives.
+/// The durability of the record of a run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Survives {
-    /// A loss of power
+enum DurabilityArg {
+    /// Survives power loss
     Full,
-    /// The death of wf; a loss of power may take the last moments
+    /// Survives a crash of wf; power loss may take the last moments
     Normal,
 }
 
-impl From<Survives> for Durability {
-    fn from(survives: Survives) -> Self {
+impl From<DurabilityArg> for StoreDurability {
+    fn from(survives: DurabilityArg) -> Self {
         match survives {
-            Survives::Full => Self::Full,
-            Survives::Normal => Self::Normal,
+            DurabilityArg::Full => Self::Full,
+            DurabilityArg::Normal => Self::Normal,
         }
     }
 }
 
-/// Runs a plan. That one was not begun is written down, too.
-pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
-    let done = begin(ui, args);
+/// Runs a plan. A refusal to start it is recorded, too.
+pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
+    let done = start_run(ui, args);
     if let Err(failure) = &done
         && !args.dry_run
-        && matches!(failure.exit, Exit::Usage | Exit::Invalid | Exit::Approval)
+        && matches!(failure.exit, CliExitCode::Usage | CliExitCode::Invalid | CliExitCode::Approval)
     {
-        watch::refused(ui, &args.plan, failure);
+        watch::record_refusal(ui, &args.plan, failure);
     }
     done
 }
 
-fn begin(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
+fn start_run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
     loop {
-        if let Some(exit) = try_begin(ui, args)? {
+        if let Some(exit) = try_start(ui, args)? {
             return Ok(exit);
         }
     }
 }
 
-/// Begins a run; `None` if another took the use of the approval that was the next.
-fn try_begin(ui: &Ui, args: &RunArgs) -> Result<Option<Exit>, Failure> {
-    let begun = Begun {
-        durability: args.durability.map(Durability::from),
+/// Starts a run; `None` if another run took the next use of the approval.
+fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandError> {
+    let begun = RunOptions {
+        durability: args.durability.map(StoreDurability::from),
         no_cache: args.no_cache,
-        ..Begun::now(ui, args.jobs)
+        ..RunOptions::at_present(ui, args.jobs)
     };
-    let ready = load::plan(ui, &args.plan, begun)?;
+    let ready = load::load_named(ui, &args.plan, begun)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
     if args.dry_run {
         let forecast = Forecast::of(&ready.plan, &ready.path, params);
@@ -99,44 +99,37 @@ fn try_begin(ui: &Ui, args: &RunArgs) -> Result<Option<Exit>, Failure> {
         } else {
             ui.print(&forecast.render())?;
         }
-        return Ok(Some(Exit::Ok));
+        return Ok(Some(CliExitCode::Ok));
     }
     let run = ui.env.new_run()?;
-    let entered = enter(ui, &ready, (&run, &params), &args.approval)?;
+    let entered = authorize(ui, &ready, (&run, &params), &args.approval)?;
     let session = session(ui, &ready, &args.telling)?;
-    let request = Request {
+    let request = RunRequest {
         run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
-        sources: ready
-            .sources
-            .iter()
-            .cloned()
-            .chain([entered.token])
-            .collect(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
         params,
         past: None,
         approved: Some(entered.approved),
-        config: ready.begun.record(serde_json::Value::Null),
+        config: ready.options.write_to(serde_json::Value::Null),
         claim: None,
     };
     let finished = engine::run(&session, request);
-    if outrun(&finished) {
+    if lost_use_race(&finished) {
         return Ok(None);
     }
     let exit = finish(ui, &ready, &session, finished, &args.telling)?;
     prune(ui, &session, &ready);
-    say_where(ui, &ready);
+    print_record_location(ui, &ready);
     Ok(Some(exit))
 }
 
-/// Says where the record is, if the commands shown would not find it from here.
-fn say_where(ui: &Ui, ready: &Ready) {
+/// Prints the location of the record, if the commands shown would not find it from here.
+fn print_record_location(ui: &Ui, ready: &LoadedPlan) {
     let state = &ready.workspace.state;
     if *state != ui.workspace().state {
-        let shown = relative(state, ui.env.cwd());
-        ui.note_line(&format!(
-            "the record is in {shown}: name it with --state {shown}"
-        ));
+        let shown = relative_path(state, ui.env.cwd());
+        ui.print_info_line(&format!("the state is in {shown}: pass --state {shown} to use it"));
     }
 }

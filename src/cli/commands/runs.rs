@@ -1,12 +1,12 @@
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::cli::which::called_attempt;
-use crate::cli::{Exit, Failure, Ui};
-use crate::machine::Outcome;
+use crate::cli::which::attempt_name_from_text;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::machine::RunOutcome;
 use crate::name::PlanId;
-use crate::report::record::{Life, runs, tell_life};
-use crate::store::{Owner, Reader, RunFilter, RunRow, RunState, StoreError};
+use crate::report::record::{RunLifecycle, runs, write_lifecycle};
+use crate::store::{RunFilter, RunOwner, RunRow, RunState, StoreError, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -15,7 +15,7 @@ Examples:
   wf runs -n 5 --state-is failed   the latest five that failed
   wf runs --plan nightly --json    for a program")]
 pub struct RunsArgs {
-    /// How many
+    /// Number of runs
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Only runs of this plan, by its id
@@ -23,8 +23,8 @@ pub struct RunsArgs {
     plan: Option<String>,
     /// Only runs in this state
     #[arg(long, value_name = "STATE")]
-    state_is: Option<State>,
-    /// Runs nested in others, too
+    state_is: Option<RunStateArg>,
+    /// Include nested runs
     #[arg(long)]
     all: bool,
     /// Write one JSON document
@@ -32,37 +32,34 @@ pub struct RunsArgs {
     json: bool,
 }
 
-/// The states that a run can be asked for.
+/// The states to filter runs by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum State {
-    /// It has not ended, and does not only wait for people.
+enum RunStateArg {
+    /// Not ended, and not only waiting for approvals.
     Running,
-    /// It waits for people.
+    /// Waiting for an approval.
     Waiting,
-    /// It succeeded.
+    /// Succeeded.
     Succeeded,
-    /// It failed.
+    /// Failed.
     Failed,
-    /// It was cancelled.
+    /// Cancelled.
     Cancelled,
-    /// It failed, and the controller had nothing left to try.
+    /// Failed, and the controller had nothing left to try.
     Abandoned,
 }
 
 /// Lists runs.
-pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
     let state = ui.workspace().state;
-    let word = state
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or("");
-    if !state.exists() && State::from_str(word, true).is_ok() {
-        let message = format!("--state names a folder, and there is no folder {word}");
-        let failure = Failure::new(Exit::Usage, message);
-        return Err(failure.hint(format!("to see only those runs: --state-is {word}")));
+    let word = state.file_name().and_then(|name| name.to_str()).unwrap_or("");
+    if !state.exists() && RunStateArg::from_str(word, true).is_ok() {
+        let message = format!("--state expects a directory; {word} not found");
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        return Err(failure.hint(format!("to filter runs by state: --state-is {word}")));
     }
     let filter = filter(args)?;
-    let rows = match Reader::open(&ui.workspace().state) {
+    let rows = match StoreReader::open(&ui.workspace().state) {
         Ok(reader) => rows(&reader, args, &filter)?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
@@ -71,52 +68,44 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<Exit, Failure> {
         ui.print_json(&json(&rows))?;
     } else if rows.is_empty() {
         let chosen = args.plan.is_some() || args.state_is.is_some();
-        ui.note(if chosen {
-            "no such runs\n"
-        } else {
-            "no runs yet · begin with: wf run PLAN\n"
-        });
+        ui.print_info(if chosen { "no matching runs\n" } else { "no runs yet · start with: wf run PLAN\n" });
     } else {
         ui.print(&runs(&rows, ui.env.now()))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn filter(args: &RunsArgs) -> Result<RunFilter, Failure> {
+fn filter(args: &RunsArgs) -> Result<RunFilter, CommandError> {
     let plan = args.plan.as_deref().map(PlanId::parse).transpose();
-    let plan = plan.map_err(|error| Failure::new(Exit::Usage, format!("--plan: {error}")))?;
+    let plan = plan.map_err(|error| CommandError::new(CliExitCode::Usage, format!("--plan: {error}")))?;
     let state = args.state_is.map(|state| match state {
-        State::Running | State::Waiting => RunState::Running,
-        State::Succeeded => RunState::Ended(Outcome::Succeeded),
-        State::Failed => RunState::Ended(Outcome::Failed),
-        State::Cancelled => RunState::Ended(Outcome::Cancelled),
-        State::Abandoned => RunState::Ended(Outcome::Abandoned),
+        RunStateArg::Running | RunStateArg::Waiting => RunState::Running,
+        RunStateArg::Succeeded => RunState::Ended(RunOutcome::Succeeded),
+        RunStateArg::Failed => RunState::Ended(RunOutcome::Failed),
+        RunStateArg::Cancelled => RunState::Ended(RunOutcome::Cancelled),
+        RunStateArg::Abandoned => RunState::Ended(RunOutcome::Abandoned),
     });
-    Ok(RunFilter {
-        plan,
-        state,
-        nested: args.all,
-    })
+    Ok(RunFilter { plan, state, nested: args.all })
 }
 
 fn rows(
-    reader: &Reader,
+    reader: &StoreReader,
     args: &RunsArgs,
     filter: &RunFilter,
-) -> Result<Vec<(RunRow, Option<Owner>)>, Failure> {
+) -> Result<Vec<(RunRow, Option<RunOwner>)>, CommandError> {
     let mut rows = Vec::new();
     let going = filter.state == Some(RunState::Running);
     let limit = if going { usize::MAX } else { args.limit };
     for mut row in reader.runs(limit, filter)? {
         if let Some((above, attempt)) = row.parent.as_mut().filter(|_| !args.json) {
-            *attempt = called_attempt(reader, above, attempt)?;
+            *attempt = attempt_name_from_text(reader, above, attempt)?;
         }
         let owner = match row.state {
             RunState::Running => reader.owner(&row.id)?,
             RunState::Ended(_) => None,
         };
-        let waits = Life::of(&row, owner) == Life::Waiting;
-        if !going || waits == (args.state_is == Some(State::Waiting)) {
+        let waits = RunLifecycle::of(&row, owner) == RunLifecycle::Waiting;
+        if !going || waits == (args.state_is == Some(RunStateArg::Waiting)) {
             rows.push((row, owner));
         }
     }
@@ -124,13 +113,13 @@ fn rows(
     Ok(rows)
 }
 
-fn json(rows: &[(RunRow, Option<Owner>)]) -> String {
+fn json(rows: &[(RunRow, Option<RunOwner>)]) -> String {
     let runs: Vec<Value> = rows
         .iter()
         .map(|(row, owner)| {
             let mut value = serde_json::to_value(row).unwrap_or_default();
-            let life = Value::from(Life::of(row, *owner).as_str());
-            tell_life(&mut value, &life);
+            let life = Value::from(RunLifecycle::of(row, *owner).as_str());
+            write_lifecycle(&mut value, &life);
             if let Some(fields) = value.as_object_mut() {
                 fields.insert("life".into(), life);
             }

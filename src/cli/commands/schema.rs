@@ -1,23 +1,23 @@
 use clap::{Args, ValueEnum};
 
-use crate::audit::Record;
-use crate::cli::{Exit, Failure, Ui};
+use crate::audit::AuditRecord;
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::config::{ApproversFile, ConfigFile};
-use crate::machine::Correction;
-use crate::report::attest::Statement;
+use crate::machine::AttemptFeedback;
+use crate::report::attest::AttestationStatement;
 use crate::report::follow::EventLine;
 use crate::spec;
 
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// Of what
+    /// Subject of the schema
     #[arg(value_name = "WHAT", default_value = "plan")]
-    what: What,
+    what: SchemaKind,
 }
 
-/// What there are schemas of.
+/// The subjects of schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
+pub enum SchemaKind {
     /// The front matter of a plan
     Plan,
     /// The front matter of a dag
@@ -26,7 +26,7 @@ pub enum What {
     Goal,
     /// The front matter of a gate
     Gate,
-    /// What a skill says to wf: `wf` in the `metadata` of its SKILL.md
+    /// The `wf` entry in the `metadata` of a skill's SKILL.md
     Skill,
     /// wf.yaml
     Config,
@@ -36,40 +36,38 @@ pub enum What {
     Event,
     /// A line of `.wf/audit/log.jsonl`
     Audit,
-    /// What `wf attest` signs
+    /// The statement signed by `wf attest`
     Attestation,
-    /// What `WF_CORRECTION_FILE` holds
+    /// The content of `WF_CORRECTION_FILE`
     Correction,
 }
 
 /// Writes a schema.
-pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<CliExitCode, CommandError> {
     ui.print_json(&text(args.what))?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
 /// A schema as text.
-pub fn text(what: What) -> String {
+pub fn text(what: SchemaKind) -> String {
     let schema = match what {
-        What::Plan => spec::plan_schema(),
-        What::Dag => spec::dag_schema(),
-        What::Goal => spec::goal_schema(),
-        What::Gate => spec::gate_schema(),
-        What::Skill => spec::skill_schema(),
-        What::Config => {
-            spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
+        SchemaKind::Plan => spec::plan_schema(),
+        SchemaKind::Dag => spec::dag_schema(),
+        SchemaKind::Goal => spec::goal_schema(),
+        SchemaKind::Gate => spec::gate_schema(),
+        SchemaKind::Skill => spec::skill_schema(),
+        SchemaKind::Config => spec::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),
+        SchemaKind::Approvers => {
+            spec::schema_of::<ApproversFile>("Who may approve what runs in a wf workspace", "approvers")
         }
-        What::Approvers => spec::schema_of::<ApproversFile>(
-            "Who may approve what runs in a wf workspace",
-            "approvers",
-        ),
-        What::Correction => spec::schema_of::<Correction>(
-            "What an attempt is told about the one before",
-            "correction",
-        ),
-        What::Audit => spec::schema_of::<Record>("A record of the audit log of wf", "audit"),
-        What::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
-        What::Attestation => spec::schema_of::<Statement>("What a wf run proved", "attestation"),
+        SchemaKind::Correction => {
+            spec::schema_of::<AttemptFeedback>("What an attempt is told about the one before", "correction")
+        }
+        SchemaKind::Audit => spec::schema_of::<AuditRecord>("A record of the audit log of wf", "audit"),
+        SchemaKind::Event => spec::schema_of::<EventLine>("An event of a wf run", "event"),
+        SchemaKind::Attestation => {
+            spec::schema_of::<AttestationStatement>("What a wf run proved", "attestation")
+        }
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }

@@ -2,26 +2,26 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::cli::which::called_attempt;
-use crate::cli::{Exit, Failure, RunArg, Ui, load, load_record};
+use crate::cli::which::attempt_name_from_text;
+use crate::cli::{CliExitCode, CommandError, RunArg, Ui, load, load_record};
 use crate::name::RunId;
-use crate::report::record::{Record, show, trust};
-use crate::report::rounds::rounds;
-use crate::store::{Blobs, Durability, Folder, Reader};
+use crate::report::record::{RunRecord, show, trust};
+use crate::report::rounds::rounds_table;
+use crate::store::{BlobStore, StateFolder, StoreDurability, StoreReader};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf show --last                            the latest run
-  wf show 1a2b --json                       everything about a run, for a program
-  wf show 1a2b --artifact out/report.html   the content of a file that the run left")]
+  wf show 1a2b --json                       everything about a run, as JSON
+  wf show 1a2b --artifact out/report.html   print an artifact of the run")]
 pub struct ShowArgs {
     #[command(flatten)]
     run: RunArg,
     /// Write one JSON document
     #[arg(long, conflicts_with = "artifact")]
     json: bool,
-    /// Tell everything about its rounds: why, what was blocked, what ran again
+    /// Show details of every re-planning round
     #[arg(long, conflicts_with_all = ["json", "artifact"])]
     rounds: bool,
     /// Write the content of this artifact to standard output
@@ -30,44 +30,45 @@ pub struct ShowArgs {
 }
 
 /// Shows a run.
-pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
     let state = ui.workspace().state;
-    let reader = Reader::open(&state)?;
+    let reader = StoreReader::open(&state)?;
     let run = args.run.resolve(&reader)?;
     if let Some(path) = &args.artifact {
-        let blobs = Blobs::new(Folder::new(&state).blobs(), Durability::Normal);
+        let blobs = BlobStore::new(StateFolder::new(&state).blobs(), StoreDurability::Normal);
         return artifact(ui, &reader, &blobs, (&run, path));
     }
     let record = load_record(&reader, &run)?;
     if args.rounds {
-        return told(ui, &record);
+        return print_decisions(ui, &record);
     }
     if args.json {
         ui.print_json(&document(&reader, &run, &record)?)?;
     } else {
         let mut record = record;
         if let Some((above, attempt)) = &mut record.run.parent {
-            *attempt = called_attempt(&reader, above, attempt)?;
+            *attempt = attempt_name_from_text(&reader, above, attempt)?;
         }
         ui.print(&show(&record, ui.env.now()))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// What the controller made of a run.
-fn told(ui: &Ui, record: &Record) -> Result<Exit, Failure> {
+/// Prints the decisions of the controller on a run.
+fn print_decisions(ui: &Ui, record: &RunRecord) -> Result<CliExitCode, CommandError> {
     if record.held.rounds.is_empty() {
-        ui.note("no round of the run has ended; only plans with `replan` have rounds\n");
+        ui.print_info("no finished rounds; only plans with `replan` have rounds\n");
     } else {
-        ui.print(&rounds(&record.held.rounds, true))?;
+        ui.print(&rounds_table(&record.held.rounds, true))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// The record as one document, with how far the values of its plan are trusted.
-fn document(reader: &Reader, run: &RunId, record: &Record) -> Result<String, Failure> {
+/// The record as one document, with the trust in the values of its plan.
+fn document(reader: &StoreReader, run: &RunId, record: &RunRecord) -> Result<String, CommandError> {
     let mut document = record.document();
-    if let (Some(plan), Some(fields)) = (load::before(reader, run)?, document.as_object_mut()) {
+    if let (Some(plan), Some(fields)) = (load::recorded_plan_if_valid(reader, run)?, document.as_object_mut())
+    {
         fields.insert("taint".into(), trust(&plan));
     }
     Ok(format!("{document:#}\n"))
@@ -75,27 +76,27 @@ fn document(reader: &Reader, run: &RunId, record: &Record) -> Result<String, Fai
 
 fn artifact(
     ui: &Ui,
-    reader: &Reader,
-    blobs: &Blobs,
+    reader: &StoreReader,
+    blobs: &BlobStore,
     (run, path): (&RunId, &str),
-) -> Result<Exit, Failure> {
+) -> Result<CliExitCode, CommandError> {
     let rows = reader.artifacts(run)?;
     let Some(row) = rows.iter().rfind(|row| row.artifact.path == path) else {
-        let failure = Failure::new(Exit::Usage, format!("the run left no artifact `{path}`"));
+        let failure = CommandError::new(CliExitCode::Usage, format!("the run has no artifact `{path}`"));
         let known: Vec<&str> = rows.iter().map(|row| row.artifact.path.as_str()).collect();
         return Err(match known.as_slice() {
-            [] => failure.hint("it left no artifacts at all"),
-            _ => failure.hint(format!("it left {}", known.join(", "))),
+            [] => failure.hint("it has no artifacts"),
+            _ => failure.hint(format!("its artifacts are {}", known.join(", "))),
         });
     };
     let mut file = blobs.open(&row.artifact.digest)?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = file.read(&mut buffer).map_err(|error| {
-            Failure::new(Exit::State, format!("cannot read the kept file: {error}"))
+            CommandError::new(CliExitCode::State, format!("cannot read the stored file: {error}"))
         })?;
         match buffer.get(..read) {
-            None | Some([]) => return Ok(Exit::Ok),
+            None | Some([]) => return Ok(CliExitCode::Ok),
             Some(bytes) => ui.print_bytes(bytes)?,
         }
     }

@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
 mod goals;
 
@@ -8,17 +8,17 @@ mod goals;
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct SimArgs {
     #[command(subcommand)]
-    what: What,
+    what: SimCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    Goals(goals::GoalsArgs),
+enum SimCommand {
+    Goals(goals::SimGoalsArgs),
 }
 
-/// Tries something out.
-pub fn run(ui: &Ui, args: &SimArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &SimArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        What::Goals(args) => goals::run(ui, args),
+        SimCommand::Goals(args) => goals::run(ui, args),
     }
 }

@@ -1,14 +1,14 @@
 use clap::Args;
 
-use crate::cli::lineage::past_below;
-use crate::cli::which::{Found, StepArg, find};
-use crate::cli::{Begun, Exit, Failure, Ui, load};
-use crate::exec::cache::{differences, refused};
-use crate::goal::Part;
+use crate::cli::lineage::retried_run_of_nested;
+use crate::cli::which::{ResolvedTask, StepArg, find_step};
+use crate::cli::{CliExitCode, CommandError, RunOptions, Ui, load};
+use crate::exec::cache::{differences, miss_reason};
+use crate::goal::ReconciliationPart;
 use crate::name::RunId;
-use crate::repeat::Fate;
-use crate::report::record::{CacheStory, Record, Why, why, why_json};
-use crate::store::Reader;
+use crate::repeat::StepFate;
+use crate::report::record::{CacheExplanation, RunRecord, StepExplanation, explain_step, explain_step_json};
+use crate::store::StoreReader;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -25,73 +25,69 @@ pub struct WhyArgs {
 }
 
 /// Explains a step.
-pub fn run(ui: &Ui, args: &WhyArgs) -> Result<Exit, Failure> {
-    let reader = Reader::open(&ui.workspace().state)?;
+pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::open(&ui.workspace().state)?;
     let (run, subject) = args.step.resolve(&reader)?;
     let Some(subject) = subject else {
         return Err(no_step(&reader, &run)?);
     };
-    let found = find(run, &subject, &reader)?;
+    let found = find_step(run, &subject, &reader)?;
     let record = crate::cli::load_record(&reader, &found.run)?;
-    let plan = load::recorded(ui, &reader, &found.run)?;
+    let plan = load::recorded_plan(ui, &reader, &found.run)?;
     if plan.find(found.place.step.as_str()).is_none() {
-        let message = format!(
-            "the plan `{}` has no step `{}`",
-            plan.id(),
-            found.place.step
-        );
+        let message = format!("the plan `{}` has no step `{}`", plan.id(), found.place.step);
         let steps = plan.steps().iter().map(|step| step.id.as_str());
         let near = crate::diag::nearest(found.place.step.as_str(), steps);
-        let failure = Failure::new(Exit::Usage, message);
+        let failure = CommandError::new(CliExitCode::Usage, message);
         return Err(match near {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure,
         });
     }
     let cache = cache(&reader, &record, &found)?;
-    let again = again(&reader, &found)?;
-    let of = Why {
+    let again = rerun_reason(&reader, &found)?;
+    let of = StepExplanation {
         record: &record,
         plan: &plan,
         place: &found.place,
         cache: cache.as_ref(),
-        again: again.as_deref(),
+        rerun_reason: again.as_deref(),
     };
     if args.json {
-        ui.print_json(&format!("{:#}\n", why_json(&of)))?;
+        ui.print_json(&format!("{:#}\n", explain_step_json(&of)))?;
     } else {
-        ui.print(&why(&of))?;
+        ui.print(&explain_step(&of))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// What is said where no step was named.
-fn no_step(reader: &Reader, run: &RunId) -> Result<Failure, Failure> {
+/// The failure if no step was named.
+fn no_step(reader: &StoreReader, run: &RunId) -> Result<CommandError, CommandError> {
     let short = run.short();
-    Ok(if reader.run(run)?.goal == Some(Part::Look) {
-        let failure = Failure::new(
-            Exit::Usage,
-            format!("run {short} is a look: it has no steps"),
+    Ok(if reader.run(run)?.goal == Some(ReconciliationPart::Look) {
+        let failure = CommandError::new(
+            CliExitCode::Usage,
+            format!("run {short} is a check run of a goal: it has no steps"),
         );
-        failure.hint(format!("wf show {short} tells what its checks found"))
+        failure.hint(format!("for the results of its checks: wf show {short}"))
     } else {
-        let failure = Failure::new(Exit::Usage, "which step? name one after the run");
-        failure.hint(format!("wf show {short} lists them"))
+        let failure = CommandError::new(CliExitCode::Usage, "no step given: name one after the run");
+        failure.hint(format!("for its steps: wf show {short}"))
     })
 }
 
-/// Why the step ran again, if its run repeats another.
-fn again(reader: &Reader, found: &Found) -> Result<Option<String>, Failure> {
-    let past = past_below(reader, &found.run)?;
+/// The reason why the step ran again, if its run repeats another.
+fn rerun_reason(reader: &StoreReader, found: &ResolvedTask) -> Result<Option<String>, CommandError> {
+    let past = retried_run_of_nested(reader, &found.run)?;
     let fate = past.as_ref().and_then(|past| past.fate(&found.place.step));
     Ok(match fate {
-        Some(Fate::Again(again)) => Some(again.why.to_string()),
+        Some(StepFate::Rerun(again)) => Some(again.reason.to_string()),
         _ => None,
     })
 }
 
-/// The run that a run is part of, however deep.
-fn top(reader: &Reader, run: &RunId) -> Result<RunId, Failure> {
+/// The outermost run that a run is part of.
+fn top(reader: &StoreReader, run: &RunId) -> Result<RunId, CommandError> {
     let mut top = run.clone();
     while let Some((above, _)) = reader.run(&top)?.parent {
         top = above;
@@ -99,7 +95,11 @@ fn top(reader: &Reader, run: &RunId) -> Result<RunId, Failure> {
     Ok(top)
 }
 
-fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<CacheStory>, Failure> {
+fn cache(
+    reader: &StoreReader,
+    record: &RunRecord,
+    found: &ResolvedTask,
+) -> Result<Option<CacheExplanation>, CommandError> {
     let step = &found.place.step;
     let own = |row: &&crate::store::StepRow| row.step == *step && row.item == found.place.item;
     let row = record.steps.iter().find(own);
@@ -112,28 +112,25 @@ fn cache(reader: &Reader, record: &Record, found: &Found) -> Result<Option<Cache
         Ok(plan) if !hit => reader.last_cache_parts(&plan, step, key, &found.run)?,
         _ => None,
     };
-    let used = row.and_then(|row| row.cached.as_deref());
+    let used = row.and_then(|row| row.cache_key.as_deref());
     let used = match used.and_then(|used| used.parse().ok()) {
         Some(used) => reader.cache_get(&used)?,
         None => None,
     };
-    Ok(Some(CacheStory {
-        reuses: !Begun::recorded(&reader.config(&top(reader, &found.run)?)?).no_cache,
+    Ok(Some(CacheExplanation {
+        reuses: !RunOptions::recorded(&reader.config(&top(reader, &found.run)?)?).no_cache,
         hit,
-        from: used.map(|entry| entry.run),
-        changes: earlier
-            .as_ref()
-            .map(|(_, old)| changes(old, &parts))
-            .unwrap_or_default(),
-        refused: refused(&parts).map(str::to_owned),
-        against: earlier.map(|(run, _)| run),
+        producer: used.map(|entry| entry.run),
+        changes: earlier.as_ref().map(|(_, old)| changes(old, &parts)).unwrap_or_default(),
+        refused: miss_reason(&parts).map(str::to_owned),
+        compared_run: earlier.map(|(run, _)| run),
     }))
 }
 
-/// What changed since another run asked the cache; if nothing did, why that run left no result.
+/// The changes since another run queried the cache; if there are none, the reason it left no result.
 fn changes(old: &serde_json::Value, new: &serde_json::Value) -> Vec<String> {
     match differences(old, new) {
-        none if none.is_empty() => refused(old).map(str::to_owned).into_iter().collect(),
+        none if none.is_empty() => miss_reason(old).map(str::to_owned).into_iter().collect(),
         changes => changes,
     }
 }

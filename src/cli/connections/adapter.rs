@@ -1,58 +1,50 @@
-use super::declared::{Declared, declared};
-use crate::cli::skills::hold;
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::digest::Digest;
-use crate::model::{ConnectionSpec, interpreter};
-use crate::skill::{Bundle, disk};
+use super::declared::{AdapterDeclaration, parse_declaration};
+use crate::cli::skills::check_all_usable;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::digest::Sha256Digest;
+use crate::model::{ConnectionDeclaration, interpreter};
+use crate::skill::{SkillBundle, disk};
 
-/// A skill that looks after connections, as its files were when they were read.
+/// A skill that maintains connections, with its files as they were read.
 #[derive(Debug)]
-pub struct Adapter {
+pub struct ConnectionAdapter {
     /// Its name.
     pub skill: String,
     /// Its folder, relative to the workspace.
     pub folder: String,
     /// Its files.
-    pub bundle: Bundle,
+    pub bundle: SkillBundle,
     /// Their digest.
-    pub digest: Digest,
-    declared: Declared,
+    pub digest: Sha256Digest,
+    declared: AdapterDeclaration,
 }
 
-impl Adapter {
-    /// Finds a skill that may be used.
-    pub fn find(ui: &Ui, workspace: &Workspace, name: &str) -> Result<Self, Failure> {
-        let held = hold(ui, workspace, &[name.to_owned()])?;
-        let wrong = |why: String| {
-            let message = format!("the skill `{name}` cannot be used for a connection: {why}");
-            Failure::new(Exit::Invalid, message).hint("docs/connections.md has the form")
+impl ConnectionAdapter {
+    /// Finds a skill that is approved for use.
+    pub fn load_approved(ui: &Ui, workspace: &Workspace, name: &str) -> Result<Self, CommandError> {
+        let held = check_all_usable(ui, workspace, &[name.to_owned()])?;
+        let wrong = |reason: String| {
+            let message = format!("the skill `{name}` cannot be used for a connection: {reason}");
+            CommandError::new(CliExitCode::Invalid, message).hint("docs/connections.md describes the format")
         };
         let Some(held) = held.into_iter().next() else {
             return Err(wrong("it is not locked".into()));
         };
         let bundle = disk::read(&workspace.root.join(&held.folder));
-        let bundle = bundle.map_err(|why| wrong(why.to_string()))?;
-        // What is executed is a copy of what was just read.
+        let bundle = bundle.map_err(|reason| wrong(reason.to_string()))?;
+        // The executed files are a copy of those just read.
         if bundle.digest() != held.digest {
-            return Err(wrong("it was changed while it was read".into()));
+            return Err(wrong("it changed while it was being read".into()));
         }
-        let text = bundle
-            .text("SKILL.md")
-            .ok_or_else(|| wrong("its SKILL.md is not UTF-8".into()))?;
+        let text = bundle.text("SKILL.md").ok_or_else(|| wrong("its SKILL.md is not UTF-8".into()))?;
         let adapter = Self {
             skill: name.to_owned(),
             digest: bundle.digest(),
-            declared: declared(text, name).map_err(wrong)?,
+            declared: parse_declaration(text, name).map_err(wrong)?,
             folder: held.folder,
             bundle,
         };
-        for script in [
-            "discover",
-            "setup",
-            "refresh_token",
-            "health_check",
-            "recover",
-        ] {
+        for script in ["discover", "setup", "refresh_token", "health_check", "recover"] {
             if adapter.script(script).is_none() {
                 return Err(wrong(format!("it has no script scripts/{script}.*")));
             }
@@ -60,12 +52,12 @@ impl Adapter {
         Ok(adapter)
     }
 
-    /// What it declares of connections.
-    pub fn spec(&self) -> &ConnectionSpec {
+    /// Returns its declaration of connections.
+    pub fn spec(&self) -> &ConnectionDeclaration {
         &self.declared.spec
     }
 
-    /// The path of one of its scripts, if it has that.
+    /// Returns the path of one of its scripts, if it exists.
     pub fn script(&self, stem: &str) -> Option<&str> {
         let is_it = |path: &str| {
             let name = path.strip_prefix("scripts/")?;
@@ -76,7 +68,7 @@ impl Adapter {
         paths.find(|path| is_it(path).is_some()).map(String::as_str)
     }
 
-    /// How a script is executed, in the skill's folder; and whether it has a network.
+    /// Returns the command line of a script, in the skill's folder; and true if it has network access.
     pub fn command(&self, path: &str) -> (Vec<String>, bool) {
         let words = interpreter(path).iter();
         let mut argv: Vec<String> = words.map(|&word| word.to_owned()).collect();

@@ -1,28 +1,30 @@
-//! What people sign of a connection, where others than who sets it up must (Silas 5.10.1, 5.10.2,
-//! `connection_manage`).
+//! The signed approval of a connection, where approvers other than the user who sets it up are
+//! required (Silas 5.10.1, 5.10.2, `connection_manage`).
 //!
-//! An approval names the connection, the skill with every byte of it, and the permissions that it may
-//! have. It lies beside the stamps of connections, for git, and is used once.
+//! An approval names the connection, the skill with every byte of it, and the permissions that it
+//! may have. It is stored beside the stamps of connections, for git, and is used once.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::Adapter;
-use crate::approval::{Bound, Policy, Scope, Subject, Token, Valid, verify};
-use crate::cli::approve::{Rules, read_token, used_token};
+use super::ConnectionAdapter;
+use crate::approval::{
+    ApprovalContext, ApprovalScope, ApprovalToken, ParamBound, ReviewPolicy, ValidApproval, verify,
+};
+use crate::cli::approve::{SigningRules, read_token, used_token};
 use crate::cli::skills::{consent, locks};
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::digest::Digest;
-use crate::machine::Pin;
-use crate::model::Object;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::digest::Sha256Digest;
+use crate::machine::PinnedFile;
+use crate::model::JsonObject;
 use crate::name::PlanId;
-use crate::store::Use;
+use crate::store::ConnectionApprovalUse;
 
-/// What a statement calls the permissions, among its parameters.
+/// The name of the permissions among the parameters of a statement.
 const PERMISSIONS: &str = "permissions";
 
-/// A connection that somebody wants, as an approval writes it.
+/// A requested connection, as an approval writes it.
 pub struct ConnectionScope<'a> {
     /// Its name.
     pub name: &'a PlanId,
@@ -36,84 +38,67 @@ pub struct ConnectionScope<'a> {
 
 impl<'a> ConnectionScope<'a> {
     /// A connection by the scripts of a skill.
-    pub fn new(name: &'a PlanId, adapter: &'a Adapter, permissions: &'a [String]) -> Self {
-        Self {
-            name,
-            skill: &adapter.skill,
-            folder: &adapter.folder,
-            permissions,
-        }
+    pub fn new(name: &'a PlanId, adapter: &'a ConnectionAdapter, permissions: &'a [String]) -> Self {
+        Self { name, skill: &adapter.skill, folder: &adapter.folder, permissions }
     }
 
-    /// The command that signs for it.
+    /// Returns the command that signs for it.
     pub fn command(&self) -> String {
         let named = self.permissions.iter();
-        let named: String = named
-            .map(|permission| format!(" --permission {permission}"))
-            .collect();
-        format!(
-            "wf connection approve {} --skill {}{named}",
-            self.name, self.skill
-        )
+        let named: String = named.map(|permission| format!(" --permission {permission}")).collect();
+        format!("wf connection approve {} --skill {}{named}", self.name, self.skill)
     }
 }
 
-/// Where the approval of a connection lies.
-pub fn path(workspace: &Workspace, name: &PlanId) -> PathBuf {
+/// Returns the path of the approval of a connection.
+pub fn approval_path(workspace: &Workspace, name: &PlanId) -> PathBuf {
     let folder = workspace.root.join("connections");
     folder.join(format!("{name}.approval.json"))
 }
 
-/// What a connection may be: the permissions that were signed for, or fewer.
-pub fn bound(permissions: &[String]) -> (String, Bound) {
+/// Returns the bound of a connection: the signed permissions, or fewer.
+pub fn permissions_bound(permissions: &[String]) -> (String, ParamBound) {
     let schema = match permissions {
         [] => json!({ "type": "array", "maxItems": 0 }),
         some => json!({ "type": "array", "items": { "enum": some } }),
     };
-    (PERMISSIONS.to_owned(), Bound::Within(schema))
+    (PERMISSIONS.to_owned(), ParamBound::Within(schema))
 }
 
-/// What an approval of a connection is bound to: every byte of its skill.
-pub fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<Pin>, Failure> {
-    let lock = locks::read(workspace)?;
+/// Returns the files that an approval of a connection is bound to: every byte of its skill.
+pub fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<PinnedFile>, CommandError> {
+    let lock = locks::read_lock(workspace)?;
     let locked = lock.skills.get(skill).ok_or_else(|| {
         let message = format!("the skill `{skill}` is not locked");
-        let hint = format!("look at it and lock it: wf skill lock {skill}");
-        Failure::new(Exit::Approval, message).hint(hint)
+        let hint = format!("review it, then lock it: wf skill lock {skill}");
+        CommandError::new(CliExitCode::Approval, message).hint(hint)
     })?;
     Ok(consent::pins(locked))
 }
 
-/// Whether a connection may be set up so. Where who does it approves it, that is all; where others
-/// must, they have signed for it, and what is used of that is given. INV-01.
-pub fn allowed(
+/// Checks that a connection may be set up this way. Where the user who does it approves it, that is all;
+/// where other approvers must, they have signed for it, and the used token is returned. INV-01.
+pub fn check_allowed(
     ui: &Ui,
     workspace: &Workspace,
     wanted: &ConnectionScope<'_>,
-) -> Result<Option<Use>, Failure> {
-    let rules = Rules::of(ui, workspace)?;
-    if rules.approvers.policy == Policy::Owner {
+) -> Result<Option<ConnectionApprovalUse>, CommandError> {
+    let rules = SigningRules::of(ui, workspace)?;
+    if rules.approvers.policy == ReviewPolicy::Owner {
         return Ok(None);
     }
-    let refused = |refusal: &crate::approval::Refusal| {
-        let message = format!(
-            "the connection `{}` may not be set up: {refusal}",
-            wanted.name
-        );
-        let hint = format!(
-            "let another approver look at it and sign: {}",
-            wanted.command()
-        );
-        Failure::new(Exit::Approval, message).hint(hint)
+    let refused = |refusal: &crate::approval::ApprovalRefusal| {
+        let message = format!("the connection `{}` is not approved: {refusal}", wanted.name);
+        let hint = format!("another approver must review and sign it: {}", wanted.command());
+        CommandError::new(CliExitCode::Approval, message).hint(hint)
     };
-    let token =
-        read_token(workspace, &path(workspace, wanted.name)).map_err(|bad| refused(&bad))?;
-    let signers: Vec<Digest> = token.signers().flatten().collect();
+    let token = read_token(workspace, &approval_path(workspace, wanted.name)).map_err(|bad| refused(&bad))?;
+    let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let files = skill_pins(workspace, wanted.skill)?;
     let permissions = Value::from(wanted.permissions.to_vec());
-    let params = Object::from_iter([(PERMISSIONS.to_owned(), permissions)]);
-    let subject = Subject {
-        scope: Scope::ConnectionManage,
+    let params = JsonObject::from_iter([(PERMISSIONS.to_owned(), permissions)]);
+    let subject = ApprovalContext {
+        scope: ApprovalScope::ConnectionManage,
         plan: wanted.name,
         path: wanted.folder,
         files: &files,
@@ -126,15 +111,15 @@ pub fn allowed(
     };
     let used = used_token(workspace, &token)?;
     let verified = verify(&token, &subject, &rules.approvers, used);
-    let (Valid { .. }, consumption) = verified.map_err(|bad| refused(&bad))?;
-    Ok(Some(Use {
+    let (ValidApproval { .. }, consumption) = verified.map_err(|bad| refused(&bad))?;
+    Ok(Some(ConnectionApprovalUse {
         nonce: consumption.nonce.to_string(),
         execution: consumption.execution,
         token: token.digest(),
     }))
 }
 
-/// An approval that lies there, if it can be read.
-pub fn signed(workspace: &Workspace, file: &Path) -> Option<Token> {
+/// Returns the existing approval, if it can be read.
+pub fn read_approval(workspace: &Workspace, file: &Path) -> Option<ApprovalToken> {
     read_token(workspace, file).ok()
 }

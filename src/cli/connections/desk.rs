@@ -3,82 +3,71 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::trouble::{Trouble, What};
-use super::{Adapter, ledger};
+use super::trouble::{AdapterFailure, AdapterFailureKind};
+use super::{ConnectionAdapter, ledger};
 use crate::cli::load;
 use crate::cli::workspace::CONFIG;
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::connection::request::{Reply, Request, reply};
-use crate::connection::{Fault, MOST_LINE};
-use crate::exec::process::Command;
-use crate::exec::refs::{Lent, Refs, RefsFault};
-use crate::exec::sandbox::Around;
-use crate::exec::secret::Hidden;
-use crate::exec::talk::{self, Bounds, Ended};
-use crate::exec::{Ends, Stop};
-use crate::machine::Exit as Ending;
-use crate::mask::Mask;
-use crate::model::Limits;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::connection::request::{ConnectionRequest, ScriptReply, reply};
+use crate::connection::{MOST_LINE, SetupFault};
+use crate::exec::process::ProcessCommand;
+use crate::exec::refs::{ConnectionSecretError, ConnectionSecrets, LentFolder};
+use crate::exec::sandbox::SandboxFactory;
+use crate::exec::secret::SecretText;
+use crate::exec::talk::{self, DialogueEnd, DialogueLimits};
+use crate::exec::{StopLevel, StreamTails};
+use crate::machine::WorkExit as Ending;
+use crate::mask::SecretMask;
+use crate::model::ResourceLimits;
 use crate::name::{PlanId, RefId};
-use crate::spec::Disk;
-use crate::untrusted::Untrusted;
+use crate::spec::DiskFiles;
+use crate::untrusted::UntrustedText;
 
-/// How much a script may print at most, in bytes.
-const OUTPUT: u64 = 16 << 20;
+/// The maximum output of a script, in bytes.
+const OUTPUT_LIMIT: u64 = 16 << 20;
 
-/// How much of what it printed for people is told, in lines.
-const TOLD: usize = 5;
+/// The number of lines of its messages that are reported.
+const REPORTED_LINES: usize = 5;
 
 /// Secrets by name.
-pub type Secrets = Vec<(RefId, Hidden)>;
+pub type NamedSecrets = Vec<(RefId, SecretText)>;
 
-/// Runs the scripts of a skill for one connection, whose secrets nobody else works on meanwhile.
-pub struct Desk<'a> {
-    /// How to speak.
+/// Runs the scripts of a skill for one connection, with exclusive access to its secrets.
+pub struct AdapterRunner<'a> {
+    /// The output.
     pub ui: &'a Ui,
     /// The connection.
     pub name: PlanId,
     /// The skill.
-    pub adapter: Adapter,
+    pub adapter: ConnectionAdapter,
     /// The secrets.
-    pub refs: Refs,
-    /// The longest that a script may take.
+    pub refs: ConnectionSecrets,
+    /// The time limit of a script.
     pub timeout: Duration,
-    around: Arc<Around>,
+    around: Arc<SandboxFactory>,
 }
 
-impl<'a> Desk<'a> {
-    /// Takes up a connection, whose state folder is made if it is not there.
+impl<'a> AdapterRunner<'a> {
+    /// Opens a connection, and creates its state folder if it does not exist.
     pub fn open(
         ui: &'a Ui,
         workspace: &Workspace,
         name: &PlanId,
-        adapter: Adapter,
+        adapter: ConnectionAdapter,
         timeout: Duration,
-    ) -> Result<Self, Failure> {
-        crate::store::Folder::new(&workspace.state).create()?;
-        let refs = Refs::take(&workspace.state, name).map_err(|fault| refused(&fault, name))?;
-        let config = load::read_config(&Disk::new(&workspace.root), CONFIG);
+    ) -> Result<Self, CommandError> {
+        crate::store::StateFolder::new(&workspace.state).create()?;
+        let refs =
+            ConnectionSecrets::take(&workspace.state, name).map_err(|fault| secrets_error(&fault, name))?;
+        let config = load::read_config(&DiskFiles::new(&workspace.root), CONFIG);
         let read = config.map(|(config, _)| config.sandbox.read);
         let host = ui.env.host();
-        let around = Around::new(
-            &workspace.root,
-            &workspace.state,
-            &host,
-            &read.unwrap_or_default(),
-        );
-        Ok(Self {
-            ui,
-            name: name.clone(),
-            adapter,
-            refs,
-            timeout,
-            around: Arc::new(around),
-        })
+        let around = SandboxFactory::new(&workspace.root, &workspace.state, &host, &read.unwrap_or_default());
+        Ok(Self { ui, name: name.clone(), adapter, refs, timeout, around: Arc::new(around) })
     }
 
     /// All secrets of the connection.
-    pub fn secrets(&self) -> Result<Secrets, RefsFault> {
+    pub fn secrets(&self) -> Result<NamedSecrets, ConnectionSecretError> {
         let names = self.refs.names()?.into_iter();
         names
             .map(|name| {
@@ -89,76 +78,69 @@ impl<'a> Desk<'a> {
     }
 
     /// Lends secrets to a script.
-    pub fn lend(&self, secrets: &Secrets) -> Result<Lent, RefsFault> {
+    pub fn lend_secrets(&self, secrets: &NamedSecrets) -> Result<LentFolder, ConnectionSecretError> {
         self.refs.lend(secrets, &self.adapter.bundle)
     }
 
-    /// How a script is run with what it was lent; `None`: the skill has no such script.
-    pub fn command(&self, script: &str, lent: &Lent) -> Option<Command> {
+    /// The command that runs a script with what it was lent; `None`: the skill has no such script.
+    pub fn command(&self, script: &str, lent: &LentFolder) -> Option<ProcessCommand> {
         let path = self.adapter.script(script)?;
         let (argv, network) = self.adapter.command(path);
         let folders = vec![lent.refs(), lent.out(), lent.skill()];
-        let limits = Limits::default();
-        let sandbox = self.around.apart(&lent.empty(), folders, network, &limits);
-        let mut env = self.ui.env.only(&["PATH", "HOME", "LANG", "TZ"]);
+        let limits = ResourceLimits::default();
+        let sandbox = self.around.without_workspace(&lent.empty(), folders, network, &limits);
+        let mut env = self.ui.env.vars_named(&["PATH", "HOME", "LANG", "TZ"]);
         env.extend([
             ("WF_CONNECTION".to_owned(), self.name.to_string()),
             ("WF_REFS".to_owned(), lent.refs().display().to_string()),
             ("WF_REFS_OUT".to_owned(), lent.out().display().to_string()),
         ]);
-        Some(Command {
-            argv,
-            env,
-            cwd: lent.skill(),
-            sandbox: Some(sandbox),
-            pins: None,
-            input: None,
-        })
+        Some(ProcessCommand { argv, env, cwd: lent.skill(), sandbox: Some(sandbox), pins: None, input: None })
     }
 
-    /// How a script is bounded.
-    pub fn bounds(&self) -> Bounds {
-        Bounds {
+    /// The limits of a script.
+    pub fn bounds(&self) -> DialogueLimits {
+        DialogueLimits {
             timeout: self.timeout,
             grace: Duration::from_secs(2),
             line: MOST_LINE,
-            output: OUTPUT,
+            output: OUTPUT_LIMIT,
         }
     }
 
-    /// Asks a script, and keeps the secrets that it wrote.
-    pub fn ask<T: Reply>(&self, request: &Request<'_>) -> Result<T, Trouble> {
+    /// Sends a request to a script, and keeps the secrets that it wrote.
+    pub fn send_request<T: ScriptReply>(&self, request: &ConnectionRequest<'_>) -> Result<T, AdapterFailure> {
         let script = request.script();
-        let refs = |fault| Trouble::new(script, What::Refs(fault));
+        let refs = |fault| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(fault));
         let secrets = self.secrets().map_err(refs)?;
-        let (answer, written) = self.ask_with(request, &secrets)?;
-        self.keep(&written).map_err(refs)?;
+        let (answer, written) = self.send_request_with(request, &secrets)?;
+        self.store_secrets(&written).map_err(refs)?;
         Ok(answer)
     }
 
-    /// Asks a script that is lent these secrets; gives those that it wrote, too.
-    pub fn ask_with<T: Reply>(
+    /// Sends a request to a script that is lent these secrets; also returns those that it wrote.
+    pub fn send_request_with<T: ScriptReply>(
         &self,
-        request: &Request<'_>,
-        secrets: &Secrets,
-    ) -> Result<(T, Secrets), Trouble> {
+        request: &ConnectionRequest<'_>,
+        secrets: &NamedSecrets,
+    ) -> Result<(T, NamedSecrets), AdapterFailure> {
         let script = request.script();
-        let refs = |fault| Trouble::new(script, What::Refs(fault));
-        let unable = |why: String| Trouble::new(script, What::Unable(why));
-        let lent = self.lend(secrets).map_err(refs)?;
+        let refs = |fault| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(fault));
+        let unable = |reason: String| AdapterFailure::new(script, AdapterFailureKind::NotStarted(reason));
+        let lent = self.lend_secrets(secrets).map_err(refs)?;
         let command = self.command(script, &lent);
-        let command = command.ok_or_else(|| unable("the skill has no such script".into()))?;
-        let runtime = ledger::runtime().map_err(|error| unable(error.to_string()))?;
+        let command = command.ok_or_else(|| unable("script not found in the skill".into()))?;
+        let runtime = ledger::script_runtime().map_err(|error| unable(error.to_string()))?;
         let talked = runtime.block_on(async {
-            let (_told, stop) = watch::channel(Stop::No);
+            let (_told, stop) = watch::channel(StopLevel::No);
             let (mut mouth, mut ears, follow) =
-                talk::begin(&command, self.bounds(), stop).map_err(|unable| unable.why)?;
+                talk::begin(&command, self.bounds(), stop).map_err(|unable| unable.reason)?;
             let say = async {
-                mouth.say(&request.line()).await;
+                mouth.send_line(&request.line()).await;
                 mouth.close();
                 let mut lines = Vec::new();
                 while let Some(line) = ears.recv().await {
-                    // More than one is wrong already, and need not be kept.
+                    // More than one is an error already, and need not be kept.
                     if lines.len() < 2 {
                         lines.push(line);
                     }
@@ -169,78 +151,76 @@ impl<'a> Desk<'a> {
             Ok::<_, String>((ended, lines))
         });
         let (ended, lines) = talked.map_err(unable)?;
-        let written = lent.written();
-        let known = known(secrets, &lent, written.as_ref().ok());
+        let written = lent.written_secrets();
+        let known = all_secrets(secrets, &lent, written.as_ref().ok());
         let mask = mask(&known);
-        let told = |what| Trouble {
-            script,
-            what,
-            printed: printed(&ended.ends, &mask),
-        };
-        if lines.iter().any(|line| leaks(&mask, line)) {
-            return Err(Trouble::new(script, What::Leak));
+        let told =
+            |what| AdapterFailure { script, kind: what, last_output: sanitized_messages(&ended.ends, &mask) };
+        if lines.iter().any(|line| contains_secret(&mask, line)) {
+            return Err(AdapterFailure::new(script, AdapterFailureKind::Leak));
         }
-        if let Some(fault) = badly(&ended) {
+        if let Some(fault) = exit_fault(&ended) {
             return Err(told(fault.into()));
         }
         let answer = reply::<T>(&lines).map_err(|fault| told(fault.into()))?;
-        Ok((answer, written.map_err(|fault| told(What::Refs(fault)))?))
+        Ok((answer, written.map_err(|fault| told(AdapterFailureKind::SecretsInaccessible(fault)))?))
     }
 
     /// Keeps secrets.
-    pub fn keep(&self, secrets: &Secrets) -> Result<(), RefsFault> {
+    pub fn store_secrets(&self, secrets: &NamedSecrets) -> Result<(), ConnectionSecretError> {
         let mut each = secrets.iter();
         each.try_for_each(|(name, secret)| self.refs.put(name, secret))
     }
 }
 
-/// How a script ended badly, if it did.
-fn badly(ended: &Ended) -> Option<Fault> {
+/// The fault of a script that ended badly, if it did.
+fn exit_fault(ended: &DialogueEnd) -> Option<SetupFault> {
     match &ended.exit {
         exit if exit.is_success() => None,
-        Ending::TimedOut => Some(Fault::TimeUp),
-        exit => Some(Fault::Ended(format!(" ({exit})"))),
+        Ending::TimedOut => Some(SetupFault::TimeUp),
+        exit => Some(SetupFault::Ended(format!(" ({exit})"))),
     }
 }
 
-/// All that must not be shown.
-pub(super) fn known(lent: &Secrets, folder: &Lent, written: Option<&Secrets>) -> Vec<Hidden> {
+/// All secrets that must not be shown.
+pub(super) fn all_secrets(
+    lent: &NamedSecrets,
+    folder: &LentFolder,
+    written: Option<&NamedSecrets>,
+) -> Vec<SecretText> {
     let own = lent.iter().chain(written.into_iter().flatten());
-    let mut known: Vec<Hidden> = own.map(|(_, secret)| secret.clone()).collect();
+    let mut known: Vec<SecretText> = own.map(|(_, secret)| secret.clone()).collect();
     known.extend(folder.so_far());
     known.sort();
     known.dedup();
     known
 }
 
-/// What hides it.
-pub(super) fn mask(known: &[Hidden]) -> Mask {
-    Mask::new(known.iter().map(Hidden::expose))
+/// The mask that hides them.
+pub(super) fn mask(known: &[SecretText]) -> SecretMask {
+    SecretMask::new(known.iter().map(SecretText::expose))
 }
 
-/// Whether a line has a secret in it.
-pub(super) fn leaks(mask: &Mask, line: &[u8]) -> bool {
+/// True if a line contains a secret.
+pub(super) fn contains_secret(mask: &SecretMask, line: &[u8]) -> bool {
     let text = String::from_utf8_lossy(line);
     let shown = mask.text(&text);
     *shown != *text
 }
 
-/// The last that a script printed for people, safe to look at and without secrets.
-pub(super) fn printed(ends: &Ends, mask: &Mask) -> String {
-    let text = Untrusted::printed(mask.text(&ends.err).as_bytes()).block();
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let last = lines.len().saturating_sub(TOLD);
+/// The last messages of a script, safe to display and without secrets.
+pub(super) fn sanitized_messages(ends: &StreamTails, mask: &SecretMask) -> String {
+    let text = UntrustedText::printed(mask.text(&ends.err).as_bytes()).block();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.len().saturating_sub(REPORTED_LINES);
     lines.get(last..).unwrap_or_default().join("\n")
 }
 
-/// What to say when secrets cannot be worked on.
-pub fn refused(fault: &RefsFault, name: &PlanId) -> Failure {
-    let failure = Failure::new(Exit::State, format!("connection `{name}`: {fault}"));
+/// The failure when the secrets are not accessible.
+pub fn secrets_error(fault: &ConnectionSecretError, name: &PlanId) -> CommandError {
+    let failure = CommandError::new(CliExitCode::State, format!("connection `{name}`: {fault}"));
     match fault {
-        RefsFault::Busy => failure.hint("try again when it has ended"),
+        ConnectionSecretError::Busy => failure.hint("try again after it has finished"),
         _ => failure,
     }
 }

@@ -1,28 +1,29 @@
 use std::time::Duration;
 
-use crate::cli::{Exit, Failure, Workspace};
+use crate::cli::{CliExitCode, CommandError, Workspace};
 use crate::name::PlanId;
 use crate::time::format_duration;
 
-/// How often health is looked at where the skill does not say.
-const EVERY: Duration = Duration::from_mins(30);
+/// The interval of health checks where the skill defines none.
+const DEFAULT_CHECK_INTERVAL: Duration = Duration::from_mins(30);
 
-/// Writes the goal that looks at a connection's health on a schedule; gives its path. One that is
-/// there stays: somebody may have changed it.
-pub fn write_goal(
+/// Writes the goal that checks a connection's health on a schedule; returns its path. An existing
+/// one stays: the user may have changed it.
+pub fn write_health_goal(
     workspace: &Workspace,
     name: &PlanId,
     every: Option<Duration>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, CommandError> {
     let path = format!("goals/connection-{name}.md");
     let file = workspace.root.join(&path);
-    let unable =
-        |error: std::io::Error| Failure::new(Exit::State, format!("cannot write {path}: {error}"));
+    let unable = |error: std::io::Error| {
+        CommandError::new(CliExitCode::State, format!("cannot write {path}: {error}"))
+    };
     std::fs::create_dir_all(workspace.root.join("goals")).map_err(unable)?;
     let mut options = std::fs::File::options();
     match options.write(true).create_new(true).open(&file) {
         Ok(mut opened) => {
-            let text = text(name, every.unwrap_or(EVERY));
+            let text = goal_text(name, every.unwrap_or(DEFAULT_CHECK_INTERVAL));
             std::io::Write::write_all(&mut opened, text.as_bytes()).map_err(unable)?;
             Ok(Some(path))
         }
@@ -31,8 +32,8 @@ pub fn write_goal(
     }
 }
 
-/// The cron expression that comes closest to a period, and the period that it has.
-fn cron(every: Duration) -> (String, Duration) {
+/// Returns the cron expression that comes closest to a period, and the period that it has.
+fn closest_cron(every: Duration) -> (String, Duration) {
     let minutes = (every.as_secs() / 60).max(1);
     let hour = |hours: u64| Duration::from_secs(hours * 3600);
     if minutes < 60 {
@@ -50,10 +51,10 @@ fn cron(every: Duration) -> (String, Duration) {
     }
 }
 
-/// A check has no secrets and does not see the state, so it cannot look itself: the look is a step,
-/// which leaves a stamp behind, and the check is whether that is young.
-fn text(name: &PlanId, every: Duration) -> String {
-    let (cron, period) = cron(every);
+/// A check has no secrets and does not see the state, so it cannot test the connection itself: a
+/// step does, which leaves a stamp behind, and the check verifies that the stamp is recent.
+fn goal_text(name: &PlanId, every: Duration) -> String {
+    let (cron, period) = closest_cron(every);
     let stamp = format!("connections/{name}.json");
     let young = (period.as_secs() / 60).max(1);
     let every = format_duration(period);
@@ -66,7 +67,7 @@ fn text(name: &PlanId, every: Duration) -> String {
          missed: {{run: latest, window: {every}}}\n\
          overlap: skip\n\
          on_failure: spawn_plan\n\
-         # It looks, and refreshes tokens; it changes nothing else.\n\
+         # It checks, and refreshes tokens; it changes nothing else.\n\
          approval: none\n\
          timeout: 10m\n\
          verify:\n\
@@ -75,12 +76,12 @@ fn text(name: &PlanId, every: Duration) -> String {
          \x20   expect: {{not_empty: true}}\n\
          repair:\n\
          \x20 steps:\n\
-         \x20   - {{id: look, title: Look whether it works, idempotent: true}}\n\
+         \x20   - {{id: look, title: Check the connection, idempotent: true}}\n\
          ---\n\
          # The connection {name}\n\
          \n\
-         Every {every} it is looked at whether the connection works. A look that finds so leaves a stamp;\n\
-         one that does not takes it away, and the goal fails.\n\
+         Checks the connection every {every}. A check that passes writes a stamp file;\n\
+         one that fails removes it, and the goal fails.\n\
          \n\
          ## look\n\
          \n\
@@ -92,7 +93,7 @@ fn text(name: &PlanId, every: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::cron;
+    use super::closest_cron;
     use std::time::Duration;
 
     #[test]
@@ -107,7 +108,7 @@ mod tests {
             (1440, "0 6 * * *", 1440),
             (9999, "0 6 * * *", 1440),
         ] {
-            let (found, every) = cron(Duration::from_secs(minutes * 60));
+            let (found, every) = closest_cron(Duration::from_secs(minutes * 60));
             assert_eq!(found, expected);
             assert_eq!(every, Duration::from_secs(period * 60));
         }

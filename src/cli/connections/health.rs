@@ -1,127 +1,113 @@
-//! Whether a connection works, and what is done if it does not (Silas 5.10.3 and 5.10.4).
+//! The health of a connection, and its recovery (Silas 5.10.3 and 5.10.4).
 
-use super::trouble::{Trouble, What};
-use super::{Desk, ledger};
-use crate::bus::Act;
+use super::trouble::{AdapterFailure, AdapterFailureKind};
+use super::{AdapterRunner, open_connection_store};
+use crate::bus::WorkspaceAction;
 use crate::cli::watch;
-use crate::cli::{Failure, Ui};
-use crate::connection::request::{Health, Recovered, Refreshed, Request};
-use crate::connection::{Expiry, FailureKind, RefreshPlan, Why, plan};
+use crate::cli::{CommandError, Ui};
+use crate::connection::request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply};
+use crate::connection::{FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
 use crate::store::{ConnectionRow, ConnectionState};
 
-/// What a look at a connection found.
+/// The result of a health check of a connection.
 #[derive(Debug)]
-pub struct Looked {
-    /// What is recorded of it now.
+pub struct ConnectionCheckResult {
+    /// The recorded state of it now.
     pub row: ConnectionRow,
-    /// What is wrong, if it does not work.
-    pub trouble: Option<Trouble>,
-    /// What was found, if a script could say.
-    pub health: Option<Health>,
-    /// What to do about tokens that end.
+    /// The trouble, if it does not work.
+    pub failure: Option<AdapterFailure>,
+    /// The health, if a script could report it.
+    pub health: Option<HealthCheckReply>,
+    /// The plan for expiring tokens.
     pub plan: RefreshPlan,
 }
 
-/// Looks at a connection: makes it work again if it does not, once; replaces its token if that is
-/// due. What came of it is recorded.
-pub fn look(ui: &Ui, desk: &Desk<'_>, row: ConnectionRow) -> Result<Looked, Failure> {
-    let mut look = Look { ui, desk, row };
+/// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.
+/// The result is recorded.
+pub fn check_connection(
+    ui: &Ui,
+    desk: &AdapterRunner<'_>,
+    row: ConnectionRow,
+) -> Result<ConnectionCheckResult, CommandError> {
+    let mut look = ConnectionChecker { ui, runner: desk, row };
     let mut found = look.health();
-    if let Some(error) = unwell(&found)
+    if let Some(error) = problem_of(&found)
         && look.is_token(&error)
         && look.refresh("unhealthy")
     {
         found = look.health();
     }
     let mut said = None;
-    if let Some(error) = unwell(&found) {
+    if let Some(error) = problem_of(&found) {
         match look.recover(&error) {
             Ok(true) => found = look.health(),
             Ok(false) => {}
-            Err(trouble) => said = Some(trouble).filter(|trouble| trouble.said().is_some()),
+            Err(trouble) => said = Some(trouble).filter(|trouble| trouble.service_failure().is_some()),
         }
     }
     let trouble = said.or_else(|| found.as_ref().err().cloned()).or_else(|| {
-        let error = unwell(&found)?;
-        Some(Trouble::new("health_check", What::Unwell(error)))
+        let error = problem_of(&found)?;
+        Some(AdapterFailure::new("health_check", AdapterFailureKind::ReportedFailure(error)))
     });
     let mut refreshed = RefreshPlan::default();
     if trouble.is_none() {
-        refreshed = look.planned();
-        if let Some(why) = refreshed.now
-            && look.refresh(word(why))
+        refreshed = look.refresh_plan();
+        if let Some(reason) = refreshed.now
+            && look.refresh(state_word(reason))
         {
-            refreshed = RefreshPlan {
-                now: None,
-                ..look.planned()
-            };
+            refreshed = RefreshPlan { now: None, ..look.refresh_plan() };
         }
     }
     look.conclude(trouble.as_ref());
-    ledger(ui)?.connect(look.row.clone()).wait()?;
+    open_connection_store(ui)?.connect(look.row.clone()).wait()?;
     if let Some(trouble) = &trouble {
         let failure = trouble.record().0;
         let connection = look.row.name.clone();
-        watch::note(
-            ui,
-            Act::ConnectionFailed {
-                connection,
-                failure,
-            },
-        );
+        watch::record_quietly(ui, WorkspaceAction::ConnectionFailed { connection, failure });
     }
-    Ok(Looked {
-        row: look.row,
-        trouble,
-        health: found.ok(),
-        plan: refreshed,
-    })
+    Ok(ConnectionCheckResult { row: look.row, failure: trouble, health: found.ok(), plan: refreshed })
 }
 
-struct Look<'a, 'b> {
+struct ConnectionChecker<'a, 'b> {
     ui: &'a Ui,
-    desk: &'a Desk<'b>,
+    runner: &'a AdapterRunner<'b>,
     row: ConnectionRow,
 }
 
-/// What is wrong, in words; `None`: it works.
-fn unwell(found: &Result<Health, Trouble>) -> Option<String> {
+/// Returns the problem, in words; `None`: it works.
+fn problem_of(found: &Result<HealthCheckReply, AdapterFailure>) -> Option<String> {
     match found {
         Ok(health) if health.healthy => None,
         Ok(health) => Some(
-            health
-                .error
-                .clone()
-                .unwrap_or_else(|| "it says that it does not work, and not why".into()),
+            health.error.clone().unwrap_or_else(|| "the script reports a failure without a reason".into()),
         ),
-        Err(trouble) => Some(trouble.text()),
+        Err(trouble) => Some(trouble.describe()),
     }
 }
 
-fn word(why: Why) -> &'static str {
-    match why {
-        Why::TokenEnds => "token_ends",
-        Why::Dormant => "dormant",
+fn state_word(reason: RefreshReason) -> &'static str {
+    match reason {
+        RefreshReason::TokenEnds => "token_ends",
+        RefreshReason::Dormant => "dormant",
     }
 }
 
-impl Look<'_, '_> {
-    fn health(&mut self) -> Result<Health, Trouble> {
+impl ConnectionChecker<'_, '_> {
+    fn health(&mut self) -> Result<HealthCheckReply, AdapterFailure> {
         let connection_id = self.row.name.as_str().to_owned();
         let connection_id = connection_id.as_str();
-        let health: Health = self.desk.ask(&Request::HealthCheck { connection_id })?;
+        let health: HealthCheckReply =
+            self.runner.send_request(&ConnectionRequest::HealthCheck { connection_id })?;
         self.row.checked = Some(self.ui.env.now());
-        // A look that does not say when tokens end has not found that they never do.
+        // A health check without an expiry time does not show that tokens never expire.
         self.row.token_expires_at = health.token_expires_at.or(self.row.token_expires_at);
-        self.row.refresh_expires_at = health
-            .refresh_token_expires_at
-            .or(self.row.refresh_expires_at);
+        self.row.refresh_expires_at = health.refresh_token_expires_at.or(self.row.refresh_expires_at);
         Ok(health)
     }
 
-    fn planned(&self) -> RefreshPlan {
+    fn refresh_plan(&self) -> RefreshPlan {
         let row = &self.row;
-        let expiry = Expiry {
+        let expiry = TokenExpiry {
             token: row.token_expires_at,
             refresh: row.refresh_expires_at,
             used: row.last_used.unwrap_or(row.created),
@@ -129,45 +115,37 @@ impl Look<'_, '_> {
         plan(expiry, self.ui.env.now())
     }
 
-    /// Whether what is wrong is that its token has ended.
+    /// True if the cause is an expired token.
     fn is_token(&self, error: &str) -> bool {
         let end = self.row.token_expires_at;
         error.to_lowercase().contains("expired") || end.is_some_and(|end| end <= self.ui.env.now())
     }
 
-    /// Has the skill make it work again, once; whether it says that it did.
-    fn recover(&self, error: &str) -> Result<bool, Trouble> {
+    /// Has the skill recover it, once; true if the skill reports success.
+    fn recover(&self, error: &str) -> Result<bool, AdapterFailure> {
         let connection_id = self.row.name.as_str();
-        let request = Request::Recover {
-            connection_id,
-            error,
-        };
-        Ok(self.desk.ask::<Recovered>(&request)?.success)
+        let request = ConnectionRequest::Recover { connection_id, error };
+        Ok(self.runner.send_request::<RecoverReply>(&request)?.success)
     }
 
-    /// Replaces its token; whether that was done.
-    fn refresh(&mut self, why: &str) -> bool {
+    /// Refreshes its token; true if that succeeded.
+    fn refresh(&mut self, reason: &str) -> bool {
         let connection_id = self.row.name.as_str();
-        let request = Request::RefreshToken { connection_id };
-        let done = self.desk.ask::<Refreshed>(&request);
-        let Ok(Refreshed {
-            success: true,
-            new_expires_at,
-            refresh_token_expires_at,
-        }) = done
-        else {
+        let request = ConnectionRequest::RefreshToken { connection_id };
+        let done = self.runner.send_request::<RefreshReply>(&request);
+        let Ok(RefreshReply { success: true, new_expires_at, refresh_token_expires_at }) = done else {
             return false;
         };
         let row = &mut self.row;
         row.token_expires_at = new_expires_at;
         row.refresh_expires_at = refresh_token_expires_at.or(row.refresh_expires_at);
         row.last_refresh = Some(self.ui.env.now());
-        let (connection, why) = (row.name.clone(), why.to_owned());
-        watch::note(self.ui, Act::ConnectionRefreshed { connection, why });
+        let (connection, reason) = (row.name.clone(), reason.to_owned());
+        watch::record_quietly(self.ui, WorkspaceAction::ConnectionRefreshed { connection, reason });
         true
     }
 
-    fn conclude(&mut self, trouble: Option<&Trouble>) {
+    fn conclude(&mut self, trouble: Option<&AdapterFailure>) {
         let now = self.ui.env.now();
         self.row.checked = Some(now);
         let Some(trouble) = trouble else {
@@ -175,7 +153,7 @@ impl Look<'_, '_> {
             self.row.failure = None;
             return;
         };
-        let kind = trouble.said().map(|said| said.failure_type);
+        let kind = trouble.service_failure().map(|said| said.failure_type);
         let is_over = self.row.refresh_expires_at.is_some_and(|end| end <= now);
         self.row.state = match kind {
             Some(FailureKind::TokenRevoked) => ConnectionState::Revoked,

@@ -1,18 +1,18 @@
 use std::io;
 
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::name::PlanId;
-use crate::store::{ConnectionRow, ConnectionState, Durability, Reader, Store, StoreError};
+use crate::store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreError, StoreReader};
 
 /// Opens the state to record something about connections.
-pub fn ledger(ui: &Ui) -> Result<Store, Failure> {
+pub fn open_connection_store(ui: &Ui) -> Result<Store, CommandError> {
     let state = ui.workspace().state;
-    Ok(Store::open(&state, Durability::Full, ui.env.clock())?)
+    Ok(Store::open(&state, StoreDurability::Full, ui.env.clock())?)
 }
 
-/// The connections that there are; nothing where there is no state.
-pub fn rows(ui: &Ui) -> Result<Vec<ConnectionRow>, Failure> {
-    let mut rows = match Reader::open(&ui.workspace().state) {
+/// Returns the connections; none where there is no state.
+pub fn connection_rows(ui: &Ui) -> Result<Vec<ConnectionRow>, CommandError> {
+    let mut rows = match StoreReader::open(&ui.workspace().state) {
         Ok(reader) => reader.connections()?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
@@ -21,23 +21,21 @@ pub fn rows(ui: &Ui) -> Result<Vec<ConnectionRow>, Failure> {
     Ok(rows)
 }
 
-/// A connection that somebody named.
-pub fn named(ui: &Ui, name: &PlanId) -> Result<ConnectionRow, Failure> {
-    let rows = rows(ui)?;
+/// Returns a connection named by the user.
+pub fn find_connection(ui: &Ui, name: &PlanId) -> Result<ConnectionRow, CommandError> {
+    let rows = connection_rows(ui)?;
     let row = rows.iter().find(|row| row.name == *name);
     row.cloned().ok_or_else(|| {
-        let failure = Failure::new(Exit::Usage, format!("there is no connection `{name}`"));
+        let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         match names.as_slice() {
-            [] => failure.hint(format!("wf connection add {name} --skill SKILL makes one")),
-            names => failure.hint(format!("there are {}", names.join(", "))),
+            [] => failure.hint(format!("add it: wf connection add {name} --skill SKILL")),
+            names => failure.hint(format!("the connections are {}", names.join(", "))),
         }
     })
 }
 
-/// What waits for scripts.
-pub(super) fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
+/// The runtime that waits for scripts.
+pub(super) fn script_runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

@@ -1,11 +1,11 @@
-//! Accounts at services that skills look after: what the commands of `wf connection` share.
+//! Accounts at services that skills maintain: shared by the commands of `wf connection`.
 //!
-//! [`Adapter`] is a skill that can do so, [`Desk`] runs its scripts for one connection, and
-//! [`health`](health::look) says what follows from a look at it.
+//! [`ConnectionAdapter`] is a skill that can do so, [`AdapterRunner`] runs its scripts for one connection, and
+//! [`health`](health::check_connection) acts on the result of a health check.
 //!
 //! **Invariant:** a script runs in a sandbox, with the bytes that were checked, and with the secrets
-//! of its own connection alone. **Invariant:** what a script says is looked through for secrets
-//! before anything is made of it.
+//! of its own connection alone. **Invariant:** the output of a script is searched for secrets
+//! before it is used.
 
 mod adapter;
 pub mod consent;
@@ -18,10 +18,10 @@ mod person;
 mod setup;
 mod trouble;
 
-pub use adapter::Adapter;
-pub use desk::{Desk, Secrets, refused};
-pub use goal::write_goal;
-pub use ledger::{ledger, named, rows};
+pub use adapter::ConnectionAdapter;
+pub use desk::{AdapterRunner, NamedSecrets, secrets_error};
+pub use goal::write_health_goal;
+pub use ledger::{connection_rows, find_connection, open_connection_store};
 pub use person::{SecretArgs, SecretFiles};
-pub use setup::{Failed, Wish, set_up};
-pub use trouble::Trouble;
+pub use setup::{ConnectionSetupError, ConnectionSetupRequest, set_up};
+pub use trouble::AdapterFailure;

@@ -5,217 +5,226 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::desk::{Secrets, known, leaks, mask, printed};
-use super::trouble::{Trouble, What};
-use super::{Desk, SecretFiles, ledger};
-use crate::cli::{Exit, Failure};
-use crate::connection::{Answer, Completed, Fault, Input, Level, Output, Setup, Step, Terms, Told};
-use crate::exec::Stop;
-use crate::exec::refs::Lent;
-use crate::exec::talk::{self, Ended, Mouth};
-use crate::machine::Exit as Ending;
+use super::desk::{NamedSecrets, all_secrets, contains_secret, mask, sanitized_messages};
+use super::trouble::{AdapterFailure, AdapterFailureKind};
+use super::{AdapterRunner, SecretFiles, ledger};
+use crate::cli::{CliExitCode, CommandError};
+use crate::connection::{
+    SetupAnswer, SetupCompletion, SetupConversation, SetupFault, SetupHostMessage, SetupInput, SetupLogLevel,
+    SetupOutput, SetupStep, SetupTerms,
+};
+use crate::exec::StopLevel;
+use crate::exec::refs::LentFolder;
+use crate::exec::talk::{self, DialogueEnd, LineSender};
+use crate::machine::WorkExit as Ending;
 use crate::name::RefId;
 use crate::report::{BOLD, NAME, paint};
 
-/// How long a script may take to end once it was told that nobody wants it any more.
-const GRACE: Duration = Duration::from_secs(3);
+/// The time a script has to exit after it was cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(3);
 
-const SCRIPT: &str = "setup";
+const SETUP_SCRIPT: &str = "setup";
 
-/// What somebody wants to be set up.
+/// The requested setup.
 #[derive(Clone, Debug)]
-pub struct Wish {
-    /// What they agreed to.
-    pub terms: Terms,
-    /// What to ask for first.
+pub struct ConnectionSetupRequest {
+    /// The terms that the user agreed to.
+    pub terms: SetupTerms,
+    /// The permissions to request first.
     pub initial: Vec<String>,
-    /// What to ask for besides what was granted.
+    /// The permissions to request in addition to the granted ones.
     pub incremental: Vec<String>,
-    /// What is known of whose account it is.
+    /// Hints about the account.
     pub hint: BTreeMap<String, String>,
-    /// Where secrets come from.
+    /// The source of secrets.
     pub secrets: SecretFiles,
 }
 
-/// Sets up a connection with a person. Gives what the script says of it, and the secrets, of which
-/// none is kept yet. `Err(Ok)`: the script failed; `Err(Err)`: the person could not be asked.
-pub fn set_up(desk: &Desk<'_>, wish: Wish) -> Result<(Completed, Secrets), Failed> {
-    let before = desk.secrets().map_err(|fault| unable(What::Refs(fault)))?;
+/// Sets up a connection with the user. Returns the script's description of it, and the secrets, of
+/// which none is kept yet. `Err(Ok)`: the script failed; `Err(Err)`: the user could not be asked.
+pub fn set_up(
+    desk: &AdapterRunner<'_>,
+    wish: ConnectionSetupRequest,
+) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
+    let before =
+        desk.secrets().map_err(|fault| cannot_run(AdapterFailureKind::SecretsInaccessible(fault)))?;
     let lent = desk
-        .lend(&before)
-        .map_err(|fault| unable(What::Refs(fault)))?;
-    let runtime = ledger::runtime().map_err(|error| unable(What::Unable(error.to_string())))?;
-    let mut relay = Relay {
-        desk,
-        setup: Setup::new(wish.terms.clone()),
+        .lend_secrets(&before)
+        .map_err(|fault| cannot_run(AdapterFailureKind::SecretsInaccessible(fault)))?;
+    let runtime = ledger::script_runtime()
+        .map_err(|error| cannot_run(AdapterFailureKind::NotStarted(error.to_string())))?;
+    let mut relay = SetupRelay {
+        runner: desk,
+        setup: SetupConversation::new(wish.terms.clone()),
         lent,
-        known: before,
-        given: Vec::new(),
-        said: Vec::new(),
-        over: None,
+        lent_secrets: before,
+        entered_secrets: Vec::new(),
+        output_lines: Vec::new(),
+        outcome: None,
         failure: None,
         cancelled: None,
-        wish,
+        request: wish,
     };
     let ended = runtime.block_on(relay.run());
-    // Somebody may still be asked to go on; nobody waits for that.
+    // A prompt may still be open; nothing waits for it.
     runtime.shutdown_background();
-    relay.end(&ended.map_err(unable)?)
+    relay.finish(&ended.map_err(cannot_run)?)
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug)]
-pub enum Failed {
+pub enum ConnectionSetupError {
     /// The script did not set it up.
-    Script(Box<Trouble>),
-    /// The person could not be asked.
-    Person(Failure),
+    Script(Box<AdapterFailure>),
+    /// The user could not be asked.
+    Person(CommandError),
 }
 
-fn unable(what: What) -> Failed {
-    Failed::Script(Box::new(Trouble::new(SCRIPT, what)))
+fn cannot_run(what: AdapterFailureKind) -> ConnectionSetupError {
+    ConnectionSetupError::Script(Box::new(AdapterFailure::new(SETUP_SCRIPT, what)))
 }
 
-struct Relay<'a, 'b> {
-    desk: &'a Desk<'b>,
-    wish: Wish,
-    setup: Setup,
-    lent: Lent,
+struct SetupRelay<'a, 'b> {
+    runner: &'a AdapterRunner<'b>,
+    request: ConnectionSetupRequest,
+    setup: SetupConversation,
+    lent: LentFolder,
     /// The secrets that the script was lent.
-    known: Secrets,
-    /// Those that the person gave.
-    given: Secrets,
-    /// All that the script said, to be looked through again once its secrets are known.
-    said: Vec<Vec<u8>>,
-    over: Option<Result<Completed, What>>,
-    failure: Option<Failure>,
+    lent_secrets: NamedSecrets,
+    /// The secrets entered by the user.
+    entered_secrets: NamedSecrets,
+    /// The output of the script, to be searched again once its secrets are known.
+    output_lines: Vec<Vec<u8>>,
+    outcome: Option<Result<SetupCompletion, AdapterFailureKind>>,
+    failure: Option<CommandError>,
     cancelled: Option<Instant>,
 }
 
-impl Relay<'_, '_> {
-    async fn run(&mut self) -> Result<Ended, What> {
-        let command = self.desk.command(SCRIPT, &self.lent);
-        let command = command.ok_or_else(|| What::Unable("the skill has no such script".into()))?;
-        let (stop, told) = watch::channel(Stop::No);
-        let (mut mouth, mut ears, follow) = talk::begin(&command, self.desk.bounds(), told)
-            .map_err(|unable| What::Unable(unable.why))?;
+impl SetupRelay<'_, '_> {
+    async fn run(&mut self) -> Result<DialogueEnd, AdapterFailureKind> {
+        let command = self.runner.command(SETUP_SCRIPT, &self.lent);
+        let command =
+            command.ok_or_else(|| AdapterFailureKind::NotStarted("script not found in the skill".into()))?;
+        let (stop, told) = watch::channel(StopLevel::No);
+        let (mut mouth, mut ears, follow) = talk::begin(&command, self.runner.bounds(), told)
+            .map_err(|unable| AdapterFailureKind::NotStarted(unable.reason))?;
         let mut follow = pin!(follow);
-        mouth.say(&self.start().line()).await;
+        mouth.send_line(&self.start().line()).await;
         let (confirm, mut confirmed) = mpsc::unbounded_channel();
         let mut interrupted = pin!(tokio::signal::ctrl_c());
-        let mut ended: Option<Ended> = None;
+        let mut ended: Option<DialogueEnd> = None;
         let mut open = true;
         loop {
             if let Some(ended) = ended.take_if(|_| !open) {
-                let outputs = self.setup.take(end(&ended));
+                let outputs = self.setup.handle_input(end(&ended));
                 self.perform(outputs, &mut mouth, &confirm).await;
                 return Ok(ended);
             }
-            let late = self.cancelled.unwrap_or_else(Instant::now) + GRACE;
+            let late = self.cancelled.unwrap_or_else(Instant::now) + CANCEL_GRACE;
             let outputs = tokio::select! {
                 line = ears.recv(), if open => if let Some(line) = line {
-                    self.hear(line)
+                    self.check_line(line)
                 } else {
                     open = false;
                     Vec::new()
                 },
                 over = &mut follow, if ended.is_none() => { ended = Some(over); Vec::new() }
                 interrupt = &mut interrupted, if self.cancelled.is_none() => {
-                    // Whatever went wrong with signals, nobody can interrupt any more: stop.
+                    // If signals are broken, an interrupt is not possible any more: stop.
                     drop(interrupt);
                     self.cancelled = Some(Instant::now());
-                    self.setup.take(Input::Cancel)
+                    self.setup.handle_input(SetupInput::Cancel)
                 }
-                Some(()) = confirmed.recv() => self.setup.take(Input::Answer(Answer::Confirmed)),
+                Some(()) = confirmed.recv() => self.setup.handle_input(SetupInput::Answer(SetupAnswer::Confirmed)),
                 () = tokio::time::sleep_until(late), if self.cancelled.is_some() && ended.is_none() => {
-                    stop.send_replace(Stop::AtOnce);
-                    self.cancelled = Some(Instant::now() + GRACE);
+                    stop.send_replace(StopLevel::AtOnce);
+                    self.cancelled = Some(Instant::now() + CANCEL_GRACE);
                     Vec::new()
                 }
             };
             self.perform(outputs, &mut mouth, &confirm).await;
-            if matches!(self.over, Some(Err(_))) {
-                stop.send_replace(Stop::AtOnce);
+            if matches!(self.outcome, Some(Err(_))) {
+                stop.send_replace(StopLevel::AtOnce);
             }
         }
     }
 
-    fn start(&self) -> Told {
-        Told::Start {
-            auth_strategy: self.wish.terms.auth,
-            initial_permissions: self.wish.initial.clone(),
-            incremental_scopes: self.wish.incremental.clone(),
-            identity_hint: self.wish.hint.clone(),
+    fn start(&self) -> SetupHostMessage {
+        SetupHostMessage::Start {
+            auth_strategy: self.request.terms.auth,
+            initial_permissions: self.request.initial.clone(),
+            incremental_scopes: self.request.incremental.clone(),
+            identity_hint: self.request.hint.clone(),
         }
     }
 
-    /// Looks through a line for secrets before anything is made of it.
-    fn hear(&mut self, line: Vec<u8>) -> Vec<Output> {
-        if self.over.is_some() {
+    /// Searches a line for secrets before it is used.
+    fn check_line(&mut self, line: Vec<u8>) -> Vec<SetupOutput> {
+        if self.outcome.is_some() {
             return Vec::new();
         }
-        let mask = mask(&known(&self.known, &self.lent, Some(&self.given)));
-        if leaks(&mask, &line) {
-            self.over = Some(Err(What::Leak));
+        let mask = mask(&all_secrets(&self.lent_secrets, &self.lent, Some(&self.entered_secrets)));
+        if contains_secret(&mask, &line) {
+            self.outcome = Some(Err(AdapterFailureKind::Leak));
             return Vec::new();
         }
-        let outputs = self.setup.take(Input::Line(&line));
-        self.said.push(line);
+        let outputs = self.setup.handle_input(SetupInput::Line(&line));
+        self.output_lines.push(line);
         outputs
     }
 
     async fn perform(
         &mut self,
-        outputs: Vec<Output>,
-        mouth: &mut Mouth,
+        outputs: Vec<SetupOutput>,
+        mouth: &mut LineSender,
         confirm: &mpsc::UnboundedSender<()>,
     ) {
         for output in outputs {
             match output {
-                Output::Send(told) => mouth.say(&told.line()).await,
-                Output::Show(step) => self.desk.ui.say(&shown(&step)),
-                Output::Secret { ref_id, label } => {
-                    let more = self.secret(&ref_id, &label);
+                SetupOutput::Send(told) => mouth.send_line(&told.line()).await,
+                SetupOutput::Show(step) => self.runner.ui.print_message(&step_text(&step)),
+                SetupOutput::Secret { ref_id, label } => {
+                    let more = self.ask_secret(&ref_id, &label);
                     Box::pin(self.perform(more, mouth, confirm)).await;
                 }
-                Output::Confirm => {
+                SetupOutput::Confirm => {
                     let more = self.confirm(confirm.clone());
                     Box::pin(self.perform(more, mouth, confirm)).await;
                 }
-                Output::Note(level, text) => self.note(level, &text),
-                Output::Done(completed) => {
-                    self.over.get_or_insert(Ok(completed));
+                SetupOutput::Note(level, text) => self.note(level, &text),
+                SetupOutput::Done(completed) => {
+                    self.outcome.get_or_insert(Ok(completed));
                 }
-                Output::Failed(fault) => {
-                    self.over.get_or_insert(Err(fault.into()));
+                SetupOutput::Failed(fault) => {
+                    self.outcome.get_or_insert(Err(fault.into()));
                 }
             }
         }
     }
 
-    /// Asks for a secret and puts it where the script can read it.
-    fn secret(&mut self, name: &RefId, label: &str) -> Vec<Output> {
-        let ui = self.desk.ui;
-        let secret = match self.wish.secrets.get(ui, name, label) {
+    /// Asks for a secret and stores it where the script can read it.
+    fn ask_secret(&mut self, name: &RefId, label: &str) -> Vec<SetupOutput> {
+        let ui = self.runner.ui;
+        let secret = match self.request.secrets.get(ui, name, label) {
             Ok(secret) => secret,
             Err(failure) => return self.stop(failure),
         };
         if let Err(fault) = self.lent.add(name, &secret) {
-            self.over = Some(Err(What::Refs(fault)));
+            self.outcome = Some(Err(AdapterFailureKind::SecretsInaccessible(fault)));
             return Vec::new();
         }
-        self.given.push((name.clone(), secret));
-        self.setup.take(Input::Answer(Answer::Given))
+        self.entered_secrets.push((name.clone(), secret));
+        self.setup.handle_input(SetupInput::Answer(SetupAnswer::Given))
     }
 
-    /// Waits for the person to go on, while the script may go on, too.
-    fn confirm(&mut self, confirm: mpsc::UnboundedSender<()>) -> Vec<Output> {
-        if !self.desk.ui.env.asks {
-            let message = "somebody is to go on, and nobody can be asked";
-            let failure = Failure::new(Exit::Usage, message);
-            return self.stop(failure.hint("set it up on a terminal"));
+    /// Waits for the user's confirmation, while the script may continue, too.
+    fn confirm(&mut self, confirm: mpsc::UnboundedSender<()>) -> Vec<SetupOutput> {
+        if !self.runner.ui.env.is_interactive {
+            let message = "not a terminal, cannot ask for confirmation";
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            return self.stop(failure.hint("run the setup in a terminal"));
         }
-        self.desk.ui.say("press Enter to go on ");
+        self.runner.ui.print_message("Press Enter to continue ");
         tokio::task::spawn_blocking(move || {
             let mut line = String::new();
             if std::io::stdin().read_line(&mut line).is_ok() {
@@ -225,88 +234,79 @@ impl Relay<'_, '_> {
         Vec::new()
     }
 
-    /// The person cannot, or does not want to, be asked.
-    fn stop(&mut self, failure: Failure) -> Vec<Output> {
-        if failure.exit != Exit::Interrupted {
+    /// Stops the setup: the user cannot be asked, or declined.
+    fn stop(&mut self, failure: CommandError) -> Vec<SetupOutput> {
+        if failure.exit != CliExitCode::Interrupted {
             self.failure = Some(failure);
         }
         self.cancelled = Some(Instant::now());
-        self.setup.take(Input::Cancel)
+        self.setup.handle_input(SetupInput::Cancel)
     }
 
-    fn note(&self, level: Level, text: &str) {
+    fn note(&self, level: SetupLogLevel, text: &str) {
         match level {
-            Level::Info => self.desk.ui.note_line(&format!("  {text}")),
-            Level::Warning => self.desk.ui.say_line(&format!("  warning: {text}")),
+            SetupLogLevel::Info => self.runner.ui.print_info_line(&format!("  {text}")),
+            SetupLogLevel::Warning => self.runner.ui.print_message_line(&format!("  warning: {text}")),
         }
     }
 
-    /// What came of it, once nothing of the script is left.
-    fn end(self, ended: &Ended) -> Result<(Completed, Secrets), Failed> {
-        let written = self.lent.written();
-        let mut known = known(&self.known, &self.lent, written.as_ref().ok());
-        known.extend(self.given.iter().map(|(_, secret)| secret.clone()));
+    /// Returns the result, once no process of the script is left.
+    fn finish(self, ended: &DialogueEnd) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
+        let written = self.lent.written_secrets();
+        let mut known = all_secrets(&self.lent_secrets, &self.lent, written.as_ref().ok());
+        known.extend(self.entered_secrets.iter().map(|(_, secret)| secret.clone()));
         let mask = mask(&known);
         let told = |what| {
-            Failed::Script(Box::new(Trouble {
-                script: SCRIPT,
-                what,
-                printed: printed(&ended.ends, &mask),
+            ConnectionSetupError::Script(Box::new(AdapterFailure {
+                script: SETUP_SCRIPT,
+                kind: what,
+                last_output: sanitized_messages(&ended.ends, &mask),
             }))
         };
         if let Some(failure) = self.failure {
-            return Err(Failed::Person(failure));
+            return Err(ConnectionSetupError::Person(failure));
         }
-        // A secret that it wrote down only after it had said it.
-        if self.said.iter().any(|line| leaks(&mask, line)) {
-            return Err(told(What::Leak));
+        // A secret that it wrote down only after it had printed it.
+        if self.output_lines.iter().any(|line| contains_secret(&mask, line)) {
+            return Err(told(AdapterFailureKind::Leak));
         }
-        let nothing = Fault::Ended(String::new());
-        let completed = self.over.unwrap_or(Err(nothing.into())).map_err(&told)?;
-        let written = written.map_err(|fault| told(What::Refs(fault)))?;
+        let nothing = SetupFault::Ended(String::new());
+        let completed = self.outcome.unwrap_or(Err(nothing.into())).map_err(&told)?;
+        let written = written.map_err(|fault| told(AdapterFailureKind::SecretsInaccessible(fault)))?;
         let mut secrets: BTreeMap<String, _> = BTreeMap::new();
-        // What the script made of a secret goes before what the person gave.
-        for (name, secret) in self.given.into_iter().chain(written) {
+        // A secret from the script takes precedence over the one from the user.
+        for (name, secret) in self.entered_secrets.into_iter().chain(written) {
             secrets.insert(name.to_string(), (name, secret));
         }
         Ok((completed, secrets.into_values().collect()))
     }
 }
 
-fn end(ended: &Ended) -> Input<'static> {
+fn end(ended: &DialogueEnd) -> SetupInput<'static> {
     match &ended.exit {
-        exit if exit.is_success() => Input::Ended(None),
-        Ending::TimedOut => Input::TimeUp,
-        exit => Input::Ended(Some(exit.to_string())),
+        exit if exit.is_success() => SetupInput::Ended(None),
+        Ending::TimedOut => SetupInput::TimeUp,
+        exit => SetupInput::Ended(Some(exit.to_string())),
     }
 }
 
-/// A step as a person sees it. Its texts were looked through.
-fn shown(step: &Step) -> String {
+/// A step as it is shown to the user. Its texts were searched for secrets.
+fn step_text(step: &SetupStep) -> String {
     match step {
-        Step::DeviceCode {
-            verification_url,
-            user_code,
-            expires_in,
-            ..
-        } => format!(
+        SetupStep::DeviceCode { verification_url, user_code, expires_in, .. } => format!(
             "  open   {}\n  enter  {}\n  within {}\n",
             paint(NAME, verification_url),
             paint(BOLD, user_code),
             span(*expires_in)
         ),
-        Step::BrowserRedirect {
-            auth_url,
-            listening_on,
-        } => format!(
-            "  open   {}\n  the page leads back to {listening_on}\n",
-            paint(NAME, auth_url)
-        ),
-        Step::SecureInput { guidance, .. } if guidance.is_empty() => String::new(),
-        Step::SecureInput { guidance, .. } => {
+        SetupStep::BrowserRedirect { auth_url, listening_on } => {
+            format!("  open   {}\n  the page redirects to {listening_on}\n", paint(NAME, auth_url))
+        }
+        SetupStep::SecureInput { guidance, .. } if guidance.is_empty() => String::new(),
+        SetupStep::SecureInput { guidance, .. } => {
             guidance.lines().map(|line| format!("  {line}\n")).collect()
         }
-        Step::Completion { .. } | Step::Failure { .. } => String::new(),
+        SetupStep::Completion { .. } | SetupStep::Failure { .. } => String::new(),
     }
 }
 

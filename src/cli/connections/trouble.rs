@@ -1,129 +1,124 @@
-use crate::cli::{Exit, Failure};
-use crate::connection::{ConnectionFailure, Fault, remedies};
-use crate::exec::refs::RefsFault;
+use crate::cli::{CliExitCode, CommandError};
+use crate::connection::{ConnectionFailure, SetupFault, remedies};
+use crate::exec::refs::ConnectionSecretError;
 
-/// Why a script did not do what it was for. Holds no secret.
+/// The failure of a script. Holds no secret.
 #[derive(Clone, Debug)]
-pub struct Trouble {
-    /// Which script.
+pub struct AdapterFailure {
+    /// The name of the script.
     pub script: &'static str,
-    /// What is wrong.
-    pub what: What,
-    /// The end of what it printed for people, without secrets; may be empty.
-    pub printed: String,
+    /// The problem.
+    pub kind: AdapterFailureKind,
+    /// The end of its messages, without secrets; may be empty.
+    pub last_output: String,
 }
 
-/// What is wrong.
+/// The problem with a script.
 #[derive(Clone, Debug)]
-pub enum What {
-    /// With what it said.
-    Fault(Box<Fault>),
-    /// With the secrets.
-    Refs(RefsFault),
-    /// A line of it has a secret in it.
+pub enum AdapterFailureKind {
+    /// Its reply is faulty.
+    Fault(Box<SetupFault>),
+    /// The secrets are not accessible.
+    SecretsInaccessible(ConnectionSecretError),
+    /// A line of its output contains a secret.
     Leak,
-    /// It says that the connection does not work.
-    Unwell(String),
+    /// It reports that the connection does not work.
+    ReportedFailure(String),
     /// It could not be run.
-    Unable(String),
+    NotStarted(String),
 }
 
-impl Trouble {
+impl AdapterFailure {
     /// Nothing was printed.
-    pub fn new(script: &'static str, what: What) -> Self {
-        Self {
-            script,
-            what,
-            printed: String::new(),
-        }
+    pub fn new(script: &'static str, what: AdapterFailureKind) -> Self {
+        Self { script, kind: what, last_output: String::new() }
     }
 
-    /// What the service said, if it is that.
-    pub fn said(&self) -> Option<&ConnectionFailure> {
-        match &self.what {
-            What::Fault(fault) => match &**fault {
-                Fault::Said(failure) => Some(failure),
+    /// The failure reported by the service, if it is one.
+    pub fn service_failure(&self) -> Option<&ConnectionFailure> {
+        match &self.kind {
+            AdapterFailureKind::Fault(fault) => match &**fault {
+                SetupFault::Reported(failure) => Some(failure),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// Whether a person wanted no more.
+    /// True if the user cancelled.
     pub fn is_cancelled(&self) -> bool {
-        matches!(&self.what, What::Fault(fault) if **fault == Fault::Cancelled)
+        matches!(&self.kind, AdapterFailureKind::Fault(fault) if **fault == SetupFault::Cancelled)
     }
 
-    /// The kind and the words, for the record.
+    /// The kind and the message, for the record.
     pub fn record(&self) -> (String, String) {
-        match self.said() {
-            Some(failure) => (
-                failure.failure_type.as_str().to_owned(),
-                failure.message.clone(),
-            ),
-            None => match &self.what {
-                What::Unwell(why) => ("unhealthy".to_owned(), why.clone()),
-                _ => ("script_failed".to_owned(), self.text()),
+        match self.service_failure() {
+            Some(failure) => (failure.failure_type.as_str().to_owned(), failure.message.clone()),
+            None => match &self.kind {
+                AdapterFailureKind::ReportedFailure(reason) => ("unhealthy".to_owned(), reason.clone()),
+                _ => ("script_failed".to_owned(), self.describe()),
             },
         }
     }
 
-    /// In one line.
-    pub fn text(&self) -> String {
-        let what = match &self.what {
-            What::Fault(fault) => fault.to_string(),
-            What::Refs(fault) => fault.to_string(),
-            What::Leak => "a line of it has a secret in it, and was refused".to_owned(),
-            What::Unable(why) | What::Unwell(why) => why.clone(),
+    /// The problem in one line.
+    pub fn describe(&self) -> String {
+        let what = match &self.kind {
+            AdapterFailureKind::Fault(fault) => fault.to_string(),
+            AdapterFailureKind::SecretsInaccessible(fault) => fault.to_string(),
+            AdapterFailureKind::Leak => "rejected a line that contains a secret".to_owned(),
+            AdapterFailureKind::NotStarted(reason) | AdapterFailureKind::ReportedFailure(reason) => {
+                reason.clone()
+            }
         };
         format!("{}: {what}", self.script)
     }
 
-    /// For a person, with what they can do.
-    pub fn failure(&self, name: &str, skill: &str) -> Failure {
+    /// The failure for the user, with a remedy.
+    pub fn failure(&self, name: &str, skill: &str) -> CommandError {
         if self.is_cancelled() {
-            let message = format!("the setup of `{name}` was cancelled; nothing of it is kept");
-            return Failure::new(Exit::Interrupted, message);
+            let message = format!("the setup of `{name}` was cancelled; nothing was stored");
+            return CommandError::new(CliExitCode::Interrupted, message);
         }
-        if let What::Refs(RefsFault::Busy) = &self.what {
-            let message = format!("connection `{name}`: {}", RefsFault::Busy);
-            return Failure::new(Exit::State, message).hint("try again when it has ended");
+        if let AdapterFailureKind::SecretsInaccessible(ConnectionSecretError::Busy) = &self.kind {
+            let message = format!("connection `{name}`: {}", ConnectionSecretError::Busy);
+            return CommandError::new(CliExitCode::State, message).hint("try again after it has finished");
         }
-        let mut failure = if let Some(said) = self.said() {
+        let mut failure = if let Some(said) = self.service_failure() {
             let meaning = said.failure_type.meaning();
             let message = format!("connection `{name}`: {meaning}: {}", said.message);
-            let failure = Failure::new(Exit::RunFailed, message);
+            let failure = CommandError::new(CliExitCode::RunFailed, message);
             let remedies = remedies(said, name, skill).into_iter();
             remedies.fold(failure, |failure, remedy| match remedy.command {
-                Some(command) => failure.hint(format!("{}: {command}", remedy.what)),
-                None => failure.hint(remedy.what),
+                Some(command) => failure.hint(format!("{}: {command}", remedy.text)),
+                None => failure.hint(remedy.text),
             })
         } else {
-            let message = format!("connection `{name}`: {}", self.text());
-            let hint = match &self.what {
-                What::Unwell(_) => {
-                    format!("connect it again: wf connection add {name} --skill {skill}")
+            let message = format!("connection `{name}`: {}", self.describe());
+            let hint = match &self.kind {
+                AdapterFailureKind::ReportedFailure(_) => {
+                    format!("reconnect: wf connection add {name} --skill {skill}")
                 }
-                _ => format!("the scripts of the skill `{skill}` must be put right"),
+                _ => format!("fix the scripts of the skill `{skill}`"),
             };
-            Failure::new(Exit::RunFailed, message).hint(hint)
+            CommandError::new(CliExitCode::RunFailed, message).hint(hint)
         };
-        for line in self.printed.lines() {
-            failure = failure.hint(format!("it printed: {line}"));
+        for line in self.last_output.lines() {
+            failure = failure.hint(format!("output: {line}"));
         }
         failure
     }
 }
 
-impl From<Fault> for What {
-    fn from(fault: Fault) -> Self {
+impl From<SetupFault> for AdapterFailureKind {
+    fn from(fault: SetupFault) -> Self {
         Self::Fault(Box::new(fault))
     }
 }
 
-impl Trouble {
-    /// Secrets could not be kept.
-    pub fn unkept(script: &'static str, fault: RefsFault) -> Self {
-        Self::new(script, What::Refs(fault))
+impl AdapterFailure {
+    /// The trouble when secrets could not be kept.
+    pub fn storage_failure(script: &'static str, fault: ConnectionSecretError) -> Self {
+        Self::new(script, AdapterFailureKind::SecretsInaccessible(fault))
     }
 }

@@ -4,97 +4,97 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::JoinSet;
 
-use super::look::Start;
-use crate::cli::{Exit, Failure, Ui, keep};
+use super::look::DueReconciliation;
+use crate::cli::{CliExitCode, CommandError, Ui, keep};
 use crate::name::RunId;
 use crate::time::Moment;
 
-/// What a process was started for.
+/// The purpose of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Errand {
-    /// A cycle for a slot.
-    Slot(Start),
-    /// A cycle whose process died.
+pub enum ChildPurpose {
+    /// A reconciliation for a scheduled time.
+    Slot(DueReconciliation),
+    /// A reconciliation whose process died.
     Adopt(RunId),
-    /// A cycle that is to be cancelled.
+    /// A reconciliation to be cancelled.
     Cancel(RunId),
-    /// People are to be told something.
-    Tell,
+    /// Notifications to be sent.
+    Notify,
 }
 
-/// The processes that were started and have not ended.
+/// The running child processes.
 #[derive(Debug, Default)]
-pub struct Children {
-    running: Vec<(Errand, Pid)>,
-    waits: JoinSet<(Errand, Option<i32>)>,
+pub struct ChildProcesses {
+    running: Vec<(ChildPurpose, Pid)>,
+    exits: JoinSet<(ChildPurpose, Option<i32>)>,
 }
 
-/// A process that ended.
+/// A process that exited.
 #[derive(Debug)]
-pub struct Gone {
-    /// What for.
-    pub errand: Errand,
-    /// With which code; `None`: a signal ended it.
+pub struct ChildExit {
+    /// Its purpose.
+    pub purpose: ChildPurpose,
+    /// The exit code; `None`: a signal ended it.
     pub code: Option<i32>,
 }
 
-/// How cycles are started.
-pub struct Way<'a> {
-    /// The surroundings.
+/// The context in which reconciliations are started.
+pub struct SpawnContext<'a> {
+    /// The output and the environment.
     pub ui: &'a Ui,
     /// The token of the daemon.
     pub token: u64,
     /// The commit that goals are read from.
     pub commit: Option<&'a str>,
-    /// The instant that it is taken to be, where that is not the clock's.
+    /// The simulated time, where it is not the clock's.
     pub now: Option<Moment>,
 }
 
-impl Children {
-    /// How many there are.
+impl ChildProcesses {
+    /// The number of processes.
     pub fn len(&self) -> usize {
         self.running.len()
     }
 
-    /// Whether there is one for something.
-    pub fn has(&self, errand: &Errand) -> bool {
+    /// True if there is one for this purpose.
+    pub fn runs_for(&self, errand: &ChildPurpose) -> bool {
         self.running.iter().any(|(other, _)| other == errand)
     }
 
-    /// Whether there is one like that.
-    pub fn any(&self, wanted: impl Fn(&Errand) -> bool) -> bool {
+    /// True if there is one that matches.
+    pub fn any(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
         self.running.iter().any(|(errand, _)| wanted(errand))
     }
 
     /// Starts one.
-    pub fn start(&mut self, way: &Way<'_>, errand: Errand) -> Result<(), Failure> {
+    pub fn start(&mut self, way: &SpawnContext<'_>, errand: ChildPurpose) -> Result<(), CommandError> {
         let mut command = way.command(&errand);
         let mut child = command.spawn().map_err(|error| {
-            let message = format!("no process could be started: {error}");
-            Failure::new(Exit::State, message)
+            let message = format!("cannot start a process: {error}");
+            CommandError::new(CliExitCode::State, message)
         })?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let Some(pid) = pid else {
-            return Err(Failure::new(Exit::Bug, "a process has no id"));
+            return Err(CommandError::new(CliExitCode::Bug, "a process has no id"));
         };
         self.running.push((errand.clone(), pid));
-        self.waits.spawn_blocking(move || {
+        self.exits.spawn_blocking(move || {
             let code = child.wait().ok().and_then(|status| status.code());
             (errand, code)
         });
         Ok(())
     }
 
-    /// Waits until one ended; for ever if there is none.
-    pub async fn ended(&mut self) -> Gone {
+    /// Waits until one exits; forever if there is none.
+    pub async fn next_exit(&mut self) -> ChildExit {
         loop {
-            match self.waits.join_next().await {
+            match self.exits.join_next().await {
                 Some(Ok((errand, code))) => {
                     let at = self.running.iter().position(|(other, _)| *other == errand);
                     if let Some(at) = at {
                         self.running.swap_remove(at);
                     }
-                    return Gone { errand, code };
+                    return ChildExit { purpose: errand, code };
                 }
                 Some(Err(_)) => {}
                 None => std::future::pending().await,
@@ -102,13 +102,13 @@ impl Children {
         }
     }
 
-    /// Asks the process of a cycle to end, if there is one: by its slot, or by its first run.
-    pub fn cancel(&self, wanted: impl Fn(&Errand) -> bool) -> bool {
+    /// Asks the process of a reconciliation to exit, if any: by its scheduled time, or by its first run.
+    pub fn cancel(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
         let found = self.running.iter().find(|(errand, _)| wanted(errand));
         found.is_some_and(|(_, pid)| kill_process(*pid, Signal::TERM).is_ok())
     }
 
-    /// Asks all to end.
+    /// Asks all to exit.
     pub fn cancel_all(&self) {
         for (_, pid) in &self.running {
             let _ = kill_process(*pid, Signal::TERM);
@@ -116,17 +116,14 @@ impl Children {
     }
 }
 
-impl Way<'_> {
-    fn command(&self, errand: &Errand) -> Command {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "this is wf itself, which ends what it starts"
-        )]
-        let mut command = Command::new(keep::program());
+impl SpawnContext<'_> {
+    fn command(&self, errand: &ChildPurpose) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is wf itself, which ends what it starts")]
+        let mut command = Command::new(keep::own_program());
         let workspace = self.ui.workspace();
         command.arg("--state").arg(&workspace.state).arg("--quiet");
         match errand {
-            Errand::Slot(start) => {
+            ChildPurpose::Slot(start) => {
                 command.args(["goal", "run", &start.path]);
                 command.args(["--slot", &start.slot.to_string()]);
                 command.args(["--cause", start.cause.as_str()]);
@@ -135,13 +132,13 @@ impl Way<'_> {
                     command.args(["--commit", commit]);
                 }
             }
-            Errand::Adopt(run) => {
+            ChildPurpose::Adopt(run) => {
                 command.args(["goal", "run", "--cycle", run.as_str()]);
             }
-            Errand::Cancel(run) => {
+            ChildPurpose::Cancel(run) => {
                 command.args(["cancel", run.as_str()]);
             }
-            Errand::Tell => {
+            ChildPurpose::Notify => {
                 command.args(["goal", "tell"]);
             }
         }
@@ -150,7 +147,7 @@ impl Way<'_> {
         if let Some(now) = self.now {
             command.env("WF_NOW", now.to_string()).env_remove("WF_WARP");
         }
-        // Whoever interrupts the daemon at a terminal does not interrupt the cycles.
+        // An interrupt of the daemon at a terminal does not interrupt the reconciliations.
         command.process_group(0);
         command
     }

@@ -6,161 +6,154 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use super::children::Children;
-use super::lead::{Lead, Standby, lead};
-use super::look::{Start, look, pause};
-use super::reload::Goals;
-use super::report::Account;
-use super::waits::{Alive, Event, Stop, Waits};
-use super::warp::Warp;
-use crate::cli::{Exit, Failure, Ui, load};
-use crate::goal::Agenda;
+use super::children::ChildProcesses;
+use super::lead::{DaemonStandby, Leadership, acquire_leadership};
+use super::look::{DueReconciliation, backoff_pause, examine_goals};
+use super::reload::LoadedGoals;
+use super::report::GoalCounters;
+use super::waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer};
+use super::warp::TestClock;
+use crate::cli::{CliExitCode, CommandError, Ui, load};
+use crate::goal::GoalAgenda;
 use crate::model::Goal;
 use crate::name::{PlanId, RunId};
 use crate::report::{BAD, paint, plural};
-use crate::service::health::{Endpoint, Health};
-use crate::service::systemd::Tell;
-use crate::spec::Disk;
+use crate::service::health::{DaemonHealth, HealthEndpoint};
+use crate::service::systemd::SystemdNotifier;
+use crate::spec::DiskFiles;
 use crate::time::Moment;
 
-/// How a daemon is to work.
+/// The options of a daemon.
 #[derive(Clone, Debug)]
-pub struct Service {
+pub struct DaemonOptions {
     /// The branch that goals are read from; `None`: the files as they are.
     pub branch: Option<String>,
-    /// Where it answers how it does.
+    /// The address of its health endpoint.
     pub health: Option<SocketAddr>,
-    /// Whether it waits for another daemon to end.
+    /// True if it waits for another daemon to exit.
     pub standby: bool,
-    /// How many cycles run at once.
+    /// The maximum number of concurrent reconciliations.
     pub jobs: usize,
-    /// How long it waits for cycles when it is to end.
+    /// The time it waits for reconciliations on shutdown.
     pub drain: Duration,
-    /// Whether it looks once.
+    /// True if it checks once and exits.
     pub once: bool,
 }
 
-/// Keeps the goals of a workspace true until it is told to end.
-pub fn run(ui: &Ui, service: Service) -> Result<Exit, Failure> {
-    let notify = Tell::new(ui.env.var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
+/// Runs the scheduler for the goals of a workspace until it is asked to exit.
+pub fn run(ui: &Ui, service: DaemonOptions) -> Result<CliExitCode, CommandError> {
+    let notify = SystemdNotifier::new(ui.env.var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
     if service.standby {
-        // For whoever waits for it, one that waits is up: it may wait for days.
-        let _ = notify.ready("stands by");
+        // For the service manager, a standby daemon is up: it may wait for days.
+        let _ = notify.ready("standby");
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| system(&error))?;
-    let ended = keep(ui, service, notify, &runtime);
-    // What waits for cycles that go on waits no more: dropping the runtime would.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| system(&error))?;
+    let ended = lead_and_schedule(ui, service, notify, &runtime);
+    // Waits for running reconciliations end here: dropping the runtime would block on them.
     runtime.shutdown_background();
     ended
 }
 
-/// Leads, and keeps goals true from then on.
-fn keep(ui: &Ui, service: Service, notify: Tell, runtime: &Runtime) -> Result<Exit, Failure> {
+/// Acquires the lead, and schedules goals from then on.
+fn lead_and_schedule(
+    ui: &Ui,
+    service: DaemonOptions,
+    notify: SystemdNotifier,
+    runtime: &Runtime,
+) -> Result<CliExitCode, CommandError> {
     let entered = runtime.enter();
-    let (mut stop, mut alive) = (Stop::listen()?, Alive::of(ui));
+    let (mut stop, mut alive) = (StopSignals::listen()?, WatchdogTimer::of(ui));
     drop(entered);
-    let standby = service.standby.then_some(Standby {
-        notify: &notify,
-        alive: &mut alive,
-    });
-    let Some(lead) = runtime.block_on(lead(ui, &mut stop, standby))? else {
-        return Ok(Exit::Ok);
+    let standby = service.standby.then_some(DaemonStandby { notify: &notify, alive: &mut alive });
+    let Some(lead) = runtime.block_on(acquire_leadership(ui, &mut stop, standby))? else {
+        return Ok(CliExitCode::Ok);
     };
-    let goals = Goals::read(ui, service.branch.clone())?;
+    let goals = LoadedGoals::read(ui, service.branch.clone())?;
     if !service.once {
-        keeps(ui)?;
+        warn_of_unlimited_retention(ui)?;
     }
     let daemon = Daemon {
         ui,
-        service,
-        lead,
+        options: service,
+        leadership: lead,
         goals,
-        notify,
-        alive,
-        warp: ui.env.warp(),
-        agenda: Agenda::default(),
-        children: Children::default(),
-        failed: BTreeMap::new(),
+        systemd: notify,
+        watchdog: alive,
+        test_clock: ui.env.warp(),
+        agenda: GoalAgenda::default(),
+        children: ChildProcesses::default(),
+        failed_starts: BTreeMap::new(),
         orphans: BTreeMap::new(),
-        tried: BTreeMap::new(),
+        answers_at_resume: BTreeMap::new(),
         replaced: BTreeSet::new(),
-        untold: None,
-        trouble: 0,
-        health: watch::Sender::new(Health::default()),
+        notification_retry_at: None,
+        ledger_failures: 0,
+        health: watch::Sender::new(DaemonHealth::default()),
         accounts: BTreeMap::new(),
     };
-    runtime.block_on(daemon.live(stop))
+    runtime.block_on(daemon.run_loop(stop))
 }
 
-/// Says so where runs are kept for ever: a daemon makes many.
-fn keeps(ui: &Ui) -> Result<(), Failure> {
+/// Warns where runs are kept forever: a daemon creates many.
+fn warn_of_unlimited_retention(ui: &Ui) -> Result<(), CommandError> {
     let workspace = ui.workspace();
-    let files = Disk::new(&workspace.root);
+    let files = DiskFiles::new(&workspace.root);
     let (config, _) = load::configuration(ui, &files, &workspace)?;
     if config.retention.max_age.is_none() && config.retention.max_runs.is_none() {
-        ui.note(
-            "runs are kept for ever: `retention: {max_age: 30d}` in wf.yaml lets old ones go\n",
-        );
+        ui.print_info("run history is never pruned; set `retention: {max_age: 30d}` in wf.yaml\n");
     }
     Ok(())
 }
 
-pub(super) fn system(error: &std::io::Error) -> Failure {
-    Failure::new(Exit::State, error.to_string())
+pub(super) fn system(error: &std::io::Error) -> CommandError {
+    CommandError::new(CliExitCode::State, error.to_string())
 }
 
 pub(super) struct Daemon<'a> {
     pub(super) ui: &'a Ui,
-    pub(super) service: Service,
-    pub(super) lead: Lead,
-    pub(super) goals: Goals,
-    pub(super) notify: Tell,
-    pub(super) alive: Alive,
-    /// Which goals are to be looked at when.
-    pub(super) agenda: Agenda<PlanId>,
-    pub(super) warp: Option<Warp>,
-    pub(super) children: Children,
-    /// The slots whose processes ended without having begun a cycle: how often, and until when
-    /// they are let be.
-    pub(super) failed: BTreeMap<(String, Moment), (u32, Moment)>,
-    /// The cycles whose processes died under this daemon: how often, and when they are gone on
-    /// with.
+    pub(super) options: DaemonOptions,
+    pub(super) leadership: Leadership,
+    pub(super) goals: LoadedGoals,
+    pub(super) systemd: SystemdNotifier,
+    pub(super) watchdog: WatchdogTimer,
+    /// The times at which goals are to be examined.
+    pub(super) agenda: GoalAgenda<PlanId>,
+    pub(super) test_clock: Option<TestClock>,
+    pub(super) children: ChildProcesses,
+    /// The scheduled times whose processes exited without having started a reconciliation: the
+    /// number of failures, and the end of the pause.
+    pub(super) failed_starts: BTreeMap<(String, Moment), (u32, Moment)>,
+    /// The reconciliations whose processes died under this daemon: the number of deaths, and the
+    /// time of the next attempt to resume.
     pub(super) orphans: BTreeMap<RunId, (u32, Moment)>,
-    /// The cycles that waited for people and were gone on with: how much was heard then.
-    pub(super) tried: BTreeMap<RunId, usize>,
-    /// The cycles that were asked to end since a later slot replaces them.
+    /// The suspended reconciliations that were resumed: the number of answers at that time.
+    pub(super) answers_at_resume: BTreeMap<RunId, usize>,
+    /// The reconciliations that were asked to exit since a later scheduled time replaces them.
     pub(super) replaced: BTreeSet<RunId>,
-    /// When people are tried to be told again what they could not be told.
-    pub(super) untold: Option<Moment>,
-    /// How often the ledger could not be used, in a row.
-    pub(super) trouble: u32,
-    pub(super) health: watch::Sender<Health>,
-    /// What the health endpoint counts of each goal.
-    pub(super) accounts: BTreeMap<PlanId, Account>,
+    /// The time at which failed notifications are tried again.
+    pub(super) notification_retry_at: Option<Moment>,
+    /// The number of consecutive failures to use the ledger.
+    pub(super) ledger_failures: u32,
+    pub(super) health: watch::Sender<DaemonHealth>,
+    /// The counters of each goal for the health endpoint.
+    pub(super) accounts: BTreeMap<PlanId, GoalCounters>,
 }
 
 impl Daemon<'_> {
-    async fn live(mut self, mut stop: Stop) -> Result<Exit, Failure> {
-        let mut waits = self.waits()?;
-        // What changed since they were read and before they were watched is seen here.
-        self.goals.again(self.ui).await?;
-        self.attend_all();
-        self.adopt()?;
+    async fn run_loop(mut self, mut stop: StopSignals) -> Result<CliExitCode, CommandError> {
+        let mut waits = self.open_event_sources()?;
+        // Changes since they were read and before they were watched are seen here.
+        self.goals.reload(self.ui).await?;
+        self.mark_all_due();
+        self.resume_abandoned()?;
         let mut asked = tokio::task::JoinSet::new();
-        let endpoint = match self.service.health {
-            Some(address) => Some(
-                Endpoint::bind(address)
-                    .await
-                    .map_err(|error| system(&error))?,
-            ),
+        let endpoint = match self.options.health {
+            Some(address) => Some(HealthEndpoint::bind(address).await.map_err(|error| system(&error))?),
             None => None,
         };
         if let Some(endpoint) = endpoint {
-            self.ui
-                .note(&format!("answers at http://{}\n", endpoint.address()));
+            self.ui.print_info(&format!("listening on http://{}\n", endpoint.address()));
             let health = self.health.subscribe();
             asked.spawn(async move { endpoint.serve(health).await });
         }
@@ -170,156 +163,165 @@ impl Daemon<'_> {
         });
         let mut wake = tokio::select! {
             biased;
-            looked = self.look() => looked?,
-            () = stop.told() => return self.stop(stop).await,
+            looked = self.examine_due() => looked?,
+            () = stop.exit_requested() => return self.shut_down(stop).await,
         };
-        let _ = self.notify.ready(&self.status(wake));
-        if !self.service.once {
-            self.ui.note_line(&format!("leads · {}", self.status(wake)));
+        let _ = self.systemd.ready(&self.status(wake));
+        if !self.options.once {
+            self.ui.print_info_line(&format!("leader, {}", self.status(wake)));
         }
         loop {
-            if self.service.once && self.children.len() == 0 {
-                return Ok(self.once());
+            if self.options.once && self.children.len() == 0 {
+                return Ok(self.single_check_exit_code());
             }
-            let event = self.event(&mut waits, &mut stop, wake).await?;
+            let event = self.next_event(&mut waits, &mut stop, wake).await?;
             match event {
-                Event::Watchdog => {
-                    let _ = self.notify.alive();
+                DaemonEvent::Watchdog => {
+                    let _ = self.systemd.keep_alive();
                     continue;
                 }
-                Event::Stop => return self.stop(stop).await,
-                Event::Alarm | Event::Gone | Event::Changed | Event::Reload => {}
+                DaemonEvent::Stop => return self.shut_down(stop).await,
+                DaemonEvent::Alarm
+                | DaemonEvent::ChildExited
+                | DaemonEvent::FilesChanged
+                | DaemonEvent::Reload => {}
             }
-            // Whoever waits for the ledger, or for files, can be told to end all the same.
+            // While waiting for the ledger, or for files, the daemon can still be asked to exit.
             wake = tokio::select! {
                 biased;
-                looked = self.take(&event, &mut waits) => looked?,
-                () = stop.told() => return self.stop(stop).await,
+                looked = self.handle_event(&event, &mut waits) => looked?,
+                () = stop.exit_requested() => return self.shut_down(stop).await,
             };
-            let _ = self.notify.status(&self.status(wake));
+            let _ = self.systemd.status(&self.status(wake));
         }
     }
 
-    /// Does what follows from what came; gives when to look again.
-    async fn take(&mut self, event: &Event, waits: &mut Waits) -> Result<Option<Moment>, Failure> {
+    /// Handles an event; returns the time of the next check.
+    async fn handle_event(
+        &mut self,
+        event: &DaemonEvent,
+        waits: &mut DaemonEventSources,
+    ) -> Result<Option<Moment>, CommandError> {
         match event {
-            Event::Changed => self.changed(waits).await?,
-            Event::Reload => {
-                let _ = self.notify.reloading();
-                self.changed(waits).await?;
-                let _ = self.notify.ready(&self.status(None));
+            DaemonEvent::FilesChanged => self.reload_goals(waits).await?,
+            DaemonEvent::Reload => {
+                let _ = self.systemd.reloading();
+                self.reload_goals(waits).await?;
+                let _ = self.systemd.ready(&self.status(None));
             }
-            Event::Alarm | Event::Gone | Event::Stop | Event::Watchdog => {}
+            DaemonEvent::Alarm | DaemonEvent::ChildExited | DaemonEvent::Stop | DaemonEvent::Watchdog => {}
         }
-        self.look().await
+        self.examine_due().await
     }
 
-    /// Every goal is looked at the next time.
-    fn attend_all(&mut self) {
-        self.agenda = Agenda::default();
-        self.forget_gone();
+    /// Marks every goal for the next check.
+    fn mark_all_due(&mut self) {
+        self.agenda = GoalAgenda::default();
+        self.forget_removed_goals();
         for goal in self.goals.goals().keys() {
             self.agenda.add(goal.clone());
         }
     }
 
-    /// The exit code of one look: whether all that was due could begin.
-    fn once(&self) -> Exit {
-        if self.failed.is_empty() && self.trouble == 0 {
-            Exit::Ok
+    /// The exit code of a single check: success if all due reconciliations could start.
+    fn single_check_exit_code(&self) -> CliExitCode {
+        if self.failed_starts.is_empty() && self.ledger_failures == 0 {
+            CliExitCode::Ok
         } else {
-            Exit::RunFailed
+            CliExitCode::RunFailed
         }
     }
 
-    /// Looks at the goals that are due and begins what is to begin; gives when to look again.
-    async fn look(&mut self) -> Result<Option<Moment>, Failure> {
+    /// Examines the goals that are due and starts their reconciliations; returns the time of the next check.
+    async fn examine_due(&mut self) -> Result<Option<Moment>, CommandError> {
         let now = self.ui.env.now();
         let due = self.agenda.due(now);
         let goals = due.iter().filter_map(|id| self.goals.goals().get(id));
         let goals: Vec<Arc<Goal>> = goals.cloned().collect();
-        let looked = look(&self.lead, &goals, now).await?;
+        let looked = examine_goals(&self.leadership, &goals, now).await?;
         for (goal, turn) in &looked.turns {
             self.agenda.put(&goal.id, turn);
             for run in &turn.cancel {
                 if self.replaced.insert(run.clone())
                     && let Err(failure) = self.cancel(goal.id.as_str(), run)
                 {
-                    self.ui.say(&failure.render());
+                    self.ui.print_message(&failure.render());
                 }
             }
         }
-        for goal in &looked.left {
+        for goal in &looked.unaccounted {
             self.agenda.remove(&goal.id);
             self.agenda.add(goal.id.clone());
         }
         let mut wakes: Vec<Moment> = self.agenda.wake().into_iter().collect();
-        wakes.extend(self.answered(now));
-        wakes.extend(self.go_on(now));
+        wakes.extend(self.resume_answered(now));
+        wakes.extend(self.resume_orphans(now));
         for (goal, turn) in &looked.turns {
             for (slot, cause) in &turn.start {
                 // It is due until its process claims it.
                 self.agenda.add(goal.id.clone());
-                wakes.extend(self.start(&Start::of(goal, *slot, *cause), now));
+                wakes.extend(self.start(&DueReconciliation::of(goal, *slot, *cause), now));
             }
         }
-        if let Some(error) = &looked.trouble {
-            self.trouble += 1;
-            wakes.push(now.after(pause(self.trouble)));
+        if let Some(error) = &looked.error {
+            self.ledger_failures += 1;
+            wakes.push(now.after(backoff_pause(self.ledger_failures)));
             let (bad, remedy) = (paint(BAD, "error:"), error.remedy());
-            self.ui.say_line(&format!("{bad} {error}; {remedy}"));
+            self.ui.print_message_line(&format!("{bad} {error}; {remedy}"));
         } else {
-            self.trouble = 0;
+            self.ledger_failures = 0;
         }
-        wakes.extend(self.tell(now));
+        wakes.extend(self.send_notifications(now));
         self.report(&looked);
         Ok(wakes.into_iter().min())
     }
 
     /// Reads the goals again.
-    async fn changed(&mut self, waits: &mut Waits) -> Result<(), Failure> {
-        // Slots of schedules that are about to change are accounted for as what they were.
+    async fn reload_goals(&mut self, waits: &mut DaemonEventSources) -> Result<(), CommandError> {
+        // Times of schedules that are about to change are accounted for under the old schedule.
         let goals: Vec<Arc<Goal>> = self.goals.goals().values().cloned().collect();
-        look(&self.lead, &goals, self.ui.env.now()).await?;
-        // Watched first, then read: what changes in between is seen as one more change.
-        waits.watch = self.watch();
-        if let Err(failure) = self.goals.again(self.ui).await {
-            self.ui.say(&failure.render());
+        examine_goals(&self.leadership, &goals, self.ui.env.now()).await?;
+        // Watched first, then read: a change in between is seen as one more change.
+        waits.file_watcher = self.watch();
+        if let Err(failure) = self.goals.reload(self.ui).await {
+            self.ui.print_message(&failure.render());
         }
-        self.attend_all();
-        // What could not go on may now.
-        self.tried.clear();
-        if let Err(failure) = self.adopt() {
-            self.ui.say(&failure.render());
+        self.mark_all_due();
+        // Those that could not be resumed may be now.
+        self.answers_at_resume.clear();
+        if let Err(failure) = self.resume_abandoned() {
+            self.ui.print_message(&failure.render());
         }
         Ok(())
     }
 
-    /// Begins nothing more; waits for what goes on, not for ever.
-    async fn stop(mut self, mut stop: Stop) -> Result<Exit, Failure> {
-        let _ = self.notify.stopping();
-        let end = tokio::time::Instant::now() + self.service.drain;
+    /// Starts nothing more; waits for running reconciliations, but not forever.
+    async fn shut_down(mut self, mut stop: StopSignals) -> Result<CliExitCode, CommandError> {
+        let _ = self.systemd.stopping();
+        let end = tokio::time::Instant::now() + self.options.drain;
         let mut insists = 0;
         while self.children.len() > 0 {
             let count = self.children.len();
             if insists == 0 {
-                let cycles = plural(count, "cycle");
-                self.ui.note_line(&format!("waits for {cycles} to end"));
+                let cycles = plural(count, "reconciliation");
+                self.ui.print_info_line(&format!("waiting for {cycles} to finish"));
             }
             tokio::select! {
-                gone = self.children.ended() => self.note(&gone),
+                gone = self.children.next_exit() => self.record_exit(&gone),
                 () = tokio::time::sleep_until(end) => {
-                    let cycles = plural(count, "cycle");
-                    self.ui.say_line(&format!("left {cycles} behind; the next daemon goes on with what is left"));
+                    let cycles = plural(count, "reconciliation");
+                    self.ui.print_message_line(&format!("left {cycles} unfinished; the next daemon resumes them"));
                     break;
                 }
-                () = stop.told() => { insists += 1; self.children.cancel_all(); }
-                () = self.alive.next() => drop(self.notify.alive()),
+                () = stop.exit_requested() => { insists += 1; self.children.cancel_all(); }
+                () = self.watchdog.next() => drop(self.systemd.keep_alive()),
             }
         }
-        if !self.lead.end() {
-            self.ui.note("another process holds the database; the next daemon decides what was not written\n");
+        if !self.leadership.resign() {
+            self.ui.print_info(
+                "the database is locked by another process; the next daemon decides what was not written\n",
+            );
         }
-        Ok(Exit::Ok)
+        Ok(CliExitCode::Ok)
     }
 }

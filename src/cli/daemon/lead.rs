@@ -1,113 +1,112 @@
-use crate::bus::Act;
-use crate::cli::goals::{Hold, LEADER, sweep};
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::service::systemd::Tell;
-use crate::store::{Durability, Reader, Store};
+use crate::bus::WorkspaceAction;
+use crate::cli::goals::{FileLock, LEADER_LOCK, remove_stale_locks};
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::service::systemd::SystemdNotifier;
+use crate::store::{Store, StoreDurability, StoreReader};
 use std::path::Path;
 use std::time::Duration;
 
-use super::waits::{Alive, Stop};
+use super::waits::{StopSignals, WatchdogTimer};
 
-/// The time that a daemon which is told to end leaves what it writes, where another process holds the
-/// database. What is due is due for the next daemon, too.
-const PARTING: Duration = Duration::from_millis(1_500);
+/// The time that a daemon which is asked to exit leaves its pending writes, where another process
+/// holds the database. Goals that are due stay due for the next daemon, too.
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(1_500);
 
-/// The right to decide about slots.
-pub struct Lead {
-    /// What writes.
+/// The right to decide about scheduled times.
+pub struct Leadership {
+    /// The writer.
     pub store: Store,
-    /// What reads.
-    pub reader: Reader,
-    /// What is written under.
+    /// The reader.
+    pub reader: StoreReader,
+    /// The token for writes.
     pub token: u64,
-    _hold: Hold,
+    _hold: FileLock,
 }
 
-impl Lead {
-    /// Gives it back. Says whether all was written.
-    pub fn end(self) -> bool {
-        self.store.close_within(PARTING)
+impl Leadership {
+    /// Gives up the lead. True if all was written.
+    pub fn resign(self) -> bool {
+        self.store.close_within(SHUTDOWN_GRACE)
     }
 }
 
-/// Becomes the one daemon of a workspace; waits for another one to end only if that is asked for.
-/// `None`: it was told to end before it led.
-pub async fn lead(
+/// Becomes the one daemon of a workspace; waits for another one to exit only if requested. `None`:
+/// it was asked to exit before it led.
+pub async fn acquire_leadership(
     ui: &Ui,
-    stop: &mut Stop,
-    standby: Option<Standby<'_>>,
-) -> Result<Option<Lead>, Failure> {
+    stop: &mut StopSignals,
+    standby: Option<DaemonStandby<'_>>,
+) -> Result<Option<Leadership>, CommandError> {
     let state = ui.workspace().state;
-    let folder = crate::store::Folder::new(&state);
+    let folder = crate::store::StateFolder::new(&state);
     folder.may_be_written()?;
     folder.create()?;
-    let hold = match Hold::attempt(&state, LEADER)? {
+    let hold = match FileLock::try_lock(&state, LEADER_LOCK)? {
         Ok(hold) => hold,
         Err(_) => match standby {
-            None => return Err(taken(&state)),
+            None => return Err(already_led(&state)),
             Some(standby) => {
-                ui.note("another daemon leads; waiting for its end\n");
-                match standby.hold(stop, &state).await? {
+                ui.print_info("another daemon is active; waiting for it to exit\n");
+                match standby.wait_for_lock(stop, &state).await? {
                     Some(hold) => hold,
                     None => return Ok(None),
                 }
             }
         },
     };
-    let store = Store::open_with_lease(&state, Durability::Full, ui.env.clock(), ui.env.lease()?)?;
+    let store = Store::open_with_lease(&state, StoreDurability::Full, ui.env.clock(), ui.env.lease()?)?;
     let pid = std::process::id();
-    // Another process may hold the database, and whoever waits for it can be told to end.
+    // Another process may hold the database, and a daemon that waits for it can be asked to exit.
     let token = tokio::select! {
         biased;
-        token = store.lead(pid, ui.env.now()) => token?,
-        () = stop.told() => {
-            store.close_within(PARTING);
+        token = store.take_leadership(pid, ui.env.now()) => token?,
+        () = stop.exit_requested() => {
+            store.close_within(SHUTDOWN_GRACE);
             return Ok(None);
         }
     };
-    watch::note(ui, Act::DaemonLed { token, pid });
+    watch::record_quietly(ui, WorkspaceAction::DaemonLed { token, pid });
     let reader = store.reader()?;
-    sweep(&state, &reader)?;
-    Ok(Some(Lead {
-        store,
-        reader,
-        token,
-        _hold: hold,
-    }))
+    remove_stale_locks(&state, &reader)?;
+    Ok(Some(Leadership { store, reader, token, _hold: hold }))
 }
 
-/// How a daemon waits for another one.
-pub struct Standby<'a> {
-    /// Who is told that it lives.
-    pub notify: &'a Tell,
-    /// How often.
-    pub alive: &'a mut Alive,
+/// The standby of a daemon that waits for another one.
+pub struct DaemonStandby<'a> {
+    /// The service manager to notify.
+    pub notify: &'a SystemdNotifier,
+    /// The interval of signs of life.
+    pub alive: &'a mut WatchdogTimer,
 }
 
-impl Standby<'_> {
+impl DaemonStandby<'_> {
     /// Waits for the lock, on a thread of its own: the system has no other way.
-    async fn hold(self, stop: &mut Stop, state: &Path) -> Result<Option<Hold>, Failure> {
+    async fn wait_for_lock(
+        self,
+        stop: &mut StopSignals,
+        state: &Path,
+    ) -> Result<Option<FileLock>, CommandError> {
         let state = state.to_owned();
-        let mut held = tokio::task::spawn_blocking(move || Hold::wait(&state, LEADER));
+        let mut held = tokio::task::spawn_blocking(move || FileLock::lock_blocking(&state, LEADER_LOCK));
         loop {
             tokio::select! {
-                () = stop.told() => return Ok(None),
-                () = self.alive.next() => drop(self.notify.alive()),
+                () = stop.exit_requested() => return Ok(None),
+                () = self.alive.next() => drop(self.notify.keep_alive()),
                 held = &mut held => return held.map_err(|lost| {
-                    Failure::new(Exit::Bug, lost.to_string())
+                    CommandError::new(CliExitCode::Bug, lost.to_string())
                 })?.map(Some),
             }
         }
     }
 }
 
-fn taken(state: &Path) -> Failure {
-    let leader = Reader::open(state).and_then(|reader| reader.leader());
+fn already_led(state: &Path) -> CommandError {
+    let leader = StoreReader::open(state).and_then(|reader| reader.leader());
     let who = match leader {
         Ok(Some((_, pid, since))) => format!(": process {pid}, since {}", since.to_second()),
         _ => String::new(),
     };
-    let message = format!("another daemon leads in this workspace{who}");
-    // Once that one has ended it may lead, so whoever keeps services starts it again.
-    Failure::new(Exit::State, message).hint("one is enough; --standby waits until it ends")
+    let message = format!("another daemon is active in this workspace{who}");
+    // Once that one has exited it may lead, so the service manager restarts it.
+    CommandError::new(CliExitCode::State, message).hint("to wait until it exits, pass --standby")
 }

@@ -1,25 +1,22 @@
-//! The daemon: who looks at goals when they are due.
+//! The daemon: examines goals when they are due.
 //!
 //! ```text
 //! clock, files, pokes ──▶ look ──▶ goal::turn for each goal ──▶ ledger (one transaction each)
 //!                          ▲                 │
-//!                          │                 └──▶ a process for each cycle: `wf goal run --slot …`
+//!                          │                 └──▶ a process for each reconciliation: `wf goal run --slot …`
 //!                          └── the end of one
 //! ```
 //!
-//! It decides and starts, and does no work itself: a cycle is a process of its own, which claims
-//! its slot in the transaction that records its run. So a daemon may die at any point: what was due
-//! and not claimed is due still, and what was claimed is adopted by the next daemon. One daemon
-//! leads: it holds a lock, and writes under a token that is refused once a later one was given.
+//! It decides and starts, and does no work itself: a reconciliation is a process of its own, which claims its
+//! scheduled time in the transaction that records its run. So a daemon may die at any point: times that were
+//! due and not claimed stay due, and claimed ones are adopted by the next daemon. One daemon leads: it holds
+//! a lock, and writes under a token that is refused once a later one was given.
 //!
-//! **Invariant:** without an event nothing wakes it up before the next slot.
+//! **Invariant:** without an event nothing wakes it up before the next scheduled time.
 
 mod begin;
 mod children;
-#[expect(
-    clippy::module_inception,
-    reason = "the module is named after what it is"
-)]
+#[expect(clippy::module_inception, reason = "the module is named after what it is")]
 mod daemon;
 mod lead;
 mod look;
@@ -28,5 +25,5 @@ mod report;
 mod waits;
 mod warp;
 
-pub use daemon::{Service, run};
-pub use warp::Warp;
+pub use daemon::{DaemonOptions, run};
+pub use warp::TestClock;

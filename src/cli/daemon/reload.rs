@@ -2,149 +2,137 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::cli::goals::{FOLDERS, Found, POKE, Where, apart, apart_aside};
+use crate::cli::goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE, read_in_child, read_in_child_async};
 use crate::cli::workspace::{APPROVERS, CONFIG};
-use crate::cli::{Exit, Failure, Revision, Ui, Workspace};
+use crate::cli::{CliExitCode, CommandError, GitRevision, Ui, Workspace};
 use crate::model::Goal;
 use crate::name::PlanId;
 use crate::report::{BAD, NAME, WARN, paint};
-use crate::service::watch::Watch;
+use crate::service::watch::FileWatcher;
 
-/// Where goals come from, and what they are now.
-pub struct Goals {
+/// The source of goals, and their current state.
+pub struct LoadedGoals {
     workspace: Workspace,
     branch: Option<String>,
-    place: Where,
-    /// Where the repository of the branch keeps its branches.
+    source: GoalSource,
+    /// The folder in which the repository keeps its branches.
     git: Option<PathBuf>,
-    found: Vec<Found>,
+    goal_files: Vec<GoalFile>,
     by_id: BTreeMap<PlanId, Arc<Goal>>,
 }
 
-impl Goals {
+impl LoadedGoals {
     /// Reads the goals of a workspace: its files, or a branch of its repository.
-    pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, Failure> {
+    pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, CommandError> {
         let workspace = ui.workspace();
-        let place = place(&workspace, branch.as_deref())?;
-        let found = apart(ui, &place, &workspace);
+        let place = goal_source(&workspace, branch.as_deref())?;
+        let found = read_in_child(ui, &place, &workspace);
         let git = match &place {
-            Where::Disk => None,
-            Where::Commit(revision) => Some(revision.git_dir()),
+            GoalSource::Disk => None,
+            GoalSource::Commit(revision) => Some(revision.git_dir()),
         };
-        let goals = Self {
-            workspace,
-            branch,
-            place,
-            git,
-            by_id: by_id(&found),
-            found,
-        };
-        goals.told(ui, &[]);
+        let goals =
+            Self { workspace, branch, source: place, git, by_id: goals_by_id(&found), goal_files: found };
+        goals.report_changes(ui, &[]);
         Ok(goals)
     }
 
-    /// Reads them again, and says what is different. What was there stays if they cannot be read.
-    pub async fn again(&mut self, ui: &Ui) -> Result<(), Failure> {
+    /// Reads them again, and reports the differences. The old ones stay if they cannot be read.
+    pub async fn reload(&mut self, ui: &Ui) -> Result<(), CommandError> {
         let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
-        let place = move || place(&workspace, branch.as_deref());
+        let place = move || goal_source(&workspace, branch.as_deref());
         let place = tokio::task::spawn_blocking(place).await;
-        let place = place.map_err(|lost| Failure::new(Exit::Bug, lost.to_string()))??;
-        if let (Where::Commit(new), Where::Commit(old)) = (&place, &self.place)
+        let place = place.map_err(|lost| CommandError::new(CliExitCode::Bug, lost.to_string()))??;
+        if let (GoalSource::Commit(new), GoalSource::Commit(old)) = (&place, &self.source)
             && new.commit() == old.commit()
         {
             return Ok(());
         }
-        let found = apart_aside(ui, &place, &self.workspace).await;
-        self.by_id = by_id(&found);
-        let before = std::mem::replace(&mut self.found, found);
-        self.place = place;
-        self.told(ui, &before);
+        let found = read_in_child_async(ui, &place, &self.workspace).await;
+        self.by_id = goals_by_id(&found);
+        let before = std::mem::replace(&mut self.goal_files, found);
+        self.source = place;
+        self.report_changes(ui, &before);
         Ok(())
     }
 
-    /// The goals that there are.
+    /// Returns the goals.
     pub fn goals(&self) -> &BTreeMap<PlanId, Arc<Goal>> {
         &self.by_id
     }
 
-    /// What is wrong with files, if anything is.
-    pub fn broken(&self) -> Option<String> {
-        let mut broken = self.found.iter().filter_map(|found| {
-            let why = found.goal.as_ref().err()?;
-            Some(format!("{}: {why}", found.path))
+    /// Returns the errors in files, if there are any.
+    pub fn error_summary(&self) -> Option<String> {
+        let mut broken = self.goal_files.iter().filter_map(|found| {
+            let reason = found.goal.as_ref().err()?;
+            Some(format!("{}: {reason}", found.path))
         });
         broken.next()
     }
 
-    /// The commit that they are read from, if they are.
+    /// Returns the commit that they are read from, if they are.
     pub fn commit(&self) -> Option<&str> {
-        match &self.place {
-            Where::Disk => None,
-            Where::Commit(revision) => Some(revision.commit()),
+        match &self.source {
+            GoalSource::Disk => None,
+            GoalSource::Commit(revision) => Some(revision.commit()),
         }
     }
 
-    /// Watches all that may make them different, and what wakes a daemon up.
-    pub fn watch(&self) -> std::io::Result<Watch> {
+    /// Watches all files that may change them, and the file that wakes a daemon up.
+    pub fn watch(&self) -> std::io::Result<FileWatcher> {
         let root = &self.workspace.root;
-        let mut files = vec![self.workspace.state.join(POKE)];
+        let mut files = vec![self.workspace.state.join(WAKE_FILE)];
         if let (Some(branch), Some(git)) = (&self.branch, &self.git) {
             files.push(git.join("refs/heads").join(branch));
             files.push(git.join("packed-refs"));
-            return Watch::new(&[], &files);
+            return FileWatcher::new(&[], &files);
         }
         files.extend([root.join(CONFIG), root.join(APPROVERS)]);
         let mut folders: Vec<PathBuf> = FOLDERS.map(|folder| root.join(folder)).to_vec();
         folders.push(root.join(crate::spec::GATES));
-        Watch::new(&folders, &files)
+        FileWatcher::new(&folders, &files)
     }
 
-    fn told(&self, ui: &Ui, before: &[Found]) {
-        let said = |found: &Found| match &found.goal {
-            Ok(goal) => format!("{} {:?} {goal:?}", found.path, found.waits),
-            Err(why) => format!("{} {why}", found.path),
+    fn report_changes(&self, ui: &Ui, before: &[GoalFile]) {
+        let said = |found: &GoalFile| match &found.goal {
+            Ok(goal) => format!("{} {:?} {goal:?}", found.path, found.awaited_acceptance),
+            Err(reason) => format!("{} {reason}", found.path),
         };
         let known: Vec<String> = before.iter().map(said).collect();
-        for found in self
-            .found
-            .iter()
-            .filter(|found| !known.contains(&said(found)))
-        {
+        for found in self.goal_files.iter().filter(|found| !known.contains(&said(found))) {
             match &found.goal {
                 Ok(goal) => {
                     let name = paint(NAME, goal.id.as_str());
-                    ui.note_line(&format!("goal {name} · {}", found.path));
-                    if let Some(waits) = &found.waits {
-                        ui.say_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
+                    ui.print_info_line(&format!("goal {name} · {}", found.path));
+                    if let Some(waits) = &found.awaited_acceptance {
+                        ui.print_message_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
                     }
                 }
-                Err(why) => {
+                Err(reason) => {
                     let broken = paint(BAD, "broken:");
-                    ui.say_line(&format!("{broken} {} is not looked at: {why}", found.path));
+                    ui.print_message_line(&format!("{broken} {} is skipped: {reason}", found.path));
                 }
             }
         }
         for gone in before {
-            if self.found.iter().all(|found| found.path != gone.path) {
-                ui.note_line(&format!("{} is gone", gone.path));
+            if self.goal_files.iter().all(|found| found.path != gone.path) {
+                ui.print_info_line(&format!("{} was removed", gone.path));
             }
         }
     }
 }
 
-fn by_id(found: &[Found]) -> BTreeMap<PlanId, Arc<Goal>> {
+fn goals_by_id(found: &[GoalFile]) -> BTreeMap<PlanId, Arc<Goal>> {
     let goals = found.iter().filter_map(|found| found.goal.as_ref().ok());
-    goals
-        .map(|goal| (goal.id.clone(), Arc::clone(goal)))
-        .collect()
+    goals.map(|goal| (goal.id.clone(), Arc::clone(goal))).collect()
 }
 
-fn place(workspace: &Workspace, branch: Option<&str>) -> Result<Where, Failure> {
+fn goal_source(workspace: &Workspace, branch: Option<&str>) -> Result<GoalSource, CommandError> {
     Ok(match branch {
-        None => Where::Disk,
+        None => GoalSource::Disk,
         Some(branch) => {
             let name = format!("refs/heads/{branch}");
-            Where::Commit(Revision::of(workspace, &name)?)
+            GoalSource::Commit(GitRevision::of(workspace, &name)?)
         }
     })
 }

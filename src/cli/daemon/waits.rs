@@ -1,51 +1,48 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::daemon::{Daemon, system};
-use crate::cli::{Failure, Ui};
+use crate::cli::{CommandError, Ui};
 use crate::report::{WARN, paint};
-use crate::service::alarm::Alarm;
-use crate::service::systemd::sign_of_life;
-use crate::service::watch::Watch;
+use crate::service::alarm::WallClockTimer;
+use crate::service::systemd::watchdog_interval;
+use crate::service::watch::FileWatcher;
 use crate::time::Moment;
 
-/// What wakes a daemon up.
-pub(super) enum Event {
-    /// A slot, or the end of a pause.
+/// An event that wakes a daemon up.
+pub(super) enum DaemonEvent {
+    /// A scheduled time, or the end of a pause.
     Alarm,
     /// A file changed.
-    Changed,
-    /// A process ended.
-    Gone,
-    /// It is told to end.
+    FilesChanged,
+    /// A process exited.
+    ChildExited,
+    /// A request to exit.
     Stop,
-    /// It is told to read everything again.
+    /// A request to reload everything.
     Reload,
-    /// It is to say that it lives.
+    /// A sign of life is due.
     Watchdog,
 }
 
-/// What a daemon waits for.
-pub(super) struct Waits {
-    alarm: Alarm,
-    pub(super) watch: Option<Watch>,
+/// The event sources of a daemon.
+pub(super) struct DaemonEventSources {
+    alarm: WallClockTimer,
+    pub(super) file_watcher: Option<FileWatcher>,
     reload: Signal,
 }
 
-/// What tells a daemon to end.
-pub struct Stop([Signal; 2]);
+/// The signals that ask a daemon to exit.
+pub struct StopSignals([Signal; 2]);
 
-impl Stop {
-    /// Listens from now on: what comes while nobody asks is heard later.
-    pub(super) fn listen() -> Result<Self, Failure> {
+impl StopSignals {
+    /// Listens from now on: signals that arrive between waits are not lost.
+    pub(super) fn listen() -> Result<Self, CommandError> {
         let listen = |kind| signal(kind).map_err(|error| system(&error));
-        Ok(Self([
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::terminate())?,
-        ]))
+        Ok(Self([listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?]))
     }
 
-    /// Waits until it is told to end.
-    pub(super) async fn told(&mut self) {
+    /// Waits for a request to exit.
+    pub(super) async fn exit_requested(&mut self) {
         let [interrupt, terminate] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -54,18 +51,14 @@ impl Stop {
     }
 }
 
-/// When a daemon is to say that it lives: where nobody asks, never.
-pub struct Alive(Option<tokio::time::Interval>);
+/// The timer for signs of life: disabled where none are requested.
+pub struct WatchdogTimer(Option<tokio::time::Interval>);
 
-impl Alive {
-    /// As the environment asks for it.
+impl WatchdogTimer {
+    /// Reads the interval from the environment.
     pub(super) fn of(ui: &Ui) -> Self {
         let var = |name| ui.env.var(name);
-        let alive = sign_of_life(
-            var("WATCHDOG_USEC"),
-            var("WATCHDOG_PID"),
-            std::process::id(),
-        );
+        let alive = watchdog_interval(var("WATCHDOG_USEC"), var("WATCHDOG_PID"), std::process::id());
         Self(alive.map(|every| {
             let mut interval = tokio::time::interval(every);
             interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -73,7 +66,7 @@ impl Alive {
         }))
     }
 
-    /// Waits until it is time.
+    /// Waits until the next one is due.
     pub(super) async fn next(&mut self) {
         match &mut self.0 {
             Some(interval) => drop(interval.tick().await),
@@ -83,68 +76,64 @@ impl Alive {
 }
 
 impl Daemon<'_> {
-    pub(super) fn waits(&self) -> Result<Waits, Failure> {
+    pub(super) fn open_event_sources(&self) -> Result<DaemonEventSources, CommandError> {
         let listen = |kind| signal(kind).map_err(|error| system(&error));
-        Ok(Waits {
-            alarm: Alarm::new().map_err(|error| system(&error))?,
-            watch: self.watch(),
+        Ok(DaemonEventSources {
+            alarm: WallClockTimer::new().map_err(|error| system(&error))?,
+            file_watcher: self.watch(),
             reload: listen(SignalKind::hangup())?,
         })
     }
 
-    /// Watches files; where that cannot be, a reload must be asked for.
-    pub(super) fn watch(&self) -> Option<Watch> {
+    /// Watches files; where that is impossible, a reload must be requested.
+    pub(super) fn watch(&self) -> Option<FileWatcher> {
         match self.goals.watch() {
             Ok(watch) => Some(watch),
             Err(error) => {
                 let warning = paint(WARN, "warning:");
-                self.ui.say_line(&format!(
-                    "{warning} changes of files are not seen ({error}): send SIGHUP after one"
+                self.ui.print_message_line(&format!(
+                    "{warning} cannot watch files ({error}): send SIGHUP after changing one"
                 ));
                 None
             }
         }
     }
 
-    /// Waits for what comes next.
-    pub(super) async fn event(
+    /// Waits for the next event.
+    pub(super) async fn next_event(
         &mut self,
-        waits: &mut Waits,
-        stop: &mut Stop,
+        waits: &mut DaemonEventSources,
+        stop: &mut StopSignals,
         wake: Option<Moment>,
-    ) -> Result<Event, Failure> {
-        if let Some(warp) = &self.warp {
-            // No time passes while somebody works.
+    ) -> Result<DaemonEvent, CommandError> {
+        if let Some(warp) = &self.test_clock {
+            // No time passes while a process works.
             if self.children.len() > 0 {
-                let gone = self.children.ended().await;
-                self.note(&gone);
-                return Ok(Event::Gone);
+                let gone = self.children.next_exit().await;
+                self.record_exit(&gone);
+                return Ok(DaemonEvent::ChildExited);
             }
-            return Ok(if warp.go(wake) {
-                Event::Alarm
-            } else {
-                Event::Stop
-            });
+            return Ok(if warp.advance_to(wake) { DaemonEvent::Alarm } else { DaemonEvent::Stop });
         }
         let changed = async {
-            match &mut waits.watch {
-                Some(watch) => watch.changed().await,
+            match &mut waits.file_watcher {
+                Some(watch) => watch.wait_for_change().await,
                 None => std::future::pending().await,
             }
         };
         let gone = tokio::select! {
-            () = stop.told() => return Ok(Event::Stop),
-            _ = waits.reload.recv() => return Ok(Event::Reload),
-            () = self.alive.next() => return Ok(Event::Watchdog),
-            gone = self.children.ended() => gone,
+            () = stop.exit_requested() => return Ok(DaemonEvent::Stop),
+            _ = waits.reload.recv() => return Ok(DaemonEvent::Reload),
+            () = self.watchdog.next() => return Ok(DaemonEvent::Watchdog),
+            gone = self.children.next_exit() => gone,
             // An error is a change, too.
-            _ = changed => return Ok(Event::Changed),
-            woken = waits.alarm.until(wake) => {
+            _ = changed => return Ok(DaemonEvent::FilesChanged),
+            woken = waits.alarm.wait_until(wake) => {
                 woken.map_err(|error| system(&error))?;
-                return Ok(Event::Alarm);
+                return Ok(DaemonEvent::Alarm);
             }
         };
-        self.note(&gone);
-        Ok(Event::Gone)
+        self.record_exit(&gone);
+        Ok(DaemonEvent::ChildExited)
     }
 }

@@ -3,23 +3,23 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::time::{Clock, Moment};
 
-/// A clock that its owner moves, for tests: no time passes but what nobody needs to wait for.
+/// A clock that its owner moves, for tests: time passes only where nothing has to be waited for.
 #[derive(Clone, Debug)]
-pub struct Warp {
+pub struct TestClock {
     now: Arc<AtomicI64>,
-    /// Where it ends.
+    /// The end of the simulated time.
     pub end: Moment,
 }
 
-impl Warp {
+impl TestClock {
     /// A clock that stands at an instant, and ends at another.
     pub fn new(now: Moment, end: Moment) -> Self {
         let now = Arc::new(AtomicI64::new(now.millis()));
         Self { now, end }
     }
 
-    /// Moves on to an instant, never back; answers whether that is before the end.
-    pub fn go(&self, to: Option<Moment>) -> bool {
+    /// Moves on to an instant, never back; true if that is before the end.
+    pub fn advance_to(&self, to: Option<Moment>) -> bool {
         let to = to.filter(|to| *to < self.end);
         let millis = to.unwrap_or(self.end).millis();
         self.now.fetch_max(millis, Ordering::Relaxed);
@@ -27,7 +27,7 @@ impl Warp {
     }
 }
 
-impl Clock for Warp {
+impl Clock for TestClock {
     fn now(&self) -> Moment {
         Moment::from_millis(self.now.load(Ordering::Relaxed))
     }

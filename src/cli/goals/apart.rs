@@ -3,48 +3,48 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, Where, all, all_with_waits};
-use crate::cli::{Failure, Revision, Ui, Workspace, keep};
+use super::{GoalFile, GoalSource, list_goals, list_goals_with_acceptance};
+use crate::cli::{CommandError, GitRevision, Ui, Workspace, keep};
 use crate::model::Goal;
 
 /// A file that is a goal, as one line of JSON.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct GoalFileLine {
     path: String,
     id: Option<String>,
     goal: Option<Goal>,
-    why: Option<String>,
+    reason: Option<String>,
     #[serde(default)]
     waits: Option<String>,
 }
 
-/// All goals of a workspace, read by a process of its own: who waits for years keeps nothing in
-/// memory that only reading needs, and nothing that a file may do to a reader is done to it.
-pub fn apart(ui: &Ui, place: &Where, workspace: &Workspace) -> Vec<Found> {
-    let answer = reader(ui, place, workspace).output().ok();
-    let found = answer.and_then(|answer| read(&answer));
-    found.unwrap_or_else(|| all(place, workspace))
+/// Reads all goals of a workspace in a process of its own: a daemon that waits for years keeps no
+/// memory that only reading needs, and is safe from files that harm a reader.
+pub fn read_in_child(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
+    let answer = reader_command(ui, place, workspace).output().ok();
+    let found = answer.and_then(|answer| parse_lines(&answer));
+    found.unwrap_or_else(|| list_goals(place, workspace))
 }
 
-/// Does the same without keeping a thread of a runtime waiting.
-pub async fn apart_aside(ui: &Ui, place: &Where, workspace: &Workspace) -> Vec<Found> {
-    let mut reader = reader(ui, place, workspace);
+/// Does the same without blocking a thread of a runtime.
+pub async fn read_in_child_async(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
+    let mut reader = reader_command(ui, place, workspace);
     let answer = tokio::task::spawn_blocking(move || reader.output()).await;
     let answer = answer.ok().and_then(Result::ok);
-    let found = answer.and_then(|answer| read(&answer));
-    found.unwrap_or_else(|| all(place, workspace))
+    let found = answer.and_then(|answer| parse_lines(&answer));
+    found.unwrap_or_else(|| list_goals(place, workspace))
 }
 
-/// The process that reads.
-fn reader(ui: &Ui, place: &Where, workspace: &Workspace) -> Command {
+/// The command of the process that reads.
+fn reader_command(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Command {
     #[expect(
         clippy::disallowed_methods,
         reason = "this is wf itself, which only answers: it is awaited here"
     )]
-    let mut command = Command::new(keep::program());
+    let mut command = Command::new(keep::own_program());
     command.arg("--state").arg(&workspace.state);
     command.args(["goal", "read"]);
-    if let Where::Commit(revision) = place {
+    if let GoalSource::Commit(revision) = place {
         command.args(["--commit", revision.commit()]);
     }
     command.current_dir(ui.env.cwd());
@@ -52,49 +52,39 @@ fn reader(ui: &Ui, place: &Where, workspace: &Workspace) -> Command {
     command
 }
 
-/// What it found; nothing if that cannot be read.
-fn read(answer: &Output) -> Option<Vec<Found>> {
+/// The goals that it found; none if its output is not readable.
+fn parse_lines(answer: &Output) -> Option<Vec<GoalFile>> {
     let text = std::str::from_utf8(&answer.stdout).ok()?;
     let lines = text.lines().map(|line| {
-        let line: Line = serde_json::from_str(line).ok()?;
-        let goal = match (line.goal, line.why) {
+        let line: GoalFileLine = serde_json::from_str(line).ok()?;
+        let goal = match (line.goal, line.reason) {
             (Some(goal), _) => Ok(Arc::new(goal)),
-            (None, why) => Err(why?),
+            (None, reason) => Err(reason?),
         };
-        Some(Found {
-            path: line.path,
-            id: line.id,
-            goal,
-            waits: line.waits,
-        })
+        Some(GoalFile { path: line.path, id: line.id, goal, awaited_acceptance: line.waits })
     });
-    let found: Option<Vec<Found>> = lines.collect();
+    let found: Option<Vec<GoalFile>> = lines.collect();
     found.filter(|_| answer.status.success())
 }
 
-/// Reads all goals and writes them down for who asked for it.
-pub fn write(ui: &Ui, commit: Option<&str>) -> Result<(), Failure> {
+/// Reads all goals and writes them for the calling process.
+pub fn write_goals(ui: &Ui, commit: Option<&str>) -> Result<(), CommandError> {
     let workspace = ui.workspace();
     let place = match commit {
-        None => Where::Disk,
-        Some(commit) => Where::Commit(Revision::of(&workspace, commit)?),
+        None => GoalSource::Disk,
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit)?),
     };
     let found = match &place {
-        Where::Disk => all_with_waits(ui, &workspace),
-        Where::Commit(_) => all(&place, &workspace),
+        GoalSource::Disk => list_goals_with_acceptance(ui, &workspace),
+        GoalSource::Commit(_) => list_goals(&place, &workspace),
     };
     for found in found {
-        let (goal, why) = match found.goal {
+        let (goal, reason) = match found.goal {
             Ok(goal) => (Some(Goal::clone(&goal)), None),
-            Err(why) => (None, Some(why)),
+            Err(reason) => (None, Some(reason)),
         };
-        let line = Line {
-            path: found.path,
-            id: found.id,
-            goal,
-            why,
-            waits: found.waits,
-        };
+        let line =
+            GoalFileLine { path: found.path, id: found.id, goal, reason, waits: found.awaited_acceptance };
         ui.print_json(&(serde_json::to_string(&line).unwrap_or_default() + "\n"))?;
     }
     Ok(())

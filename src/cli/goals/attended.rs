@@ -1,40 +1,40 @@
-use super::{Hold, LEADER, all_with_waits};
+use super::{FileLock, LEADER_LOCK, list_goals_with_acceptance};
 use crate::cli::Ui;
-use crate::cli::health::{Finding, Health};
+use crate::cli::health::{DoctorFinding, DoctorStatus};
 use crate::report::plural;
-use crate::store::Reader;
+use crate::store::StoreReader;
 
-/// Whether the goals of a workspace can be read, and whether a daemon keeps them; nothing is said
+/// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings
 /// where there are none.
-pub fn attended(ui: &Ui) -> Vec<Finding> {
+pub fn check_goals_scheduled(ui: &Ui) -> Vec<DoctorFinding> {
     let workspace = ui.workspace();
-    let found = all_with_waits(ui, &workspace);
+    let found = list_goals_with_acceptance(ui, &workspace);
     let broken = found.iter().filter_map(|one| {
-        let why = one.goal.as_ref().err()?;
-        let told = format!("{} is not looked at: {why}", one.path);
-        Some(Finding::new("goal", Health::Weak, told))
+        let reason = one.goal.as_ref().err()?;
+        let told = format!("{} is skipped: {reason}", one.path);
+        Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
     });
-    let mut findings: Vec<Finding> = broken.collect();
+    let mut findings: Vec<DoctorFinding> = broken.collect();
     let count = found.len() - findings.len();
     findings.extend(found.iter().filter_map(|one| {
-        let told = format!("{} {}", one.path, one.waits.as_ref()?);
-        Some(Finding::new("goal", Health::Weak, told))
+        let told = format!("{} {}", one.path, one.awaited_acceptance.as_ref()?);
+        Some(DoctorFinding::new("goal", DoctorStatus::Weak, told))
     }));
-    let held = Hold::is_held(&workspace.state, LEADER);
+    let held = FileLock::is_locked(&workspace.state, LEADER_LOCK);
     if found.is_empty() && !held {
         return findings;
     }
     let goals = plural(count, "goal");
-    let leader = Reader::open(&workspace.state).and_then(|reader| reader.leader());
+    let leader = StoreReader::open(&workspace.state).and_then(|reader| reader.leader());
     findings.push(match leader {
         Ok(Some((_, pid, since))) if held => {
             let since = since.to_second();
-            let told = format!("process {pid} leads since {since} · {goals} in these files");
-            Finding::new("daemon", Health::Good, told)
+            let told = format!("leader: process {pid}, since {since} · {goals} in these files");
+            DoctorFinding::new("daemon", DoctorStatus::Good, told)
         }
         _ => {
-            let told = "none leads: goals begin by themselves only under `wf daemon`".to_owned();
-            Finding::new("daemon", Health::Weak, told)
+            let told = "not running: goals are scheduled only by `wf daemon`".to_owned();
+            DoctorFinding::new("daemon", DoctorStatus::Weak, told)
         }
     });
     findings

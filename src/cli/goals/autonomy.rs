@@ -1,64 +1,64 @@
 use std::sync::Arc;
 
-use crate::approval::{Policy, Refusal, Statement, Token};
-use crate::cli::approve::{Rules, Standing, standing};
-use crate::cli::load::Ready;
-use crate::cli::{Failure, Ui, relative};
-use crate::goal::{Advice, Counts, Grant, Sample, advise, counted, most_samples, narrower};
-use crate::machine::Outcome;
-use crate::model::{Autonomy, Goal, GoalApproval};
+use crate::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy};
+use crate::cli::approve::{SigningRules, StandingApproval, standing_approval};
+use crate::cli::load::LoadedPlan;
+use crate::cli::{CommandError, Ui, relative_path};
+use crate::goal::{
+    AutonomyProposal, OpinionCounts, RepairSample, StandingApprovalLimits, advise, count_samples,
+    most_samples, narrow,
+};
+use crate::machine::RunOutcome;
+use crate::model::{AutonomyThresholds, Goal, GoalApproval};
 use crate::name::RunId;
-use crate::store::{Reader, RunState, StoreError};
+use crate::store::{RunState, StoreError, StoreReader};
 use crate::time::format_duration;
 
-/// What a goal may do by itself, what people thought of what it did, and what is proposed.
+/// The autonomy of a goal, the feedback on its repairs, and the advice that follows.
 #[derive(Debug)]
-pub struct Leash {
+pub struct AutonomyStatus {
     /// The goal.
     pub goal: Arc<Goal>,
     /// Its file, as seen from the current folder.
-    pub shown: String,
+    pub shown_path: String,
     /// The approval beside it; `None`: its repairs need none.
-    pub approval: Option<Result<Standing, Refusal>>,
-    /// The numbers by which is proposed, `longest` no longer than who approves may.
-    pub limits: Autonomy,
-    /// What people thought of what was done under an approval like this.
-    pub counts: Counts,
-    /// What is proposed.
-    pub advice: Option<Advice>,
+    pub approval: Option<Result<StandingApproval, ApprovalRefusal>>,
+    /// The thresholds of the advice, `longest` no longer than the approvers may sign.
+    pub limits: AutonomyThresholds,
+    /// The feedback on repairs under an approval like this.
+    pub counts: OpinionCounts,
+    /// The advice.
+    pub advice: Option<AutonomyProposal>,
 }
 
-/// What an approval allows.
-pub fn granted(statement: &Statement) -> Grant {
-    Grant {
+/// Returns the grant of an approval.
+pub fn grant_of(statement: &ApprovalStatement) -> StandingApprovalLimits {
+    StandingApprovalLimits {
         executions: statement.executions,
         validity: statement.expires.since(statement.issued),
     }
 }
 
-impl Leash {
-    /// That of a goal. Nothing is recorded.
-    pub fn of(ui: &Ui, ready: &Ready, goal: &Arc<Goal>) -> Result<Self, Failure> {
+impl AutonomyStatus {
+    /// Reads the autonomy of a goal. Nothing is recorded.
+    pub fn of(ui: &Ui, ready: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
         let workspace = &ready.workspace;
         let now = ui.env.now();
-        let approvers = Rules::of(ui, workspace)?.approvers;
-        let is_free = goal.approval == GoalApproval::None && approvers.policy == Policy::Owner;
-        let approval = if is_free {
-            None
-        } else {
-            Some(standing(workspace, (&goal.id, &ready.path), now)?)
-        };
+        let approvers = SigningRules::of(ui, workspace)?.approvers;
+        let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
+        let approval =
+            if is_free { None } else { Some(standing_approval(workspace, (&goal.id, &ready.path), now)?) };
         let mut limits = ready.config.autonomy;
         limits.longest = limits.longest.min(approvers.validity);
         let held = approval.as_ref().and_then(|found| found.as_ref().ok());
-        let held = held.map(|standing| granted(&standing.statement));
-        let samples = samples(ready, goal, &limits)?;
-        // Without an approval there is what the latest repair was done under.
+        let held = held.map(|standing| grant_of(&standing.statement));
+        let samples = feedback_samples(ready, goal, &limits)?;
+        // Without an approval, the grant of the latest repair is used.
         let of = held.or_else(|| samples.first().and_then(|sample| sample.grant));
-        let counts = counted(samples, of, &limits, now);
+        let counts = count_samples(samples, of, &limits, now);
         Ok(Self {
             goal: Arc::clone(goal),
-            shown: relative(&workspace.root.join(&ready.path), ui.env.cwd()),
+            shown_path: relative_path(&workspace.root.join(&ready.path), ui.env.cwd()),
             advice: held.and_then(|held| advise(&counts, held, &limits)),
             approval,
             limits,
@@ -66,29 +66,33 @@ impl Leash {
         })
     }
 
-    /// The approval that can be used or could be, if there is one.
-    pub fn standing(&self) -> Option<&Standing> {
+    /// The approval that is or was usable, if there is one.
+    pub fn standing(&self) -> Option<&StandingApproval> {
         self.approval.as_ref().and_then(|found| found.as_ref().ok())
     }
 
-    /// The command that signs an approval for something else.
-    pub fn command(&self, to: Grant) -> String {
-        let (file, executions) = (word(&self.shown), to.executions);
+    /// The command that signs an approval for another grant.
+    pub fn approve_command(&self, to: StandingApprovalLimits) -> String {
+        let (file, executions) = (quoted_word(&self.shown_path), to.executions);
         let expires = format_duration(to.validity);
         format!("wf approve {file} --executions {executions} --expires {expires}")
     }
 
-    /// The command that signs an approval for less than there is.
-    pub fn narrower(&self) -> Option<String> {
-        let held = granted(&self.standing()?.statement);
-        Some(self.command(narrower(held, &self.limits)))
+    /// The command that signs an approval for a narrower grant.
+    pub fn narrower_command(&self) -> Option<String> {
+        let held = grant_of(&self.standing()?.statement);
+        Some(self.approve_command(narrow(held, &self.limits)))
     }
 }
 
-/// What people thought of the latest repairs, newest first, as many as can count. One that waits or
-/// was cancelled counts once somebody says something about it.
-fn samples(ready: &Ready, goal: &Goal, limits: &Autonomy) -> Result<Vec<Sample>, Failure> {
-    let reader = match Reader::open(&ready.workspace.state) {
+/// The feedback on the latest repairs, newest first, as many as can count. A repair that waits or
+/// was cancelled counts once it has feedback.
+fn feedback_samples(
+    ready: &LoadedPlan,
+    goal: &Goal,
+    limits: &AutonomyThresholds,
+) -> Result<Vec<RepairSample>, CommandError> {
+    let reader = match StoreReader::open(&ready.workspace.state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
@@ -98,13 +102,13 @@ fn samples(ready: &Ready, goal: &Goal, limits: &Autonomy) -> Result<Vec<Sample>,
     for repair in reader.repairs(&goal.id, usize::MAX)? {
         let opinion = repair.opinion();
         let is_done = match repair.state {
-            RunState::Running | RunState::Ended(Outcome::Cancelled) => false,
+            RunState::Running | RunState::Ended(RunOutcome::Cancelled) => false,
             RunState::Ended(_) => true,
         };
         if is_done || opinion.is_some() {
-            samples.push(Sample {
+            samples.push(RepairSample {
                 at: repair.at,
-                grant: begun_under(&reader, &repair.run)?,
+                grant: grant_of_repair(&reader, &repair.run)?,
                 opinion,
             });
         }
@@ -115,18 +119,21 @@ fn samples(ready: &Ready, goal: &Goal, limits: &Autonomy) -> Result<Vec<Sample>,
     Ok(samples)
 }
 
-/// What the standing approval allowed that a repair was begun under; `None` if there was none.
-fn begun_under(reader: &Reader, run: &RunId) -> Result<Option<Grant>, Failure> {
+/// The grant of the standing approval that a repair was started under; `None` if there was none.
+fn grant_of_repair(
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<Option<StandingApprovalLimits>, CommandError> {
     let sources = reader.sources(run)?.into_iter();
     let mut tokens = sources.filter(|(path, _)| path.ends_with(".approval.json"));
-    let token = tokens.find_map(|(_, text)| Token::parse(&text).ok());
-    let statement = token.as_ref().map(Token::statement);
+    let token = tokens.find_map(|(_, text)| ApprovalToken::parse(&text).ok());
+    let statement = token.as_ref().map(ApprovalToken::statement);
     let standing = statement.filter(|statement| statement.run.is_none());
-    Ok(standing.map(granted))
+    Ok(standing.map(grant_of))
 }
 
-/// A word as a shell takes it.
-fn word(text: &str) -> String {
+/// A word quoted for a shell.
+fn quoted_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
     if text.chars().all(is_plain) && !text.starts_with('-') {
         text.to_owned()
@@ -137,7 +144,7 @@ fn word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::word;
+    use super::quoted_word;
 
     #[test]
     fn what_a_shell_would_split_is_quoted() {
@@ -147,7 +154,7 @@ mod tests {
             ("it's.md", "'it'\\''s.md'"),
             ("-x.md", "'-x.md'"),
         ] {
-            assert_eq!(word(text), wanted);
+            assert_eq!(quoted_word(text), wanted);
         }
     }
 }

@@ -1,75 +1,79 @@
 use std::sync::Arc;
 
-use super::ended::{looked, own_checks, repaired};
-use super::given::params;
-use super::hold::Hold;
-use super::news::{Follows, follows};
-use super::told::Told;
-use crate::cli::approve::{Entered, enter_goal, go_on, programs_accepted};
-use crate::cli::execute::{Telling, prune, session, store};
-use crate::cli::given::{approval, secrets_given};
-use crate::cli::lineage::past;
-use crate::cli::load::{self, Ready};
-use crate::cli::outdated::warn_of_outdated;
-use crate::cli::{Exit, Failure, Ui};
-use crate::engine::{self, EngineError, Finished, Request};
-use crate::goal::{Cause, Health, Next, Part, Repaired, Verdict, concluded};
-use crate::model::{Goal, GoalApproval, Object};
+use super::ended::{check_result, own_checks, repair_result};
+use super::given::reconciliation_params;
+use super::hold::FileLock;
+use super::news::{FollowUps, follow_ups};
+use super::told::SignalListener;
+use crate::cli::approve::{RunAuthorization, authorize_goal, check_programs_accepted, reauthorize};
+use crate::cli::execute::{OutputArgs, open_store, prune, session};
+use crate::cli::given::{approval_of_run, secrets_of_run};
+use crate::cli::lineage::retried_run;
+use crate::cli::load::{self, LoadedPlan};
+use crate::cli::outdated::warn_of_changed_results;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::engine::{self, EngineError, FinishedRun, RunRequest};
+use crate::goal::{
+    GoalOutcome, ReconciliationCause, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
+    RepairOutcome, next_step,
+};
+use crate::model::{Goal, GoalApproval, JsonObject};
 use crate::name::{PlanId, RunId};
-use crate::store::{Claim, CycleEnd, CycleRow, Durability, Reader, RunState, Store, StoreError};
+use crate::store::{
+    ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,
+    StoreReader,
+};
 use crate::time::Moment;
 
-/// How many ended cycles are looked at to tell what is news.
-const BEFORE: usize = 1000;
+/// The number of ended reconciliations examined to decide on notifications.
+const EXAMINED_RECONCILIATIONS: usize = 1000;
 
-/// A cycle that is to begin.
+/// A reconciliation that is to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Begin {
-    /// The slot, which must be due; `None`: somebody asks for it now.
+pub struct ReconciliationRequest {
+    /// The scheduled time, which must be due; `None`: the user started it now.
     pub slot: Option<Moment>,
-    /// What it is begun for.
-    pub cause: Cause,
-    /// The token of the daemon that decided about the slot.
+    /// The cause.
+    pub cause: ReconciliationCause,
+    /// The token of the daemon that decided about the scheduled time.
     pub token: Option<u64>,
 }
 
-/// How a cycle ended.
+/// The end of a reconciliation.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct ReconciliationResult {
     /// The goal.
     pub goal: PlanId,
-    /// How.
-    pub verdict: Verdict,
+    /// The verdict.
+    pub verdict: GoalOutcome,
 }
 
-/// Begins a cycle of a goal and works on it to its end. `ready` is the goal as a look at it.
-pub fn begin(
+/// Starts a reconciliation of a goal and works on it to its end. `ready` is the plan of its check run.
+pub fn start_reconciliation(
     ui: &Ui,
-    (ready, goal): (&Ready, &Arc<Goal>),
-    begin: Begin,
-    telling: &Telling,
-) -> Result<Ended, Failure> {
-    let slot = begin
-        .slot
-        .map_or_else(|| ui.env.now().to_string(), |slot| slot.to_string());
+    (ready, goal): (&LoadedPlan, &Arc<Goal>),
+    begin: ReconciliationRequest,
+    telling: &OutputArgs,
+) -> Result<ReconciliationResult, CommandError> {
+    let slot = begin.slot.map_or_else(|| ui.env.now().to_string(), |slot| slot.to_string());
     let run = run_id(ui, &format!("look of {} at {slot}", goal.id))?;
     let state = &ready.workspace.state;
-    let given = params(&ready.plan, goal, begin.slot, &[])?;
-    let entered = enter_goal(ui, ready, Part::Look, (&run, &given))?;
-    let hold = Hold::wait(state, &lock_name(&run))?;
-    let claim = Claim::Look {
+    let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
+    let entered = authorize_goal(ui, ready, ReconciliationPart::Look, (&run, &given))?;
+    let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
+    let claim = ReconciliationClaim::Look {
         goal: goal.id.clone(),
         slot: begin.slot,
         cause: begin.cause,
         token: begin.token,
     };
-    let mut told = Told::listen()?;
+    let mut told = SignalListener::listen()?;
     let begun = start(ui, ready, (run.clone(), given, entered, claim), telling);
     match begun {
         Ok(()) => conclude(ui, &run, (telling, &mut told), hold),
         Err(failure) => {
-            // What was not recorded was not begun, and leaves nothing.
-            let reader = Reader::open(state);
+            // A reconciliation without a record has not started, and leaves nothing.
+            let reader = StoreReader::open(state);
             let known = reader.and_then(|reader| reader.cycle(&run));
             if matches!(known, Ok(None) | Err(StoreError::NoState(_))) {
                 hold.remove();
@@ -79,35 +83,31 @@ pub fn begin(
     }
 }
 
-/// Goes on with a cycle whose process died. Waits for a process that works on it.
-pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> {
+/// Resumes a reconciliation whose process died. Waits for a process that works on it.
+pub fn adopt_reconciliation(
+    ui: &Ui,
+    run: &RunId,
+    telling: &OutputArgs,
+) -> Result<ReconciliationResult, CommandError> {
     let state = ui.workspace().state;
-    let hold = Hold::wait(&state, &lock_name(run))?;
-    let cycle = cycle(&Reader::open(&state)?, run)?;
-    // What waited for people may have been answered since.
-    if let Some((_, health, why)) = cycle.ended.clone()
-        && health != Health::Waiting
+    let hold = FileLock::lock_blocking(&state, &lock_name(run))?;
+    let cycle = cycle(&StoreReader::open(&state)?, run)?;
+    // Its pending approval may have been answered since.
+    if let Some((_, health, reason)) = cycle.ended.clone()
+        && health != ReconciliationHealth::Waiting
     {
         hold.remove();
-        return Ok(Ended {
-            goal: cycle.goal,
-            verdict: Verdict { health, why },
-        });
+        return Ok(ReconciliationResult { goal: cycle.goal, verdict: GoalOutcome { health, reason } });
     }
-    let mut told = Told::listen()?;
+    let mut told = SignalListener::listen()?;
     let runs = [Some(run), cycle.repair.as_ref()];
     for run in runs.into_iter().flatten() {
         match resume(ui, run, telling) {
             Ok(()) => {}
-            Err(failure) if is_refused(&failure) => {
+            Err(failure) if is_permanent(&failure) => {
                 let short = run.short();
-                let why = reason(&failure);
-                return stuck(
-                    ui,
-                    &cycle,
-                    format!("run {short} may not go on: {why}"),
-                    hold,
-                );
+                let reason = failure_message(&failure);
+                return stop_reason(ui, &cycle, format!("run {short} cannot be resumed: {reason}"), hold);
             }
             Err(failure) => return Err(failure),
         }
@@ -115,35 +115,38 @@ pub fn adopt(ui: &Ui, run: &RunId, telling: &Telling) -> Result<Ended, Failure> 
     conclude(ui, run, (telling, &mut told), hold)
 }
 
-/// Whether trying again leads to the same, until people change something.
-fn is_refused(failure: &Failure) -> bool {
-    matches!(failure.exit, Exit::Approval | Exit::Usage | Exit::Invalid)
+/// True if trying again leads to the same, until the user changes something.
+fn is_permanent(failure: &CommandError) -> bool {
+    matches!(failure.exit, CliExitCode::Approval | CliExitCode::Usage | CliExitCode::Invalid)
 }
 
-/// Why something failed, in its own words; what was said before has none left.
-fn reason(failure: &Failure) -> &str {
+/// The message of a failure; an already reported one has none left.
+fn failure_message(failure: &CommandError) -> &str {
     match failure.message.as_str() {
-        "" => "its files, or those of the workspace, are wrong",
+        "" => "its files, or those of the workspace, are invalid",
         message => message,
     }
 }
 
-/// A cycle that cannot go on as things are waits for people, and is in the way of no other.
-fn stuck(ui: &Ui, cycle: &CycleRow, why: String, hold: Hold) -> Result<Ended, Failure> {
+/// Suspends a reconciliation that cannot continue as things are; it does not block any other.
+fn stop_reason(
+    ui: &Ui,
+    cycle: &ReconciliationRow,
+    reason: String,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
     let state = ui.workspace().state;
-    let reader = Reader::open(&state)?;
-    let health = Health::Waiting;
-    let verdict = Verdict { health, why };
-    let ready = load::snapshot_as(ui, &reader, &cycle.run, Some(Part::Repair));
-    let goal = ready
-        .ok()
-        .and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
+    let reader = StoreReader::open(&state)?;
+    let health = ReconciliationHealth::Waiting;
+    let verdict = GoalOutcome { health, reason };
+    let ready = load::load_recorded_as(ui, &reader, &cycle.run, Some(ReconciliationPart::Repair));
+    let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
     if let Some((goal, ready)) = goal {
-        return close(ui, &ready, (&goal, &cycle.run), verdict, hold);
+        return record_end(ui, &ready, (&goal, &cycle.run), verdict, hold);
     }
-    // Nobody can be told without the text that says whom.
-    let store = Store::open(&state, Durability::Full, ui.env.clock())?;
-    let end = CycleEnd {
+    // Notifications need the text that names the recipients.
+    let store = Store::open(&state, StoreDurability::Full, ui.env.clock())?;
+    let end = ReconciliationEnd {
         run: cycle.run.clone(),
         verdict: verdict.clone(),
         at: ui.env.now(),
@@ -153,23 +156,23 @@ fn stuck(ui: &Ui, cycle: &CycleRow, why: String, hold: Hold) -> Result<Ended, Fa
     store.end_cycle(end).wait()?;
     hold.remove();
     let goal = cycle.goal.clone();
-    Ok(Ended { goal, verdict })
+    Ok(ReconciliationResult { goal, verdict })
 }
 
-/// Where the lock of a cycle lies.
+/// The path of the lock of a reconciliation.
 fn lock_name(run: &RunId) -> String {
     format!("{run}.lock")
 }
 
-fn cycle(reader: &Reader, run: &RunId) -> Result<CycleRow, Failure> {
+fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, CommandError> {
     reader.cycle(run)?.ok_or_else(|| {
-        let message = format!("run {} is no look at a goal", run.short());
-        Failure::new(Exit::Usage, message)
+        let message = format!("run {} is not a check run of a goal", run.short());
+        CommandError::new(CliExitCode::Usage, message)
     })
 }
 
-/// The id of a run of a cycle: by chance, or where tests decide it, by what it is for.
-fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, Failure> {
+/// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
+fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, CommandError> {
     let mut bytes = [0; 16];
     let drawn = ui.env.random(purpose)?;
     bytes.copy_from_slice(drawn.split_at(16).0);
@@ -178,15 +181,15 @@ fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, Failure> {
 
 fn start(
     ui: &Ui,
-    ready: &Ready,
-    (run, params, entered, claim): (RunId, Object, Entered, Claim),
-    telling: &Telling,
-) -> Result<(), Failure> {
+    ready: &LoadedPlan,
+    (run, params, entered, claim): (RunId, JsonObject, RunAuthorization, ReconciliationClaim),
+    telling: &OutputArgs,
+) -> Result<(), CommandError> {
     let session = session(ui, ready, telling)?;
     let sources = ready.sources.iter().cloned().chain([entered.token]);
     let finished = engine::run(
         &session,
-        Request {
+        RunRequest {
             run,
             plan: ready.plan.clone(),
             path: ready.path.clone(),
@@ -194,178 +197,177 @@ fn start(
             params,
             past: None,
             approved: Some(entered.approved),
-            config: ready.begun.record(serde_json::Value::Null),
+            config: ready.options.write_to(serde_json::Value::Null),
             claim: Some(claim),
         },
     );
-    let done = ended(finished);
+    let done = run_outcome(finished);
     prune(ui, &session, ready);
     done
 }
 
-/// Goes on with a run of a cycle, if it has not ended.
-fn resume(ui: &Ui, run: &RunId, telling: &Telling) -> Result<(), Failure> {
-    let reader = Reader::from_log(&ui.workspace().state)?;
+/// Resumes a run of a reconciliation, if it has not ended.
+fn resume(ui: &Ui, run: &RunId, telling: &OutputArgs) -> Result<(), CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
     let row = reader.run(run)?;
     if row.state != RunState::Running {
         return Ok(());
     }
-    let ready = load::snapshot(ui, &reader, run)?;
-    let past = past(&reader, &row, &ready.plan)?;
-    go_on(ui, &reader, run, &ready)?;
-    warn_of_outdated(ui, &reader, run, &ready)?;
-    let given = secrets_given(&reader, run, &ready.plan)?;
-    let approved = approval(&reader, run)?;
+    let ready = load::load_recorded(ui, &reader, run)?;
+    let past = retried_run(&reader, &row, &ready.plan)?;
+    reauthorize(ui, &reader, run, &ready)?;
+    warn_of_changed_results(ui, &reader, run, &ready)?;
+    let given = secrets_of_run(&reader, run, &ready.plan)?;
+    let approved = approval_of_run(&reader, run)?;
     drop(reader);
     let session = session(ui, &ready, telling)?;
     engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
-    ended(engine::resume(&session, run, ready.plan.clone(), past))
+    run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
 }
 
-/// How a run ended is read from its record; that it waits for people is one way.
-fn ended(finished: Result<Finished, EngineError>) -> Result<(), Failure> {
+/// The outcome of a run is read from its record; a suspended one is no error.
+fn run_outcome(finished: Result<FinishedRun, EngineError>) -> Result<(), CommandError> {
     match finished {
         Ok(_) | Err(EngineError::Parked { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Brings a cycle to its end, from what is recorded of it.
+/// Brings a reconciliation to its end, from its record.
 fn conclude(
     ui: &Ui,
     run: &RunId,
-    (telling, told): (&Telling, &mut Told),
-    hold: Hold,
-) -> Result<Ended, Failure> {
-    let reader = Reader::from_log(&ui.workspace().state)?;
-    let ready = load::snapshot_as(ui, &reader, run, Some(Part::Repair))?;
+    (telling, told): (&OutputArgs, &mut SignalListener),
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let ready = load::load_recorded_as(ui, &reader, run, Some(ReconciliationPart::Repair))?;
     let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
-        return Err(Failure::new(
-            Exit::State,
-            "the look was recorded without its goal",
-        ));
+        return Err(CommandError::new(CliExitCode::State, "the check run was recorded without its goal"));
     };
-    let verdict = match looked(&reader, run)? {
-        None => Verdict {
-            health: Health::Waiting,
-            why: format!("the look waits for an answer: wf approve {}", run.short()),
+    let verdict = match check_result(&reader, run)? {
+        None => GoalOutcome {
+            health: ReconciliationHealth::Waiting,
+            reason: format!("the checks wait for approval: wf approve {}", run.short()),
         },
-        Some(found) => match concluded(goal.on_failure, &found, None) {
-            Next::End(verdict) => verdict,
-            Next::Repair => {
-                // Whoever ended the look before its last check means the repair, too.
-                let repaired = if told.was_told() {
-                    Repaired::Cancelled
+        Some(found) => match next_step(goal.on_failure, &found, None) {
+            ReconciliationStep::End(verdict) => verdict,
+            ReconciliationStep::Repair => {
+                // A request to exit before the last check of the check run includes the repair, too.
+                let repaired = if told.exit_requested() {
+                    RepairOutcome::Cancelled
                 } else {
                     repair(ui, &ready, (run, &reader), telling)?
                 };
-                match concluded(goal.on_failure, &found, Some(&repaired)) {
-                    Next::End(verdict) => verdict,
-                    Next::Repair => return Err(Failure::new(Exit::Bug, "a repair of a repair")),
+                match next_step(goal.on_failure, &found, Some(&repaired)) {
+                    ReconciliationStep::End(verdict) => verdict,
+                    ReconciliationStep::Repair => {
+                        return Err(CommandError::new(CliExitCode::Bug, "a repair of a repair"));
+                    }
                 }
             }
         },
     };
-    close(ui, &ready, (&goal, run), verdict, hold)
+    record_end(ui, &ready, (&goal, run), verdict, hold)
 }
 
-/// Repairs, unless that was done or waits already; says how it went.
+/// Repairs, unless that was done or waits already; returns the result.
 fn repair(
     ui: &Ui,
-    ready: &Ready,
-    (look, reader): (&RunId, &Reader),
-    telling: &Telling,
-) -> Result<Repaired, Failure> {
+    ready: &LoadedPlan,
+    (look, reader): (&RunId, &StoreReader),
+    telling: &OutputArgs,
+) -> Result<RepairOutcome, CommandError> {
     let cycle = cycle(reader, look)?;
     if let Some(run) = &cycle.repair {
-        return repaired(reader, run);
+        return repair_result(reader, run);
     }
-    if let Some(waits) = another(reader, &cycle.goal)? {
+    if let Some(waits) = other_repair(reader, &cycle.goal)? {
         return Ok(waits);
     }
     let Some(of) = &ready.goal else {
-        return Err(Failure::new(Exit::Bug, "this is no goal"));
+        return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
     let checks = own_checks(reader, look)?;
-    let given = params(&ready.plan, &of.goal, cycle.slot, &checks)?;
-    // What a person runs by hand they accept by that; a standing approval binds all files anyway.
+    let given = reconciliation_params(&ready.plan, &of.goal, cycle.slot, &checks)?;
+    // Running it by hand accepts the programs; a standing approval pins all files anyway.
     if cycle.slot.is_some()
         && of.goal.approval == GoalApproval::None
-        && let Err(refusal) = programs_accepted(ui, ready)?
+        && let Err(refusal) = check_programs_accepted(ui, ready)?
     {
-        let why = format!("{refusal}; wf goal accept {}", cycle.goal);
-        return Ok(Repaired::Waits(why));
+        let reason = format!("{refusal}; wf goal accept {}", cycle.goal);
+        return Ok(RepairOutcome::Waits(reason));
     }
     let run = run_id(ui, &format!("repair of {look}"))?;
-    let entered = match enter_goal(ui, ready, Part::Repair, (&run, &given)) {
+    let entered = match authorize_goal(ui, ready, ReconciliationPart::Repair, (&run, &given)) {
         Ok(entered) => entered,
-        Err(failure) if failure.exit == Exit::Approval => {
+        Err(failure) if failure.exit == CliExitCode::Approval => {
             let path = &ready.path;
-            let why = format!("{}; wf approve {path}", failure.message);
-            return Ok(Repaired::Waits(why));
+            let reason = format!("{}; wf approve {path}", failure.message);
+            return Ok(RepairOutcome::Waits(reason));
         }
-        // What people must put right does not become right by trying again and again.
-        Err(failure) if is_refused(&failure) => {
-            let why = reason(&failure);
-            return Ok(Repaired::Failed(format!("it could not begin: {why}")));
+        // A failure that needs the user is not fixed by trying again.
+        Err(failure) if is_permanent(&failure) => {
+            let reason = failure_message(&failure);
+            return Ok(RepairOutcome::Failed(format!("it could not start: {reason}")));
         }
         Err(failure) => return Err(failure),
     };
-    let claim = Claim::Repair {
-        cycle: look.clone(),
-    };
+    let claim = ReconciliationClaim::Repair { cycle: look.clone() };
     if let Err(failure) = start(ui, ready, (run.clone(), given, entered, claim), telling) {
-        // Another cycle of the goal was faster.
-        return another(reader, &cycle.goal)?.ok_or(failure);
+        // Another reconciliation of the goal was faster.
+        return other_repair(reader, &cycle.goal)?.ok_or(failure);
     }
-    repaired(reader, &run)
+    repair_result(reader, &run)
 }
 
-/// What a repair waits for while another one of the goal has not ended: two at once would undo
-/// each other.
-fn another(reader: &Reader, goal: &PlanId) -> Result<Option<Repaired>, Failure> {
-    let before = reader.cycles(goal, BEFORE)?;
+/// Returns the reason to wait while another repair of the goal has not ended: two at once would
+/// undo each other.
+fn other_repair(reader: &StoreReader, goal: &PlanId) -> Result<Option<RepairOutcome>, CommandError> {
+    let before = reader.cycles(goal, EXAMINED_RECONCILIATIONS)?;
     for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
         if let Ok(row) = reader.run(old)
             && row.state == RunState::Running
         {
             return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
-                let why = format!("another goes on: {}", old.short());
-                Ok(Some(Repaired::Waits(why)))
+                let reason = format!("another repair is running: {}", old.short());
+                Ok(Some(RepairOutcome::Waits(reason)))
             } else {
-                repaired(reader, old).map(Some)
+                repair_result(reader, old).map(Some)
             };
         }
     }
     Ok(None)
 }
 
-/// Records the end of a cycle with all that follows from it.
-fn close(
+/// Records the end of a reconciliation with all that follows from it.
+fn record_end(
     ui: &Ui,
-    ready: &Ready,
+    ready: &LoadedPlan,
     (goal, run): (&Goal, &RunId),
-    verdict: Verdict,
-    hold: Hold,
-) -> Result<Ended, Failure> {
+    verdict: GoalOutcome,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
     let state = &ready.workspace.state;
-    let reader = Reader::open(state)?;
-    let mut before = reader.cycles(&goal.id, BEFORE)?;
+    let reader = StoreReader::open(state)?;
+    let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
     let at = ui.env.now();
     let cycle = cycle(&reader, run)?;
-    let waits = |(_, health, why): &(Moment, Health, String)| {
-        *health == Health::Waiting && verdict.health == Health::Waiting && *why == verdict.why
+    let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
+        *health == ReconciliationHealth::Waiting
+            && verdict.health == ReconciliationHealth::Waiting
+            && *reason == verdict.reason
     };
-    // That it waits still is no news.
+    // A reconciliation that still waits sends no notification.
     let follows = if cycle.ended.as_ref().is_some_and(waits) {
-        Follows::default()
+        FollowUps::default()
     } else {
         let resumed = reader.resumed(&goal.id)?;
-        follows(goal, (&before, resumed), (&cycle, &verdict, at))
+        follow_ups(goal, (&before, resumed), (&cycle, &verdict, at))
     };
-    let store = store(ui, ready)?;
-    let end = CycleEnd {
+    let store = open_store(ui, ready)?;
+    let end = ReconciliationEnd {
         run: run.clone(),
         verdict: verdict.clone(),
         at,
@@ -374,8 +376,5 @@ fn close(
     };
     store.end_cycle(end).wait()?;
     hold.remove();
-    Ok(Ended {
-        goal: goal.id.clone(),
-        verdict,
-    })
+    Ok(ReconciliationResult { goal: goal.id.clone(), verdict })
 }

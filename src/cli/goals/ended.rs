@@ -1,11 +1,11 @@
-use crate::cli::Failure;
-use crate::goal::{Looked, Repaired};
-use crate::machine::{Outcome, Ruling};
+use crate::cli::CommandError;
+use crate::goal::{CheckRunFindings, RepairOutcome};
+use crate::machine::{CheckRuling, RunOutcome};
 use crate::name::RunId;
-use crate::store::{CheckRow, Reader, RunState};
+use crate::store::{CheckRow, RunState, StoreReader};
 
-/// What a look found, as it is recorded; `None` if it has not ended.
-pub fn looked(reader: &Reader, run: &RunId) -> Result<Option<Looked>, Failure> {
+/// The recorded result of a check run; `None` if it has not ended.
+pub fn check_result(reader: &StoreReader, run: &RunId) -> Result<Option<CheckRunFindings>, CommandError> {
     let row = reader.run(run)?;
     let RunState::Ended(outcome) = row.state else {
         return Ok(None);
@@ -15,35 +15,35 @@ pub fn looked(reader: &Reader, run: &RunId) -> Result<Option<Looked>, Failure> {
         let ruled = checks.iter().filter(|row| row.verdict.ruling == ruling);
         ruled.map(|row| row.verdict.name.to_string()).collect()
     };
-    Ok(Some(Looked {
-        holds: outcome == Outcome::Succeeded,
-        cancelled: outcome == Outcome::Cancelled,
-        refuted: named(Ruling::Fail),
-        unable: named(Ruling::Error),
-        why: row.why,
+    Ok(Some(CheckRunFindings {
+        passed: outcome == RunOutcome::Succeeded,
+        cancelled: outcome == RunOutcome::Cancelled,
+        failed_checks: named(CheckRuling::Fail),
+        unchecked: named(CheckRuling::Error),
+        reason: row.reason,
     }))
 }
 
-/// The rulings on the criteria of the plan itself.
-pub fn own_checks(reader: &Reader, run: &RunId) -> Result<Vec<CheckRow>, Failure> {
+/// The rulings on the checks of the plan itself.
+pub fn own_checks(reader: &StoreReader, run: &RunId) -> Result<Vec<CheckRow>, CommandError> {
     let mut checks = reader.checks(run)?;
     checks.retain(|row| row.step.is_none());
     Ok(checks)
 }
 
-/// What became of a repair, as it is recorded.
-pub fn repaired(reader: &Reader, run: &RunId) -> Result<Repaired, Failure> {
+/// The recorded result of a repair.
+pub fn repair_result(reader: &StoreReader, run: &RunId) -> Result<RepairOutcome, CommandError> {
     let row = reader.run(run)?;
     Ok(match row.state {
         RunState::Running => {
             let short = run.short();
-            Repaired::Waits(format!("for an answer: wf approve {short}"))
+            RepairOutcome::Waits(format!("for approval: wf approve {short}"))
         }
-        RunState::Ended(Outcome::Succeeded) => match row.accepted {
-            None => Repaired::Done,
-            Some(_) => Repaired::Failed("it was accepted, but does not hold in full".into()),
+        RunState::Ended(RunOutcome::Succeeded) => match row.accepted {
+            None => RepairOutcome::Done,
+            Some(_) => RepairOutcome::Failed("it was accepted although some checks failed".into()),
         },
-        RunState::Ended(Outcome::Cancelled) => Repaired::Cancelled,
-        RunState::Ended(Outcome::Failed | Outcome::Abandoned) => Repaired::Failed(row.why),
+        RunState::Ended(RunOutcome::Cancelled) => RepairOutcome::Cancelled,
+        RunState::Ended(RunOutcome::Failed | RunOutcome::Abandoned) => RepairOutcome::Failed(row.reason),
     })
 }

@@ -1,99 +1,96 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::approve::waits_at;
-use crate::cli::collect::Collected;
-use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Revision, Ui, Workspace, load, normal, relative};
+use crate::cli::approve::awaited_acceptance_at;
+use crate::cli::collect::SpecFileSet;
+use crate::cli::load::LoadedPlan;
+use crate::cli::{
+    CliExitCode, CommandError, GitRevision, Ui, Workspace, load, normalize_path, relative_path,
+};
 use crate::diag::nearest;
-use crate::goal::Part;
+use crate::goal::ReconciliationPart;
 use crate::model::Goal;
 use crate::name::PlanId;
 use crate::report::plural;
-use crate::spec::{Disk, Files};
+use crate::spec::{DiskFiles, SpecFileSource};
 
-/// The folders of a workspace in which goals are looked for.
+/// The folders of a workspace in which goals are searched.
 pub const FOLDERS: [&str; 2] = ["goals", "workflows"];
 
-/// Where goals are read from.
+/// The source of goals.
 #[derive(Debug)]
-pub enum Where {
-    /// The files as they lie there.
+pub enum GoalSource {
+    /// The files on disk.
     Disk,
-    /// The files as they were committed.
-    Commit(Revision),
+    /// The files of a commit.
+    Commit(GitRevision),
 }
 
-impl Where {
+impl GoalSource {
     /// The files.
-    pub fn files(&self, workspace: &Workspace) -> Box<dyn Files + '_> {
+    pub fn files(&self, workspace: &Workspace) -> Box<dyn SpecFileSource + '_> {
         match self {
-            Self::Disk => Box::new(Disk::new(&workspace.root)),
-            Self::Commit(revision) => Box::new(Borrowed(revision)),
+            Self::Disk => Box::new(DiskFiles::new(&workspace.root)),
+            Self::Commit(revision) => Box::new(BorrowedRevision(revision)),
         }
     }
 }
 
-/// A file that is a goal, or wants to be one.
+/// A file that is a goal, or is meant to be one.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct GoalFile {
     /// Its path, relative to the workspace.
     pub path: String,
-    /// The id that it says it has, also if it is broken.
+    /// The id in the file, even if the file is broken.
     pub id: Option<String>,
-    /// The goal; or why there is none, in a few words.
+    /// The goal; or the reason why there is none, in a few words.
     pub goal: Result<Arc<Goal>, String>,
-    /// That it waits for somebody to accept it, where that was asked.
-    pub waits: Option<String>,
+    /// The acceptance that it waits for, where that was requested.
+    pub awaited_acceptance: Option<String>,
 }
 
 /// All goals of a workspace, by path. Of several with the same id only the first is one.
-pub fn all(place: &Where, workspace: &Workspace) -> Vec<Found> {
+pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
     let files = place.files(workspace);
-    let mut found: Vec<Found> = Vec::new();
-    for path in paths(place, workspace) {
-        let Some((id, goal)) = load::quiet_goal(&*files, &path) else {
+    let mut found: Vec<GoalFile> = Vec::new();
+    for path in goal_paths(place, workspace) {
+        let Some((id, goal)) = load::collect_goal(&*files, &path) else {
             continue;
         };
         let goal = match goal {
-            Ok(goal) => match same_id(&found, &goal.id) {
+            Ok(goal) => match duplicate_id(&found, &goal.id) {
                 None => Ok(goal),
-                Some(other) => Err(format!("its id `{}` is that of {other}", goal.id)),
+                Some(other) => Err(format!("its id `{}` is already used by {other}", goal.id)),
             },
-            Err(count) => Err(format!("{}: wf check {path}", plural(count, "mistake"))),
+            Err(count) => Err(format!("{}: wf check {path}", plural(count, "problem"))),
         };
-        found.push(Found {
-            path,
-            id,
-            goal,
-            waits: None,
-        });
+        found.push(GoalFile { path, id, goal, awaited_acceptance: None });
     }
     found
 }
 
-/// All goals as they lie there, with what those wait for that nobody accepted.
-pub fn all_with_waits(ui: &Ui, workspace: &Workspace) -> Vec<Found> {
-    let mut found = all(&Where::Disk, workspace);
+/// All goals on disk, with the acceptance that they wait for.
+pub fn list_goals_with_acceptance(ui: &Ui, workspace: &Workspace) -> Vec<GoalFile> {
+    let mut found = list_goals(&GoalSource::Disk, workspace);
     for one in found.iter_mut().filter(|one| one.goal.is_ok()) {
-        // Whoever runs it says what keeps it from being read.
-        one.waits = waits_at(ui, workspace, &one.path).ok().flatten();
+        // An error that keeps it from being read is reported when it is run.
+        one.awaited_acceptance = awaited_acceptance_at(ui, workspace, &one.path).ok().flatten();
     }
     found
 }
 
-fn same_id<'a>(found: &'a [Found], id: &PlanId) -> Option<&'a str> {
-    let same = |one: &&Found| matches!(&one.goal, Ok(goal) if goal.id == *id);
+fn duplicate_id<'a>(found: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
+    let same = |one: &&GoalFile| matches!(&one.goal, Ok(goal) if goal.id == *id);
     found.iter().find(same).map(|one| one.path.as_str())
 }
 
-fn paths(place: &Where, workspace: &Workspace) -> Vec<String> {
+fn goal_paths(place: &GoalSource, workspace: &Workspace) -> Vec<String> {
     let mut paths = match place {
-        Where::Commit(revision) => revision.specs(&FOLDERS),
-        Where::Disk => {
-            let mut found = Collected::default();
+        GoalSource::Commit(revision) => revision.specs(&FOLDERS),
+        GoalSource::Disk => {
+            let mut found = SpecFileSet::default();
             for folder in FOLDERS {
-                found.folder(&workspace.root.join(folder));
+                found.add_folder(&workspace.root.join(folder));
             }
             let name = |path: &PathBuf| workspace.name(path);
             found.plans.iter().map(name).collect()
@@ -103,50 +100,51 @@ fn paths(place: &Where, workspace: &Workspace) -> Vec<String> {
     paths
 }
 
-/// The path of the goal that a person names, by its file or its id.
-pub fn named(ui: &Ui, workspace: &Workspace, place: &Where, name: &str) -> Result<String, Failure> {
-    let path = normal(&ui.env.cwd().join(name));
+/// The path of the goal that the user names, by its file or its id.
+pub fn find_path(
+    ui: &Ui,
+    workspace: &Workspace,
+    place: &GoalSource,
+    name: &str,
+) -> Result<String, CommandError> {
+    let path = normalize_path(&ui.env.cwd().join(name));
     if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
         return Ok(workspace.name(&path));
     }
-    let all = all(place, workspace);
-    // Of a broken one, whoever loads it says what is wrong; one that works comes first.
-    let of = |found: &&Found| found.id.as_deref() == Some(name);
-    let works = |found: &&Found| found.goal.is_ok() && of(found);
+    let all = list_goals(place, workspace);
+    // The errors of a broken one are reported when it is loaded; a valid one takes precedence.
+    let of = |found: &&GoalFile| found.id.as_deref() == Some(name);
+    let works = |found: &&GoalFile| found.goal.is_ok() && of(found);
     if let Some(found) = all.iter().find(works).or_else(|| all.iter().find(of)) {
         return Ok(found.path.clone());
     }
-    // Who names the file without its folder and its ending means its goal.
-    let stem = |found: &&Found| {
-        Path::new(&found.path)
-            .file_stem()
-            .is_some_and(|stem| stem == name)
-    };
+    // A file name without its folder and extension names its goal.
+    let stem = |found: &&GoalFile| Path::new(&found.path).file_stem().is_some_and(|stem| stem == name);
     let meant = all.iter().find(stem).and_then(|found| found.id.as_deref());
     let ids = all.iter().filter_map(|found| found.id.as_deref());
-    let failure = Failure::new(Exit::Usage, format!("there is no goal `{name}`"));
+    let failure = CommandError::new(CliExitCode::Usage, format!("unknown goal `{name}`"));
     if let Some(near) = meant.or_else(|| nearest(name, ids)) {
         return Err(failure.hint(format!("did you mean `{near}`?")));
     }
-    let root = relative(&workspace.root, ui.env.cwd());
+    let root = relative_path(&workspace.root, ui.env.cwd());
     Err(failure.hint(format!(
-        "goals are looked for in {root}/goals and {root}/workflows; `wf goal list` lists them"
+        "goals are searched in {root}/goals and {root}/workflows; list them with `wf goal list`"
     )))
 }
 
-/// The goal that a person names, as it lies there, and a look at it.
-pub fn by_name(ui: &Ui, name: &str) -> Result<(Ready, Arc<Goal>), Failure> {
+/// The goal that the user names, as it is on disk, and the plan of its check run.
+pub fn load_by_name(ui: &Ui, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
     let workspace = ui.workspace();
-    let path = named(ui, &workspace, &Where::Disk, name)?;
-    let files = Where::Disk.files(&workspace);
-    load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)
+    let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
+    let files = GoalSource::Disk.files(&workspace);
+    load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)
 }
 
-/// A revision that somebody else keeps.
-struct Borrowed<'a>(&'a Revision);
+/// A revision owned by the caller.
+struct BorrowedRevision<'a>(&'a GitRevision);
 
-impl Files for Borrowed<'_> {
-    fn read(&self, path: &str) -> Result<Vec<u8>, crate::spec::Unreadable> {
+impl SpecFileSource for BorrowedRevision<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, crate::spec::FileReadError> {
         self.0.read(path)
     }
 

@@ -1,57 +1,60 @@
-use crate::cli::Failure;
-use crate::cli::approve::posed;
+use crate::cli::CommandError;
+use crate::cli::approve::approval_requests;
 use crate::name::RunId;
-use crate::store::{CycleRow, Reader, RunState, StoreError};
+use crate::store::{ReconciliationRow, RunState, StoreError, StoreReader};
 use crate::time::Moment;
 
-/// A cycle that waited for people, and may go on.
+/// A reconciliation that waited for approvals, and may be resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// The cycle, by its first run.
+pub struct ResumableReconciliation {
+    /// The reconciliation, by its first run.
     pub run: RunId,
-    /// How much was heard so far: what was tried with as much is not tried again.
-    pub heard: usize,
+    /// The number of answers so far: it is not tried twice with the same number.
+    pub answers: usize,
 }
 
-/// The cycles that waited for people and may go on, and when the time of the next question is over.
-pub fn answered(reader: &Reader, now: Moment) -> Result<(Vec<Answered>, Option<Moment>), Failure> {
-    let (mut found, mut over): (Vec<Answered>, Option<Moment>) = (Vec::new(), None);
+/// The reconciliations that waited and may be resumed, and the expiry of the next pending approval.
+pub fn resumable_reconciliations(
+    reader: &StoreReader,
+    now: Moment,
+) -> Result<(Vec<ResumableReconciliation>, Option<Moment>), CommandError> {
+    let (mut found, mut over): (Vec<ResumableReconciliation>, Option<Moment>) = (Vec::new(), None);
     for cycle in reader.waiting_cycles()? {
-        let (heard, until) = heard(reader, &cycle, now)?;
+        let (heard, until) = answers_received(reader, &cycle, now)?;
         over = [over, until].into_iter().flatten().min();
         if heard > 0 {
             let run = cycle.run;
-            found.push(Answered { run, heard });
+            found.push(ResumableReconciliation { run, answers: heard });
         }
     }
     Ok((found, over))
 }
 
-/// How much was heard of what a cycle waits for, and when the time of a question is over that
-/// nobody answered.
-fn heard(
-    reader: &Reader,
-    cycle: &CycleRow,
+/// The number of answers that a reconciliation has received, and the time at which a pending
+/// approval expires.
+fn answers_received(
+    reader: &StoreReader,
+    cycle: &ReconciliationRow,
     now: Moment,
 ) -> Result<(usize, Option<Moment>), StoreError> {
     let run = cycle.repair.as_ref().unwrap_or(&cycle.run);
     if reader.run(run)?.state != RunState::Running {
         return Ok((1, None));
     }
-    let all = posed(reader, run)?;
+    let all = approval_requests(reader, run)?;
     let (mut heard, mut over) = (0, None);
     let mut is_open = false;
-    for open in all.iter().filter(|posed| posed.given.is_none()) {
+    for open in all.iter().filter(|posed| posed.outcome.is_none()) {
         is_open = true;
-        heard += reader.answers(&open.run, open.ask.number)?.len();
-        if open.ask.expires <= now {
+        heard += reader.answers(&open.run, open.request.request)?.len();
+        if open.request.expires <= now {
             heard += 1;
         } else {
-            over = [over, Some(open.ask.expires)].into_iter().flatten().min();
+            over = [over, Some(open.request.expires)].into_iter().flatten().min();
         }
     }
-    // What was answered before counts, too: an answer to the next question is news.
-    let before = all.iter().filter(|posed| posed.given.is_some()).count();
+    // Earlier answers count, too: an answer to the next request makes a new number.
+    let before = all.iter().filter(|posed| posed.outcome.is_some()).count();
     Ok(match (heard, is_open) {
         (0, true) => (0, over),
         (heard, _) => (heard + before + 1, over),

@@ -1,9 +1,9 @@
-//! Goals as commands and the daemon deal with them: where they are, what the ledger says of them,
-//! and the cycles that look and repair.
+//! Goals, for the commands and the daemon: their files, their ledger, and the reconciliations that
+//! check and repair.
 //!
-//! A cycle is worked on by one process, which holds the cycle's lock file for as long as it does.
-//! Whatever is needed to go on is recorded: who comes after a process that died takes the lock,
-//! reads how far it came, and goes on.
+//! A reconciliation is worked on by one process, which holds its lock file for as long as it does.
+//! All that is needed to resume is recorded: the successor of a process that died takes the lock,
+//! reads the progress, and resumes.
 
 mod apart;
 mod attended;
@@ -20,14 +20,16 @@ mod poke;
 mod tell;
 mod told;
 
-pub use apart::{apart, apart_aside, write};
-pub use attended::attended;
-pub use autonomy::{Leash, granted};
-pub use cycle::{Begin, Ended, adopt, begin};
-pub use find::{FOLDERS, Found, Where, all, all_with_waits, by_name, named};
-pub use hold::{Hold, LEADER, sweep};
-pub use ledger::{StoreLedger, as_kept, ledger_of};
-pub use left::answered;
-pub use news::notices;
-pub use poke::{POKE, not_begun, poke};
-pub use tell::tell;
+pub use apart::{read_in_child, read_in_child_async, write_goals};
+pub use attended::check_goals_scheduled;
+pub use autonomy::{AutonomyStatus, grant_of};
+pub use cycle::{ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation};
+pub use find::{
+    FOLDERS, GoalFile, GoalSource, find_path, list_goals, list_goals_with_acceptance, load_by_name,
+};
+pub use hold::{FileLock, LEADER_LOCK, remove_stale_locks};
+pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
+pub use left::resumable_reconciliations;
+pub use news::notifications;
+pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};
+pub use tell::send_notifications;

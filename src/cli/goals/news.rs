@@ -1,57 +1,53 @@
 use serde_json::{Value, json};
 
-use crate::goal::{Health, Verdict, failed_in_a_row, news};
-use crate::model::{Goal, GoalNews, Notify, NotifyBy, WebhookUrl};
-use crate::store::CycleRow;
+use crate::goal::{GoalOutcome, ReconciliationHealth, consecutive_failures, health_notification};
+use crate::model::{Goal, GoalEvent, NotificationDelivery, NotificationRule, WebhookUrl};
+use crate::store::ReconciliationRow;
 use crate::time::Moment;
 
-/// What follows from the end of a cycle besides its result.
+/// The consequences of the end of a reconciliation besides its result.
 #[derive(Debug, Default)]
-pub struct Follows {
-    /// Why the goal pauses now, if it does.
+pub struct FollowUps {
+    /// The reason why the goal pauses now, if it does.
     pub pause: Option<String>,
-    /// What people are to be told.
+    /// The notifications to send.
     pub notices: Vec<Value>,
 }
 
-/// What follows from the end of a cycle, after those that ended before it, newest first. What failed
-/// before the goal was last resumed counts no more.
-pub fn follows(
+/// Returns the consequences of the end of a reconciliation, after those that ended before it,
+/// newest first. Failures before the goal was last resumed do not count.
+pub fn follow_ups(
     goal: &Goal,
-    (before, resumed): (&[CycleRow], Option<Moment>),
-    (cycle, verdict, at): (&CycleRow, &Verdict, Moment),
-) -> Follows {
+    (before, resumed): (&[ReconciliationRow], Option<Moment>),
+    (cycle, verdict, at): (&ReconciliationRow, &GoalOutcome, Moment),
+) -> FollowUps {
     let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
     let ends = ends.map(|(at, health, _)| (*at, *health));
     let mut healths = ends.clone().map(|(_, health)| health);
-    let last = healths.find(|health| *health != Health::Cancelled);
-    let in_a_row = failed_in_a_row(ends, resumed);
-    let mut follows = Follows::default();
-    if let Some(news) = news(last, verdict.health) {
-        follows
-            .notices
-            .extend(notices(goal, news, (&verdict.why, Some(cycle), at)));
+    let last = healths.find(|health| *health != ReconciliationHealth::Cancelled);
+    let in_a_row = consecutive_failures(ends, resumed);
+    let mut follows = FollowUps::default();
+    if let Some(news) = health_notification(last, verdict.health) {
+        follows.notices.extend(notifications(goal, news, (&verdict.reason, Some(cycle), at)));
     }
     if let Some(most) = goal.auto_pause_after
         && verdict.health.is_failure()
         && in_a_row + 1 >= most as usize
     {
-        let why = format!("{most} cycles failed in a row");
-        follows
-            .notices
-            .extend(notices(goal, GoalNews::Paused, (&why, Some(cycle), at)));
-        follows.pause = Some(why);
+        let reason = format!("{most} reconciliations failed in a row");
+        follows.notices.extend(notifications(goal, GoalEvent::Paused, (&reason, Some(cycle), at)));
+        follows.pause = Some(reason);
     }
     follows
 }
 
-/// What people are to be told: one notice for each who wants to hear it.
-pub fn notices(
+/// The notifications to send: one for each subscribed recipient.
+pub fn notifications(
     goal: &Goal,
-    news: GoalNews,
-    (why, cycle, at): (&str, Option<&CycleRow>, Moment),
+    news: GoalEvent,
+    (reason, cycle, at): (&str, Option<&ReconciliationRow>, Moment),
 ) -> Vec<Value> {
-    let wants = |notify: &&Notify| notify.on.contains(&news);
+    let wants = |notify: &&NotificationRule| notify.on.contains(&news);
     let runs: Vec<String> = cycle
         .into_iter()
         .flat_map(|cycle| [Some(&cycle.run), cycle.repair.as_ref()])
@@ -63,19 +59,19 @@ pub fn notices(
         "title": goal.title,
         "path": goal.path,
         "news": news.as_str(),
-        "why": why,
+        "reason": reason,
         "slot": cycle.and_then(|cycle| cycle.slot),
         "at": at,
         "runs": runs,
     });
-    let one = |notify: &Notify| json!({"by": by(&notify.by), "message": message});
+    let one = |notify: &NotificationRule| json!({"by": recipient_json(&notify.by), "message": message});
     goal.notify.iter().filter(wants).map(one).collect()
 }
 
-fn by(by: &NotifyBy) -> Value {
+fn recipient_json(by: &NotificationDelivery) -> Value {
     match by {
-        NotifyBy::Exec(argv) => json!({"exec": argv}),
-        NotifyBy::Webhook { url, secret } => {
+        NotificationDelivery::Exec(argv) => json!({"exec": argv}),
+        NotificationDelivery::Webhook { url, secret } => {
             let url = match url {
                 WebhookUrl::Text(text) => json!({"text": text}),
                 WebhookUrl::Secret(name) => json!({"secret": name}),

@@ -1,48 +1,48 @@
 use std::path::Path;
 
-use super::cycle::Begin;
-use super::news::notices;
-use crate::cli::approve::accepted;
-use crate::cli::load::Ready;
-use crate::cli::{Exit, Failure, Ui};
-use crate::model::{Goal, GoalNews};
-use crate::store::{Durability, Store};
+use super::cycle::ReconciliationRequest;
+use super::news::notifications;
+use crate::cli::approve::check_accepted;
+use crate::cli::load::LoadedPlan;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::model::{Goal, GoalEvent};
+use crate::store::{Store, StoreDurability};
 
-/// The file of the state folder that a daemon watches: whoever changes something that it should
-/// look at writes it.
-pub const POKE: &str = "goals/poke";
+/// The file of the state folder that a daemon watches: it is written by every command whose changes
+/// the daemon should examine.
+pub const WAKE_FILE: &str = "goals/poke";
 
-/// Lets a daemon look again, if there is one.
-pub fn poke(state: &Path) {
-    // Without a daemon nobody misses it; with one, it looks again at the next slot anyway.
-    let _ = std::fs::write(state.join(POKE), b"");
+/// Wakes the daemon, if there is one.
+pub fn wake_daemon(state: &Path) {
+    // Without a daemon nothing is lost; with one, it examines goals at the next scheduled time anyway.
+    let _ = std::fs::write(state.join(WAKE_FILE), b"");
 }
 
-/// What became of a slot whose cycle did not begin. What nobody approved is not tried on and on:
-/// the slot is skipped, and people are told.
+/// Handles a scheduled time whose reconciliation did not start. One without approval is not retried
+/// forever: the scheduled time is skipped, and a notification is sent.
 ///
-/// That goes by the goal's own `notify`, so by no goal that nobody has seen as it is.
-pub fn not_begun(
+/// The notification uses the goal's own `notify`, so none is sent for an unaccepted goal.
+pub fn handle_start_failure(
     ui: &Ui,
-    (ready, goal): (&Ready, &Goal),
-    begin: Begin,
-    failure: Failure,
-) -> Failure {
-    let Some(slot) = begin.slot.filter(|_| failure.exit == Exit::Approval) else {
+    (ready, goal): (&LoadedPlan, &Goal),
+    begin: ReconciliationRequest,
+    failure: CommandError,
+) -> CommandError {
+    let Some(slot) = begin.slot.filter(|_| failure.exit == CliExitCode::Approval) else {
         return failure;
     };
     let state = ui.workspace().state;
-    let Ok(store) = Store::open(&state, Durability::Full, ui.env.clock()) else {
+    let Ok(store) = Store::open(&state, StoreDurability::Full, ui.env.clock()) else {
         return failure;
     };
     let now = ui.env.now();
-    let news = if matches!(accepted(ui, ready), Ok(Ok(()))) {
-        notices(goal, GoalNews::Waiting, (&failure.message, None, now))
+    let news = if matches!(check_accepted(ui, ready), Ok(Ok(()))) {
+        notifications(goal, GoalEvent::Waiting, (&failure.message, None, now))
     } else {
         Vec::new()
     };
-    let left = store.leave_out(&goal.id, (slot, begin.token), &failure.message, (news, now));
-    // If that fails, the slot stays due and is tried again.
+    let left = store.skip_slot(&goal.id, (slot, begin.token), &failure.message, (news, now));
+    // If that fails, the scheduled time stays due and is tried again.
     let _ = left.wait();
     failure
 }

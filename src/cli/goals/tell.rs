@@ -3,36 +3,38 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::hold::Hold;
-use crate::cli::approve::{accepted, programs_accepted};
-use crate::cli::load::{self, Ready};
-use crate::cli::{Exit, Failure, Ui};
-use crate::exec::Hands;
-use crate::exec::http::Client;
-use crate::exec::secret::{Hidden, Secrets};
-use crate::goal::Part;
-use crate::mask::Mask;
+use super::hold::FileLock;
+use crate::cli::approve::{check_accepted, check_programs_accepted};
+use crate::cli::load::{self, LoadedPlan};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::exec::ProcessExecutor;
+use crate::exec::http::HttpClient;
+use crate::exec::secret::{PlanSecrets, SecretText};
+use crate::goal::ReconciliationPart;
+use crate::mask::SecretMask;
 use crate::name::EnvName;
 use crate::report::{WARN, paint};
-use crate::service::notify::{self, Channel, Command, Notice, Secret, Webhook};
-use crate::spec::Disk;
-use crate::store::{Durability, NoticeRow, Reader, Store, StoreError};
+use crate::service::notify::{
+    self, GoalNotification, NotificationChannel, NotificationCommand, NotificationWebhook, WebhookSecret,
+};
+use crate::spec::DiskFiles;
+use crate::store::{NotificationRow, Store, StoreDurability, StoreError, StoreReader};
 use crate::time::Moment;
 
-/// How long is waited after a try that failed.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The pause after a failed attempt.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often it is begun anew to tell people something, each time with several tries.
-const ROUNDS: u32 = 5;
+/// The number of rounds to send a notification, each with several attempts.
+const MAX_SEND_ROUNDS: u32 = 5;
 
-/// The file of who tells people.
-const TELLER: &str = "tell.lock";
+/// The lock file of the sender of notifications.
+const SENDER_LOCK: &str = "tell.lock";
 
-/// Tells people what they are still to be told. What cannot be told is said, and tried again when
-/// something is told the next time, not for ever.
-pub fn tell(ui: &Ui) -> Result<(), Failure> {
+/// Sends pending notifications. A failure is reported, and tried again when the next notification
+/// is sent, but not forever.
+pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
     let workspace = ui.workspace();
-    let reader = match Reader::open(&workspace.state) {
+    let reader = match StoreReader::open(&workspace.state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
@@ -40,89 +42,89 @@ pub fn tell(ui: &Ui) -> Result<(), Failure> {
     if reader.notices()?.is_empty() {
         return Ok(());
     }
-    // Two that tell the same would tell it twice.
-    let _turn = Hold::wait(&workspace.state, TELLER)?;
+    // Two senders would send the same notification twice.
+    let _turn = FileLock::lock_blocking(&workspace.state, SENDER_LOCK)?;
     let open = reader.notices()?;
-    let store = Store::open(&workspace.state, Durability::Full, ui.env.clock())?;
+    let store = Store::open(&workspace.state, StoreDurability::Full, ui.env.clock())?;
     for row in open {
         let message = row.body.get("message").cloned().unwrap_or_default();
-        let ready = ready(ui, &reader, &message);
-        let told = match ready.and_then(|ready| may_tell(ui, &ready, &message).map(|()| ready)) {
-            Ok(ready) => one(ui, &ready, &row, &message),
-            Err(failure) => Err(failure.message),
-        };
-        if let Err(why) = &told {
+        let ready = load_reported_goal(ui, &reader, &message);
+        let told =
+            match ready.and_then(|ready| check_notification_allowed(ui, &ready, &message).map(|()| ready)) {
+                Ok(ready) => send_notification(ui, &ready, &row, &message),
+                Err(failure) => Err(failure.message),
+            };
+        if let Err(reason) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
-            ui.say_line(&format!(
-                "{warning} nobody could be told about {goal}: {why}"
-            ));
+            ui.print_message_line(&format!("{warning} cannot send a notification about {goal}: {reason}"));
         }
-        let last = row.tries + 1 >= ROUNDS;
-        let noted = store.told(row.id, told.err(), last, ui.env.now());
+        let last = row.tries + 1 >= MAX_SEND_ROUNDS;
+        let noted = store.notification_sent(row.id, told.err(), last, ui.env.now());
         noted.wait()?;
     }
     Ok(())
 }
 
-/// The goal as it was when the cycle was run that is told of; without one, as it is.
-fn ready(ui: &Ui, reader: &Reader, message: &Value) -> Result<Ready, Failure> {
+/// The goal as it was when the reported reconciliation ran; without one, as it is.
+fn load_reported_goal(ui: &Ui, reader: &StoreReader, message: &Value) -> Result<LoadedPlan, CommandError> {
     let run = message.get("runs").and_then(|runs| runs.get(0));
     if let Some(run) = run.and_then(Value::as_str) {
         let run = crate::name::RunId::from_stored(run);
-        return load::snapshot_as(ui, reader, &run, Some(Part::Look));
+        return load::load_recorded_as(ui, reader, &run, Some(ReconciliationPart::Look));
     }
     let workspace = ui.workspace();
     let path = message.get("path").and_then(Value::as_str);
-    let files = Disk::new(&workspace.root);
+    let files = DiskFiles::new(&workspace.root);
     let place = (workspace.clone(), path.unwrap_or_default());
-    Ok(load::goal(ui, &files, place, Part::Look)?.0)
+    Ok(load::load_goal(ui, &files, place, ReconciliationPart::Look)?.0)
 }
 
-/// Refuses to execute what a goal names to tell people if nobody has seen that as it is. A run was
-/// let begin as its texts were then: what is left to be another are the programs.
-fn may_tell(ui: &Ui, ready: &Ready, message: &Value) -> Result<(), Failure> {
+/// Refuses to execute the notification command of a goal that is not accepted as it is. The texts
+/// of a run were accepted when it started: only the programs may have changed.
+fn check_notification_allowed(ui: &Ui, ready: &LoadedPlan, message: &Value) -> Result<(), CommandError> {
     let of_run = message.get("runs").and_then(|runs| runs.get(0)).is_some();
-    let seen = if of_run {
-        programs_accepted(ui, ready)?
-    } else {
-        accepted(ui, ready)?
-    };
+    let seen = if of_run { check_programs_accepted(ui, ready)? } else { check_accepted(ui, ready)? };
     let Err(refusal) = seen else { return Ok(()) };
-    let message = format!("{} may tell nobody: {refusal}", ready.path);
-    Err(Failure::new(Exit::Approval, message))
+    let message = format!("{} may not send notifications: {refusal}", ready.path);
+    Err(CommandError::new(CliExitCode::Approval, message))
 }
 
-fn one(ui: &Ui, ready: &Ready, row: &NoticeRow, message: &Value) -> Result<(), String> {
+fn send_notification(
+    ui: &Ui,
+    ready: &LoadedPlan,
+    row: &NotificationRow,
+    message: &Value,
+) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let channel = channel(ui, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
-        let client = Client::new(&ui.env.host());
-        let wait = |tries: u32| PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
-        let notice = notice(row, message);
+        let channel = notification_channel(ui, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
+        let client = HttpClient::new(&ui.env.host());
+        let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
+        let notice = notification(row, message);
         let clock = ui.env.clock();
-        let told = notify::tell(&notice, &channel, &client, &*clock, wait).await;
+        let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
         told.map(drop).map_err(|untold| untold.to_string())
     })
 }
 
-fn notice(row: &NoticeRow, message: &Value) -> Notice {
+fn notification(row: &NotificationRow, message: &Value) -> GoalNotification {
     let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
     let moment = |key: &str| text(key).and_then(|text| Moment::parse(&text).ok());
     let transition = text("news").unwrap_or_default();
-    let why = text("why").unwrap_or_default();
+    let reason = text("reason").unwrap_or_default();
     let name = text("title").unwrap_or_else(|| row.goal.to_string());
-    let summary = if why.is_empty() {
+    let summary = if reason.is_empty() {
         format!("{name} is {transition}")
     } else {
-        format!("{name} is {transition}: {why}")
+        format!("{name} is {transition}: {reason}")
     };
     let runs = message.get("runs").and_then(Value::as_array);
     let runs = runs.into_iter().flatten().filter_map(Value::as_str);
-    Notice {
-        id: Notice::id_of(row.goal.as_str(), &transition, row.at),
+    GoalNotification {
+        id: GoalNotification::id_of(row.goal.as_str(), &transition, row.at),
         goal: row.goal.to_string(),
         transition,
         slot: moment("slot"),
@@ -133,23 +135,27 @@ fn notice(row: &NoticeRow, message: &Value) -> Notice {
     }
 }
 
-/// How somebody is told, with the secrets of the goal.
-async fn channel(ui: &Ui, ready: &Ready, by: &Value) -> Result<Channel, String> {
+/// The channel of a notification, with the secrets of the goal.
+async fn notification_channel(
+    ui: &Ui,
+    ready: &LoadedPlan,
+    by: &Value,
+) -> Result<NotificationChannel, String> {
     let declared = ready.plan.parts().secrets.clone();
     let host = Arc::new(ui.env.host());
     let root = ready.workspace.root.clone();
     let places = (root.clone(), ready.workspace.state.clone());
-    let secrets = Secrets::new(declared, Arc::clone(&host), places, Hands::Own);
+    let secrets = PlanSecrets::new(declared, Arc::clone(&host), places, ProcessExecutor::InProcess);
     if let Some(argv) = by.get("exec").and_then(Value::as_array) {
         let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
         let known = secrets.known().await;
-        let mut names: Vec<String> = PASSED.map(str::to_owned).to_vec();
+        let mut names: Vec<String> = PASSED_VARIABLES.map(str::to_owned).to_vec();
         names.extend(ready.config.env_pass.iter().cloned());
-        return Ok(Channel::Command(Command {
+        return Ok(NotificationChannel::Command(NotificationCommand {
             argv: argv.collect(),
             cwd: root,
-            env: notify::passed(&host, &names),
-            mask: Arc::new(Mask::new(known.iter().map(Hidden::expose))),
+            env: notify::passed_variables(&host, &names),
+            mask: Arc::new(SecretMask::new(known.iter().map(SecretText::expose))),
         }));
     }
     let hook = by.get("webhook").unwrap_or(&Value::Null);
@@ -175,10 +181,10 @@ async fn channel(ui: &Ui, ready: &Ready, by: &Value) -> Result<Channel, String> 
         },
     };
     let key = secret(hook.get("secret").unwrap_or(&Value::Null)).await?;
-    let key = key.map(|key| Secret::parse(key.expose())).transpose();
+    let key = key.map(|key| WebhookSecret::parse(key.expose())).transpose();
     let secret = key.map_err(|bad| bad.to_string())?;
-    Ok(Channel::Webhook(Webhook { url, secret }))
+    Ok(NotificationChannel::Webhook(NotificationWebhook { url, secret }))
 }
 
-/// What a command sees of the environment, besides what the configuration passes on.
-const PASSED: [&str; 3] = ["PATH", "HOME", "LANG"];
+/// The environment variables of a command, besides those that the configuration passes on.
+const PASSED_VARIABLES: [&str; 3] = ["PATH", "HOME", "LANG"];

@@ -3,49 +3,39 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::{Exit, Failure};
+use crate::cli::{CliExitCode, CommandError};
 
-/// Long enough to hear what has come.
-const MOMENT: Duration = Duration::from_millis(1);
+/// Long enough to receive pending signals.
+const SIGNAL_WAIT: Duration = Duration::from_millis(1);
 
-/// Whether this process was told to end. A run that goes on hears that itself; this is for what lies
-/// between two runs, where nobody else would: once a process has listened, no signal ends it.
+/// A listener for requests to exit. A run in progress receives them itself; this is for the time
+/// between two runs: once a process has listened, no signal ends it.
 #[derive(Debug)]
-pub struct Told {
+pub struct SignalListener {
     runtime: Runtime,
     signals: [Signal; 3],
 }
 
-impl Told {
+impl SignalListener {
     /// Listens from now on.
-    pub fn listen() -> Result<Self, Failure> {
-        Self::to([
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-        ])
+    pub fn listen() -> Result<Self, CommandError> {
+        Self::for_signals([SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()])
     }
 
-    fn to([one, two, three]: [SignalKind; 3]) -> Result<Self, Failure> {
+    fn for_signals([one, two, three]: [SignalKind; 3]) -> Result<Self, CommandError> {
         let failed = |error: std::io::Error| {
-            Failure::new(Exit::State, format!("cannot listen to signals: {error}"))
+            CommandError::new(CliExitCode::State, format!("cannot install a signal handler: {error}"))
         };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let entered = runtime.enter();
-        let signals = [
-            signal(one).map_err(failed)?,
-            signal(two).map_err(failed)?,
-            signal(three).map_err(failed)?,
-        ];
+        let signals =
+            [signal(one).map_err(failed)?, signal(two).map_err(failed)?, signal(three).map_err(failed)?];
         drop(entered);
         Ok(Self { runtime, signals })
     }
 
-    /// Whether it was told to end since this was asked before.
-    pub fn was_told(&mut self) -> bool {
+    /// True if a request to exit arrived since the last call.
+    pub fn exit_requested(&mut self) -> bool {
         let [one, two, three] = &mut self.signals;
         self.runtime.block_on(async {
             tokio::select! {
@@ -53,7 +43,7 @@ impl Told {
                 _ = one.recv() => true,
                 _ = two.recv() => true,
                 _ = three.recv() => true,
-                () = tokio::time::sleep(MOMENT) => false,
+                () = tokio::time::sleep(SIGNAL_WAIT) => false,
             }
         })
     }
@@ -63,17 +53,17 @@ impl Told {
 mod tests {
     use rustix::process::{Signal, getpid, kill_process};
 
-    use super::Told;
+    use super::SignalListener;
     use tokio::signal::unix::SignalKind;
 
     #[test]
     fn what_was_said_while_nobody_listened_is_heard_later() {
-        // One that ends no other test.
+        // A signal that ends no other test.
         let kinds = [SignalKind::user_defined2(); 3];
-        let mut told = Told::to(kinds).unwrap();
-        assert!(!told.was_told());
+        let mut told = SignalListener::for_signals(kinds).unwrap();
+        assert!(!told.exit_requested());
         kill_process(getpid(), Signal::USR2).unwrap();
         // The system delivers it when it comes to it.
-        assert!((0..10_000).any(|_| told.was_told()));
+        assert!((0..10_000).any(|_| told.exit_requested()));
     }
 }

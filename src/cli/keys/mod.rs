@@ -1,4 +1,4 @@
-//! The keys of whoever runs `wf`: which there are, which one signs, and how it is opened.
+//! The keys of the user who runs `wf`: the list, the one that signs, and its passphrase.
 //!
 //! **Invariant:** a private key and its passphrase come from files or the terminal, never from
 //! arguments or the environment, and go nowhere but into a signature.
@@ -6,8 +6,11 @@
 mod own;
 mod passphrase;
 
-pub use own::{OwnKey, adopt, choose, fault, keys, make, open, own, own_name};
+pub use own::{
+    OwnKey, choose_signing_key, default_key_name, generate_key, key_error, key_folder, open_key, own_keys,
+    store_key,
+};
 pub use passphrase::{
-    NewKeyArgs, PassphraseArgs, Under, asked as asked_secretly, from_file as from_private_file,
-    keep, passphrase, recalled, under,
+    KeyProtection, NewKeyArgs, PassphraseArgs, ask_hidden as asked_secretly, choose_protection,
+    from_file as from_private_file, passphrase, store_in_keyring, stored_passphrase,
 };

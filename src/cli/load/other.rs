@@ -1,41 +1,37 @@
-use crate::cli::{Exit, Failure, Ui, Workspace, relative};
-use crate::report::word;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace, relative_path};
+use crate::report::shell_word;
 
-/// A file that is no plan, as a command of another kind takes it.
-pub(super) struct Other {
-    /// The file as seen from here.
+/// A file that is not a plan, as the command for its kind takes it.
+pub(super) struct NonPlanFile {
+    /// The path of the file as seen from the current folder.
     shown: String,
-    /// What a shell must do before, where the command looks for it elsewhere.
-    before: String,
+    /// The shell command to run before, where the command looks for it elsewhere.
+    preparation: String,
     /// The file as the command takes it.
-    named: String,
+    argument: String,
 }
 
-impl Other {
+impl NonPlanFile {
     /// A file of a workspace.
     pub(super) fn new(ui: &Ui, workspace: &Workspace, path: &str) -> Self {
         let cwd = ui.env.cwd();
-        let shown = relative(&workspace.root.join(path), cwd);
+        let shown = relative_path(&workspace.root.join(path), cwd);
         // The command works in the workspace of the current folder.
         let here = workspace.root == ui.workspace().root;
-        let root = relative(&workspace.root, cwd);
+        let root = relative_path(&workspace.root, cwd);
         let (before, named) = if here {
             (String::new(), shown.clone())
         } else {
-            (format!("cd {} && ", word(&root)), path.to_owned())
+            (format!("cd {} && ", shell_word(&root)), path.to_owned())
         };
-        Self {
-            shown,
-            before,
-            named,
-        }
+        Self { shown, preparation: before, argument: named }
     }
 
-    /// Refuses it, and says which command takes it.
-    pub(super) fn refuse(&self, kind: &str, command: &str, does: &str) -> Failure {
+    /// Refuses it, and names the command that takes it.
+    pub(super) fn refuse(&self, kind: &str, command: &str, does: &str) -> CommandError {
         let message = format!("{} is a {kind}, not a plan", self.shown);
-        let (before, named) = (&self.before, word(&self.named));
+        let (before, named) = (&self.preparation, shell_word(&self.argument));
         let hint = format!("`{before}{command} {named}` {does}");
-        Failure::new(Exit::Usage, message).hint(hint)
+        CommandError::new(CliExitCode::Usage, message).hint(hint)
     }
 }

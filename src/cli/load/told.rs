@@ -1,19 +1,16 @@
-use crate::cli::{Ui, Workspace, relative};
-use crate::report::follow::Volume;
-use crate::report::mistakes::{Checked, annotations, summary, text};
-use crate::report::{Site, Sites};
-use crate::source::{Source, Span};
-use crate::spec::Loaded;
+use crate::cli::{Ui, Workspace, relative_path};
+use crate::report::follow::Verbosity;
+use crate::report::mistakes::{CheckedFile, annotations, summary, text};
+use crate::report::{DeclarationSite, DeclarationSites};
+use crate::source::{SourceText, Span};
+use crate::spec::LoadedSpec;
 
-/// What is wrong, file by file, with paths as seen from the current folder.
-pub fn by_file(ui: &Ui, workspace: &Workspace, loaded: &Loaded) -> Vec<Checked> {
-    let mut files: Vec<Checked> = loaded
+/// The diagnostics, file by file, with paths as seen from the current folder.
+pub fn diagnostics_by_file(ui: &Ui, workspace: &Workspace, loaded: &LoadedSpec) -> Vec<CheckedFile> {
+    let mut files: Vec<CheckedFile> = loaded
         .sources
         .iter()
-        .map(|source| Checked {
-            source: seen(ui, workspace, source),
-            diagnostics: Vec::new(),
-        })
+        .map(|source| CheckedFile { source: with_shown_path(ui, workspace, source), diagnostics: Vec::new() })
         .collect();
     for (file, diagnostic) in &loaded.diagnostics {
         if let Some(checked) = files.get_mut(*file) {
@@ -24,41 +21,39 @@ pub fn by_file(ui: &Ui, workspace: &Workspace, loaded: &Loaded) -> Vec<Checked> 
 }
 
 /// A text under its path as seen from the current folder.
-pub(super) fn seen(ui: &Ui, workspace: &Workspace, source: &Source) -> Source {
-    let path = relative(&workspace.root.join(source.path()), ui.env.cwd());
-    source.under(path)
+pub(super) fn with_shown_path(ui: &Ui, workspace: &Workspace, source: &SourceText) -> SourceText {
+    let path = relative_path(&workspace.root.join(source.path()), ui.env.cwd());
+    source.with_path(path)
 }
 
-/// Tells what is wrong with files, if anything is.
-pub fn say(ui: &Ui, all: &[Checked]) {
+/// Prints the diagnostics of files, if there are any.
+pub fn print_diagnostics(ui: &Ui, all: &[CheckedFile]) {
     if all.iter().all(|file| file.diagnostics.is_empty()) {
         return;
     }
-    let errors = all
-        .iter()
-        .any(|file| file.count(crate::diag::Severity::Error) > 0);
-    if ui.volume == Volume::Quiet && !errors {
+    let errors = all.iter().any(|file| file.count(crate::diag::Severity::Error) > 0);
+    if ui.volume == Verbosity::Quiet && !errors {
         return;
     }
     let drawn: String = all.iter().map(|file| text(file, ui.env.size.0)).collect();
-    ui.say(&drawn);
-    ui.say(&summary(all));
+    ui.print_message(&drawn);
+    ui.print_message(&summary(all));
     if ui.env.in_actions() {
-        ui.say(&annotations(all));
+        ui.print_message(&annotations(all));
     }
 }
 
-/// Where the steps and the checks of the plans among files are written.
-pub(super) fn sites(loaded: &Loaded) -> Sites {
-    let mut sites = Sites::default();
+/// The places where the steps and the checks of the plans among files are written.
+pub(super) fn declaration_sites(loaded: &LoadedSpec) -> DeclarationSites {
+    let mut sites = DeclarationSites::default();
     for (source, plan) in loaded.sources.iter().zip(&loaded.plans) {
         let Some(plan) = plan else { continue };
         let Some(id) = plan.id.as_ref().map(|id| &id.value) else {
             continue;
         };
-        let site = |span: Span| Site {
+        let site = |span: Span| DeclarationSite {
             path: source.path().to_owned(),
-            line: source.place(span.start).line,
+            line: source.line_column(span.start).line,
         };
         for step in plan.steps.iter().flatten().chain(&plan.finally) {
             sites.put_step(id, &step.id.value, site(step.id.span));

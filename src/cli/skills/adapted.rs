@@ -1,17 +1,22 @@
-//! What is said of a skill that was imported.
+//! The report of an imported skill.
 
 use std::fmt::Write as _;
 
-use super::fetch::Fetched;
+use super::fetch::FetchedSkill;
 use super::put::SKILLS;
-use super::study::Studied;
+use super::study::InspectedSkill;
 use super::tell;
 use crate::report::{BOLD, DIM, GOOD, WARN, paint};
-use crate::skill::import::{Fate, Transformation};
+use crate::skill::import::{FieldOutcome, SkillConversion};
 use crate::untrusted::untrusted;
 
-/// Everything that was done, and what is left to do.
-pub fn text(fetched: &Fetched, done: &Transformation, studied: &Studied, is_dry: bool) -> String {
+/// The completed changes, and the remaining work.
+pub fn adaptation_text(
+    fetched: &FetchedSkill,
+    done: &SkillConversion,
+    studied: &InspectedSkill,
+    is_dry: bool,
+) -> String {
     let mut text = format!(
         "{}\n  from {}\n",
         paint(BOLD, &format!("the skill {}", done.name)),
@@ -21,15 +26,13 @@ pub fn text(fetched: &Fetched, done: &Transformation, studied: &Studied, is_dry:
         let _ = writeln!(text, "  commit {commit}");
     }
     let format = done.format.as_str();
-    let _ = writeln!(text, "  format {format}: {}", untrusted(&done.why));
+    let _ = writeln!(text, "  format {format}: {}", untrusted(&done.reason));
     text += &fields(done);
     text += &list(
         "left out",
-        done.left_out
-            .iter()
-            .map(|out| format!("{}: {}", untrusted(&out.path), out.why)),
+        done.left_out.iter().map(|out| format!("{}: {}", untrusted(&out.path), out.reason)),
     );
-    text += &by_hand(done);
+    text += &manual_changes(done);
     let found = tell::findings(studied);
     if !found.is_empty() {
         let _ = write!(text, "\n{}\n{found}", paint(BOLD, "inspection"));
@@ -38,37 +41,31 @@ pub fn text(fetched: &Fetched, done: &Transformation, studied: &Studied, is_dry:
     text + &next(done, studied, is_dry)
 }
 
-fn fields(done: &Transformation) -> String {
+fn fields(done: &SkillConversion) -> String {
     let lines = done.fields.iter().map(|field| {
         let style = match field.fate {
-            Fate::Kept => GOOD,
-            Fate::Translated => BOLD,
-            Fate::Dropped => WARN,
+            FieldOutcome::Kept => GOOD,
+            FieldOutcome::Translated => BOLD,
+            FieldOutcome::Dropped => WARN,
         };
         let fate = paint(style, field.fate.as_str());
-        match field.why.as_str() {
+        match field.reason.as_str() {
             "" => format!("{}: {fate}", untrusted(&field.field)),
-            why => format!("{}: {fate}, {}", untrusted(&field.field), untrusted(why)),
+            reason => format!("{}: {fate}, {}", untrusted(&field.field), untrusted(reason)),
         }
     });
     list("fields", lines)
 }
 
-fn by_hand(done: &Transformation) -> String {
-    let scripts = done.scripts.iter().map(|path| {
-        format!(
-            "{} declares nothing yet: no step can run it",
-            untrusted(path)
-        )
-    });
-    let all = done
-        .review
+fn manual_changes(done: &SkillConversion) -> String {
+    let scripts = done
+        .scripts
         .iter()
-        .map(|what| untrusted(what).to_string())
-        .chain(scripts);
-    let mut text = list("to be reviewed by hand", all);
+        .map(|path| format!("{} declares nothing yet, so no step can run it", untrusted(path)));
+    let all = done.review.iter().map(|what| untrusted(what).to_string()).chain(scripts);
+    let mut text = list("to review by hand", all);
     if let Some(suggestion) = &done.suggestion {
-        let what = "a step could run them with this in SKILL.md, once you know what they need:";
+        let what = "to let steps run them, declare what they need in SKILL.md:";
         let _ = writeln!(text, "  {}", paint(DIM, what));
         for line in suggestion.lines() {
             let _ = writeln!(text, "    {}", untrusted(line));
@@ -85,15 +82,15 @@ fn list(title: &str, all: impl Iterator<Item = String>) -> String {
     format!("\n{}\n{lines}", paint(BOLD, title))
 }
 
-fn next(done: &Transformation, studied: &Studied, is_dry: bool) -> String {
+fn next(done: &SkillConversion, studied: &InspectedSkill, is_dry: bool) -> String {
     let name = &done.name;
     let mut text = if is_dry {
-        return format!("nothing was written: it would be {SKILLS}/{name}\n");
+        return format!("dry run, nothing was written to {SKILLS}/{name}\n");
     } else {
-        format!("imported {SKILLS}/{name}; no run uses it before it is locked\n")
+        format!("imported {SKILLS}/{name}; it cannot be used until it is locked\n")
     };
     if studied.is_dangerous() {
-        text += "a danger refuses the lock: change the skill first\n";
+        text += "it cannot be locked while it contains a danger: change the skill first\n";
     }
-    text + &format!("look at it and lock it: wf skill lock {name}\n")
+    text + &format!("review it, then lock it: wf skill lock {name}\n")
 }

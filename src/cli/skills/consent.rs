@@ -1,4 +1,4 @@
-//! What people sign of a skill, and whether that holds.
+//! The signed approvals of a skill, and their validity.
 
 use std::time::Duration;
 
@@ -6,30 +6,31 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::approval::{
-    Bound, Nonce, PlanRef, Policy, Refusal, SKILL_VALIDITY, Scope, Statement, Subject, Token,
-    VERSION, Valid, Verdict, install_params, installs, plan_digest,
+    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+    ApprovalToken, ParamBound, PlanRef, ReviewPolicy, SKILL_VALIDITY, VERSION, ValidApproval,
+    check_installation, install_params, plan_digest,
 };
-use crate::bus::Act;
-use crate::cli::approve::{self, Rules, agreed, may_sign};
+use crate::bus::WorkspaceAction;
+use crate::cli::approve::{self, SigningRules, check_can_sign, confirm};
 use crate::cli::keys::{self, PassphraseArgs};
-use crate::cli::{Exit, Failure, Ui, Workspace, watch};
-use crate::digest::Digest;
-use crate::machine::Pin;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace, watch};
+use crate::digest::Sha256Digest;
+use crate::machine::PinnedFile;
 use crate::name::PlanId;
 use crate::seal::Signer;
-use crate::skill::lock::Locked;
+use crate::skill::lock::LockedSkill;
 use crate::time::parse_duration;
 
-/// How somebody signs for a skill.
+/// The options for signing for a skill.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SignArgs {
-    /// Do not ask: you have looked at it
+    /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
-    /// How long the approval holds; 365d by default, and at most
+    /// Validity of the approval (default and maximum: 365d)
     #[arg(long, value_name = "TIME", value_parser = period)]
     expires: Option<Duration>,
-    /// The key that signs, by its name
+    /// Sign with this key, by its name
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     #[command(flatten)]
@@ -37,7 +38,7 @@ pub struct SignArgs {
 }
 
 impl SignArgs {
-    /// The same as was said to another command; no approval holds longer than it may.
+    /// The same options as given to another command; no approval is valid longer than permitted.
     pub fn of(
         (yes, expires): (bool, Option<Duration>),
         key: Option<&String>,
@@ -55,62 +56,64 @@ impl SignArgs {
 fn period(text: &str) -> Result<Duration, String> {
     let asks = parse_duration(text).map_err(|bad| bad.to_string())?;
     if asks.is_zero() || asks > SKILL_VALIDITY {
-        return Err("an approval of a skill holds for 365d at most".to_owned());
+        return Err("an approval of a skill is valid for at most 365d".to_owned());
     }
     Ok(asks)
 }
 
-/// What an approval of a skill is bound to: every file, the install report, all of it together
-/// with what can be executed, what it was granted, and each exception by rule and file. All but the
-/// files stand behind an empty part, which no file has.
-pub fn pins(locked: &Locked) -> Vec<Pin> {
+/// The content that an approval of a skill is bound to: every file, the install report, all of it
+/// together with the list of executables, the granted rights, and each exception by rule and file.
+/// All but the files have an empty path component in front, which no file has.
+pub fn pins(locked: &LockedSkill) -> Vec<PinnedFile> {
     let folder = &locked.folder;
     let files = locked.files.iter();
-    let files = files.map(|(path, file)| Pin::file(format!("{folder}/{path}"), file.digest));
-    let mut more = vec![
-        ("bundle".to_owned(), locked.digest),
-        ("report".to_owned(), locked.report),
-    ];
+    let files = files.map(|(path, file)| PinnedFile::file(format!("{folder}/{path}"), file.digest));
+    let mut more = vec![("bundle".to_owned(), locked.digest), ("report".to_owned(), locked.report)];
     if !locked.granted.is_empty() {
         let granted = serde_json::to_string(&locked.granted).unwrap_or_default();
-        more.push(("granted".to_owned(), Digest::of(granted.as_bytes())));
+        more.push(("granted".to_owned(), Sha256Digest::of_bytes(granted.as_bytes())));
     }
     for (rule, files) in &locked.exceptions {
         let each = files.iter();
         more.extend(each.map(|(path, file)| (format!("exception/{rule}/{path}"), file.digest)));
     }
     let more = more.into_iter();
-    let more = more.map(|(name, digest)| Pin::file(format!("{folder}//{name}"), digest));
-    let mut pins: Vec<Pin> = files.chain(more).collect();
+    let more = more.map(|(name, digest)| PinnedFile::file(format!("{folder}//{name}"), digest));
+    let mut pins: Vec<PinnedFile> = files.chain(more).collect();
     pins.sort();
     pins
 }
 
 /// The name of a skill as approvals write it.
-pub fn id(name: &str) -> Result<PlanId, Failure> {
+pub fn statement_name(name: &str) -> Result<PlanId, CommandError> {
     PlanId::parse(name).map_err(|_| {
-        let message = format!("`{}` is no name of a skill", name.escape_debug());
+        let message = format!("invalid skill name: `{}`", name.escape_debug());
         let lower = name.to_lowercase();
         if lower != name && PlanId::parse(&lower).is_ok() {
-            let message = message + ": names of Agent Skills are lower case";
-            return Failure::new(Exit::Usage, message).hint(format!("its name would be `{lower}`"));
+            let message = message + ": names must be lower case";
+            return CommandError::new(CliExitCode::Usage, message).hint(format!("use `{lower}`"));
         }
-        Failure::new(Exit::Usage, message).hint("use a-z, 0-9 and single hyphens")
+        CommandError::new(CliExitCode::Usage, message).hint("use a-z, 0-9 and single hyphens")
     })
 }
 
-/// Whether what people signed of a skill holds now.
-pub fn holds(ui: &Ui, rules: &Rules, name: &str, locked: &Locked) -> Result<Valid, Refusal> {
+/// Checks that the signed approvals of a skill are valid now.
+pub fn verify_approvals(
+    ui: &Ui,
+    rules: &SigningRules,
+    name: &str,
+    locked: &LockedSkill,
+) -> Result<ValidApproval, ApprovalRefusal> {
     let mut tokens = Vec::new();
     for envelope in &locked.approvals {
-        tokens.push(Token::parse(&(crate::seal::canonical(envelope) + "\n"))?);
+        tokens.push(ApprovalToken::parse(&(crate::seal::canonical(envelope) + "\n"))?);
     }
-    let other = || Refusal::NoToken(format!("`{name}` is no name of a skill"));
+    let other = || ApprovalRefusal::NoToken(format!("invalid skill name: `{name}`"));
     let plan = PlanId::parse(name).map_err(|_| other())?;
     let files = pins(locked);
     let params = install_params(locked.installer);
-    let subject = Subject {
-        scope: Scope::SkillInstall,
+    let subject = ApprovalContext {
+        scope: ApprovalScope::SkillInstall,
         plan: &plan,
         path: &locked.folder,
         files: &files,
@@ -121,146 +124,130 @@ pub fn holds(ui: &Ui, rules: &Rules, name: &str, locked: &Locked) -> Result<Vali
         spawned: None,
         now: ui.env.now(),
     };
-    installs(&tokens, &subject, &rules.approvers)
+    check_installation(&tokens, &subject, &rules.approvers)
 }
 
-/// Whose key installs: where whoever runs a plan approves it, it signs at once, and is opened.
-pub struct Installer {
-    /// The rules, with the key among ours.
-    pub rules: Rules,
+/// The key of the installing user, opened to sign at once where users approve what they run.
+pub struct SkillInstaller {
+    /// The rules, with the key among the user's own.
+    pub rules: SigningRules,
     /// Its id.
-    pub id: Digest,
+    pub id: Sha256Digest,
     signer: Option<Signer>,
 }
 
-/// Finds the key of who installs.
-pub fn installer(ui: &Ui, workspace: &Workspace, args: &SignArgs) -> Result<Installer, Failure> {
-    let mut rules = Rules::of(ui, workspace)?;
+/// Finds the key of the installing user.
+pub fn find_installer(
+    ui: &Ui,
+    workspace: &Workspace,
+    args: &SignArgs,
+) -> Result<SkillInstaller, CommandError> {
+    let mut rules = SigningRules::of(ui, workspace)?;
     let name = args.key.as_deref();
-    if rules.approvers.policy == Policy::Owner {
-        let signer = approve::signer(ui, &mut rules, (name, &args.secret))?;
+    if rules.approvers.policy == ReviewPolicy::Owner {
+        let signer = approve::owner_signer(ui, &mut rules, (name, &args.secret))?;
         let id = signer.public().id();
-        return Ok(Installer {
-            rules,
-            id,
-            signer: Some(signer),
-        });
+        return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
-    let key = keys::choose(ui, &keys::keys(ui)?, name)?.ok_or_else(no_key)?;
-    Ok(Installer {
-        rules,
-        id: key.public.id(),
-        signer: None,
-    })
+    let key = keys::choose_signing_key(ui, &keys::key_folder(ui)?, name)?.ok_or_else(no_key)?;
+    Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
 }
 
-fn no_key() -> Failure {
-    Failure::new(Exit::Usage, "you have no key to sign with").hint("`wf key init` makes one")
+fn no_key() -> CommandError {
+    CommandError::new(CliExitCode::Usage, "no signing key found").hint("create one with `wf key init`")
 }
 
-impl Installer {
-    /// Signs for a skill at once, where who installs it approves it. What others signed of
-    /// other bytes is gone.
+impl SkillInstaller {
+    /// Signs for a skill at once, where the installing user approves it. Earlier signatures of
+    /// other bytes are dropped.
     pub fn sign(
         &self,
         ui: &Ui,
-        (name, locked): (&str, &mut Locked),
+        (name, locked): (&str, &mut LockedSkill),
         args: &SignArgs,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         locked.approvals.clear();
         if let Some(signer) = &self.signer {
-            add(ui, (name, locked), signer, args)?;
+            add_signature(ui, (name, locked), signer, args)?;
         }
         Ok(())
     }
 }
 
-/// Lets somebody sign for a skill, once it was shown.
+/// Has the approver sign for a skill, after it was shown.
 pub fn approve(
     ui: &Ui,
     workspace: &Workspace,
-    (name, locked): (&str, &mut Locked),
+    (name, locked): (&str, &mut LockedSkill),
     args: &SignArgs,
-) -> Result<Rules, Failure> {
-    let mut rules = Rules::of(ui, workspace)?;
-    let keys = keys::keys(ui)?;
-    let key = keys::choose(ui, &keys, args.key.as_deref())?.ok_or_else(no_key)?;
-    rules.count(key.clone());
-    may_sign(&rules, &key)?;
+) -> Result<SigningRules, CommandError> {
+    let mut rules = SigningRules::of(ui, workspace)?;
+    let keys = keys::key_folder(ui)?;
+    let key = keys::choose_signing_key(ui, &keys, args.key.as_deref())?.ok_or_else(no_key)?;
+    rules.add_own_key(key.clone());
+    check_can_sign(&rules, &key)?;
     let id = key.public.id();
-    if rules.approvers.policy == Policy::Reviewed && id == locked.installer {
-        let refusal = Refusal::SelfApproval(key.name);
-        let message = format!("the skill `{name}` is what you installed: {refusal}");
-        return Err(Failure::new(Exit::Approval, message).hint(format!(
-            "let another approver sign it: wf skill approve {name}"
-        )));
+    if rules.approvers.policy == ReviewPolicy::Reviewed && id == locked.installer {
+        let refusal = ApprovalRefusal::SelfApproval(key.name);
+        let message = format!("you installed the skill `{name}`: {refusal}");
+        return Err(CommandError::new(CliExitCode::Approval, message)
+            .hint(format!("another approver must sign: wf skill approve {name}")));
     }
-    agreed(ui, args.yes, "approve this skill?")?;
-    // What does not count here is not carried on: it would spoil what does.
-    locked
-        .approvals
-        .retain(|envelope| counts(&rules, envelope, id));
-    let signer = keys::open(ui, &keys, &key, &args.secret)?;
-    add(ui, (name, locked), &signer, args)?;
+    confirm(ui, args.yes, "Approve this skill?")?;
+    // An invalid signature is not carried over: it would invalidate the valid ones.
+    locked.approvals.retain(|envelope| may_stay(&rules, envelope, id));
+    let signer = keys::open_key(ui, &keys, &key, &args.secret)?;
+    add_signature(ui, (name, locked), &signer, args)?;
     Ok(rules)
 }
 
-/// Whether an envelope may stay beside a new one of this key: by policy `owner` those of others do.
-fn counts(rules: &Rules, envelope: &Value, id: Digest) -> bool {
-    let token = Token::parse(&(crate::seal::canonical(envelope) + "\n"));
+/// True if an envelope may stay beside a new one of this key: under policy `owner` those of other keys may.
+fn may_stay(rules: &SigningRules, envelope: &Value, id: Sha256Digest) -> bool {
+    let token = ApprovalToken::parse(&(crate::seal::canonical(envelope) + "\n"));
     token.is_ok_and(|token| {
         token.signers().all(|by| {
             let known = by.and_then(|by| rules.approvers.find(by));
-            let holds = known.map_or(rules.approvers.policy == Policy::Owner, |one| {
-                one.revoked.is_none()
-            });
+            let holds =
+                known.map_or(rules.approvers.policy == ReviewPolicy::Owner, |one| one.revoked.is_none());
             holds && by != Some(id)
         })
     })
 }
 
-fn add(
+fn add_signature(
     ui: &Ui,
-    (name, locked): (&str, &mut Locked),
+    (name, locked): (&str, &mut LockedSkill),
     signer: &Signer,
     args: &SignArgs,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let files = pins(locked);
     let key = signer.public().id();
     let mut bytes = [0; 16];
-    let drawn = ui
-        .env
-        .random(&format!("skill {name} {} {key}", locked.digest))?;
+    let drawn = ui.env.random(&format!("skill {name} {} {key}", locked.digest))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let now = ui.env.now();
     let params = install_params(locked.installer).into_iter();
-    let statement = Statement {
+    let statement = ApprovalStatement {
         v: VERSION,
-        scope: Scope::SkillInstall,
-        verdict: Verdict::Approved,
+        scope: ApprovalScope::SkillInstall,
+        verdict: ApprovalDecision::Approved,
         reason: None,
-        plan: PlanRef {
-            id: id(name)?,
-            path: locked.folder.clone(),
-            digest: plan_digest(&files),
-        },
+        plan: PlanRef { id: statement_name(name)?, path: locked.folder.clone(), digest: plan_digest(&files) },
         files,
-        params: params
-            .map(|(name, value)| (name, Bound::Is(value)))
-            .collect(),
+        params: params.map(|(name, value)| (name, ParamBound::Is(value))).collect(),
         run: None,
         ask: None,
-        nonce: Nonce::from_bytes(bytes),
+        nonce: ApprovalNonce::from_bytes(bytes),
         issued: now,
         expires: now.after(args.expires.unwrap_or(SKILL_VALIDITY)),
         executions: 1,
         spawn_policy: None,
     };
-    let token = Token::sign(statement, signer);
+    let token = ApprovalToken::sign(statement, signer);
     let envelope = serde_json::to_value(token.envelope());
-    let envelope = envelope.map_err(|error| Failure::new(Exit::Bug, error.to_string()))?;
+    let envelope = envelope.map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))?;
     locked.approvals.push(envelope);
-    let scope = Scope::SkillInstall.as_str().to_owned();
-    watch::note(ui, Act::Approved { scope, key });
+    let scope = ApprovalScope::SkillInstall.as_str().to_owned();
+    watch::record_quietly(ui, WorkspaceAction::Approved { scope, key });
     Ok(())
 }

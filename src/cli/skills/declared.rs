@@ -1,48 +1,36 @@
 use crate::diag::Severity;
-use crate::skill::{Declared, DeclaredScript, Skill};
+use crate::skill::{ScriptDeclaration, ScriptDeclarations, Skill};
 use crate::source::Spanned;
 use crate::spec;
-use crate::spec::ast::{SkillOwn, SkillScript};
-use crate::spec::decode::ReadPath;
+use crate::spec::ast::{SkillExtension, SkillScript};
+use crate::spec::decode::ReadablePath;
 
-/// What a skill says to wf; or why that cannot be read, in one sentence.
-pub(super) fn own(skill: &Skill, text: &str) -> Result<SkillOwn, String> {
+/// Reads the `wf` metadata of a skill; or the reason why it is not readable, in one sentence.
+pub(super) fn wf_metadata(skill: &Skill, text: &str) -> Result<SkillExtension, String> {
     let (own, wrong) = spec::skill_own(text, skill.own);
     let mut errors = wrong.into_iter();
     match errors.find(|one| one.severity() == Severity::Error) {
         Some(first) => Err(format!("`metadata.wf`: {}", first.message)),
-        None => Ok(own.unwrap_or_else(SkillOwn::none)),
+        None => Ok(own.unwrap_or_else(SkillExtension::empty)),
     }
 }
 
-/// What it declares of its scripts.
-pub(super) fn declared(own: &SkillOwn) -> Declared {
+/// The declaration of its scripts.
+pub(super) fn script_declaration(own: &SkillExtension) -> ScriptDeclarations {
     let scripts = own.scripts.iter();
     let scripts = scripts.map(|(path, script)| (path.value.clone(), self::script(script)));
-    Declared {
-        scripts: scripts.collect(),
-    }
+    ScriptDeclarations { scripts: scripts.collect() }
 }
 
-fn script(said: &SkillScript) -> DeclaredScript {
+fn script(said: &SkillScript) -> ScriptDeclaration {
     let passed = said.allow.iter().flat_map(|allow| &allow.env);
     let names = said.env.iter().chain(passed);
     let allow = said.allow.as_ref();
-    let read = |path: &Spanned<ReadPath>| path.value.0.clone();
-    DeclaredScript {
-        read: allow
-            .iter()
-            .flat_map(|allow| &allow.read)
-            .map(read)
-            .collect(),
-        write: allow
-            .iter()
-            .flat_map(|allow| &allow.write)
-            .map(|path| path.value.0.clone())
-            .collect(),
-        exec: allow
-            .and_then(|allow| allow.exec.as_ref())
-            .map(|exec| exec.iter().map(read).collect()),
+    let read = |path: &Spanned<ReadablePath>| path.value.0.clone();
+    ScriptDeclaration {
+        read: allow.iter().flat_map(|allow| &allow.read).map(read).collect(),
+        write: allow.iter().flat_map(|allow| &allow.write).map(|path| path.value.0.clone()).collect(),
+        exec: allow.and_then(|allow| allow.exec.as_ref()).map(|exec| exec.iter().map(read).collect()),
         env: names.map(|name| name.value.to_string()).collect(),
         net: said.allow.as_ref().is_some_and(|allow| allow.net),
         is_tried: said.dry_run.is_some(),

@@ -1,79 +1,70 @@
-//! Gets the files of a skill from where it comes from.
+//! Fetches the files of a skill from its source.
 
 use super::git;
-use crate::cli::{Exit, Failure, Ui, normal};
-use crate::skill::{Bundle, Origin, bundled, disk};
+use crate::cli::{CliExitCode, CommandError, Ui, normalize_path};
+use crate::skill::{SkillBundle, SkillOrigin, bundled, disk};
 
-/// The files of a skill, and what is written down of where they came from.
-pub struct Fetched {
+/// The files of a skill, and the record of their source.
+pub struct FetchedSkill {
     /// The files.
-    pub bundle: Bundle,
-    /// Where they came from, as the lock writes it.
+    pub bundle: SkillBundle,
+    /// The source, as the lock writes it.
     pub source: String,
     /// The commit, if it was git.
     pub commit: Option<String>,
-    /// The last part of where it came from: its name, if it says no other.
+    /// The last part of the source: the default name.
     pub folder: String,
 }
 
-/// Gets the files.
-pub fn fetch(ui: &Ui, said: &str) -> Result<Fetched, Failure> {
-    let origin = Origin::parse(said).map_err(|bad| {
-        let message = format!("`{}` is no source of a skill: {bad}", said.escape_debug());
-        Failure::new(Exit::Usage, message).hint("write FOLDER, git:URL#REV:FOLDER or bundled:NAME")
+/// Fetches the files.
+pub fn fetch_skill(ui: &Ui, said: &str) -> Result<FetchedSkill, CommandError> {
+    let origin = SkillOrigin::parse(said).map_err(|bad| {
+        let message = format!("invalid skill source `{}`: {bad}", said.escape_debug());
+        CommandError::new(CliExitCode::Usage, message).hint("use FOLDER, git:URL#REV:FOLDER or bundled:NAME")
     })?;
     let source = origin.to_string();
     match &origin {
-        Origin::Path(path) => {
-            let folder = normal(&ui.env.cwd().join(path));
+        SkillOrigin::Path(path) => {
+            let folder = normalize_path(&ui.env.cwd().join(path));
             let root = ui.workspace().root;
-            Ok(Fetched {
-                bundle: read(&folder)?,
-                source: format!("path:{}", crate::cli::relative(&folder, &root)),
+            Ok(FetchedSkill {
+                bundle: read_folder(&folder)?,
+                source: format!("path:{}", crate::cli::relative_path(&folder, &root)),
                 commit: None,
-                folder: folder
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
+                folder: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             })
         }
-        Origin::Git { url, rev, folder } => {
+        SkillOrigin::Git { url, rev, folder } => {
             let (bundle, commit) = git::fetch((url, rev.as_deref(), folder), ui.env.cwd())?;
             let last = folder.rsplit('/').next().filter(|last| !last.is_empty());
             let last = last.or_else(|| url.trim_end_matches(".git").rsplit('/').next());
-            Ok(Fetched {
+            Ok(FetchedSkill {
                 bundle,
                 source,
                 commit: Some(commit),
                 folder: last.unwrap_or_default().to_owned(),
             })
         }
-        Origin::Bundled(name) => {
+        SkillOrigin::Bundled(name) => {
             let bundle = bundled::bundled(name).ok_or_else(|| {
-                let message = format!("no skill `{}` comes with this wf", name.escape_debug());
+                let message = format!("no bundled skill is called `{}`", name.escape_debug());
                 let names = bundled::names();
                 let hint = if names.is_empty() {
-                    "none does yet".to_owned()
+                    "there are no bundled skills yet".to_owned()
                 } else {
-                    format!("there are: {}", names.join(", "))
+                    format!("the bundled skills are {}", names.join(", "))
                 };
-                Failure::new(Exit::Usage, message).hint(hint)
+                CommandError::new(CliExitCode::Usage, message).hint(hint)
             })?;
-            Ok(Fetched {
-                bundle,
-                source,
-                commit: None,
-                folder: name.clone(),
-            })
+            Ok(FetchedSkill { bundle, source, commit: None, folder: name.clone() })
         }
     }
 }
 
 /// Reads the folder of a skill.
-pub fn read(folder: &std::path::Path) -> Result<Bundle, Failure> {
+pub fn read_folder(folder: &std::path::Path) -> Result<SkillBundle, CommandError> {
     disk::read(folder).map_err(|bad| {
-        let failure = Failure::new(Exit::Usage, bad.to_string());
+        let failure = CommandError::new(CliExitCode::Usage, bad.to_string());
         failure.hint(bad.remedy())
     })
 }

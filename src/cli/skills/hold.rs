@@ -1,186 +1,179 @@
 use std::collections::BTreeMap;
 
-use super::consent::{holds, id};
+use super::consent::{statement_name, verify_approvals};
 use super::put::SKILLS;
 use super::{fetch, locks};
-use crate::approval::{Policy, Refusal};
-use crate::cli::approve::Rules;
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::digest::Digest;
-use crate::machine::By;
-use crate::skill::lock::{Change, Lock, Locked, LockedFile, changes, locked_files};
-use crate::skill::{Bundle, bundled, disk};
+use crate::approval::{ApprovalRefusal, ReviewPolicy};
+use crate::cli::approve::SigningRules;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::digest::Sha256Digest;
+use crate::machine::ApprovalSigner;
+use crate::skill::lock::{LockedFile, LockedSkill, SkillFileChange, SkillLock, changes, locked_files};
+use crate::skill::{SkillBundle, bundled, disk};
 
-/// A skill that may be used.
+/// A skill that is approved for use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ApprovedSkill {
     /// Its name.
     pub name: String,
     /// Its folder, relative to the workspace.
     pub folder: String,
     /// The digest of all its files.
-    pub digest: Digest,
+    pub digest: Sha256Digest,
     /// Its files by path, relative to the folder.
     pub files: BTreeMap<String, LockedFile>,
-    /// Whose approvals count; nobody's if it comes with this wf.
-    pub by: Vec<By>,
+    /// The approvers whose signatures count; none if it comes with this wf.
+    pub signers: Vec<ApprovalSigner>,
 }
 
-/// Why a skill may not be used.
-pub enum Wrong {
+/// The reason why a skill may not be used.
+pub enum SkillUseError {
     /// There is none.
     Missing,
     /// It is not locked.
     Unlocked,
     /// It cannot be read.
-    Unreadable(Failure),
-    /// It is not what was locked.
-    Changed(Vec<Change>),
-    /// What was signed does not hold.
-    Refused(Refusal),
+    Unreadable(CommandError),
+    /// It differs from what was locked.
+    Changed(Vec<SkillFileChange>),
+    /// The signed approval is not valid.
+    Refused(ApprovalRefusal),
 }
 
-/// Whether all of these skills may be used: each is locked, is what was locked byte for byte, and
-/// the approvals of that hold now. Nothing is begun before. INV-06.
-pub fn hold(ui: &Ui, workspace: &Workspace, names: &[String]) -> Result<Vec<Held>, Failure> {
+/// Checks that all of these skills may be used: each is locked, matches the lock byte for byte, and
+/// is covered by approvals that are valid now. Nothing is started before. INV-06.
+pub fn check_all_usable(
+    ui: &Ui,
+    workspace: &Workspace,
+    names: &[String],
+) -> Result<Vec<ApprovedSkill>, CommandError> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let lock = locks::read(workspace)?;
-    let rules = Rules::of(ui, workspace)?;
+    let lock = locks::read_lock(workspace)?;
+    let rules = SigningRules::of(ui, workspace)?;
     let each = names.iter().map(|name| {
-        let held = one(ui, workspace, (&rules, &lock), name);
+        let held = check_usable(ui, workspace, (&rules, &lock), name);
         held.map_err(|wrong| wrong.failure(name))
     });
     each.collect()
 }
 
-/// Whether one skill may be used.
-pub fn one(
+/// Checks that one skill may be used.
+pub fn check_usable(
     ui: &Ui,
     workspace: &Workspace,
-    (rules, lock): (&Rules, &Lock),
+    (rules, lock): (&SigningRules, &SkillLock),
     name: &str,
-) -> Result<Held, Wrong> {
-    id(name).map_err(Wrong::Unreadable)?;
+) -> Result<ApprovedSkill, SkillUseError> {
+    statement_name(name).map_err(SkillUseError::Unreadable)?;
     let Some(locked) = lock.skills.get(name) else {
-        return shipped(workspace, rules, name);
+        return bundled_skill(workspace, rules, name);
     };
-    same(workspace, locked)?;
-    let valid = holds(ui, rules, name, locked).map_err(Wrong::Refused)?;
-    Ok(Held {
+    check_unchanged(workspace, locked)?;
+    let valid = verify_approvals(ui, rules, name, locked).map_err(SkillUseError::Refused)?;
+    Ok(ApprovedSkill {
         name: name.to_owned(),
         folder: locked.folder.clone(),
         digest: locked.digest,
         files: locked.files.clone(),
-        by: valid.by,
+        signers: valid.by,
     })
 }
 
-/// A skill that comes with this wf needs no lock where people sign for what they run themselves:
-/// who runs wf has it already.
-fn shipped(workspace: &Workspace, rules: &Rules, name: &str) -> Result<Held, Wrong> {
+/// A skill that comes with this wf needs no lock where users sign for what they run themselves:
+/// with wf they have it already.
+fn bundled_skill(
+    workspace: &Workspace,
+    rules: &SigningRules,
+    name: &str,
+) -> Result<ApprovedSkill, SkillUseError> {
     let folder = format!("{SKILLS}/{name}");
     let bundle = disk::read(&workspace.root.join(&folder)).ok();
-    let is_own = |bundle: &Bundle| bundled::is_bundled(name, bundle);
+    let is_own = |bundle: &SkillBundle| bundled::is_bundled(name, bundle);
     match bundle.filter(is_own) {
-        Some(bundle) if rules.approvers.policy == Policy::Owner => Ok(Held {
+        Some(bundle) if rules.approvers.policy == ReviewPolicy::Owner => Ok(ApprovedSkill {
             name: name.to_owned(),
             folder,
             digest: bundle.digest(),
             files: locked_files(&bundle),
-            by: Vec::new(),
+            signers: Vec::new(),
         }),
-        _ if crate::skill::SHELVES
-            .iter()
-            .all(|shelf| is_missing(workspace, shelf, name)) =>
-        {
-            Err(Wrong::Missing)
+        _ if crate::skill::SHELVES.iter().all(|shelf| is_missing(workspace, shelf, name)) => {
+            Err(SkillUseError::Missing)
         }
-        _ => Err(Wrong::Unlocked),
+        _ => Err(SkillUseError::Unlocked),
     }
 }
 
-/// Whether there is no skill of this name on a shelf.
+/// True if there is no skill of this name on a shelf.
 fn is_missing(workspace: &Workspace, shelf: &str, name: &str) -> bool {
     let folder = workspace.root.join(shelf).join(name);
     std::fs::symlink_metadata(folder).is_err()
 }
 
-/// Whether the files of a skill are those that were locked.
-fn same(workspace: &Workspace, locked: &Locked) -> Result<(), Wrong> {
-    let bundle = fetch::read(&workspace.root.join(&locked.folder)).map_err(|failure| {
-        Wrong::Unreadable(Failure {
-            exit: Exit::Approval,
-            ..failure
-        })
+/// Checks that the files of a skill are those that were locked.
+fn check_unchanged(workspace: &Workspace, locked: &LockedSkill) -> Result<(), SkillUseError> {
+    let bundle = fetch::read_folder(&workspace.root.join(&locked.folder)).map_err(|failure| {
+        SkillUseError::Unreadable(CommandError { exit: CliExitCode::Approval, ..failure })
     })?;
     let changed = changes(&locked.files, &bundle);
     if changed.is_empty() && bundle.digest() == locked.digest {
         Ok(())
     } else {
-        Err(Wrong::Changed(changed))
+        Err(SkillUseError::Changed(changed))
     }
 }
 
-impl Wrong {
-    /// What is wrong, in a few words.
-    pub fn told(&self) -> String {
+impl SkillUseError {
+    /// The problem, in a few words.
+    pub fn message(&self) -> String {
         match self {
-            Self::Missing => "the workspace has none of this name".to_owned(),
+            Self::Missing => "it is not in the workspace".to_owned(),
             Self::Unlocked => "it is not locked".to_owned(),
             Self::Unreadable(failure) => failure.message.clone(),
-            Self::Changed(changes) if changes.is_empty() => {
-                "its digest is not that of its files".to_owned()
-            }
+            Self::Changed(changes) if changes.is_empty() => "its digest does not match its files".to_owned(),
             Self::Changed(changes) => {
                 let told: Vec<String> = changes.iter().take(5).map(ToString::to_string).collect();
                 let more = changes.len().saturating_sub(told.len());
-                let more = if more > 0 {
-                    format!(", and {more} more")
-                } else {
-                    String::new()
-                };
+                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
                 format!("{}{more}", told.join(", "))
             }
             Self::Refused(refusal) => refusal.to_string(),
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn remedy(&self, name: &str) -> String {
         match self {
             Self::Missing => {
-                "`wf skill list` lists those that there are, and `wf skill install` puts one into skills/".to_owned()
+                "list the existing skills with `wf skill list`, or install one with `wf skill install`"
+                    .to_owned()
             }
-            Self::Unlocked => format!("look at it and lock it: wf skill lock {name}"),
+            Self::Unlocked => format!("review it, then lock it: wf skill lock {name}"),
             Self::Unreadable(failure) => failure.hints.first().cloned().unwrap_or_default(),
             Self::Changed(_) => {
-                format!("take the change back, or look at it and lock it: wf skill lock {name}")
+                format!("revert the change, or review it and lock the skill again: wf skill lock {name}")
             }
             Self::Refused(
-                Refusal::Revoked { .. }
-                | Refusal::Expired(_)
-                | Refusal::Unsigned
-                | Refusal::TooFew { .. }
-                | Refusal::SelfApproval(_)
-                | Refusal::Unlisted(_),
+                ApprovalRefusal::Revoked { .. }
+                | ApprovalRefusal::Expired(_)
+                | ApprovalRefusal::Unsigned
+                | ApprovalRefusal::TooFew { .. }
+                | ApprovalRefusal::SelfApproval(_)
+                | ApprovalRefusal::Unlisted(_),
             ) => {
-                format!("let somebody who may look at it and sign: wf skill approve {name}")
+                format!("an approver must review and sign it: wf skill approve {name}")
             }
             Self::Refused(_) => format!(
-                "somebody changed skills.lock: restore it from git, or look at the skill and lock it anew: wf skill lock {name}"
+                "skills.lock was changed: restore it from git, or review the skill and lock it again: wf skill lock {name}"
             ),
         }
     }
 
     /// The failure that ends a command.
-    pub fn failure(&self, name: &str) -> Failure {
-        let message = format!(
-            "the skill `{}` may not be used: {}",
-            name.escape_debug(),
-            self.told()
-        );
-        Failure::new(Exit::Approval, message).hint(self.remedy(name))
+    pub fn failure(&self, name: &str) -> CommandError {
+        let message = format!("the skill `{}` cannot be used: {}", name.escape_debug(), self.message());
+        CommandError::new(CliExitCode::Approval, message).hint(self.remedy(name))
     }
 }

@@ -2,35 +2,37 @@
 
 use std::io;
 
-use super::put::replace;
-use crate::cli::{Exit, Failure, Workspace};
-use crate::skill::lock::{LOCK, Lock};
+use super::put::replace_file;
+use crate::cli::{CliExitCode, CommandError, Workspace};
+use crate::skill::lock::{LOCK, SkillLock};
 
 /// The largest lock file, in bytes.
-const LARGEST: u64 = 64 << 20;
+const MAX_LOCK_SIZE: u64 = 64 << 20;
 
 /// The lock of a workspace; without a file it has none.
-pub fn read(workspace: &Workspace) -> Result<Lock, Failure> {
+pub fn read_lock(workspace: &Workspace) -> Result<SkillLock, CommandError> {
     let path = workspace.root.join(LOCK);
-    let wrong = |why: String| {
+    let wrong = |reason: String| {
         let hint = format!(
-            "restore it from git, or remove it and lock every skill anew: wf skill lock NAME ({LOCK} is written by wf alone)"
+            "restore it from git, or remove it and lock every skill again: wf skill lock NAME (only wf writes {LOCK})"
         );
-        Failure::new(Exit::Approval, why).hint(hint)
+        CommandError::new(CliExitCode::Approval, reason).hint(hint)
     };
     match std::fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::default()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SkillLock::default()),
         Ok(data) if !data.is_file() => return Err(wrong(format!("{LOCK} is not a file"))),
-        Ok(data) if data.len() > LARGEST => return Err(wrong(format!("{LOCK} is too large"))),
+        Ok(data) if data.len() > MAX_LOCK_SIZE => {
+            return Err(wrong(format!("{LOCK} is too large")));
+        }
         _ => {}
     }
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| wrong(format!("{LOCK} cannot be read: {error}")))?;
-    Lock::parse(&text).map_err(|bad| wrong(bad.to_string()))
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot read {LOCK}: {error}")))?;
+    SkillLock::parse(&text).map_err(|bad| wrong(bad.to_string()))
 }
 
 /// Writes the lock of a workspace.
-pub fn write(workspace: &Workspace, lock: &Lock) -> Result<(), Failure> {
-    replace(&workspace.root.join(LOCK), &lock.text())
-        .map_err(|error| Failure::new(Exit::State, format!("{LOCK} cannot be written: {error}")))
+pub fn write_lock(workspace: &Workspace, lock: &SkillLock) -> Result<(), CommandError> {
+    replace_file(&workspace.root.join(LOCK), &lock.text())
+        .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {LOCK}: {error}")))
 }

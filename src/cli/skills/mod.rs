@@ -1,11 +1,11 @@
-//! Skills of a workspace: how they get in, what is looked at and signed for that, and whether a
-//! plan may use them (Silas 10.4, INV-06).
+//! Skills of a workspace: installation, inspection and approval, and the check before a plan may
+//! use them (Silas 10.4, INV-06).
 //!
-//! [`study`] reads and inspects a skill, [`trial`](trial::trial) tries its scripts, [`put`] is how its
-//! folder changes, [`consent`] how people sign, and [`hold`](hold()) whether all that holds.
+//! [`study`] reads and inspects a skill, [`trial`](trial::try_scripts) tries its scripts, [`put`] changes
+//! its folder, [`consent`] signs, and [`hold::check_all_usable`] checks that all is valid.
 //!
-//! **Invariant:** `skills.lock` is written last. Whatever ends an install before leaves a skill that
-//! no plan may use, or the one that was there.
+//! **Invariant:** `skills.lock` is written last. An install that is cut short leaves a skill that
+//! no plan may use, or the earlier one.
 
 pub mod adapted;
 pub mod consent;
@@ -21,4 +21,4 @@ pub mod study;
 pub mod tell;
 pub mod trial;
 
-pub use hold::{Held, Wrong, hold, one};
+pub use hold::{ApprovedSkill, SkillUseError, check_all_usable, check_usable};

@@ -1,83 +1,89 @@
-//! What every way of a skill into a workspace has in common: it is studied, tried, shown and signed
+//! Shared by all ways of adding a skill to a workspace: it is inspected, tried, shown and signed
 //! for, and then written.
 
 use serde_json::Value;
 
-use super::consent::{self, Installer, SignArgs};
+use super::consent::{self, SignArgs, SkillInstaller};
 use super::locks;
-use super::needs::{AcceptArgs, Terms};
-use super::put::{Hold, SKILLS};
-use super::study::Studied;
-use super::tell::{self, Approvals};
-use super::trial::{Tried, trial};
-use crate::cli::approve::agreed;
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::skill::lock::{Locked, locked_files};
+use super::needs::{AcceptDangerArgs, InstallTerms};
+use super::put::{SKILLS, SkillFolderLock};
+use super::study::InspectedSkill;
+use super::tell::{self, SkillApprovalState};
+use super::trial::{ScriptTrial, try_scripts};
+use crate::cli::approve::confirm;
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::skill::lock::{LockedSkill, locked_files};
 
-/// Where a skill comes from and goes to.
-pub struct Way<'a> {
+/// The source and the destination of a skill.
+pub struct SkillInstallation<'a> {
     /// The workspace.
     pub workspace: &'a Workspace,
-    /// Nobody else changes skills meanwhile.
-    pub hold: &'a Hold,
+    /// The lock that excludes other changes of skills meanwhile.
+    pub lock: &'a SkillFolderLock,
     /// Its source, as the lock writes it.
     pub source: String,
     /// The commit, if it came from git.
     pub commit: Option<String>,
-    /// Its folder, relative to the workspace; `None`: it lies there already and is not written.
-    pub lies: Option<String>,
-    /// How it is signed for.
+    /// Its folder, relative to the workspace; `None`: it is there already and is not written.
+    pub installed_folder: Option<String>,
+    /// The options for signing.
     pub sign: &'a SignArgs,
-    /// Which dangers are accepted.
-    pub accept: &'a AcceptArgs,
-    /// Whether one JSON document is written instead of text.
+    /// The accepted dangers.
+    pub accept: &'a AcceptDangerArgs,
+    /// True to print one JSON document instead of text.
     pub json: bool,
 }
 
-/// Brings a skill in: refused if it is dangerous, unless that is accepted. What there was of it before stays until
-/// everything was said and signed.
-pub fn bring(ui: &Ui, studied: &Studied, way: &Way<'_>) -> Result<Exit, Failure> {
-    let terms = Terms::of(studied, way.accept)?;
-    if terms.refuse(studied) {
-        return refused(ui, studied, &[], way);
+/// Adds a skill: refused if it is dangerous, unless that is accepted. The earlier version stays
+/// until everything was shown and signed.
+pub fn install_skill(
+    ui: &Ui,
+    studied: &InspectedSkill,
+    way: &SkillInstallation<'_>,
+) -> Result<CliExitCode, CommandError> {
+    let terms = InstallTerms::of(studied, way.accept)?;
+    if terms.has_unaccepted_danger(studied) {
+        return danger_error(ui, studied, &[], way);
     }
     let name = studied.name.as_str();
-    consent::id(name)?;
-    let staged = way.hold.stage(name, &studied.bundle)?;
-    let all = trial(ui, way.workspace, studied, &staged.path)?;
-    let is_declared = |one: &&Tried| studied.declared.scripts.contains_key(&one.path);
-    if all.iter().filter(is_declared).any(Tried::failed) {
-        return refused(ui, studied, &all, way);
+    consent::statement_name(name)?;
+    let staged = way.lock.stage(name, &studied.bundle)?;
+    let all = try_scripts(ui, way.workspace, studied, &staged.path)?;
+    let is_declared = |one: &&ScriptTrial| studied.declared.scripts.contains_key(&one.path);
+    if all.iter().filter(is_declared).any(ScriptTrial::failed) {
+        return danger_error(ui, studied, &all, way);
     }
-    let mut lock = locks::read(way.workspace)?;
+    let mut lock = locks::read_lock(way.workspace)?;
     let before = lock.skills.get(name);
     show(ui, studied, &all, (before, &terms), way)?;
-    let places = tell::places(studied);
+    let places = tell::private_paths(studied);
     let question = match places.as_slice() {
         [] => terms.question().to_owned(),
-        _ => format!("it names {}: {}", places.join(", "), terms.question()),
+        _ => format!("It refers to {}. {}", places.join(", "), terms.question()),
     };
-    agreed(ui, way.sign.yes, &question)?;
-    let by = consent::installer(ui, way.workspace, way.sign)?;
+    confirm(ui, way.sign.yes, &question)?;
+    let by = consent::find_installer(ui, way.workspace, way.sign)?;
     let mut locked = entry(studied, way, &by, terms);
     by.sign(ui, (name, &mut locked), way.sign)?;
-    match &way.lies {
-        None => staged.place()?,
+    match &way.installed_folder {
+        None => staged.install()?,
         Some(_) => drop(staged),
     }
-    let approvals = approvals(ui, &by, name, &locked);
+    let approvals = approval_state(ui, &by, name, &locked);
     lock.skills.insert(name.to_owned(), locked.clone());
-    locks::write(way.workspace, &lock)?;
-    told(ui, studied, &locked, (&all, &approvals, way))?;
-    Ok(Exit::Ok)
+    locks::write_lock(way.workspace, &lock)?;
+    result_message(ui, studied, &locked, (&all, &approvals, way))?;
+    Ok(CliExitCode::Ok)
 }
 
-fn entry(studied: &Studied, way: &Way<'_>, by: &Installer, terms: Terms) -> Locked {
-    let folder = way
-        .lies
-        .clone()
-        .unwrap_or_else(|| format!("{SKILLS}/{}", studied.name));
-    Locked {
+fn entry(
+    studied: &InspectedSkill,
+    way: &SkillInstallation<'_>,
+    by: &SkillInstaller,
+    terms: InstallTerms,
+) -> LockedSkill {
+    let folder = way.installed_folder.clone().unwrap_or_else(|| format!("{SKILLS}/{}", studied.name));
+    LockedSkill {
         folder,
         source: way.source.clone(),
         commit: way.commit.clone(),
@@ -91,68 +97,67 @@ fn entry(studied: &Studied, way: &Way<'_>, by: &Installer, terms: Terms) -> Lock
     }
 }
 
-fn approvals(ui: &Ui, by: &Installer, name: &str, locked: &Locked) -> Approvals {
-    let held = consent::holds(ui, &by.rules, name, locked);
-    Approvals {
-        holds: held.is_ok(),
-        why: held.err().map(|refusal| refusal.to_string()),
-    }
+fn approval_state(ui: &Ui, by: &SkillInstaller, name: &str, locked: &LockedSkill) -> SkillApprovalState {
+    let held = consent::verify_approvals(ui, &by.rules, name, locked);
+    SkillApprovalState { are_valid: held.is_ok(), reason: held.err().map(|refusal| refusal.to_string()) }
 }
 
 fn show(
     ui: &Ui,
-    studied: &Studied,
-    all: &[Tried],
-    (before, terms): (Option<&Locked>, &Terms),
-    way: &Way<'_>,
-) -> Result<(), Failure> {
-    let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::tried(all);
+    studied: &InspectedSkill,
+    all: &[ScriptTrial],
+    (before, terms): (Option<&LockedSkill>, &InstallTerms),
+    way: &SkillInstallation<'_>,
+) -> Result<(), CommandError> {
+    let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::trials_text(all);
     if let Some(before) = before {
         text += &tell::differences(way.workspace, before, studied);
     }
     text += &terms.text();
     if way.json {
-        // Whoever is asked must have seen it.
+        // The user must have seen it before being asked.
         if !way.sign.yes {
-            ui.say(&text);
+            ui.print_message(&text);
         }
         return Ok(());
     }
     ui.print(&text)
 }
 
-fn refused(ui: &Ui, studied: &Studied, all: &[Tried], way: &Way<'_>) -> Result<Exit, Failure> {
+fn danger_error(
+    ui: &Ui,
+    studied: &InspectedSkill,
+    all: &[ScriptTrial],
+    way: &SkillInstallation<'_>,
+) -> Result<CliExitCode, CommandError> {
     if way.json {
-        let document: Value = tell::document(studied, None, all, &Approvals::default());
+        let document: Value = tell::document(studied, None, all, &SkillApprovalState::default());
         ui.print_json(&format!("{document}\n"))?;
-        return Err(Failure::silent(Exit::Invalid));
+        return Err(CommandError::reported(CliExitCode::Invalid));
     }
-    ui.print(&(tell::findings(studied) + &tell::tried(all)))?;
-    let message = format!("the skill `{}` is refused", studied.name.escape_debug());
-    Err(Failure::new(Exit::Invalid, message)
-        .hint("nothing was changed: a danger refuses an install; docs/skills.md says what each rule finds, and how one finding is accepted"))
+    ui.print(&(tell::findings(studied) + &tell::trials_text(all)))?;
+    let message = format!("the skill `{}` is rejected", studied.name.escape_debug());
+    Err(CommandError::new(CliExitCode::Invalid, message)
+        .hint("nothing was changed: fix or accept the dangers; docs/skills.md describes the rules and how to accept a finding"))
 }
 
-fn told(
+fn result_message(
     ui: &Ui,
-    studied: &Studied,
-    locked: &Locked,
-    (all, approvals, way): (&[Tried], &Approvals, &Way<'_>),
-) -> Result<(), Failure> {
+    studied: &InspectedSkill,
+    locked: &LockedSkill,
+    (all, approvals, way): (&[ScriptTrial], &SkillApprovalState, &SkillInstallation<'_>),
+) -> Result<(), CommandError> {
     if way.json {
         let document = tell::document(studied, Some(locked), all, approvals);
         return ui.print_json(&format!("{document}\n"));
     }
     let name = &studied.name;
-    let mut text = format!(
-        "locked {name} in {}, from {}\n",
-        locked.folder, locked.source
-    );
-    match &approvals.why {
+    let mut text = format!("locked {name} in {}, from {}\n", locked.folder, locked.source);
+    match &approvals.reason {
         None => text += "approved with your key\n",
-        Some(why) => {
+        Some(reason) => {
             text += &format!(
-                "not approved yet: {why}\nno plan can use it before others sign: wf skill approve {name}\n"
+                "not approved yet: {reason}\nno plan can use it until other approvers sign: wf skill approve {name}\n"
             );
         }
     }

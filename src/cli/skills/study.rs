@@ -2,111 +2,89 @@
 
 use serde_json::Value;
 
-use super::declared::{declared, own};
-use crate::digest::Digest;
+use super::declared::{script_declaration, wf_metadata};
+use crate::digest::Sha256Digest;
 use crate::gate::guardrail::find;
-use crate::skill::inspect::{Case, Class, Issue, Rule, Seen, inspect, report, report_digest};
-use crate::skill::{Bundle, Declared, Skill, load};
-use crate::spec::ast::SkillOwn;
+use crate::skill::inspect::{
+    DetectorHit, InspectionInput, InspectionIssue, IssueClass, Rule, inspect, report, report_digest,
+};
+use crate::skill::{ScriptDeclarations, Skill, SkillBundle, load};
+use crate::spec::ast::SkillExtension;
 
-/// What is known of a skill without having executed any of it.
-pub struct Studied {
+/// The result of inspecting a skill without executing any of it.
+pub struct InspectedSkill {
     /// Its name: that of its folder in the workspace.
     pub name: String,
     /// Its files.
-    pub bundle: Bundle,
-    /// What it says to wf.
-    pub own: SkillOwn,
-    /// What it declares of its scripts.
-    pub declared: Declared,
-    /// What was found.
-    pub issues: Vec<Issue>,
+    pub bundle: SkillBundle,
+    /// Its `wf` metadata.
+    pub metadata: SkillExtension,
+    /// The declaration of its scripts.
+    pub declared: ScriptDeclarations,
+    /// The findings.
+    pub issues: Vec<InspectionIssue>,
     /// The install report.
     pub report: Value,
 }
 
-impl Studied {
+impl InspectedSkill {
     /// The digest of the install report.
-    pub fn report_digest(&self) -> Digest {
+    pub fn report_digest(&self) -> Sha256Digest {
         report_digest(&self.report)
     }
 
-    /// Whether something was found that refuses an install.
+    /// True if a finding refuses an install.
     pub fn is_dangerous(&self) -> bool {
-        self.of(Class::Danger).next().is_some()
+        self.findings_of(IssueClass::Danger).next().is_some()
     }
 
-    /// What was found of a class.
-    pub fn of(&self, class: Class) -> impl Iterator<Item = &Issue> {
+    /// The findings of a class.
+    pub fn findings_of(&self, class: IssueClass) -> impl Iterator<Item = &InspectionIssue> {
         self.issues.iter().filter(move |issue| issue.class == class)
     }
 }
 
-/// The name that a skill gives itself, if it can be loaded.
-pub fn own_name(bundle: &Bundle, folder: &str) -> Option<String> {
+/// The name in a skill, if it can be loaded.
+pub fn own_name(bundle: &SkillBundle, folder: &str) -> Option<String> {
     let skill = load(bundle.text("SKILL.md")?, folder).ok()?;
     Some(skill.name)
 }
 
-/// Reads a skill that is to be called like this, and inspects it.
-pub fn study(name: &str, bundle: Bundle) -> Studied {
+/// Reads a skill under this name, and inspects it.
+pub fn inspect_skill(name: &str, bundle: SkillBundle) -> InspectedSkill {
     let mut issues = Vec::new();
-    let skill = loaded(name, &bundle, &mut issues);
+    let skill = load_skill(name, &bundle, &mut issues);
     let text = bundle.text("SKILL.md").unwrap_or_default();
-    let own = match skill.as_ref().map(|skill| own(skill, text)) {
+    let own = match skill.as_ref().map(|skill| wf_metadata(skill, text)) {
         Some(Ok(own)) => own,
-        Some(Err(why)) => {
-            issues.push(Issue::new(Rule::NotLoaded, "SKILL.md", 0, why));
-            SkillOwn::none()
+        Some(Err(reason)) => {
+            issues.push(InspectionIssue::new(Rule::NotLoaded, "SKILL.md", 0, reason));
+            SkillExtension::empty()
         }
-        None => SkillOwn::none(),
+        None => SkillExtension::empty(),
     };
-    let declared = declared(&own);
-    let case = Case {
-        bundle: &bundle,
-        skill: skill.as_ref(),
-        declared: &declared,
-        detect: &detect,
-    };
+    let declared = script_declaration(&own);
+    let case =
+        InspectionInput { bundle: &bundle, skill: skill.as_ref(), declared: &declared, detect: &detect };
     issues.extend(inspect(&case));
     issues.sort();
     let report = report(name, &case, &issues);
-    Studied {
-        name: name.to_owned(),
-        bundle,
-        own,
-        declared,
-        issues,
-        report,
-    }
+    InspectedSkill { name: name.to_owned(), bundle, metadata: own, declared, issues, report }
 }
 
-fn loaded(name: &str, bundle: &Bundle, issues: &mut Vec<Issue>) -> Option<Skill> {
-    let mut wrong = |at, why: String| issues.push(Issue::new(Rule::NotLoaded, "SKILL.md", at, why));
+fn load_skill(name: &str, bundle: &SkillBundle, issues: &mut Vec<InspectionIssue>) -> Option<Skill> {
+    let mut wrong =
+        |at, reason: String| issues.push(InspectionIssue::new(Rule::NotLoaded, "SKILL.md", at, reason));
     let Some(text) = bundle.text("SKILL.md") else {
         let is_there = bundle.files.contains_key("SKILL.md");
-        wrong(
-            0,
-            if is_there {
-                "it is not UTF-8"
-            } else {
-                "there is no SKILL.md"
-            }
-            .to_owned(),
-        );
+        wrong(0, if is_there { "it is not UTF-8" } else { "SKILL.md not found" }.to_owned());
         return None;
     };
     match load(text, name) {
         Ok(skill) => {
             if skill.name != name {
                 let other = skill.name.escape_debug();
-                wrong(
-                    0,
-                    format!(
-                        "it calls itself `{other}`, and its folder is `{}`",
-                        name.escape_debug()
-                    ),
-                );
+                wrong(0, format!("its name is `{other}`, but its directory is `{}`", name.escape_debug()));
             }
             Some(skill)
         }
@@ -119,15 +97,9 @@ fn loaded(name: &str, bundle: &Bundle, issues: &mut Vec<Issue>) -> Option<Skill>
     }
 }
 
-/// What the detectors of guardrails see, as an inspection asks for it.
-pub fn detect(text: &str) -> Vec<Seen> {
+/// The findings of the detectors of guardrails, as an inspection needs them.
+pub fn detect(text: &str) -> Vec<DetectorHit> {
     let detectors = ["secrets", "hidden_unicode", "injection"].map(str::to_owned);
     let found = find(&detectors, text).into_iter();
-    found
-        .map(|one| Seen {
-            detector: one.detector,
-            what: one.what,
-            at: one.at,
-        })
-        .collect()
+    found.map(|one| DetectorHit { detector: one.detector, description: one.kind, range: one.range }).collect()
 }

@@ -1,50 +1,46 @@
-//! What is shown of a skill before somebody signs for it, and after.
+//! The description of a skill before it is signed for, and after.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::study::Studied;
-use super::trial::Tried;
+use super::study::InspectedSkill;
+use super::trial::ScriptTrial;
 use crate::cli::Workspace;
-use crate::cli::approve::changed;
+use crate::cli::approve::changed_lines;
 use crate::cli::revision::past_text;
 use crate::report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
-use crate::skill::DeclaredScript;
-use crate::skill::inspect::{Class, Issue, Rule, Told, language, private};
-use crate::skill::lock::{Change, Locked, changes};
+use crate::skill::ScriptDeclaration;
+use crate::skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private};
+use crate::skill::lock::{LockedSkill, SkillFileChange, changes};
 use crate::untrusted::untrusted;
 
-/// What was found in a skill, line by line: dangers first, then what it needs, then the rest.
-pub fn findings(studied: &Studied) -> String {
-    let classes = [Class::Danger, Class::Need, Class::Quality];
-    let all = classes.into_iter().flat_map(|class| studied.of(class));
+/// The findings in a skill, line by line: dangers first, then its needs, then the rest.
+pub fn findings(studied: &InspectedSkill) -> String {
+    let classes = [IssueClass::Danger, IssueClass::Need, IssueClass::Quality];
+    let all = classes.into_iter().flat_map(|class| studied.findings_of(class));
     all.map(|issue| finding(studied, issue)).collect()
 }
 
-fn finding(studied: &Studied, issue: &Issue) -> String {
-    let told = told(studied, issue);
+fn finding(studied: &InspectedSkill, issue: &InspectionIssue) -> String {
+    let told = finding_text(studied, issue);
     let style = match issue.class {
-        Class::Danger => BAD,
-        Class::Need => WARN,
-        Class::Quality => DIM,
+        IssueClass::Danger => BAD,
+        IssueClass::Need => WARN,
+        IssueClass::Quality => DIM,
     };
     let mark = paint(style, &format!("{}[{}]:", told.class, told.code));
     let place = format!("{}:{}:{}", untrusted(&told.file), told.line, told.column);
-    format!(
-        "{mark} {place}: {}\n  {}\n",
-        untrusted(&told.message),
-        paint(DIM, &told.help)
-    )
+    format!("{mark} {place}: {}\n  {}\n", untrusted(&told.message), paint(DIM, &told.help))
 }
 
-fn told(studied: &Studied, issue: &Issue) -> Told {
-    Told::of(issue, studied.bundle.text(&issue.file).unwrap_or_default())
+fn finding_text(studied: &InspectedSkill, issue: &InspectionIssue) -> IssueRecord {
+    IssueRecord::of(issue, studied.bundle.text(&issue.file).unwrap_or_default())
 }
 
-/// What came of trying the scripts, line by line.
-pub fn tried(all: &[Tried]) -> String {
+/// The results of trying the scripts, line by line.
+pub fn trials_text(all: &[ScriptTrial]) -> String {
     let mut text = String::new();
     for one in all {
         let style = match one.result {
@@ -52,34 +48,22 @@ pub fn tried(all: &[Tried]) -> String {
             "failed" => BAD,
             _ => WARN,
         };
-        let what = if one.what == "syntax" {
-            "syntax"
-        } else {
-            "dry run"
-        };
-        let why = if one.why.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", untrusted(&one.why))
-        };
-        let _ = writeln!(
-            text,
-            "{what} of {}: {}{why}",
-            untrusted(&one.path),
-            paint(style, one.result)
-        );
+        let what = if one.what == "syntax" { "syntax" } else { "dry run" };
+        let reason =
+            if one.reason.is_empty() { String::new() } else { format!(": {}", untrusted(&one.reason)) };
+        let _ = writeln!(text, "{what} of {}: {}{reason}", untrusted(&one.path), paint(style, one.result));
     }
     text
 }
 
-/// A skill in a few lines: what its scripts may do, what it says it is, how many files it has.
-pub fn summary(studied: &Studied) -> String {
+/// A skill in a few lines: the rights of its scripts, its description, the number of its files.
+pub fn summary(studied: &InspectedSkill) -> String {
     let mut text = format!("{}\n", paint(BOLD, &format!("the skill {}", studied.name)));
     for (path, script) in &studied.declared.scripts {
         text += &rights(path, script);
     }
     if studied.declared.scripts.is_empty() {
-        text += "  declares no scripts: a step says what one of them may do\n";
+        text += "  declares no scripts: the step that runs one declares its permissions\n";
     }
     if let Some(said) = studied.report.get("description").and_then(Value::as_str) {
         let _ = writeln!(text, "  {}", untrusted(said));
@@ -87,17 +71,12 @@ pub fn summary(studied: &Studied) -> String {
     let files = &studied.bundle.files;
     let size: usize = files.values().map(|file| file.bytes.len()).sum();
     let size = crate::report::size(size as u64);
-    let _ = writeln!(
-        text,
-        "  {}, {size}, {}",
-        plural(files.len(), "file"),
-        studied.bundle.digest()
-    );
+    let _ = writeln!(text, "  {}, {size}, {}", plural(files.len(), "file"), studied.bundle.digest());
     text
 }
 
-/// What a script may do at most, line by line.
-fn rights(path: &str, script: &DeclaredScript) -> String {
+/// The maximum rights of a script, line by line.
+fn rights(path: &str, script: &ScriptDeclaration) -> String {
     let list = |paths: &[String]| -> Vec<String> {
         let aloud = |path: &String| match private(path) {
             Some((_, holds)) => paint(BAD, &format!("{} ({holds})", untrusted(path))),
@@ -109,16 +88,12 @@ fn rights(path: &str, script: &DeclaredScript) -> String {
     read.extend(list(&script.read));
     let write = list(&script.write);
     let exec = match &script.exec {
-        None => "every program that it can read".to_owned(),
+        None => "every program it can read".to_owned(),
         Some(exec) => list(exec).join(", "),
     };
     let nothing = |all: Vec<String>| {
         let is_empty = all.is_empty();
-        if is_empty {
-            "nothing".to_owned()
-        } else {
-            all.join(", ")
-        }
+        if is_empty { "nothing".to_owned() } else { all.join(", ") }
     };
     let net = if script.net { "yes" } else { "no" };
     let mut text = format!("  {} may\n", untrusted(path));
@@ -136,8 +111,8 @@ fn rights(path: &str, script: &DeclaredScript) -> String {
     text
 }
 
-/// The private places that scripts may read or that they name, and what is there.
-pub fn places(studied: &Studied) -> Vec<String> {
+/// The private paths that scripts may read or that they name, and the files there.
+pub fn private_paths(studied: &InspectedSkill) -> Vec<String> {
     let declared = studied.declared.scripts.values().flat_map(|one| &one.read);
     let declared = declared.filter_map(|path| private(path));
     let named = studied.issues.iter();
@@ -154,36 +129,31 @@ pub fn places(studied: &Studied) -> Vec<String> {
 }
 
 /// SKILL.md and every script, in full; other files by size.
-pub fn whole(studied: &Studied) -> String {
+pub fn full_text(studied: &InspectedSkill) -> String {
     let mut text = String::new();
     for (path, file) in &studied.bundle.files {
-        let mark = if file.is_executable {
-            " (can be executed)"
-        } else {
-            ""
-        };
+        let mark = if file.is_executable { " (executable)" } else { "" };
         let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &untrusted(path)));
-        let is_read =
-            path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
+        let is_read = path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
         if let Some(content) = studied.bundle.text(path).filter(|_| is_read) {
             for line in content.lines() {
                 let _ = writeln!(text, "  {}", untrusted(line));
             }
         } else {
             let size = crate::report::size(file.bytes.len() as u64);
-            let _ = writeln!(text, "  {size}, {}", crate::digest::Digest::of(&file.bytes));
+            let _ = writeln!(text, "  {size}, {}", crate::digest::Sha256Digest::of_bytes(&file.bytes));
         }
     }
     text
 }
 
-/// What is different from what was locked before.
-pub fn differences(workspace: &Workspace, before: &Locked, studied: &Studied) -> String {
+/// The differences from the locked version.
+pub fn differences(workspace: &Workspace, before: &LockedSkill, studied: &InspectedSkill) -> String {
     let all = changes(&before.files, &studied.bundle);
     if all.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{}\n", paint(BOLD, "since it was locked before"));
+    let mut text = format!("\n{}\n", paint(BOLD, "since it was last locked"));
     for change in &all {
         let _ = writeln!(text, "  {}", untrusted(&change.to_string()));
         text.push_str(&lines(workspace, before, studied, change));
@@ -191,22 +161,27 @@ pub fn differences(workspace: &Workspace, before: &Locked, studied: &Studied) ->
     text
 }
 
-fn lines(workspace: &Workspace, before: &Locked, studied: &Studied, change: &Change) -> String {
+fn lines(
+    workspace: &Workspace,
+    before: &LockedSkill,
+    studied: &InspectedSkill,
+    change: &SkillFileChange,
+) -> String {
     let path = format!("{}/{}", before.folder, change.path);
     let known = before.files.get(&change.path);
     let old = known.and_then(|file| past_text(&workspace.root, &path, file.digest));
     match (old, studied.bundle.text(&change.path)) {
-        (Some(old), Some(new)) if old != new => changed(&old, new),
+        (Some(old), Some(new)) if old != new => changed_lines(&old, new),
         _ => String::new(),
     }
 }
 
-/// One document of what was done with a skill.
+/// One document about the changes to a skill.
 pub fn document(
-    studied: &Studied,
-    locked: Option<&Locked>,
-    all: &[Tried],
-    approvals: &Approvals,
+    studied: &InspectedSkill,
+    locked: Option<&LockedSkill>,
+    all: &[ScriptTrial],
+    approvals: &SkillApprovalState,
 ) -> Value {
     json!({
         "skill": studied.name,
@@ -219,16 +194,16 @@ pub fn document(
         "granted": locked.map(|locked| &locked.granted),
         "exceptions": locked.map(|locked| &locked.exceptions),
         "tried": all,
-        "approved": approvals.holds,
-        "missing": approvals.why,
+        "approved": approvals.are_valid,
+        "missing": approvals.reason,
     })
 }
 
-/// Whether the approvals of a skill hold, and what is missing if not.
+/// The validity of the approvals of a skill, and the missing ones.
 #[derive(Default)]
-pub struct Approvals {
-    /// Whether they do.
-    pub holds: bool,
-    /// What is missing.
-    pub why: Option<String>,
+pub struct SkillApprovalState {
+    /// True if they are valid.
+    pub are_valid: bool,
+    /// The missing part.
+    pub reason: Option<String>,
 }

@@ -1,22 +1,15 @@
 use super::tests::{PATH, job, logged, never, run};
 use crate::exec::shell;
-use crate::machine::Exit;
-use crate::model::Script;
+use crate::machine::WorkExit;
+use crate::model::ShellScript;
 
 /// Runs a script as it is given, once through `shell::argv` and once through its shell.
-async fn both(text: &str) -> [(Exit, String); 2] {
-    let script = Script {
-        shell: ["sh", "-eu", "-c"].map(String::from).into(),
-        text: text.into(),
-    };
+async fn both(text: &str) -> [(WorkExit, String); 2] {
+    let script = ShellScript { shell: ["sh", "-eu", "-c"].map(String::from).into(), text: text.into() };
     let mut ended = Vec::new();
     for direct in [true, false] {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(
-            dir.path().join("tool"),
-            "#!/bin/sh\necho \"$0\" \"$@\"; exit 7\n",
-        )
-        .unwrap();
+        std::fs::write(dir.path().join("tool"), "#!/bin/sh\necho \"$0\" \"$@\"; exit 7\n").unwrap();
         std::fs::write(dir.path().join("plain"), "echo \"$@\"; exit 8\n").unwrap();
         for file in ["tool", "plain"] {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -29,11 +22,8 @@ async fn both(text: &str) -> [(Exit, String); 2] {
             assert_ne!(job.command.argv.first().map(String::as_str), Some(""));
         }
         let exit = run(job, never(), None).await.exit;
-        let mut lines: Vec<String> = logged(dir.path())
-            .replace(&pwd, "")
-            .lines()
-            .map(str::to_owned)
-            .collect();
+        let mut lines: Vec<String> =
+            logged(dir.path()).replace(&pwd, "").lines().map(str::to_owned).collect();
         lines.sort();
         ended.push((exit, lines.join("\n")));
     }
@@ -68,12 +58,9 @@ async fn a_script_ends_the_same_without_its_shell() {
         let [direct, through] = both(text).await;
         assert_eq!(direct, through, "{text}");
     }
-    // What is not there fails the same way, and says more.
+    // A missing program fails the same way, with a longer message.
     let [direct, through] = both("no_such_program a").await;
-    assert_eq!(through.0, Exit::Code { code: 127 });
-    assert_eq!(direct.0.class(), through.0.class());
-    assert_eq!(
-        direct.0.to_string(),
-        "there is no program `no_such_program` in PATH"
-    );
+    assert_eq!(through.0, WorkExit::Code { code: 127 });
+    assert_eq!(direct.0.failure_class(), through.0.failure_class());
+    assert_eq!(direct.0.to_string(), "program `no_such_program` is not in PATH");
 }

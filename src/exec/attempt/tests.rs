@@ -4,25 +4,22 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Gone, Job, Ties};
-use crate::exec::log::{self, Stream};
-use crate::exec::process::Command;
-use crate::exec::secret::Hidden;
-use crate::exec::{OnOutput, Stop};
-use crate::machine::Exit;
-use crate::model::Class;
+use super::{ProcessHooks, ProcessJob, ProcessOutcome};
+use crate::exec::log::{self, LogStream};
+use crate::exec::process::ProcessCommand;
+use crate::exec::secret::SecretText;
+use crate::exec::{OnOutput, StopLevel};
+use crate::machine::WorkExit;
+use crate::model::FailureClass;
 use crate::time::SystemClock;
 
 pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-pub(super) fn job(dir: &Path, script: &str) -> Job {
+pub(super) fn job(dir: &Path, script: &str) -> ProcessJob {
     let output = dir.join("output");
-    let env = [
-        ("PATH", PATH.to_owned()),
-        ("WF_OUTPUT", output.display().to_string()),
-    ];
-    Job {
-        command: Command {
+    let env = [("PATH", PATH.to_owned()), ("WF_OUTPUT", output.display().to_string())];
+    ProcessJob {
+        command: ProcessCommand {
             argv: ["sh", "-eu", "-c", script].map(String::from).into(),
             env: env.map(|(name, value)| (name.to_owned(), value)).into(),
             cwd: dir.to_path_buf(),
@@ -40,13 +37,13 @@ pub(super) fn job(dir: &Path, script: &str) -> Job {
     }
 }
 
-/// Runs a job with nobody else around.
+/// Runs a job without further ties.
 pub(super) async fn run(
-    job: Job,
-    stop: watch::Receiver<Stop>,
+    job: ProcessJob,
+    stop: watch::Receiver<StopLevel>,
     on_output: Option<OnOutput>,
-) -> Gone {
-    let ties = Ties {
+) -> ProcessOutcome {
+    let ties = ProcessHooks {
         mark: job.command.cwd.display().to_string(),
         mask: job.mask(),
         clock: Arc::new(SystemClock),
@@ -57,16 +54,16 @@ pub(super) async fn run(
     super::run(job, ties).await
 }
 
-/// A receiver that is never told anything.
-pub(super) fn never() -> watch::Receiver<Stop> {
-    watch::channel(Stop::No).1
+/// A receiver without a stop request.
+pub(super) fn never() -> watch::Receiver<StopLevel> {
+    watch::channel(StopLevel::No).1
 }
 
 pub(super) fn logged(dir: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(dir.join("a.1.log")).unwrap_or_default()).into_owned()
 }
 
-async fn check(script: &str, exit: Exit, log: &str) -> Gone {
+async fn check(script: &str, exit: WorkExit, log: &str) -> ProcessOutcome {
     let dir = tempfile::tempdir().unwrap();
     let finished = run(job(dir.path(), script), never(), None).await;
     assert_eq!(finished.exit, exit, "{script}");
@@ -76,22 +73,12 @@ async fn check(script: &str, exit: Exit, log: &str) -> Gone {
 
 #[tokio::test]
 async fn processes_end_as_they_end() {
-    check("true", Exit::Code { code: 0 }, "").await;
-    check(
-        "echo out; echo err >&2; exit 3",
-        Exit::Code { code: 3 },
-        "out\nerr\n",
-    )
-    .await;
-    check("kill -9 $$", Exit::Signal { signal: 9 }, "").await;
-    check("printf 'no end'", Exit::Code { code: 0 }, "no end").await;
-    check("cat", Exit::Code { code: 0 }, "").await;
-    check(
-        "printf '\\377\\376'",
-        Exit::Code { code: 0 },
-        "\u{fffd}\u{fffd}",
-    )
-    .await;
+    check("true", WorkExit::Code { code: 0 }, "").await;
+    check("echo out; echo err >&2; exit 3", WorkExit::Code { code: 3 }, "out\nerr\n").await;
+    check("kill -9 $$", WorkExit::Signal { signal: 9 }, "").await;
+    check("printf 'no end'", WorkExit::Code { code: 0 }, "no end").await;
+    check("cat", WorkExit::Code { code: 0 }, "").await;
+    check("printf '\\377\\376'", WorkExit::Code { code: 0 }, "\u{fffd}\u{fffd}").await;
 }
 
 #[tokio::test]
@@ -116,7 +103,7 @@ async fn the_environment_is_exactly_what_was_given() {
     assert_eq!(logged(dir.path()), expected);
 }
 
-async fn unable(change: impl FnOnce(&mut Job), why: &str, class: Class) {
+async fn unable(change: impl FnOnce(&mut ProcessJob), reason: &str, failure_class: FailureClass) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("plain"), "").unwrap();
     std::fs::write(dir.path().join("orphan"), "#!/no/such/interpreter\n").unwrap();
@@ -125,48 +112,30 @@ async fn unable(change: impl FnOnce(&mut Job), why: &str, class: Class) {
     let mut job = job(dir.path(), "true");
     change(&mut job);
     match run(job, never(), None).await.exit {
-        Exit::Unable {
-            why: found,
-            class: whose,
-        } => {
-            assert!(found.contains(why), "{found} lacks {why}");
-            assert_eq!(whose, class, "{found}");
+        WorkExit::Error { reason: found, failure_class: whose } => {
+            assert!(found.contains(reason), "{found} lacks {reason}");
+            assert_eq!(whose, failure_class, "{found}");
         }
-        other => panic!("{other:?}, not {why}"),
+        other => panic!("{other:?}, not {reason}"),
     }
 }
 
 #[tokio::test]
 async fn what_cannot_start_says_why() {
-    use Class::{Environmental, Logical};
+    use FailureClass::{Environmental, Logical};
     let argv = |words: &'static [&str]| {
-        move |job: &mut Job| job.command.argv = words.iter().map(|word| (*word).into()).collect()
+        move |job: &mut ProcessJob| job.command.argv = words.iter().map(|word| (*word).into()).collect()
     };
-    unable(
-        argv(&["no_such_program"]),
-        "no program `no_such_program` in PATH",
-        Environmental,
-    )
-    .await;
-    unable(argv(&["./none"]), "there is no program `", Environmental).await;
+    unable(argv(&["no_such_program"]), "program `no_such_program` is not in PATH", Environmental).await;
+    unable(argv(&["./none"]), "program `", Environmental).await;
     unable(argv(&["./plain"]), "is not executable", Environmental).await;
-    unable(
-        argv(&["./orphan"]),
-        "an interpreter that does not exist",
-        Environmental,
-    )
-    .await;
+    unable(argv(&["./orphan"]), "the interpreter of", Environmental).await;
     unable(argv(&["/usr"]), "is a folder", Logical).await;
     unable(argv(&[]), "no program to execute", Logical).await;
     unable(argv(&[""]), "is empty", Logical).await;
     unable(argv(&["sh", "a\0b"]), "a NUL character", Logical).await;
-    unable(
-        |job| job.command.cwd.push("gone"),
-        "gone` does not exist",
-        Environmental,
-    )
-    .await;
-    let huge = |job: &mut Job| job.command.env.push(("HUGE".into(), "x".repeat(4_000_000)));
+    unable(|job| job.command.cwd.push("gone"), "gone` does not exist", Environmental).await;
+    let huge = |job: &mut ProcessJob| job.command.env.push(("HUGE".into(), "x".repeat(4_000_000)));
     unable(huge, "are too long (4000", Environmental).await;
 }
 
@@ -175,10 +144,7 @@ async fn a_busy_file_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("busy");
     std::fs::copy("/bin/true", &file).unwrap();
-    let open = std::fs::OpenOptions::new()
-        .append(true)
-        .open(&file)
-        .unwrap();
+    let open = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
     let mut job = job(dir.path(), "");
     job.command.argv = vec!["./busy".into()];
     let exit = run(job, never(), None).await.exit;
@@ -186,7 +152,7 @@ async fn a_busy_file_says_so() {
     drop(open);
 }
 
-async fn give(script: &str) -> Gone {
+async fn give(script: &str) -> ProcessOutcome {
     let dir = tempfile::tempdir().unwrap();
     let finished = run(job(dir.path(), script), never(), None).await;
     assert!(!dir.path().join("output").is_file());
@@ -196,30 +162,20 @@ async fn give(script: &str) -> Gone {
 #[tokio::test]
 async fn outputs_are_read() {
     let given = give("echo rows=3 > \"$WF_OUTPUT\"").await;
-    assert_eq!(given.exit, Exit::Code { code: 0 });
+    assert_eq!(given.exit, WorkExit::Code { code: 0 });
     assert_eq!(given.output, "rows=3\n");
     for (script, part) in [
         ("printf 'rows=\\377' > \"$WF_OUTPUT\"", "not UTF-8"),
-        (
-            "head -c 2000000 /dev/zero > \"$WF_OUTPUT\"",
-            "larger than 1024 KiB",
-        ),
-        ("mkdir \"$WF_OUTPUT\"", "it is not a file"),
-        ("mkfifo \"$WF_OUTPUT\"", "it is not a file"),
+        ("head -c 2000000 /dev/zero > \"$WF_OUTPUT\"", "larger than 1024 KiB"),
+        ("mkdir \"$WF_OUTPUT\"", "not a regular file"),
+        ("mkfifo \"$WF_OUTPUT\"", "not a regular file"),
     ] {
         let given = give(script).await;
-        assert!(
-            given.exit.to_string().contains(part),
-            "{script}: {}",
-            given.exit
-        );
+        assert!(given.exit.to_string().contains(part), "{script}: {}", given.exit);
         assert_eq!(given.output, "");
     }
     let failed = give("echo rows=3 > \"$WF_OUTPUT\"; exit 1").await;
-    assert_eq!(
-        (failed.exit, failed.output.as_str()),
-        (Exit::Code { code: 1 }, "")
-    );
+    assert_eq!((failed.exit, failed.output.as_str()), (WorkExit::Code { code: 1 }, ""));
 }
 
 #[tokio::test]
@@ -227,10 +183,7 @@ async fn an_earlier_output_file_is_not_read() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("output"), "rows=1").unwrap();
     let gone = run(job(dir.path(), "true"), never(), None).await;
-    assert_eq!(
-        (gone.exit, gone.output.as_str()),
-        (Exit::Code { code: 0 }, "")
-    );
+    assert_eq!((gone.exit, gone.output.as_str()), (WorkExit::Code { code: 0 }, ""));
 }
 
 #[tokio::test]
@@ -238,27 +191,18 @@ async fn a_flood_is_bounded() {
     let dir = tempfile::tempdir().unwrap();
     let script = "echo first; head -c 100000000 /dev/zero | tr '\\0' x; echo; echo last";
     let finished = run(job(dir.path(), script), never(), None).await;
-    assert_eq!(finished.exit, Exit::Code { code: 0 });
+    assert_eq!(finished.exit, WorkExit::Code { code: 0 });
     let log = logged(dir.path());
     assert_eq!(log.len() as u64, finished.logged);
     assert!(log.len() < 1024 * 1024 + 100, "{}", log.len());
     assert!(log.len() > 700 * 1024, "{}", log.len());
     assert!(log.starts_with("first\nxxx") && log.ends_with("xxx\nlast\n"));
-    let kept = log.len()
-        - log
-            .lines()
-            .find(|line| line.contains("left out"))
-            .unwrap()
-            .len()
-        - 2;
-    let note = format!("\n… {} bytes left out …\n", 100_000_012 - kept);
+    let kept = log.len() - log.lines().find(|line| line.contains("omitted")).unwrap().len() - 2;
+    let note = format!("\n… {} bytes omitted …\n", 100_000_012 - kept);
     assert!(log.contains(&note), "{note}");
     let files = std::fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(files, 2, "only the log and its index are left");
-    let read: usize = log::read(&dir.path().join("a.1.log"))
-        .unwrap()
-        .map(|c| c.unwrap().bytes.len())
-        .sum();
+    let read: usize = log::read(&dir.path().join("a.1.log")).unwrap().map(|c| c.unwrap().bytes.len()).sum();
     assert_eq!(read, log.len());
 }
 
@@ -269,21 +213,18 @@ async fn observers_see_whole_lines_of_each_stream() {
     let show = {
         let seen = Arc::clone(&seen);
         Box::new(move |stream, bytes: &[u8]| {
-            seen.lock()
-                .unwrap()
-                .push((stream, String::from_utf8_lossy(bytes).into_owned()));
+            seen.lock().unwrap().push((stream, String::from_utf8_lossy(bytes).into_owned()));
         })
     };
-    let script =
-        "printf 'a '; echo err >&2; sleep 0.05; echo b; printf question; sleep 0.4; printf ' end'";
+    let script = "printf 'a '; echo err >&2; sleep 0.05; echo b; printf question; sleep 0.4; printf ' end'";
     run(job(dir.path(), script), never(), Some(show)).await;
-    let lines = |wanted: Stream| {
+    let lines = |wanted: LogStream| {
         let seen = seen.lock().unwrap();
-        let of = |(stream, text): &(Stream, String)| (*stream == wanted).then(|| text.clone());
+        let of = |(stream, text): &(LogStream, String)| (*stream == wanted).then(|| text.clone());
         seen.iter().filter_map(of).collect::<Vec<_>>()
     };
-    assert_eq!(lines(Stream::Err), ["err\n"]);
-    assert_eq!(lines(Stream::Out), ["a b\n", "question", " end"]);
+    assert_eq!(lines(LogStream::Err), ["err\n"]);
+    assert_eq!(lines(LogStream::Out), ["a b\n", "question", " end"]);
 }
 
 #[tokio::test]
@@ -292,11 +233,8 @@ async fn a_log_that_cannot_be_kept_fails_the_attempt() {
     let mut job = job(dir.path(), "echo hi");
     job.log = dir.path().join("none/a.log");
     let exit = run(job, never(), None).await.exit;
-    assert!(
-        exit.to_string().contains("cannot keep the log in"),
-        "{exit}"
-    );
-    assert_eq!(exit.class(), Some(Class::Environmental));
+    assert!(exit.to_string().contains("cannot write the log to"), "{exit}");
+    assert_eq!(exit.failure_class(), Some(FailureClass::Environmental));
 }
 
 #[test]
@@ -312,18 +250,15 @@ async fn secrets_reach_neither_the_disk_nor_the_outputs() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let show = {
         let seen = Arc::clone(&seen);
-        Box::new(move |_: Stream, bytes: &[u8]| seen.lock().unwrap().extend_from_slice(bytes))
+        Box::new(move |_: LogStream, bytes: &[u8]| seen.lock().unwrap().extend_from_slice(bytes))
     };
     let script = "echo rows=tr0ub4dor > \"$WF_OUTPUT\"; printf 'a tr0u'; sleep 0.3; echo b4dor b; printf tr0";
     let mut job = job(dir.path(), script);
-    job.secrets = vec![Hidden::from("tr0ub4dor")];
+    job.secrets = vec![SecretText::from("tr0ub4dor")];
     let finished = run(job, never(), Some(show)).await;
     assert_eq!(logged(dir.path()), "a *** b\ntr0");
     assert_eq!(seen.lock().unwrap().as_slice(), b"a *** b\ntr0");
-    let why = finished.exit.to_string();
-    assert!(
-        why.contains("contains a secret") && !why.contains("tr0ub4dor"),
-        "{why}"
-    );
+    let reason = finished.exit.to_string();
+    assert!(reason.contains("contains a secret") && !reason.contains("tr0ub4dor"), "{reason}");
     assert_eq!(finished.output, "");
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, fstat, renameat_with};
 
-use super::{Beneath, Missed};
+use super::{ConfinedDir, PathLookupError};
 
-/// How often things are exchanged while somebody looks.
+/// The number of exchanges during concurrent lookups.
 const TURNS: usize = 20_000;
 
 /// A folder `root` with files and links in it, beside a file and a folder that are outside.
@@ -16,13 +16,7 @@ fn scene() -> tempfile::TempDir {
     let root = dir.path().join("root");
     fs::create_dir_all(root.join("sub/deep")).unwrap();
     fs::create_dir(dir.path().join("outside")).unwrap();
-    for file in [
-        "root/file",
-        "root/sub/file",
-        "only",
-        "outside/only",
-        "outside/file",
-    ] {
+    for file in ["root/file", "root/sub/file", "only", "outside/only", "outside/file"] {
         fs::write(dir.path().join(file), "").unwrap();
     }
     for (target, link) in [
@@ -48,7 +42,7 @@ fn scene() -> tempfile::TempDir {
 fn nothing_leads_out_however_it_is_looked_up() {
     let dir = scene();
     let root = dir.path().join("root");
-    let beneath = Beneath::open(&root).unwrap();
+    let beneath = ConfinedDir::open(&root).unwrap();
     let sub = "sub/file";
     let inside = root.display();
     for (path, found) in [
@@ -65,24 +59,24 @@ fn nothing_leads_out_however_it_is_looked_up() {
         (".", Ok("")),
         ("home", Ok(sub)),
         (&format!("{inside}/sub/file"), Ok(sub)),
-        ("none", Err(Missed::Absent)),
-        ("none/deeper", Err(Missed::Absent)),
-        ("file/deeper", Err(Missed::Absent)),
-        ("dangling", Err(Missed::Absent)),
-        ("loop", Err(Missed::Absent)),
-        ("..", Err(Missed::Outside)),
-        ("../only", Err(Missed::Outside)),
-        ("../none", Err(Missed::Outside)),
-        ("../root/file", Err(Missed::Outside)),
-        ("out/only", Err(Missed::Outside)),
-        ("out/none", Err(Missed::Outside)),
-        ("beside/only", Err(Missed::Outside)),
-        ("around", Err(Missed::Outside)),
-        ("absolute", Err(Missed::Outside)),
-        ("abroad", Err(Missed::Outside)),
-        ("/etc/passwd", Err(Missed::Outside)),
-        (&format!("{inside}/../only"), Err(Missed::Outside)),
-        (&format!("{inside}x"), Err(Missed::Outside)),
+        ("none", Err(PathLookupError::Absent)),
+        ("none/deeper", Err(PathLookupError::Absent)),
+        ("file/deeper", Err(PathLookupError::Absent)),
+        ("dangling", Err(PathLookupError::Absent)),
+        ("loop", Err(PathLookupError::Absent)),
+        ("..", Err(PathLookupError::Outside)),
+        ("../only", Err(PathLookupError::Outside)),
+        ("../none", Err(PathLookupError::Outside)),
+        ("../root/file", Err(PathLookupError::Outside)),
+        ("out/only", Err(PathLookupError::Outside)),
+        ("out/none", Err(PathLookupError::Outside)),
+        ("beside/only", Err(PathLookupError::Outside)),
+        ("around", Err(PathLookupError::Outside)),
+        ("absolute", Err(PathLookupError::Outside)),
+        ("abroad", Err(PathLookupError::Outside)),
+        ("/etc/passwd", Err(PathLookupError::Outside)),
+        (&format!("{inside}/../only"), Err(PathLookupError::Outside)),
+        (&format!("{inside}x"), Err(PathLookupError::Outside)),
     ] {
         let inode = |path: &str| fs::metadata(root.join(path)).unwrap().ino();
         let found = found.map(inode);
@@ -92,31 +86,25 @@ fn nothing_leads_out_however_it_is_looked_up() {
         }
     }
     let file = |path: &str| beneath.is_file(Path::new(path));
-    assert_eq!(
-        (file("link"), file("sub"), file("none")),
-        (Ok(true), Ok(false), Ok(false))
-    );
-    assert_eq!(file("beside/only"), Err(Missed::Outside));
-    assert!(matches!(file("a\0b"), Err(Missed::Failed(_))));
-    assert!(matches!(file(&"x".repeat(300)), Err(Missed::Failed(_))));
-    assert_eq!(
-        Beneath::open(&root.join("none")).unwrap_err(),
-        Missed::Absent
-    );
+    assert_eq!((file("link"), file("sub"), file("none")), (Ok(true), Ok(false), Ok(false)));
+    assert_eq!(file("beside/only"), Err(PathLookupError::Outside));
+    assert!(matches!(file("a\0b"), Err(PathLookupError::Failed(_))));
+    assert!(matches!(file(&"x".repeat(300)), Err(PathLookupError::Failed(_))));
+    assert_eq!(ConfinedDir::open(&root.join("none")).unwrap_err(), PathLookupError::Absent);
 }
 
 #[test]
 fn folders_are_made_inside_alone() {
     let dir = scene();
     let root = dir.path().join("root");
-    let beneath = Beneath::open(&root).unwrap();
+    let beneath = ConfinedDir::open(&root).unwrap();
     let make = |path: &str| beneath.make_folder(Path::new(path));
     for path in ["", "sub", "new/deep/er", "folder/made", "sub/deep"] {
         assert_eq!(make(path), Ok(()), "{path}");
         assert!(root.join(path).is_dir(), "{path}");
     }
     for path in ["beside/made", "out/made", "../made", "absolute/made"] {
-        assert_eq!(make(path), Err(Missed::Outside), "{path}");
+        assert_eq!(make(path), Err(PathLookupError::Outside), "{path}");
     }
     assert!(make("file/made").is_err() && make("file").is_err() && make("dangling").is_err());
     let beside: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
@@ -124,10 +112,10 @@ fn folders_are_made_inside_alone() {
     assert!(!dir.path().join("outside/made").exists());
 }
 
-/// Looks up a path again and again while two names are exchanged. Gives how often it was missed
-/// as absent, and as leading out.
+/// Looks up a path repeatedly while two names are exchanged. Returns the number of misses as
+/// absent, and as outside.
 fn race(dir: &Path, (one, other): (&str, &str), path: &str) -> [usize; 2] {
-    let beneath = Beneath::open(&dir.join("root")).unwrap();
+    let beneath = ConfinedDir::open(&dir.join("root")).unwrap();
     let over = AtomicBool::new(false);
     let mut missed = [0, 0];
     std::thread::scope(|scope| {
@@ -142,8 +130,8 @@ fn race(dir: &Path, (one, other): (&str, &str), path: &str) -> [usize; 2] {
         while !over.load(Ordering::Relaxed) {
             for result in [beneath.find(path), beneath.walk(path)] {
                 match result {
-                    Err(Missed::Absent) => missed[0] += 1,
-                    Err(Missed::Outside) => missed[1] += 1,
+                    Err(PathLookupError::Absent) => missed[0] += 1,
+                    Err(PathLookupError::Outside) => missed[1] += 1,
                     found => panic!("{path:?} was found, or failed: {found:?}"),
                 }
             }
@@ -165,10 +153,6 @@ fn a_folder_that_is_carried_away_has_nothing_above_it() {
     fs::create_dir_all(dir.path().join("root/sub/inner")).unwrap();
     fs::create_dir_all(dir.path().join("outside/other")).unwrap();
     // Above what was carried away, two folders up, there is `only`; it is not below the root.
-    let missed = race(
-        dir.path(),
-        ("root/sub/inner", "outside/other"),
-        "sub/inner/../../only",
-    );
+    let missed = race(dir.path(), ("root/sub/inner", "outside/other"), "sub/inner/../../only");
     assert!(missed[0] > 0, "{missed:?}");
 }

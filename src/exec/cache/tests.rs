@@ -2,36 +2,27 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Basis, differences, key};
-use crate::digest::Digest;
-use crate::mask::Mask;
-use crate::model::{Allow, Limits, Object};
+use super::{CacheInputs, differences, key};
+use crate::digest::Sha256Digest;
+use crate::mask::SecretMask;
+use crate::model::{JsonObject, ResourceLimits, SandboxPermissions};
 
-fn object(value: &Value) -> Object {
+fn object(value: &Value) -> JsonObject {
     value.as_object().cloned().unwrap()
 }
 
-fn of(root: &Path, work: &str, env: &[(&str, &str)], params: &Object) -> (Digest, Value) {
-    let basis = Basis {
+fn of(root: &Path, work: &str, env: &[(&str, &str)], params: &JsonObject) -> (Sha256Digest, Value) {
+    let basis = CacheInputs {
         work: json!(work),
         cwd: ".",
         sandbox: None,
-        env: env
-            .iter()
-            .map(|(name, value)| ((*name).into(), (*value).into()))
-            .collect(),
+        env: env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         params,
         item: None,
         outputs: &[],
         files: &[],
     };
-    key(
-        &basis,
-        root,
-        &["src/*".into(), "none/*".into()],
-        &Mask::new(["hunter22"]),
-    )
-    .unwrap()
+    key(&basis, root, &["src/*".into(), "none/*".into()], &SecretMask::new(["hunter22"])).unwrap()
 }
 
 #[test]
@@ -45,10 +36,7 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
     let (first, parts) = of(root, "make", &[("X", "1"), ("T", "hunter22")], &params);
     assert!(!parts.to_string().contains("hunter22"));
     assert_eq!(parts["empty"], json!(["none/*"]));
-    assert_eq!(
-        of(root, "make", &[("X", "1"), ("T", "hunter22")], &turned).0,
-        first
-    );
+    assert_eq!(of(root, "make", &[("X", "1"), ("T", "hunter22")], &turned).0, first);
 
     std::fs::write(root.join("src/a"), "2").unwrap();
     std::fs::write(root.join("src/b"), "").unwrap();
@@ -58,7 +46,7 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
     assert_eq!(
         differences(&parts, &new),
         [
-            "what is executed: \"make\" → \"make all\"",
+            "command: \"make\" → \"make all\"",
             "param day: \"mon\" → \"tue\"",
             "env X removed",
             "env Y added",
@@ -72,17 +60,11 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
 #[test]
 fn another_sandbox_is_another_key() {
     let dir = tempfile::tempdir().unwrap();
-    let (none, params) = (Limits::default(), Object::new());
-    let net = Allow {
-        net: true,
-        ..Allow::default()
-    };
-    let some = Limits {
-        processes: Some(9),
-        ..Limits::default()
-    };
+    let (none, params) = (ResourceLimits::default(), JsonObject::new());
+    let net = SandboxPermissions { net: true, ..SandboxPermissions::default() };
+    let some = ResourceLimits { processes: Some(9), ..ResourceLimits::default() };
     let of = |sandbox| {
-        let basis = Basis {
+        let basis = CacheInputs {
             work: json!("make"),
             cwd: ".",
             sandbox,
@@ -92,11 +74,11 @@ fn another_sandbox_is_another_key() {
             outputs: &[],
             files: &[],
         };
-        key(&basis, dir.path(), &[], &Mask::default()).unwrap()
+        key(&basis, dir.path(), &[], &SecretMask::default()).unwrap()
     };
     let all = [
         of(None),
-        of(Some((&Allow::default(), &none))),
+        of(Some((&SandboxPermissions::default(), &none))),
         of(Some((&net, &none))),
         of(Some((&net, &some))),
     ];
@@ -104,10 +86,7 @@ fn another_sandbox_is_another_key() {
         for (other, old) in &all[..at] {
             assert_ne!(key, other);
             let told = differences(old, parts);
-            assert!(
-                told.len() == 1 && told[0].starts_with("allow and limits: "),
-                "{told:?}"
-            );
+            assert!(told.len() == 1 && told[0].starts_with("allow and limits: "), "{told:?}");
         }
     }
 }
@@ -115,11 +94,8 @@ fn another_sandbox_is_another_key() {
 #[test]
 fn strange_parts_have_bounded_differences() {
     assert_eq!(differences(&json!(null), &json!([1])), [""; 0]);
-    let many: Object = (0..1000).map(|at| (format!("p{at}"), json!(at))).collect();
-    let lines = differences(
-        &json!({}),
-        &json!({ "params": many, "work": "é".repeat(1000) }),
-    );
+    let many: JsonObject = (0..1000).map(|at| (format!("p{at}"), json!(at))).collect();
+    let lines = differences(&json!({}), &json!({ "params": many, "work": "é".repeat(1000) }));
     assert_eq!(lines.len(), 51);
     assert_eq!(lines[50], "… and 951 more");
     assert!(lines[0].chars().count() < 120, "{}", lines[0]);

@@ -5,35 +5,32 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::{Ground, Trial};
-use crate::exec::{Hands, Host, Stop};
-use crate::expr::{Ref, Scope, StatusTest, Template};
-use crate::machine::{Ruling, Verdict};
-use crate::mask::Mask;
-use crate::model::{Check, Class, Expect, Probe, Script};
+use super::{CheckEnvironment, RenderedCheck};
+use crate::exec::{HostEnv, ProcessExecutor, StopLevel};
+use crate::expr::{ExprReference, ExprScope, StatusFunction, Template};
+use crate::machine::{CheckRuling, CheckVerdict};
+use crate::mask::SecretMask;
+use crate::model::{Check, CheckProbe, Expectation, FailureClass, ShellScript};
 use crate::name::Name;
 use crate::time::SystemClock;
 
 struct Nothing;
 
-impl Scope for Nothing {
-    fn value(&self, _: &Ref) -> Option<Value> {
+impl ExprScope for Nothing {
+    fn value(&self, _: &ExprReference) -> Option<Value> {
         None
     }
 
-    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
         false
     }
 }
 
-fn probe(text: &str) -> Probe {
-    Probe::Run(Script {
-        shell: ["sh", "-eu", "-c"].map(String::from).into(),
-        text: text.into(),
-    })
+fn probe(text: &str) -> CheckProbe {
+    CheckProbe::Run(ShellScript { shell: ["sh", "-eu", "-c"].map(String::from).into(), text: text.into() })
 }
 
-async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
+async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> CheckVerdict {
     let check = Check {
         probe,
         expect,
@@ -41,87 +38,60 @@ async fn rule(root: &Path, probe: Option<Probe>, expect: Expect) -> Verdict {
         ..Check::new(Name::parse("it").unwrap())
     };
     let host = ["PATH", "HOME", "TOKEN"].map(|name| {
-        let value = if name == "PATH" {
-            "/usr/bin:/bin"
-        } else {
-            "host"
-        };
+        let value = if name == "PATH" { "/usr/bin:/bin" } else { "host" };
         (name.to_owned(), value.to_owned())
     });
-    let ground = Ground {
-        hands: Hands::Own,
+    let ground = CheckEnvironment {
+        executor: ProcessExecutor::InProcess,
         root: root.to_path_buf(),
-        host: Arc::new(Host::from(host)),
-        mask: Mask::new(["hunter22"]),
+        host: Arc::new(HostEnv::from(host)),
+        mask: SecretMask::new(["hunter22"]),
         clock: Arc::new(SystemClock),
         grace: Duration::from_millis(100),
-        params: crate::model::Object::new(),
+        params: crate::model::JsonObject::new(),
         around: None,
         pins: None,
         whiteouts: Vec::new(),
     };
-    let stop = watch::channel(Stop::No).1;
-    Trial::new(&check, &ground, &Nothing).run(stop).await
+    let stop = watch::channel(StopLevel::No).1;
+    RenderedCheck::new(&check, &ground, &Nothing).run(stop).await
 }
 
-async fn check(text: &str, expect: Expect, ruling: Ruling, part: &str) {
+async fn check(text: &str, expect: Expectation, ruling: CheckRuling, part: &str) {
     let dir = tempfile::tempdir().unwrap();
     let verdict = rule(dir.path(), Some(probe(text)), expect).await;
     assert_eq!(verdict.ruling, ruling, "{text}: {verdict:?}");
-    let told = format!(
-        "{} {} {}",
-        verdict.expected, verdict.found, verdict.evidence
-    );
+    let told = format!("{} {} {}", verdict.expected, verdict.found, verdict.evidence);
     assert!(told.contains(part), "{text}: {told} lacks {part}");
     assert!(!told.contains("hunter22"), "{told}");
 }
 
-fn equals(text: &str) -> Expect {
-    Expect {
-        equals: Some(text.into()),
-        ..Expect::default()
-    }
+fn equals(text: &str) -> Expectation {
+    Expectation { equals: Some(text.into()), ..Expectation::default() }
 }
 
 #[tokio::test]
 async fn probes_are_run_and_judged() {
-    use Ruling::{Error, Fail, Pass};
-    check("true", Expect::default(), Pass, "").await;
-    check("echo no >&2; exit 1", Expect::default(), Fail, "no").await;
+    use CheckRuling::{Error, Fail, Pass};
+    check("true", Expectation::default(), Pass, "").await;
+    check("echo no >&2; exit 1", Expectation::default(), Fail, "no").await;
     check("echo hi", equals("hi"), Pass, "").await;
     check("echo hunter22", equals("hi"), Fail, "***").await;
-    check("sleep 5", Expect::default(), Error, "timed out").await;
-    check(
-        "no_such_program",
-        Expect::default(),
-        Error,
-        "no program `no_such_program`",
-    )
-    .await;
-    check("no_such_program; true", Expect::default(), Error, "127").await;
-    check(
-        "head -c 3000000 /dev/zero",
-        equals("hi"),
-        Error,
-        "more output",
-    )
-    .await;
+    check("sleep 5", Expectation::default(), Error, "timed out").await;
+    check("no_such_program", Expectation::default(), Error, "program `no_such_program`").await;
+    check("no_such_program; true", Expectation::default(), Error, "127").await;
+    check("head -c 3000000 /dev/zero", equals("hi"), Error, "more output").await;
 }
 
 #[tokio::test]
 async fn a_secret_that_is_cut_off_does_not_show() {
     let script = |before: usize| {
-        format!(
-            "head -c {before} /dev/zero | tr '\\0' x; printf hunter22; head -c 3000 /dev/zero; false"
-        )
+        format!("head -c {before} /dev/zero | tr '\\0' x; printf hunter22; head -c 3000 /dev/zero; false")
     };
     for before in 440..520 {
         let dir = tempfile::tempdir().unwrap();
         let verdict = rule(dir.path(), Some(probe(&script(before))), equals("hi")).await;
-        assert!(
-            !verdict.evidence.contains("hun") && !verdict.found.contains("hun"),
-            "{verdict:?}"
-        );
+        assert!(!verdict.evidence.contains("hun") && !verdict.found.contains("hun"), "{verdict:?}");
         assert!(!verdict.evidence.contains("er22"), "{verdict:?}");
     }
 }
@@ -130,14 +100,12 @@ async fn a_secret_that_is_cut_off_does_not_show() {
 async fn a_probe_sees_a_minimal_environment() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().display();
-    let expect = equals(&format!(
-        "HOME=host\nPATH=/usr/bin:/bin\nPWD={root}\nWF_WORKSPACE={root}"
-    ));
-    // What marks its processes is different each time.
+    let expect = equals(&format!("HOME=host\nPATH=/usr/bin:/bin\nPWD={root}\nWF_WORKSPACE={root}"));
+    // The mark of its processes is different each time.
     let words = ["env", "-u", "WF_TREE", "env"].map(Template::literal);
-    let env = Some(Probe::Exec(words.into()));
+    let env = Some(CheckProbe::Exec(words.into()));
     let verdict = rule(dir.path(), env, expect).await;
-    assert_eq!(verdict.ruling, Ruling::Pass, "{verdict:?}");
+    assert_eq!(verdict.ruling, CheckRuling::Pass, "{verdict:?}");
 }
 
 #[tokio::test]
@@ -151,30 +119,24 @@ async fn files_are_looked_for_inside_the_workspace_only() {
     std::os::unix::fs::symlink("../outside", root.join("escape")).unwrap();
     std::os::unix::fs::symlink("..", root.join("up")).unwrap();
     for (path, ruling) in [
-        ("sub/file", Ruling::Pass),
-        ("sub/../sub/file", Ruling::Pass),
-        ("link", Ruling::Pass),
-        ("sub", Ruling::Fail),
-        ("none", Ruling::Fail),
-        ("none/deeper", Ruling::Fail),
-        ("../outside", Ruling::Error),
-        ("../none", Ruling::Error),
-        ("escape", Ruling::Error),
-        ("up/outside", Ruling::Error),
-        ("up/none", Ruling::Error),
-        ("/etc/passwd", Ruling::Error),
+        ("sub/file", CheckRuling::Pass),
+        ("sub/../sub/file", CheckRuling::Pass),
+        ("link", CheckRuling::Pass),
+        ("sub", CheckRuling::Fail),
+        ("none", CheckRuling::Fail),
+        ("none/deeper", CheckRuling::Fail),
+        ("../outside", CheckRuling::Error),
+        ("../none", CheckRuling::Error),
+        ("escape", CheckRuling::Error),
+        ("up/outside", CheckRuling::Error),
+        ("up/none", CheckRuling::Error),
+        ("/etc/passwd", CheckRuling::Error),
     ] {
-        let expect = Expect {
-            file_exists: vec![path.into()],
-            ..Expect::default()
-        };
+        let expect = Expectation { file_exists: vec![path.into()], ..Expectation::default() };
         let verdict = rule(&root, None, expect).await;
         assert_eq!(verdict.ruling, ruling, "{path}: {verdict:?}");
-        if ruling == Ruling::Error {
-            assert!(
-                verdict.found.contains("leads out of the workspace"),
-                "{verdict:?}"
-            );
+        if ruling == CheckRuling::Error {
+            assert!(verdict.found.contains("points outside the workspace"), "{verdict:?}");
         }
     }
 }
@@ -185,25 +147,17 @@ async fn a_failure_has_the_class_of_what_was_printed_last() {
     let refused = "echo 'curl: (7) Failed to connect' >&2; exit 7";
     let late = format!("seq 400000; {refused}");
     let early = "echo 'tool: Connection refused' >&2; seq 1000 >&2; exit 1";
-    for (script, class) in [
-        (refused, Class::Environmental),
-        (&late, Class::Environmental),
-        (early, Class::Logical),
-        ("kill -9 $$", Class::Environmental),
-        ("kill -SEGV $$", Class::Logical),
-        ("exit 1", Class::Logical),
+    for (script, failure_class) in [
+        (refused, FailureClass::Environmental),
+        (&late, FailureClass::Environmental),
+        (early, FailureClass::Logical),
+        ("kill -9 $$", FailureClass::Environmental),
+        ("kill -SEGV $$", FailureClass::Logical),
+        ("exit 1", FailureClass::Logical),
     ] {
-        let verdict = rule(dir.path(), Some(probe(script)), Expect::default()).await;
-        let ruling = if script.contains("kill") {
-            Ruling::Error
-        } else {
-            Ruling::Fail
-        };
-        assert_eq!(
-            (verdict.ruling, verdict.class),
-            (ruling, Some(class)),
-            "{script}"
-        );
+        let verdict = rule(dir.path(), Some(probe(script)), Expectation::default()).await;
+        let ruling = if script.contains("kill") { CheckRuling::Error } else { CheckRuling::Fail };
+        assert_eq!((verdict.ruling, verdict.failure_class), (ruling, Some(failure_class)), "{script}");
     }
 }
 
@@ -211,9 +165,6 @@ async fn a_failure_has_the_class_of_what_was_printed_last() {
 async fn a_template_without_a_value_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let word = Template::parse("{{ params.none }}", crate::source::Span::default()).unwrap();
-    let verdict = rule(dir.path(), Some(Probe::Exec(vec![word])), Expect::default()).await;
-    assert_eq!(
-        (verdict.ruling, verdict.class),
-        (Ruling::Error, Some(Class::Logical))
-    );
+    let verdict = rule(dir.path(), Some(CheckProbe::Exec(vec![word])), Expectation::default()).await;
+    assert_eq!((verdict.ruling, verdict.failure_class), (CheckRuling::Error, Some(FailureClass::Logical)));
 }

@@ -2,68 +2,53 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Parts, idempotency_key, of_check, of_step, passed};
-use crate::exec::{Env, Host};
-use crate::expr::{EvalError, Ref, Scope, StatusTest, Template};
-use crate::machine::{Attempt, Item, Place};
-use crate::model::{EnvVar, Fan};
+use super::{EnvironmentSources, idempotency_key, of_check, of_step, passed_variables};
+use crate::exec::{HostEnv, ProcessEnv};
+use crate::expr::{EvalError, ExprReference, ExprScope, StatusFunction, Template};
+use crate::machine::{Attempt, StepItem, TaskId};
+use crate::model::{EnvVar, StepRepetition};
 use crate::name::{EnvName, Name, RunId};
 use crate::source::Span;
 
 struct Params;
 
-impl Scope for Params {
-    fn value(&self, name: &Ref) -> Option<Value> {
-        matches!(name, Ref::Param(name) if name == "day").then(|| json!("mon"))
+impl ExprScope for Params {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
+        matches!(name, ExprReference::Param(name) if name == "day").then(|| json!("mon"))
     }
 
-    fn test(&self, _: StatusTest, _: Option<&str>) -> bool {
+    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
         false
     }
 }
 
 fn var(name: &str, value: &str) -> EnvVar {
-    EnvVar {
-        name: EnvName::parse(name).unwrap(),
-        value: Template::parse(value, Span::default()).unwrap(),
-    }
+    EnvVar { name: EnvName::parse(name).unwrap(), value: Template::parse(value, Span::default()).unwrap() }
 }
 
-fn host() -> Host {
-    let names = [
-        "PATH",
-        "HOME",
-        "LC_ALL",
-        "AWS_REGION",
-        "AWS_KEY",
-        "SECRET",
-        "WF_RUN",
-    ];
-    names
-        .map(|name| (name.to_owned(), format!("host {name}")))
-        .into()
+fn host() -> HostEnv {
+    let names = ["PATH", "HOME", "LC_ALL", "AWS_REGION", "AWS_KEY", "SECRET", "WF_RUN"];
+    names.map(|name| (name.to_owned(), format!("host {name}"))).into()
 }
 
-fn step(pass: &[&str], own: &[EnvVar], item: Option<(Value, Fan)>) -> Result<Env, EvalError> {
+fn step(
+    pass: &[&str],
+    own: &[EnvVar],
+    item: Option<(Value, StepRepetition)>,
+) -> Result<ProcessEnv, EvalError> {
     let run = RunId::from_bytes([1; 16]);
     let params = json!({ "day": "mon", "count": 3 });
     let attempt = Attempt {
-        place: Place {
-            step: Name::parse("build").unwrap(),
-            item: item.is_some().then_some(4),
-        },
+        place: TaskId { step: Name::parse("build").unwrap(), item: item.is_some().then_some(4) },
         attempt: 2,
     };
     let pass: Vec<String> = pass.iter().map(|glob| (*glob).into()).collect();
-    let (value, fan) = item.unwrap_or((Value::Null, Fan::Once));
-    let item = attempt.place.item.map(|_| Item {
-        key: "k".into(),
-        value,
-    });
-    let parts = Parts {
+    let (value, fan) = item.unwrap_or((Value::Null, StepRepetition::Once));
+    let item = attempt.place.item.map(|_| StepItem { key: "k".into(), value });
+    let parts = EnvironmentSources {
         host: &host(),
         allow: None,
-        passed: &passed(&host(), &pass),
+        passed: &passed_variables(&host(), &pass),
         plan: &[var("A", "plan"), var("B", "plan")],
         step: own,
         params: params.as_object().unwrap(),
@@ -78,10 +63,8 @@ fn step(pass: &[&str], own: &[EnvVar], item: Option<(Value, Fan)>) -> Result<Env
     of_step(&parts, &Params)
 }
 
-fn lines(env: &Env) -> Vec<String> {
-    env.iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
+fn lines(env: &ProcessEnv) -> Vec<String> {
+    env.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 #[test]
@@ -117,19 +100,13 @@ fn items_and_combinations_have_variables() {
         let of_items = |line: &String| line.starts_with("WF_ITEM") || line.starts_with("WF_MATRIX");
         lines(&env).into_iter().filter(of_items).collect()
     };
-    let each = || Fan::List(Vec::new());
+    let each = || StepRepetition::List(Vec::new());
     let key = ["WF_ITEM_INDEX=4", "WF_ITEM_KEY=k"];
-    assert_eq!(
-        item_lines(json!("text"), each()),
-        ["WF_ITEM=text", key[0], key[1]]
-    );
-    assert_eq!(
-        item_lines(json!({ "a": 1 }), each()),
-        ["WF_ITEM={\"a\":1}", key[0], key[1]]
-    );
+    assert_eq!(item_lines(json!("text"), each()), ["WF_ITEM=text", key[0], key[1]]);
+    assert_eq!(item_lines(json!({ "a": 1 }), each()), ["WF_ITEM={\"a\":1}", key[0], key[1]]);
     let combination = json!({ "os": "linux", "level": 2 });
     assert_eq!(
-        item_lines(combination, Fan::Matrix(Vec::new())),
+        item_lines(combination, StepRepetition::Matrix(Vec::new())),
         [key[0], key[1], "WF_MATRIX_LEVEL=2", "WF_MATRIX_OS=linux"]
     );
 }
@@ -139,22 +116,13 @@ fn a_check_sees_less() {
     let env = of_check(
         &host(),
         Path::new("/w"),
-        &json!({ "day": "mon", "n": 3 })
-            .as_object()
-            .cloned()
-            .unwrap(),
+        &json!({ "day": "mon", "n": 3 }).as_object().cloned().unwrap(),
         &[var("X", "{{ params.day }}")],
         &Params,
     )
     .unwrap();
-    let seen = [
-        "HOME=host HOME",
-        "PATH=host PATH",
-        "WF_PARAM_DAY=mon",
-        "WF_PARAM_N=3",
-        "WF_WORKSPACE=/w",
-        "X=mon",
-    ];
+    let seen =
+        ["HOME=host HOME", "PATH=host PATH", "WF_PARAM_DAY=mon", "WF_PARAM_N=3", "WF_WORKSPACE=/w", "X=mon"];
     assert_eq!(lines(&env), seen);
 }
 
@@ -171,8 +139,5 @@ fn the_idempotency_key_tells_places_apart() {
     assert_eq!(key, idempotency_key(&run, "a", Some("b")));
     assert_ne!(key, idempotency_key(&run, "ab", None));
     assert_ne!(key, idempotency_key(&run, "a", None));
-    assert_ne!(
-        key,
-        idempotency_key(&RunId::from_bytes([8; 16]), "a", Some("b"))
-    );
+    assert_ne!(key, idempotency_key(&RunId::from_bytes([8; 16]), "a", Some("b")));
 }

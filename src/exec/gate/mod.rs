@@ -1,14 +1,13 @@
-//! Asks gates: predicates and guardrails are computed, programs are run as checks are, and a model
-//! is not there yet.
+//! Evaluates gates: predicates and guardrails are computed, programs are run like checks; models
+//! are not supported yet.
 //!
 //! ```text
 //! Pass::ask ──▶ ask ──▶ gate::predicate, gate::guardrail     compute
-//!                  └──▶ script ──▶ Hands ──▶ said            what the program printed
+//!                  └──▶ script ──▶ Hands ──▶ said            the program's output
 //! ```
 //!
-//! **Invariant:** what a gate is asked about reaches its program through the environment alone,
-//! without secrets. **Invariant:** a program whose files are not what they were when the run began
-//! gives no answer.
+//! **Invariant:** the context of a gate reaches its program through the environment alone, without
+//! secrets. **Invariant:** a program whose files have changed since the run began gives no answer.
 
 mod ask;
 mod probe;
@@ -17,7 +16,7 @@ mod script;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Site, ask};
+pub use ask::{GateEnvironment, ask};
 pub use probe::as_check;
 pub(super) use probe::hide;
-pub(super) use script::{Given, run_viewed};
+pub(super) use script::{ScriptInput, run_viewed};

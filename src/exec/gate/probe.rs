@@ -1,18 +1,18 @@
 use serde_json::Value;
 
-use crate::gate::{Context, about};
-use crate::mask::Mask;
-use crate::model::{Check, Gate, GateScript, Provider};
+use crate::gate::{GateContext, trigger_subject};
+use crate::mask::SecretMask;
+use crate::model::{Check, Gate, GateProvider, GateScript};
 use crate::name::Name;
 
-/// The longest variable that a process can be given, in bytes, with room for its name: Linux
-/// takes 128 KiB.
-const LONGEST: usize = 128 * 1024 - 64;
+/// The longest variable that a process can be given, in bytes, minus room for its name: Linux takes
+/// 128 KiB.
+const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 64;
 
-/// The program of a gate as a check: it runs in the same sandbox, sees as little, and relies on
-/// files in the same way. `None` if the gate runs no program.
+/// Returns the program of a gate as a check: the same sandbox, the same view, and the same pinning
+/// of files. `None` if the gate runs no program.
 pub fn as_check(gate: &Gate) -> Option<Check> {
-    let Provider::Script(script) = &gate.provider else {
+    let GateProvider::Script(script) = &gate.provider else {
         return None;
     };
     Some(of_script(gate, script))
@@ -29,23 +29,21 @@ pub(super) fn of_script(gate: &Gate, script: &GateScript) -> Check {
     }
 }
 
-/// The id of a gate as the name of a check, which has no hyphens and begins with a letter.
+/// Converts the id of a gate into the name of a check, which has no hyphens and begins with a letter.
 fn name(gate: &Gate) -> Name {
     let words = gate.id.as_str().replace('-', "_");
     let name = Name::parse(&words).or_else(|_| Name::parse(&format!("gate_{words}")));
     name.unwrap_or_else(|_| Name::parse("gate").expect("this is a name"))
 }
 
-/// The variables in which the program of a gate finds what it is asked about.
+/// Returns the variables that pass the context of a gate to its program.
 pub(super) fn variables(
     gate: &Gate,
-    context: &Context,
-    mask: &Mask,
+    context: &GateContext,
+    mask: &SecretMask,
 ) -> Result<Vec<(String, String)>, String> {
     let hidden = hide(&Value::Object(context.clone()), mask);
-    let value = hidden
-        .as_object()
-        .and_then(|context| about(gate.on, context));
+    let value = hidden.as_object().and_then(|context| trigger_subject(gate.on, context));
     let value = match value {
         None => String::new(),
         Some(Value::String(text)) => text,
@@ -57,28 +55,27 @@ pub(super) fn variables(
         ("WF_GATE_VALUE".to_owned(), value),
         ("WF_GATE_CONTEXT".to_owned(), hidden.to_string()),
     ];
-    let unfit = all.iter().find(|(_, value)| value.len() > LONGEST);
+    let unfit = all.iter().find(|(_, value)| value.len() > MAX_ARGUMENT_BYTES);
     if let Some((name, value)) = unfit {
         let size = value.len();
         return Err(format!(
-            "{name} would have {size} bytes, and a program can be given at most {LONGEST}"
+            "{name} would have {size} bytes, but a program accepts at most {MAX_ARGUMENT_BYTES}"
         ));
     }
     if all.iter().any(|(_, value)| value.contains('\0')) {
-        return Err("what it is asked about contains a NUL byte, which no variable can".into());
+        return Err("its input contains a NUL byte, which a variable cannot hold".into());
     }
     Ok(all)
 }
 
-/// A value without the secrets in its texts.
-pub(in crate::exec) fn hide(value: &Value, mask: &Mask) -> Value {
+/// Returns a value with the secrets in its texts masked.
+pub(in crate::exec) fn hide(value: &Value, mask: &SecretMask) -> Value {
     match value {
         Value::String(text) => mask.text(text).into_owned().into(),
         Value::Array(all) => all.iter().map(|one| hide(one, mask)).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, one)| (mask.text(name).into_owned(), hide(one, mask)))
-            .collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, one)| (mask.text(name).into_owned(), hide(one, mask))).collect()
+        }
         other => other.clone(),
     }
 }

@@ -1,28 +1,28 @@
 use serde_json::Value;
 
-use crate::gate::{Action, Answer};
-use crate::model::Object;
+use crate::gate::{GateAction, GateAnswer};
+use crate::model::JsonObject;
 
-/// The longest reason or flag that is kept, in characters.
-const LONGEST: usize = 500;
+/// The maximum length of a stored reason or flag, in characters.
+const MAX_TEXT_CHARS: usize = 500;
 
-/// What a program printed: values by name, and among them an answer.
+/// The output of a gate's program: values by name, and among them the answer.
 ///
-/// A line `NAME: VALUE` gives a text its name; a line that is a JSON object gives all its members.
-/// What comes later counts. The names `action`, `reason`, `score`, `flags` and `modified_context`
-/// are the answer (Silas 5.5.4).
+/// A line `NAME: VALUE` sets a text; a line that is a JSON object sets all its members. The last
+/// value of a name wins. The names `action`, `reason`, `score`, `flags` and `modified_context` are
+/// the answer (Silas 5.5.4).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Said {
-    /// All that has a name.
-    pub(super) values: Object,
-    /// The answer; it goes on if the program does not say what is to happen.
-    pub(super) answer: Answer,
+pub(super) struct GateOutput {
+    /// All named values.
+    pub(super) values: JsonObject,
+    /// The answer; `continue` if the program prints no action.
+    pub(super) answer: GateAnswer,
 }
 
-impl Said {
-    /// Reads standard output. A value of the answer that cannot be understood is told.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
-        let mut values = Object::new();
+impl GateOutput {
+    /// Parses standard output. An invalid value in the answer is an error.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut values = JsonObject::new();
         for line in text.lines() {
             let line = line.trim();
             if line.starts_with('{')
@@ -35,30 +35,30 @@ impl Said {
                 values.insert(name.to_owned(), value.trim().into());
             }
         }
-        let answer = Answer {
+        let answer = GateAnswer {
             action: action(values.get("action"))?,
             reason: reason(values.get("reason"))?,
             score: score(values.get("score"))?,
             flags: flags(values.get("flags"))?,
-            modified: modified(values.get("modified_context"))?,
+            modified: modified_context(values.get("modified_context"))?,
         };
         Ok(Self { values, answer })
     }
 }
 
-/// Names are words, so that a line of prose or an address gives none.
+/// True for single words, so that a line of prose or a URL sets nothing.
 fn is_name(name: &str) -> bool {
     let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !name.is_empty() && name.chars().all(in_word)
 }
 
-fn action(said: Option<&Value>) -> Result<Action, String> {
+fn action(said: Option<&Value>) -> Result<GateAction, String> {
     let Some(said) = said else {
-        return Ok(Action::Continue);
+        return Ok(GateAction::Continue);
     };
     serde_json::from_value(said.clone()).map_err(|_| {
         let words = "`continue`, `block` or `require_approval`";
-        format!("it printed the action {said}, which is not {words}")
+        format!("invalid action {said}: expected {words}")
     })
 }
 
@@ -66,11 +66,11 @@ fn reason(said: Option<&Value>) -> Result<String, String> {
     match said {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(short(text)),
-        Some(_) => Err("it printed a reason that is no text".into()),
+        Some(_) => Err("`reason` is not a string".into()),
     }
 }
 
-/// A score can be printed as a line, where it is text.
+/// Parses a score, which is text if it was printed as a line.
 fn score(said: Option<&Value>) -> Result<Option<f64>, String> {
     let number = match said {
         None => return Ok(None),
@@ -79,13 +79,13 @@ fn score(said: Option<&Value>) -> Result<Option<f64>, String> {
     };
     match number {
         Some(score) if (0.0..=1.0).contains(&score) => Ok(Some(score)),
-        _ => Err("it printed a score that is no number from 0 to 1".into()),
+        _ => Err("`score` is not a number from 0 to 1".into()),
     }
 }
 
-/// Flags can be printed as a line, where commas separate them.
+/// Parses flags, which are separated by commas if they were printed as a line.
 fn flags(said: Option<&Value>) -> Result<Vec<String>, String> {
-    let wrong = || "it printed flags that are no list of texts".to_owned();
+    let wrong = || "`flags` is not a list of strings".to_owned();
     match said {
         None => Ok(Vec::new()),
         Some(Value::String(text)) => {
@@ -100,29 +100,29 @@ fn flags(said: Option<&Value>) -> Result<Vec<String>, String> {
     }
 }
 
-fn modified(said: Option<&Value>) -> Result<Object, String> {
+fn modified_context(said: Option<&Value>) -> Result<JsonObject, String> {
     let object = match said {
-        None => return Ok(Object::new()),
+        None => return Ok(JsonObject::new()),
         Some(Value::String(text)) => serde_json::from_str(text).ok(),
         Some(Value::Object(members)) => Some(members.clone()),
         Some(_) => None,
     };
-    object.ok_or_else(|| "it printed a `modified_context` that is no JSON object".into())
+    object.ok_or_else(|| "`modified_context` is not a JSON object".into())
 }
 
 fn short(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
+    text.chars().take(MAX_TEXT_CHARS).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Said;
-    use crate::gate::Action;
+    use super::GateOutput;
+    use crate::gate::GateAction;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
     fn values(text: &str) -> Value {
-        Value::Object(Said::read(text).unwrap().values)
+        Value::Object(GateOutput::parse(text).unwrap().values)
     }
 
     #[test]
@@ -143,13 +143,13 @@ mod tests {
         let all = "{\"action\": \"block\", \"reason\": \"no\", \"score\": 0.5, \"flags\": [\"a\"]}";
         let lines = "action: block\nreason: no\nscore: 0.5\nflags: a\n";
         for text in [all, lines] {
-            let answer = Said::read(text).unwrap().answer;
-            assert_eq!(answer.action, Action::Block);
+            let answer = GateOutput::parse(text).unwrap().answer;
+            assert_eq!(answer.action, GateAction::Block);
             assert_eq!((answer.reason.as_str(), answer.score), ("no", Some(0.5)));
             assert_eq!(answer.flags, ["a"]);
         }
-        assert_eq!(Said::read("").unwrap().answer.action, Action::Continue);
-        let flags = Said::read("flags: a, b,,c\n").unwrap().answer.flags;
+        assert_eq!(GateOutput::parse("").unwrap().answer.action, GateAction::Continue);
+        let flags = GateOutput::parse("flags: a, b,,c\n").unwrap().answer.flags;
         assert_eq!(flags, ["a", "b", "c"]);
     }
 
@@ -158,49 +158,31 @@ mod tests {
         let line = "modified_context: {\"response\": \"x\"}\n";
         let object = "{\"modified_context\": {\"response\": \"x\"}}\n";
         for text in [line, object] {
-            let modified = Said::read(text).unwrap().answer.modified;
+            let modified = GateOutput::parse(text).unwrap().answer.modified;
             assert_eq!(Value::Object(modified), json!({ "response": "x" }));
         }
     }
 
     #[test]
     fn an_answer_that_cannot_be_understood_is_none() {
-        for (text, why) in [
-            (
-                "action: allow",
-                "it printed the action \"allow\", which is not",
-            ),
-            (
-                "{\"action\": null}",
-                "it printed the action null, which is not",
-            ),
-            ("{\"reason\": 1}", "it printed a reason that is no text"),
-            (
-                "score: 2",
-                "it printed a score that is no number from 0 to 1",
-            ),
-            (
-                "score: NaN",
-                "it printed a score that is no number from 0 to 1",
-            ),
-            (
-                "{\"flags\": [1]}",
-                "it printed flags that are no list of texts",
-            ),
-            (
-                "modified_context: []",
-                "it printed a `modified_context` that is no JSON object",
-            ),
+        for (text, reason) in [
+            ("action: allow", "invalid action \"allow\": expected"),
+            ("{\"action\": null}", "invalid action null: expected"),
+            ("{\"reason\": 1}", "`reason` is not a string"),
+            ("score: 2", "`score` is not a number from 0 to 1"),
+            ("score: NaN", "`score` is not a number from 0 to 1"),
+            ("{\"flags\": [1]}", "`flags` is not a list of strings"),
+            ("modified_context: []", "`modified_context` is not a JSON object"),
         ] {
-            let found = Said::read(text).unwrap_err();
-            assert!(found.starts_with(why), "{text}: {found}");
+            let found = GateOutput::parse(text).unwrap_err();
+            assert!(found.starts_with(reason), "{text}: {found}");
         }
     }
 
     proptest! {
         #[test]
         fn any_output_is_read(text in "(?s).{0,200}") {
-            if let Ok(said) = Said::read(&text) {
+            if let Ok(said) = GateOutput::parse(&text) {
                 prop_assert!(said.answer.reason.chars().count() <= 500);
             }
         }

@@ -3,62 +3,61 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::ask::{Files, Site};
+use super::ask::{GateEnvironment, WorkspaceFiles};
 use super::probe::{of_script, variables};
-use super::said::Said;
-use crate::exec::check::{Ground, HEAD, OUTPUT, command, discreet, found, masked};
-use crate::exec::environment::ParamsAlone;
-use crate::exec::probe::{Probe, Probed};
-use crate::exec::view::Looking;
-use crate::exec::{Stop, Unable};
+use super::said::GateOutput;
+use crate::exec::check::{
+    CheckEnvironment, KEPT_OUTPUT_BYTES, OUTPUT_LIMIT, command, discreet, judgeable_findings, masked,
+};
+use crate::exec::environment::ParamScope;
+use crate::exec::probe::{ProbeJob, ProbeOutcome};
+use crate::exec::view::ViewedCheck;
+use crate::exec::{StopLevel, WorkError};
 use crate::gate::predicate::predicate;
-use crate::gate::{Answer, Context};
-use crate::machine::Ruling;
+use crate::gate::{GateAnswer, GateContext};
+use crate::machine::CheckRuling;
 use crate::model::{Check, Gate, GateScript};
-use crate::verify::{Found, Judgement, judge};
+use crate::verify::{CriterionJudgement, ProbeFindings, judge};
 
-/// Runs the program of a gate and reads what it says; or why there is no answer.
+/// Runs the program of a gate and parses its output, or returns the reason why there is no answer.
 pub(super) async fn run(
     gate: &Gate,
     script: &GateScript,
-    context: &Context,
-    site: &Site,
-    stop: watch::Receiver<Stop>,
-) -> Result<Answer, String> {
+    context: &GateContext,
+    site: &GateEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<GateAnswer, String> {
     let check = of_script(gate, script);
-    let variables = variables(gate, context, &site.ground.mask)?;
-    let given = Given {
-        variables,
-        input: None,
-    };
+    let variables = variables(gate, context, &site.environment.mask)?;
+    let given = ScriptInput { variables, input: None };
     let probed = run_viewed(&check, "gate", given, site, stop).await?;
     answer(gate, script, &probed, site)
 }
 
-/// What a program is given besides what every check is.
-pub(in crate::exec) struct Given {
+/// The input of a program beyond that of every check.
+pub(in crate::exec) struct ScriptInput {
     /// Further variables.
     pub(in crate::exec) variables: Vec<(String, String)>,
-    /// What it can read from its standard input; `None`: nothing.
+    /// The standard input; `None`: empty.
     pub(in crate::exec) input: Option<String>,
 }
 
-/// Runs the program of a check, on the workspace as it was when the run began and what is declared.
-/// `who` is it that it belongs to.
+/// Runs the program of a check on the workspace as it was when the run began, plus declared files.
+/// `who` names its owner in messages.
 pub(in crate::exec) async fn run_viewed(
     check: &Check,
     who: &str,
-    given: Given,
-    site: &Site,
-    stop: watch::Receiver<Stop>,
-) -> Result<Probed, String> {
+    given: ScriptInput,
+    site: &GateEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<ProbeOutcome, String> {
     let Some(view) = site.view.clone() else {
-        return probe(check, given, &site.ground, stop).await;
+        return probe(check, given, &site.environment, stop).await;
     };
-    let params = &site.ground.params;
-    let looking = Looking::new((view, Arc::default()), check, params, None);
-    let told = |unable: Unable| format!("the {who} does not count: {}", unable.why);
-    let (sight, ground) = looking.look(&site.ground).await.map_err(told)?;
+    let params = &site.environment.params;
+    let looking = ViewedCheck::new((view, Arc::default()), check, params, None);
+    let told = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
+    let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(told)?;
     let probed = probe(check, given, &ground, stop).await?;
     looking.recheck(sight).await.map_err(told)?;
     Ok(probed)
@@ -66,51 +65,51 @@ pub(in crate::exec) async fn run_viewed(
 
 async fn probe(
     check: &Check,
-    given: Given,
-    ground: &Ground,
-    stop: watch::Receiver<Stop>,
-) -> Result<Probed, String> {
-    let scope = ParamsAlone(Some(&ground.params));
-    let command = command(check, ground, &scope).map_err(|unable| unable.why)?;
-    let mut command = command.ok_or("it runs nothing")?;
+    given: ScriptInput,
+    ground: &CheckEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<ProbeOutcome, String> {
+    let scope = ParamScope(Some(&ground.params));
+    let command = command(check, ground, &scope).map_err(|unable| unable.reason)?;
+    let mut command = command.ok_or("it has nothing to run")?;
     command.env.extend(given.variables);
     command.input = given.input;
-    let probe = Probe {
+    let probe = ProbeJob {
         command,
         timeout: check.timeout,
         grace: ground.grace,
-        keep: HEAD,
-        output: Some(OUTPUT),
+        keep: KEPT_OUTPUT_BYTES,
+        output: Some(OUTPUT_LIMIT),
     };
-    Ok(ground.hands.probe(probe, stop).await)
+    Ok(ground.executor.probe(probe, stop).await)
 }
 
-/// What a program left, as an answer. An expectation that does not hold blocks whatever it printed;
-/// one that could not be looked at gives no answer. Of the program and of the rule about what it
-/// printed, the more severe decides.
+/// Derives the answer from a program's result. A failed expectation blocks regardless of the
+/// output; one that could not be tested gives no answer. Between the program's answer and the rule
+/// on its output, the stricter wins.
 fn answer(
     gate: &Gate,
     script: &GateScript,
-    probed: &Probed,
-    site: &Site,
-) -> Result<Answer, String> {
-    let ground = &site.ground;
-    let files = Files::of(ground);
+    probed: &ProbeOutcome,
+    site: &GateEnvironment,
+) -> Result<GateAnswer, String> {
+    let ground = &site.environment;
+    let files = WorkspaceFiles::of(ground);
     let looked = files.look_all(&script.expect.file_exists);
-    let rule = |found: &Found<'_>| judge(&script.expect, found, &[]);
-    let judged = discreet(rule, &found(Some(probed), &looked), &ground.mask);
-    if judged.ruling == Ruling::Error {
+    let rule = |found: &ProbeFindings<'_>| judge(&script.expect, found, &[]);
+    let judged = discreet(rule, &judgeable_findings(Some(probed), &looked), &ground.mask);
+    if judged.ruling == CheckRuling::Error {
         return Err(judged.found);
     }
     let shown = masked(&probed.out, &ground.mask);
-    let said = Said::read(&String::from_utf8_lossy(&shown));
-    if judged.ruling == Ruling::Fail {
+    let said = GateOutput::parse(&String::from_utf8_lossy(&shown));
+    if judged.ruling == CheckRuling::Fail {
         let own = said.ok().map(|said| said.answer.reason);
         let own = own.filter(|reason| !reason.is_empty());
-        return Ok(Answer::block(own.unwrap_or_else(|| told(&judged))));
+        return Ok(GateAnswer::block(own.unwrap_or_else(|| failure_text(&judged))));
     }
     if probed.truncated {
-        return Err("it printed more than is kept of it".into());
+        return Err("its output exceeds the limit".into());
     }
     let said = said?;
     let Some(then) = &script.then else {
@@ -123,24 +122,19 @@ fn answer(
     Ok(stricter(said.answer, ruled))
 }
 
-/// How it is told that something else was found than was expected, with the beginning of what the
-/// program printed.
-fn told(judged: &Judgement) -> String {
-    let mut why = format!("expected {}, found {}", judged.expected, judged.found);
+/// Returns the reason for a failed expectation, with the beginning of the program's output.
+fn failure_text(judged: &CriterionJudgement) -> String {
+    let mut reason = format!("expected {}, found {}", judged.expected, judged.found);
     if let Some(line) = judged.evidence.lines().find(|line| !line.trim().is_empty()) {
-        why += &format!(": {}", line.trim());
+        reason += &format!(": {}", line.trim());
     }
-    why
+    reason
 }
 
-/// Of what a program says and what a rule says, the more severe; the program's otherwise.
-fn stricter(said: Answer, ruled: Answer) -> Answer {
+/// Returns the stricter of the program's answer and the rule's; on a tie, the program's.
+fn stricter(said: GateAnswer, ruled: GateAnswer) -> GateAnswer {
     if ruled.action <= said.action {
         return said;
     }
-    Answer {
-        action: ruled.action,
-        reason: ruled.reason,
-        ..said
-    }
+    GateAnswer { action: ruled.action, reason: ruled.reason, ..said }
 }

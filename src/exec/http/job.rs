@@ -2,63 +2,59 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Ask;
-use crate::exec::{Unable, log, outputs};
-use crate::mask::Mask;
-use crate::model::{JsonPath, Object, Output};
+use super::HttpRequest;
+use crate::exec::{WorkError, log, outputs};
+use crate::mask::SecretMask;
+use crate::model::{BoundedJsonPath, JsonObject, RequiredOutput};
 use crate::name::Name;
 
 /// A request and its limits.
 #[derive(Debug)]
-pub struct Job {
+pub struct HttpJob {
     /// The request.
-    pub ask: Ask,
-    /// The longest it may take, with its answer.
+    pub ask: HttpRequest,
+    /// The timeout for the request and its response.
     pub timeout: Option<Duration>,
-    /// Where the answer's body is kept.
-    pub log: log::Target,
-    /// The values that the answer must give.
-    pub outputs: Vec<Output>,
+    /// The log for the response body.
+    pub log: log::LogTarget,
+    /// The values that the response must contain.
+    pub outputs: Vec<RequiredOutput>,
 }
 
-/// Reads the outputs of a request from the body of its answer.
-pub(super) fn read(
+/// Reads the outputs of a request from the response body.
+pub(super) fn read_outputs(
     paths: &[(Name, String)],
-    declared: &[Output],
+    declared: &[RequiredOutput],
     body: &[u8],
-    mask: &Mask,
-) -> Result<Object, Unable> {
-    let mut given = Object::new();
+    mask: &SecretMask,
+) -> Result<JsonObject, WorkError> {
+    let mut given = JsonObject::new();
     if !paths.is_empty() {
         let value: Value = serde_json::from_slice(body)
-            .map_err(|error| Unable::logical(format!("the answer is not JSON: {error}")))?;
+            .map_err(|error| WorkError::logical(format!("the response is not JSON: {error}")))?;
         for (name, path) in paths {
             given.insert(name.to_string(), select(name.as_str(), path, &value)?);
         }
     }
     let given =
-        outputs::check(given, declared).map_err(|problems| Unable::logical(problems.join("; ")))?;
+        outputs::check(given, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
     let value = Value::Object(given.clone());
     let mut masked = value.clone();
     mask.value(&mut masked);
     if masked != value {
-        return Err(Unable::logical(
-            "an output contains a secret; outputs are recorded and shown",
-        ));
+        return Err(WorkError::logical("an output contains a secret, but outputs are recorded and shown"));
     }
     Ok(given)
 }
 
-fn select(name: &str, path: &str, value: &Value) -> Result<Value, Unable> {
-    let bad = |why: String| Unable::logical(format!("output `{name}`: {why}"));
-    let parsed = JsonPath::parse(path).map_err(|error| bad(error.to_string()))?;
+fn select(name: &str, path: &str, value: &Value) -> Result<Value, WorkError> {
+    let bad = |reason: String| WorkError::logical(format!("output `{name}`: {reason}"));
+    let parsed = BoundedJsonPath::parse(path).map_err(|error| bad(error.to_string()))?;
     match parsed.select(value).as_slice() {
         [one] => Ok((*one).clone()),
         found => {
             let count = found.len();
-            Err(bad(format!(
-                "{path} selects {count} values of the answer, not one"
-            )))
+            Err(bad(format!("{path} selects {count} values of the response, expected one")))
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Requests: rendered, sent, and their answers kept like the output of a process.
+//! HTTP requests: rendered, sent, and their responses kept like the output of a process.
 //!
 //! **Invariant:** a proxy is used only if steps may see the variables that name it.
-//! **Invariant:** a request that carries a secret is not redirected to another host; what is only told
-//! to somebody ([`Post`]) is not redirected at all.
+//! **Invariant:** a request that carries a secret is not redirected to another host; a notification
+//! ([`HttpNotification`]) is not redirected at all.
 
 mod ask;
 mod client;
@@ -11,7 +11,7 @@ mod post;
 #[cfg(test)]
 mod tests;
 
-pub use ask::Ask;
-pub use client::Client;
-pub use job::Job;
-pub use post::Post;
+pub use ask::HttpRequest;
+pub use client::HttpClient;
+pub use job::HttpJob;
+pub use post::HttpNotification;

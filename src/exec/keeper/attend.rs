@@ -1,4 +1,4 @@
-//! What a keeper says on one connection.
+//! The supervisor's side of one connection.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,38 +8,37 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::desk::{Asked, Desk, Work};
-use super::follow::Following;
-use super::frame::{Frame, Frames, Outgoing, outgoing, send, write};
-use super::message::{Answer, Ask, Task, Told};
-use crate::exec::Stop;
-use crate::exec::log::Stream;
-use crate::exec::probe::{self, Probe};
+use super::desk::{AttemptRequest, Supervisor, WorkSender};
+use super::follow::AttemptSubscription;
+use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, send, write};
+use super::message::{RequestFollowUp, RunAttempt, SupervisorReply, SupervisorRequest};
+use crate::exec::StopLevel;
+use crate::exec::log::LogStream;
+use crate::exec::probe::{self, ProbeJob};
 
-/// Does what is asked for on a connection. Whoever asks goes away at any time.
-pub(super) async fn attend(desk: Arc<Desk>, connection: UnixStream, work: Work) -> io::Result<()> {
+/// Serves the requests of a connection. The client may disconnect at any time.
+pub(super) async fn serve_connection(
+    desk: Arc<Supervisor>,
+    connection: UnixStream,
+    work: WorkSender,
+) -> io::Result<()> {
     let (from, mut to) = connection.into_split();
-    let mut from = Frames::new(from);
+    let mut from = FrameReader::new(from);
     let Some((number, first)) = from.next().await? else {
         return Ok(());
     };
-    let first = first.read()?;
-    if let Ask::Conclude = first {
-        if desk.is_attended() {
-            return send(&mut to, &Frame::word(&Answer::Unknown)?).await;
+    let first = first.decode()?;
+    if let SupervisorRequest::Conclude = first {
+        if desk.has_engine() {
+            return send(&mut to, &SupervisorFrame::message(&SupervisorReply::Unknown)?).await;
         }
         desk.conclude(from.into_inner().reunite(to).map_err(io::Error::other)?);
         let _ = work.send(None);
         return Ok(());
     }
     let (to_all, messages) = outgoing();
-    let mut talks = Talks {
-        desk,
-        work,
-        to: to_all,
-        open: BTreeMap::new(),
-        tasks: JoinSet::new(),
-    };
+    let mut talks =
+        ServedConnection { supervisor: desk, work, to: to_all, open: BTreeMap::new(), tasks: JoinSet::new() };
     talks.tasks.spawn(async {
         let _ = write(to, messages).await;
         None
@@ -48,60 +47,53 @@ pub(super) async fn attend(desk: Arc<Desk>, connection: UnixStream, work: Work) 
     loop {
         tokio::select! {
             heard = from.next() => match heard {
-                Ok(Some((number, frame))) => talks.hear(number, &frame)?,
+                Ok(Some((number, frame))) => talks.on_frame(number, &frame)?,
                 Ok(None) | Err(_) => break,
             },
             Some(Ok(Some(number))) = talks.tasks.join_next() => drop(talks.open.remove(&number)),
         }
     }
-    // Nobody is told anything any more; who follows something learns that nobody listens.
-    let Talks {
-        mut tasks,
-        open,
-        to,
-        ..
-    } = talks;
+    // Drop the senders, so that pending talks see that the client is gone.
+    let ServedConnection { mut tasks, open, to, .. } = talks;
     drop((open, to));
     while tasks.join_next().await.is_some() {}
     Ok(())
 }
 
-/// What is asked for on a connection and not yet answered.
-struct Talks {
-    desk: Arc<Desk>,
-    work: Work,
-    to: Outgoing,
-    /// Where what is told goes, by number.
-    open: BTreeMap<u32, mpsc::UnboundedSender<Told>>,
-    /// They end with their number.
+/// The requests of a connection that are not answered yet.
+struct ServedConnection {
+    supervisor: Arc<Supervisor>,
+    work: WorkSender,
+    to: FrameSender,
+    /// The channels for follow-up messages, by request number.
+    open: BTreeMap<u32, mpsc::UnboundedSender<RequestFollowUp>>,
+    /// Tasks that return their request number.
     tasks: JoinSet<Option<u32>>,
 }
 
-impl Talks {
-    fn hear(&mut self, number: u32, frame: &Frame) -> io::Result<()> {
+impl ServedConnection {
+    fn on_frame(&mut self, number: u32, frame: &SupervisorFrame) -> io::Result<()> {
         match frame {
-            Frame::Told(_) => {
-                let told = frame.read()?;
-                // It may have been answered meanwhile.
+            SupervisorFrame::FollowUp(_) => {
+                let told = frame.decode()?;
+                // The request may have been answered in the meantime.
                 if let Some(open) = self.open.get(&number) {
                     let _ = open.send(told);
                 }
             }
-            Frame::Word(_) => self.begin(number, frame.read()?),
-            Frame::Output(..) | Frame::Began => return Err(io::ErrorKind::InvalidData.into()),
+            SupervisorFrame::Message(_) => self.begin(number, frame.decode()?),
+            SupervisorFrame::Output(..) | SupervisorFrame::Began => {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
         }
         Ok(())
     }
 
-    fn begin(&mut self, number: u32, ask: Ask) {
+    fn begin(&mut self, number: u32, ask: SupervisorRequest) {
         let (tell, told) = mpsc::unbounded_channel();
         self.open.insert(number, tell);
-        let talk = Talk {
-            number,
-            to: self.to.clone(),
-            told,
-        };
-        let (desk, work) = (Arc::clone(&self.desk), self.work.clone());
+        let talk = ServedRequest { number, to: self.to.clone(), follow_ups: told };
+        let (desk, work) = (Arc::clone(&self.supervisor), self.work.clone());
         let answering = async move {
             let _ = answer(&desk, ask, talk, &work).await;
             Some(number)
@@ -110,39 +102,34 @@ impl Talks {
     }
 }
 
-/// What is said about one thing.
-struct Talk {
+/// The conversation about one request.
+struct ServedRequest {
     number: u32,
-    to: Outgoing,
-    told: mpsc::UnboundedReceiver<Told>,
+    to: FrameSender,
+    follow_ups: mpsc::UnboundedReceiver<RequestFollowUp>,
 }
 
-impl Talk {
-    async fn say(&self, frame: &Frame) -> io::Result<()> {
+impl ServedRequest {
+    async fn send_frame(&self, frame: &SupervisorFrame) -> io::Result<()> {
         let said = self.to.send(frame.about(self.number)?).await;
         said.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    async fn answer(&self, answer: &Answer) -> io::Result<()> {
-        self.say(&Frame::word(answer)?).await
+    async fn answer(&self, answer: &SupervisorReply) -> io::Result<()> {
+        self.send_frame(&SupervisorFrame::message(answer)?).await
     }
 }
 
-/// Does one thing that is asked for.
-async fn answer(desk: &Desk, ask: Ask, mut talk: Talk, work: &Work) -> io::Result<()> {
+/// Serves one request.
+async fn answer(
+    desk: &Supervisor,
+    ask: SupervisorRequest,
+    mut talk: ServedRequest,
+    work: &WorkSender,
+) -> io::Result<()> {
     match ask {
-        Ask::Run {
-            task,
-            job,
-            show,
-            seat,
-        } => {
-            let asked = Asked {
-                task: task.clone(),
-                job: *job,
-                show,
-                seat,
-            };
+        SupervisorRequest::Run { task, job, show, seat } => {
+            let asked = AttemptRequest { task: task.clone(), job: *job, show, seat };
             let mut following = match desk.accept(asked) {
                 Ok((accepted, following)) => {
                     if accepted.is_some() {
@@ -152,110 +139,110 @@ async fn answer(desk: &Desk, ask: Ask, mut talk: Talk, work: &Work) -> io::Resul
                 }
                 Err(answer) => return talk.answer(&answer).await,
             };
-            if begins(desk, &task, &mut following, &mut talk).await? {
-                pass_on(following, talk).await
+            if wait_for_start(desk, &task, &mut following, &mut talk).await? {
+                forward_output(following, talk).await
             } else {
-                talk.answer(&Answer::Unstaged).await
+                talk.answer(&SupervisorReply::Unstaged).await
             }
         }
-        Ask::Follow { task, show } => match desk.follow(&task, show) {
+        SupervisorRequest::Follow { task, show } => match desk.follow(&task, show) {
             Some(following) => {
-                talk.say(&Frame::Began).await?;
-                pass_on(following, talk).await
+                talk.send_frame(&SupervisorFrame::Began).await?;
+                forward_output(following, talk).await
             }
-            None => talk.answer(&Answer::Unknown).await,
+            None => talk.answer(&SupervisorReply::Unknown).await,
         },
-        Ask::Probe(probe) => examine(desk, *probe, talk).await,
-        // It is the first thing that is asked on a connection, and the only one.
-        Ask::Conclude => talk.answer(&Answer::Unknown).await,
-        Ask::Seal { run } => {
+        SupervisorRequest::Probe(probe) => examine(desk, *probe, talk).await,
+        // `Conclude` must be the first and only request of its connection.
+        SupervisorRequest::Conclude => talk.answer(&SupervisorReply::Unknown).await,
+        SupervisorRequest::Seal { run } => {
             desk.seal(run);
-            talk.answer(&Answer::Sealed).await
+            talk.answer(&SupervisorReply::Sealed).await
         }
     }
 }
 
-/// Waits until an attempt begins that is staged, and says so; false: it does not. It is taken
-/// back if it is told anything, or if whoever asked goes away.
-async fn begins(
-    desk: &Desk,
-    task: &Task,
-    following: &mut Following,
-    talk: &mut Talk,
+/// Waits until a staged attempt begins and reports that; false: it does not begin. It is withdrawn
+/// by any message or by the loss of the client.
+async fn wait_for_start(
+    desk: &Supervisor,
+    task: &RunAttempt,
+    following: &mut AttemptSubscription,
+    talk: &mut ServedRequest,
 ) -> io::Result<bool> {
-    let Some(mut begun) = following.begun.take() else {
+    let Some(mut begun) = following.started.take() else {
         return Ok(true);
     };
     let begins = tokio::select! {
         biased;
         begins = &mut begun => begins.is_ok(),
-        told = talk.told.recv() => {
+        told = talk.follow_ups.recv() => {
             if desk.take_back(task) {
                 return Ok(false);
             }
-            // It begins, or was refused, at this moment.
+            // It begins, or was refused, at this very moment.
             if let Some(told) = told {
-                following.told(told);
+                following.forward_stop(told);
             }
             begun.await.is_ok()
         }
     };
     if begins {
-        talk.say(&Frame::Began).await?;
+        talk.send_frame(&SupervisorFrame::Began).await?;
     }
     Ok(begins)
 }
 
-/// Passes on what an attempt prints and how it ends, and what it is told.
-async fn pass_on(mut following: Following, mut talk: Talk) -> io::Result<()> {
+/// Forwards the output and the outcome of an attempt, and the messages to it.
+async fn forward_output(mut following: AttemptSubscription, mut talk: ServedRequest) -> io::Result<()> {
     let mut listens = true;
     let gone = loop {
         tokio::select! {
             biased;
-            Some((stream, bytes)) = following.shown.recv() => {
-                talk.say(&Frame::Output(stream, bytes)).await?;
+            Some((stream, bytes)) = following.output.recv() => {
+                talk.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
             }
-            gone = &mut following.ended => break gone,
-            told = talk.told.recv(), if listens => match told {
-                Some(told) => following.told(told),
+            gone = &mut following.outcome => break gone,
+            told = talk.follow_ups.recv(), if listens => match told {
+                Some(told) => following.forward_stop(told),
                 None => listens = false,
             },
         }
     };
     let gone = gone.map_err(|_| io::ErrorKind::BrokenPipe)?;
-    while let Ok((stream, bytes)) = following.shown.try_recv() {
-        talk.say(&Frame::Output(stream, bytes)).await?;
+    while let Ok((stream, bytes)) = following.output.try_recv() {
+        talk.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
     }
-    talk.answer(&Answer::Gone(Box::new(gone))).await
+    talk.answer(&SupervisorReply::Gone(Box::new(gone))).await
 }
 
-/// Runs something that is killed when nobody listens any more.
-async fn examine(desk: &Desk, probe: Probe, mut talk: Talk) -> io::Result<()> {
-    let (stop, heard) = watch::channel(Stop::No);
+/// Runs a probe that is killed when the client disconnects.
+async fn examine(desk: &Supervisor, probe: ProbeJob, mut talk: ServedRequest) -> io::Result<()> {
+    let (stop, heard) = watch::channel(StopLevel::No);
     let mark = desk.mark();
     let mut work = std::pin::pin!(probe::run(probe, &mark, heard));
     let mut listens = true;
     let probed = loop {
         tokio::select! {
             probed = &mut work => break probed,
-            told = talk.told.recv(), if listens => {
+            told = talk.follow_ups.recv(), if listens => {
                 listens = told.is_some();
                 match told {
-                    Some(Told::End(degree)) => drop(stop.send_replace(degree)),
-                    // It has begun.
-                    Some(Told::TakeBack) => {}
-                    None => drop(stop.send_replace(Stop::AtOnce)),
+                    Some(RequestFollowUp::End(degree)) => drop(stop.send_replace(degree)),
+                    // It has already begun.
+                    Some(RequestFollowUp::TakeBack) => {}
+                    None => drop(stop.send_replace(StopLevel::AtOnce)),
                 }
             }
         }
     };
-    for (stream, bytes) in [(Stream::Out, probed.out), (Stream::Err, probed.err)] {
-        talk.say(&Frame::Output(stream, bytes)).await?;
+    for (stream, bytes) in [(LogStream::Out, probed.out), (LogStream::Err, probed.err)] {
+        talk.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
     }
-    let answer = Answer::Probed {
+    let answer = SupervisorReply::Probed {
         exit: probed.exit,
         truncated: probed.truncated,
-        guards: probed.guards,
+        isolation: probed.isolation,
         ends: probed.ends,
     };
     talk.answer(&answer).await

@@ -4,160 +4,142 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::follow::{Followers, Following, Live};
-use super::journal::{Journal, Note};
-use super::message::{Answer, Task};
-use super::pool::{Arrival, Next, Pool, Seat};
-use crate::exec::attempt::{self, Gone, Job, Ties};
-use crate::exec::secret::Hidden;
-use crate::exec::{Stop, Unable};
-use crate::machine::Exit;
-use crate::mask::Mask;
+use super::follow::{AttemptFollowers, AttemptHandle, AttemptSubscription};
+use super::journal::{JournalLine, SupervisorJournal};
+use super::message::{RunAttempt, SupervisorReply};
+use super::pool::{ArrivalDecision, AttemptPool, CapacityClaim, PoolDecision};
+use crate::exec::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
+use crate::exec::secret::SecretText;
+use crate::exec::{StopLevel, WorkError};
+use crate::machine::WorkExit;
+use crate::mask::SecretMask;
 use crate::name::RunId;
 use crate::time::Clock;
 
-/// Where attempts go that are to be worked on; `None`: something changed.
-pub(super) type Work = mpsc::UnboundedSender<Option<Accepted>>;
+/// The channel for attempts to be worked on; `None`: the state changed.
+pub(super) type WorkSender = mpsc::UnboundedSender<Option<AcceptedJob>>;
 
-/// What a keeper does and knows.
-pub(super) struct Desk {
+/// The state of a supervisor.
+pub(super) struct Supervisor {
     id: String,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<SupervisorState>,
 }
 
-struct State {
-    journal: Journal,
-    live: BTreeMap<Task, Live>,
-    /// Who waits for room, run by run.
-    pools: BTreeMap<RunId, Pool<Entry>>,
+struct SupervisorState {
+    journal: SupervisorJournal,
+    live: BTreeMap<RunAttempt, AttemptHandle>,
+    /// The attempts that wait for room, by run.
+    pools: BTreeMap<RunId, AttemptPool<QueuedAttempt>>,
     sealed: BTreeSet<RunId>,
     marks: u64,
-    /// The last mask that was made, and of what: attempts of a run have the same secrets.
-    mask: (Vec<Hidden>, Mask),
-    attended: bool,
+    /// The latest mask and its secrets, which attempts of a run share.
+    mask: (Vec<SecretText>, SecretMask),
+    has_engine: bool,
     killed: bool,
-    /// Those who wait for the end of this process.
-    concluding: Vec<UnixStream>,
+    /// The connections that wait for the exit of this process.
+    waiting_for_exit: Vec<UnixStream>,
 }
 
-/// What is asked for.
-pub(super) struct Asked {
-    pub(super) task: Task,
-    pub(super) job: Job,
+/// A request for an attempt.
+pub(super) struct AttemptRequest {
+    pub(super) task: RunAttempt,
+    pub(super) job: ProcessJob,
     pub(super) show: bool,
-    pub(super) seat: Option<Seat>,
+    pub(super) seat: Option<CapacityClaim>,
 }
 
-/// An attempt that was asked for and has not begun.
-struct Entry {
-    task: Task,
-    job: Job,
-    /// Whether it is counted.
-    seated: bool,
-    heard: watch::Receiver<Stop>,
-    live: Live,
-    /// Who is told that it began, if it is staged.
-    begun: Option<oneshot::Sender<()>>,
+/// An attempt that was requested and has not begun.
+struct QueuedAttempt {
+    task: RunAttempt,
+    job: ProcessJob,
+    /// True if it is counted.
+    is_counted: bool,
+    stop: watch::Receiver<StopLevel>,
+    live: AttemptHandle,
+    /// Notified when it begins, if it is staged.
+    on_start: Option<oneshot::Sender<()>>,
 }
 
-/// An attempt that is to be worked on.
-pub(super) struct Accepted {
-    task: Task,
-    job: Job,
-    seated: bool,
-    ties: Ties,
-    followers: Followers,
+/// An attempt to be worked on.
+pub(super) struct AcceptedJob {
+    task: RunAttempt,
+    job: ProcessJob,
+    is_counted: bool,
+    hooks: ProcessHooks,
+    followers: AttemptFollowers,
 }
 
-impl Desk {
-    /// A desk without work.
-    pub(super) fn new(id: String, journal: Journal, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let state = State {
+impl Supervisor {
+    /// Creates a desk without work.
+    pub(super) fn new(id: String, journal: SupervisorJournal, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let state = SupervisorState {
             journal,
             live: BTreeMap::new(),
             pools: BTreeMap::new(),
             sealed: BTreeSet::new(),
             marks: 0,
-            mask: (Vec::new(), Mask::default()),
-            attended: true,
+            mask: (Vec::new(), SecretMask::default()),
+            has_engine: true,
             killed: false,
-            concluding: Vec::new(),
+            waiting_for_exit: Vec::new(),
         };
-        Arc::new(Self {
-            id,
-            clock,
-            state: Mutex::new(state),
-        })
+        Arc::new(Self { id, clock, state: Mutex::new(state) })
     }
 
-    /// Accepts an attempt, and lets it begin unless it waits; or says why not.
-    pub(super) fn accept(&self, asked: Asked) -> Result<(Option<Accepted>, Following), Answer> {
-        let Asked {
-            task,
-            job,
-            show,
-            seat,
-        } = asked;
+    /// Accepts an attempt, which begins unless it has to wait; or returns the refusal.
+    pub(super) fn accept(
+        &self,
+        asked: AttemptRequest,
+    ) -> Result<(Option<AcceptedJob>, AttemptSubscription), SupervisorReply> {
+        let AttemptRequest { task, job, show, seat } = asked;
         let mut state = self.state();
         if state.sealed.contains(&task.run) || state.live.contains_key(&task) {
-            return Err(Answer::Unknown);
+            return Err(SupervisorReply::Unknown);
         }
-        let (stop, heard) = watch::channel(Stop::No);
-        let followers = Followers::default();
-        let live = Live { stop, followers };
+        let (stop, heard) = watch::channel(StopLevel::No);
+        let followers = AttemptFollowers::default();
+        let live = AttemptHandle { stop, followers };
         let mut following = live.follow(show);
-        let mut entry = Entry {
-            task,
-            job,
-            seated: seat.is_some(),
-            heard,
-            live,
-            begun: None,
-        };
+        let mut entry =
+            QueuedAttempt { task, job, is_counted: seat.is_some(), stop: heard, live, on_start: None };
         let Some(seat) = seat else {
             return Ok((Some(self.begin(&mut state, entry)?), following));
         };
         if seat.staged.is_some() {
-            // What was sent before its engine died is read after.
-            if !state.attended || state.killed {
-                return Err(Answer::Unstaged);
+            // A request sent before the death of its engine may be read after it.
+            if !state.has_engine || state.killed {
+                return Err(SupervisorReply::Unstaged);
             }
             let (tell, begun) = oneshot::channel();
-            (entry.begun, following.begun) = (Some(tell), Some(begun));
+            (entry.on_start, following.started) = (Some(tell), Some(begun));
         }
         let pool = state.pools.entry(entry.task.run.clone()).or_default();
         let task = entry.task.clone();
         match pool.arrives(&task, seat, entry) {
-            Arrival::Begins(entry) => Ok((Some(self.begin(&mut state, entry)?), following)),
-            Arrival::Waits => Ok((None, following)),
-            Arrival::Refused => Err(Answer::Unstaged),
+            ArrivalDecision::Begins(entry) => Ok((Some(self.begin(&mut state, entry)?), following)),
+            ArrivalDecision::Waits => Ok((None, following)),
+            ArrivalDecision::Refused => Err(SupervisorReply::Unstaged),
         }
     }
 
-    /// Notes that an attempt begins.
-    fn begin(&self, state: &mut State, entry: Entry) -> Result<Accepted, Answer> {
-        let Entry {
-            task,
-            job,
-            seated,
-            heard,
-            live,
-            begun,
-        } = entry;
+    /// Records the beginning of an attempt.
+    fn begin(
+        &self,
+        state: &mut SupervisorState,
+        entry: QueuedAttempt,
+    ) -> Result<AcceptedJob, SupervisorReply> {
+        let QueuedAttempt { task, job, is_counted: seated, stop: heard, live, on_start: begun } = entry;
         state.marks += 1;
         let mark = format!("{}-{}", self.id, state.marks);
-        let begins = Note::Begins {
-            task: task.clone(),
-            mark: mark.clone(),
-        };
+        let begins = JournalLine::Begins { task: task.clone(), mark: mark.clone() };
         if let Err(error) = state.journal.note(&begins) {
             if let Some(pool) = state.pools.get_mut(&task.run).filter(|_| seated) {
                 pool.ended(false);
             }
-            let why = format!("the keeper cannot write its journal: {error}");
-            let gone = Gone::without(Unable::environmental(why));
-            return Err(Answer::Gone(Box::new(gone)));
+            let reason = format!("the supervisor cannot write its journal: {error}");
+            let gone = ProcessOutcome::without(WorkError::environmental(reason));
+            return Err(SupervisorReply::Gone(Box::new(gone)));
         }
         let followers = live.followers.clone();
         state.live.insert(task.clone(), live);
@@ -167,7 +149,7 @@ impl Desk {
         if let Some(tell) = begun {
             let _ = tell.send(());
         }
-        let ties = Ties {
+        let ties = ProcessHooks {
             mark,
             mask: state.mask.1.clone(),
             clock: Arc::clone(&self.clock),
@@ -175,77 +157,58 @@ impl Desk {
             on_output: Some(followers.show()),
             on_start: None,
         };
-        Ok(Accepted {
-            task,
-            job,
-            seated,
-            ties,
-            followers,
-        })
+        Ok(AcceptedJob { task, job, is_counted: seated, hooks: ties, followers })
     }
 
-    /// Does the work of an attempt, and then that of those whose turn comes with its end.
-    pub(super) async fn work(self: Arc<Self>, accepted: Accepted, more: &Work) {
+    /// Runs an attempt, then the next of those that its end lets begin.
+    pub(super) async fn work(self: Arc<Self>, accepted: AcceptedJob, more: &WorkSender) {
         let mut next = Some(accepted);
         while let Some(accepted) = next.take() {
-            let mut begin = self.work_on(accepted).await.into_iter();
+            let mut begin = self.run_attempt(accepted).await.into_iter();
             next = begin.next();
             begin.for_each(|accepted| drop(more.send(Some(accepted))));
         }
     }
 
-    /// Does the work of an attempt, notes how it ended and tells everybody. Gives what begins
-    /// with its end.
-    async fn work_on(self: &Arc<Self>, accepted: Accepted) -> Vec<Accepted> {
-        let Accepted {
-            task,
-            job,
-            seated,
-            mut ties,
-            followers,
-        } = accepted;
+    /// Runs an attempt, records its outcome and notifies its followers. Returns the attempts that
+    /// its end lets begin.
+    async fn run_attempt(self: &Arc<Self>, accepted: AcceptedJob) -> Vec<AcceptedJob> {
+        let AcceptedJob { task, job, is_counted: seated, hooks: mut ties, followers } = accepted;
         let (desk, about) = (Arc::clone(self), task.clone());
         ties.on_start = Some(Box::new(move |pid, start| {
             let task = about;
-            // Without this line a later engine knows less of a process whose keeper died.
-            let _ = desk.state().journal.note(&Note::Runs { task, pid, start });
+            // On failure, a later engine only knows less of the process if this supervisor dies.
+            let _ = desk.state().journal.note(&JournalLine::Runs { task, pid, start });
         }));
         let mut gone = attempt::run(job, ties).await;
         let mut state = self.state();
-        if state.killed && gone.exit == Exit::Cancelled {
-            gone.exit = Exit::Interrupted;
+        if state.killed && gone.exit == WorkExit::Cancelled {
+            gone.exit = WorkExit::Interrupted;
         }
-        let ended = Note::Ended {
-            task: task.clone(),
-            gone: gone.clone(),
-        };
-        // If it cannot be noted, those who listen still learn it.
+        let ended = JournalLine::Ended { task: task.clone(), gone: gone.clone() };
+        // If recording fails, followers still learn the outcome.
         let _ = state.journal.note(&ended);
         state.live.remove(&task);
         let well = gone.is_plainly_well();
-        followers.tell(&gone);
-        if seated {
-            self.make_room(&mut state, &task.run, well)
-        } else {
-            Vec::new()
-        }
+        followers.send_outcome(&gone);
+        if seated { self.make_room(&mut state, &task.run, well) } else { Vec::new() }
     }
 
-    /// An attempt that was counted has ended: lets others begin, or refuses them.
-    fn make_room(&self, state: &mut State, run: &RunId, well: bool) -> Vec<Accepted> {
+    /// Frees the room of a counted attempt: lets waiting ones begin, or refuses them.
+    fn make_room(&self, state: &mut SupervisorState, run: &RunId, well: bool) -> Vec<AcceptedJob> {
         let Some(pool) = state.pools.get_mut(run) else {
             return Vec::new();
         };
-        // What is refused learns it by what is dropped with it.
-        let Next::Begin(entries) = pool.ended(well) else {
+        // Refused attempts learn it by their dropped channels.
+        let PoolDecision::Begin(entries) = pool.ended(well) else {
             return Vec::new();
         };
         let begin = entries.into_iter().filter_map(|entry| {
             let followers = entry.live.followers.clone();
             match self.begin(state, entry) {
                 Ok(accepted) => Some(accepted),
-                Err(Answer::Gone(gone)) => {
-                    followers.tell(&gone);
+                Err(SupervisorReply::Gone(gone)) => {
+                    followers.send_outcome(&gone);
                     None
                 }
                 Err(_) => None,
@@ -254,67 +217,67 @@ impl Desk {
         begin.collect()
     }
 
-    /// Takes an attempt back that has not begun; says whether it had not.
-    pub(super) fn take_back(&self, task: &Task) -> bool {
+    /// Withdraws an attempt that has not begun; false if it has.
+    pub(super) fn take_back(&self, task: &RunAttempt) -> bool {
         let mut state = self.state();
         let pool = state.pools.get_mut(&task.run);
-        pool.and_then(|pool| pool.take(task)).is_some()
+        pool.and_then(|pool| pool.withdraw(task)).is_some()
     }
 
     /// Follows an attempt that is under way.
-    pub(super) fn follow(&self, task: &Task, shows: bool) -> Option<Following> {
+    pub(super) fn follow(&self, task: &RunAttempt, shows: bool) -> Option<AttemptSubscription> {
         let state = self.state();
         state.live.get(task).map(|live| live.follow(shows))
     }
 
-    /// Begins nothing of a run any more.
+    /// Lets no attempt of a run begin any more.
     pub(super) fn seal(&self, run: RunId) {
         let mut state = self.state();
         state.pools.remove(&run);
         state.sealed.insert(run);
     }
 
-    /// The run has ended: there is nothing more to wait for than what is under way.
+    /// Records that the run has ended: only work under way remains to be waited for.
     pub(super) fn conclude(&self, waits: UnixStream) {
-        self.state().concluding.push(waits);
+        self.state().waiting_for_exit.push(waits);
     }
 
-    /// The engine that started this keeper is gone.
-    pub(super) fn left_alone(&self) {
+    /// Records that the engine that started this supervisor is gone.
+    pub(super) fn note_engine_gone(&self) {
         let mut state = self.state();
-        state.attended = false;
-        // Nobody is there to decide what follows.
+        state.has_engine = false;
+        // Without an engine nothing more may begin.
         state.pools.clear();
     }
 
-    /// Whether the engine that started this keeper lives.
-    pub(super) fn is_attended(&self) -> bool {
-        self.state().attended
+    /// True if the engine that started this supervisor lives.
+    pub(super) fn has_engine(&self) -> bool {
+        self.state().has_engine
     }
 
-    /// Whether the run has ended.
+    /// True if the run has ended.
     pub(super) fn is_concluded(&self) -> bool {
-        !self.state().concluding.is_empty()
+        !self.state().waiting_for_exit.is_empty()
     }
 
-    /// A mark for the next tree.
+    /// Returns a mark for the next process tree.
     pub(super) fn mark(&self) -> String {
         let mut state = self.state();
         state.marks += 1;
         format!("{}-{}", self.id, state.marks)
     }
 
-    /// Ends everything at once, because the engine cannot go on: nobody cancelled it.
+    /// Kills everything because the engine cannot continue; this is not a cancellation.
     pub(super) fn kill(&self) {
         let mut state = self.state();
         state.killed = true;
         state.pools.clear();
         for live in state.live.values() {
-            live.stop.send_replace(Stop::AtOnce);
+            live.stop.send_replace(StopLevel::AtOnce);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SupervisorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -324,16 +287,16 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::{Answer, Asked, Desk, Journal, Seat, Task};
-    use crate::exec::attempt::Job;
-    use crate::exec::process::Command;
-    use crate::machine::{Attempt, Place};
+    use super::{AttemptRequest, CapacityClaim, RunAttempt, Supervisor, SupervisorJournal, SupervisorReply};
+    use crate::exec::attempt::ProcessJob;
+    use crate::exec::process::ProcessCommand;
+    use crate::machine::{Attempt, TaskId};
     use crate::name::{Name, RunId};
     use crate::time::SystemClock;
 
-    fn asked(dir: &std::path::Path, step: &str, staged: bool) -> Asked {
-        let place = Place::of(&Name::parse(step).unwrap());
-        let command = Command {
+    fn asked(dir: &std::path::Path, step: &str, staged: bool) -> AttemptRequest {
+        let place = TaskId::of_step(&Name::parse(step).unwrap());
+        let command = ProcessCommand {
             argv: vec!["true".into()],
             env: Vec::new(),
             cwd: dir.into(),
@@ -341,12 +304,9 @@ mod tests {
             pins: None,
             input: None,
         };
-        Asked {
-            task: Task {
-                run: RunId::from_bytes([7; 16]),
-                attempt: Attempt { place, attempt: 1 },
-            },
-            job: Job {
+        AttemptRequest {
+            task: RunAttempt { run: RunId::from_bytes([7; 16]), attempt: Attempt { place, attempt: 1 } },
+            job: ProcessJob {
                 command,
                 timeout: None,
                 grace: Duration::ZERO,
@@ -357,7 +317,7 @@ mod tests {
                 secrets: Vec::new(),
             },
             show: false,
-            seat: Some(Seat {
+            seat: Some(CapacityClaim {
                 room: 1,
                 staged: staged.then_some(1),
                 bad_ends: 0,
@@ -370,17 +330,17 @@ mod tests {
     #[test]
     fn nothing_that_is_staged_begins_once_the_engine_is_gone() {
         let dir = tempfile::tempdir().unwrap();
-        let journal = Journal::open(&dir.path().join("journal")).unwrap();
-        let desk = Desk::new("k".into(), journal, Arc::new(SystemClock));
+        let journal = SupervisorJournal::open(&dir.path().join("journal")).unwrap();
+        let desk = Supervisor::new("k".into(), journal, Arc::new(SystemClock));
         let (first, _) = desk.accept(asked(dir.path(), "a", false)).unwrap();
         assert!(first.is_some());
         let (waits, mut following) = desk.accept(asked(dir.path(), "b", true)).unwrap();
         assert!(waits.is_none());
-        desk.left_alone();
-        let begun = following.begun.as_mut().unwrap().try_recv();
+        desk.note_engine_gone();
+        let begun = following.started.as_mut().unwrap().try_recv();
         assert!(begun.is_err());
-        // What was sent before is read after.
+        // A request sent before may be read after.
         let late = desk.accept(asked(dir.path(), "c", true));
-        assert!(matches!(late, Err(Answer::Unstaged)));
+        assert!(matches!(late, Err(SupervisorReply::Unstaged)));
     }
 }

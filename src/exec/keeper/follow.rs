@@ -1,93 +1,83 @@
-//! Those who follow an attempt: what they are shown, told, and tell.
+//! The followers of an attempt, and the channels between both.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::message::Told;
-use crate::exec::attempt::Gone;
-use crate::exec::log::Stream;
-use crate::exec::{OnOutput, Stop};
+use super::message::RequestFollowUp;
+use crate::exec::attempt::ProcessOutcome;
+use crate::exec::log::LogStream;
+use crate::exec::{OnOutput, StopLevel};
 
-/// How many pieces of output wait for an engine that reads slowly; what comes then is only in
-/// the log.
-const WAITING: usize = 64;
+/// The number of output chunks queued for a slow engine; later ones are only in the log.
+const OUTPUT_QUEUE_LENGTH: usize = 64;
 
-/// Those who wait for the end of an attempt.
+/// The followers that wait for the outcome of an attempt.
 #[derive(Clone, Default)]
-pub(super) struct Followers(Arc<Mutex<Vec<Follower>>>);
+pub(super) struct AttemptFollowers(Arc<Mutex<Vec<AttemptFollower>>>);
 
-struct Follower {
-    shown: Option<mpsc::Sender<(Stream, Vec<u8>)>>,
-    ended: oneshot::Sender<Gone>,
+struct AttemptFollower {
+    output: Option<mpsc::Sender<(LogStream, Vec<u8>)>>,
+    outcome: oneshot::Sender<ProcessOutcome>,
 }
 
-/// An attempt that is under way or waits, as those who follow it reach it.
-pub(super) struct Live {
-    pub(super) stop: watch::Sender<Stop>,
-    pub(super) followers: Followers,
+/// The handle to an attempt that is under way or waits.
+pub(super) struct AttemptHandle {
+    pub(super) stop: watch::Sender<StopLevel>,
+    pub(super) followers: AttemptFollowers,
 }
 
-/// How an attempt is followed from a connection.
-pub(super) struct Following {
-    /// What it prints, if that is shown.
-    pub(super) shown: mpsc::Receiver<(Stream, Vec<u8>)>,
-    /// How it ends.
-    pub(super) ended: oneshot::Receiver<Gone>,
-    /// How it is told to.
-    stop: watch::Sender<Stop>,
-    /// That it begins, if it is staged; closed if it does not.
-    pub(super) begun: Option<oneshot::Receiver<()>>,
+/// The channels of a connection that follows an attempt.
+pub(super) struct AttemptSubscription {
+    /// The output, if shown.
+    pub(super) output: mpsc::Receiver<(LogStream, Vec<u8>)>,
+    /// The outcome.
+    pub(super) outcome: oneshot::Receiver<ProcessOutcome>,
+    /// The stop request.
+    stop: watch::Sender<StopLevel>,
+    /// The beginning, if it is staged; closed if it does not begin.
+    pub(super) started: Option<oneshot::Receiver<()>>,
 }
 
-impl Following {
-    /// Tells the attempt to end; one that has begun cannot be taken back.
-    pub(super) fn told(&self, told: Told) {
-        if let Told::End(degree) = told {
-            self.stop
-                .send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
+impl AttemptSubscription {
+    /// Passes on a stop request; an attempt that has begun cannot be withdrawn.
+    pub(super) fn forward_stop(&self, told: RequestFollowUp) {
+        if let RequestFollowUp::End(degree) = told {
+            self.stop.send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
         }
     }
 }
 
-impl Live {
-    pub(super) fn follow(&self, shows: bool) -> Following {
-        let (to, shown) = mpsc::channel(WAITING);
+impl AttemptHandle {
+    pub(super) fn follow(&self, shows: bool) -> AttemptSubscription {
+        let (to, shown) = mpsc::channel(OUTPUT_QUEUE_LENGTH);
         let (end, ended) = oneshot::channel();
-        self.followers.lock().push(Follower {
-            shown: shows.then_some(to),
-            ended: end,
-        });
-        Following {
-            shown,
-            ended,
-            stop: self.stop.clone(),
-            begun: None,
-        }
+        self.followers.lock().push(AttemptFollower { output: shows.then_some(to), outcome: end });
+        AttemptSubscription { output: shown, outcome: ended, stop: self.stop.clone(), started: None }
     }
 }
 
-impl Followers {
-    /// Tells all how the attempt ended.
-    pub(super) fn tell(&self, gone: &Gone) {
+impl AttemptFollowers {
+    /// Sends the outcome of the attempt to all followers.
+    pub(super) fn send_outcome(&self, gone: &ProcessOutcome) {
         for follower in self.lock().drain(..) {
-            let _ = follower.ended.send(gone.clone());
+            let _ = follower.outcome.send(gone.clone());
         }
     }
 
-    /// Shows output to those who want to see it and have room for it.
+    /// Sends output to the followers that want it and have room for it.
     pub(super) fn show(&self) -> OnOutput {
         let followers = self.clone();
         Box::new(move |stream, bytes| {
             for follower in followers.lock().iter() {
-                if let Some(to) = &follower.shown {
+                if let Some(to) = &follower.output {
                     let _ = to.try_send((stream, bytes.to_vec()));
                 }
             }
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Follower>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<AttemptFollower>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,77 +5,73 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Task;
+use super::RunAttempt;
 use crate::crash;
-use crate::exec::attempt::Gone;
+use crate::exec::attempt::ProcessOutcome;
 
 /// A line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Note {
-    /// The keeper began.
+pub enum JournalLine {
+    /// The supervisor started.
     Keeps {
-        /// Its process.
+        /// The process id of the supervisor.
         pid: i32,
-        /// How it finds what its processes start: besides their sessions and marks, whether what
-        /// loses its parent comes to it.
+        /// True if orphaned descendants are reparented to it; otherwise it finds them only by their
+        /// sessions and marks.
         adopts: bool,
-        /// The control group that they are in, if there is one.
+        /// The control group of its processes, if there is one.
         group: Option<PathBuf>,
     },
-    /// An attempt is about to be started.
+    /// An attempt is about to start.
     Begins {
-        /// Which.
-        task: Task,
-        /// What its processes bear in their environment.
+        /// The attempt.
+        task: RunAttempt,
+        /// The mark in the environment of its processes.
         mark: String,
     },
-    /// Its process was started.
+    /// The process of an attempt was started.
     Runs {
-        /// Which.
-        task: Task,
-        /// The process, which leads a session.
+        /// The attempt.
+        task: RunAttempt,
+        /// The process, the leader of a session.
         pid: i32,
-        /// When it began, in ticks since the boot.
+        /// The start time in clock ticks since boot.
         start: u64,
     },
-    /// Its work ended.
+    /// The work of an attempt ended.
     Ended {
-        /// Which.
-        task: Task,
-        /// How.
-        gone: Gone,
+        /// The attempt.
+        task: RunAttempt,
+        /// The outcome.
+        gone: ProcessOutcome,
     },
 }
 
-/// What a journal says of one attempt.
+/// The journal's record of one attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Entry {
-    /// What its processes bear in their environment.
+pub struct JournalRecord {
+    /// The mark in the environment of its processes.
     pub mark: String,
-    /// Its process, and when that began, if it was started.
+    /// The process and its start time, if it was started.
     pub process: Option<(i32, u64)>,
-    /// How its work ended, if it has.
-    pub gone: Option<Gone>,
+    /// The outcome of its work, if it has ended.
+    pub gone: Option<ProcessOutcome>,
 }
 
-/// Where a keeper notes what began and how it ended. Lines are not synced: they are for those
-/// who come after the death of a process, not of the machine.
+/// The record of starts and outcomes that a supervisor writes. Lines are not synced: they must
+/// survive the death of a process, not of the machine.
 #[derive(Debug)]
-pub struct Journal(File);
+pub struct SupervisorJournal(File);
 
-impl Journal {
-    /// Opens a journal for more lines.
+impl SupervisorJournal {
+    /// Opens a journal for appending.
     pub fn open(path: &Path) -> io::Result<Self> {
-        OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
-            .map(Self)
+        OpenOptions::new().create(true).append(true).open(path).map(Self)
     }
 
-    /// Adds a line.
-    pub fn note(&mut self, note: &Note) -> io::Result<()> {
+    /// Appends a line.
+    pub fn note(&mut self, note: &JournalLine) -> io::Result<()> {
         let mut line = serde_json::to_vec(note)?;
         line.push(b'\n');
         crash::point("journal.before");
@@ -85,41 +81,34 @@ impl Journal {
     }
 }
 
-/// Says that the engine lives that a keeper works for, as long as what is given lives: as with all
-/// locks of files, its death ends that. Makes the journal, in which the keeper will write.
+/// Declares that the engine of a supervisor lives, by a file lock that ends with the returned file
+/// or with the process. Creates the journal to which the supervisor will write.
 pub(super) fn claim(path: &Path) -> io::Result<File> {
-    let file = Journal::open(path)?.0;
-    // Where files cannot be locked, keepers are asked.
+    let file = SupervisorJournal::open(path)?.0;
+    // Without file locks, supervisors are asked instead.
     let _ = file.lock();
     Ok(file)
 }
 
-/// Whether the engine is gone that a keeper worked for, and the journal is still there.
+/// True if the engine of a supervisor is gone and the journal still exists.
 pub(super) fn is_orphaned(path: &Path) -> bool {
     let lock = |file: File| file.try_lock_shared();
     File::open(path).is_ok_and(|file| !matches!(lock(file), Err(TryLockError::WouldBlock)))
 }
 
-/// Reads what a journal says of an attempt; `None`: nothing. A line that is torn, because the
-/// keeper died while it wrote, was not yet relied on.
-pub fn read(path: &Path, task: &Task) -> io::Result<Option<Entry>> {
-    let mut found: Option<Entry> = None;
+/// Reads the record of an attempt; `None`: there is none. A torn line, left by a supervisor that
+/// died while writing, had no effect yet.
+pub fn read(path: &Path, task: &RunAttempt) -> io::Result<Option<JournalRecord>> {
+    let mut found: Option<JournalRecord> = None;
     for note in notes(path)? {
         match note {
-            Note::Begins { task: about, mark } if about == *task => {
-                found = Some(Entry {
-                    mark,
-                    ..Entry::default()
-                });
+            JournalLine::Begins { task: about, mark } if about == *task => {
+                found = Some(JournalRecord { mark, ..JournalRecord::default() });
             }
-            Note::Runs {
-                task: about,
-                pid,
-                start,
-            } if about == *task => {
+            JournalLine::Runs { task: about, pid, start } if about == *task => {
                 found.get_or_insert_default().process = Some((pid, start));
             }
-            Note::Ended { task: about, gone } if about == *task => {
+            JournalLine::Ended { task: about, gone } if about == *task => {
                 found.get_or_insert_default().gone = Some(gone);
             }
             _ => {}
@@ -128,107 +117,80 @@ pub fn read(path: &Path, task: &Task) -> io::Result<Option<Entry>> {
     Ok(found)
 }
 
-/// The control group of a keeper's processes.
+/// Returns the control group of a supervisor's processes.
 pub(super) fn group(path: &Path) -> Option<PathBuf> {
     notes(path).ok()?.into_iter().find_map(|note| match note {
-        Note::Keeps { group, .. } => group,
+        JournalLine::Keeps { group, .. } => group,
         _ => None,
     })
 }
 
-/// The attempts that began, and of which no end is noted.
-pub(super) fn open(path: &Path) -> io::Result<BTreeSet<Task>> {
+/// Returns the attempts that began and have no recorded outcome.
+pub(super) fn unfinished_attempts(path: &Path) -> io::Result<BTreeSet<RunAttempt>> {
     let mut open = BTreeSet::new();
     for note in notes(path)? {
         match note {
-            Note::Begins { task, .. } => drop(open.insert(task)),
-            Note::Ended { task, .. } => drop(open.remove(&task)),
-            Note::Keeps { .. } | Note::Runs { .. } => {}
+            JournalLine::Begins { task, .. } => drop(open.insert(task)),
+            JournalLine::Ended { task, .. } => drop(open.remove(&task)),
+            JournalLine::Keeps { .. } | JournalLine::Runs { .. } => {}
         }
     }
     Ok(open)
 }
 
-/// The lines of a journal that can be read.
-fn notes(path: &Path) -> io::Result<Vec<Note>> {
+/// Returns the readable lines of a journal.
+fn notes(path: &Path) -> io::Result<Vec<JournalLine>> {
     let text = std::fs::read(path)?;
     let lines = text.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect())
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-/// The journal of a keeper.
+/// Returns the path of a supervisor's journal.
 pub(super) fn path(dir: &Path, keeper: &str) -> PathBuf {
     dir.join(format!("{keeper}.journal"))
 }
 
-/// The socket of a keeper.
+/// Returns the path of a supervisor's socket.
 pub(super) fn socket(dir: &Path, keeper: &str) -> PathBuf {
     dir.join(format!("{keeper}.sock"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, Note, Task, claim, is_orphaned, path, read};
-    use crate::exec::Ends;
-    use crate::exec::attempt::Gone;
-    use crate::machine::{Attempt, Exit, Place, Usage};
+    use super::{JournalLine, RunAttempt, SupervisorJournal, claim, is_orphaned, path, read};
+    use crate::exec::StreamTails;
+    use crate::exec::attempt::ProcessOutcome;
+    use crate::machine::{Attempt, AttemptUsage, TaskId, WorkExit};
     use crate::name::{Name, RunId};
 
     #[test]
     fn a_journal_tells_what_became_of_an_attempt() {
         let dir = tempfile::tempdir().unwrap();
         let path = path(dir.path(), "k1");
-        let task = |step: &str| Task {
+        let task = |step: &str| RunAttempt {
             run: RunId::from_bytes([7; 16]),
-            attempt: Attempt {
-                place: Place::of(&Name::parse(step).unwrap()),
-                attempt: 1,
-            },
+            attempt: Attempt { place: TaskId::of_step(&Name::parse(step).unwrap()), attempt: 1 },
         };
-        let mut journal = Journal::open(&path).unwrap();
-        let gone = Gone {
-            exit: Exit::Code { code: 3 },
+        let mut journal = SupervisorJournal::open(&path).unwrap();
+        let gone = ProcessOutcome {
+            exit: WorkExit::Code { code: 3 },
             output: "a=1\n".into(),
             logged: 5,
-            ends: Ends {
-                out: String::new(),
-                err: "no\n".into(),
-            },
-            usage: Usage {
-                tokens: 12,
-                ..Usage::default()
-            },
+            ends: StreamTails { out: String::new(), err: "no\n".into() },
+            usage: AttemptUsage { tokens: 12, ..AttemptUsage::default() },
             service: false,
         };
         for note in [
-            Note::Begins {
-                task: task("a"),
-                mark: "k1-1".into(),
-            },
-            Note::Runs {
-                task: task("a"),
-                pid: 7,
-                start: 8,
-            },
-            Note::Begins {
-                task: task("b"),
-                mark: "k1-2".into(),
-            },
-            Note::Ended {
-                task: task("a"),
-                gone: gone.clone(),
-            },
+            JournalLine::Begins { task: task("a"), mark: "k1-1".into() },
+            JournalLine::Runs { task: task("a"), pid: 7, start: 8 },
+            JournalLine::Begins { task: task("b"), mark: "k1-2".into() },
+            JournalLine::Ended { task: task("a"), gone: gone.clone() },
         ] {
             journal.note(&note).unwrap();
         }
         std::io::Write::write_all(&mut journal.0, b"{\"ended\":{\"task\"").unwrap();
         let a = read(&path, &task("a")).unwrap().unwrap();
-        assert_eq!(
-            (a.mark.as_str(), a.process, a.gone),
-            ("k1-1", Some((7, 8)), Some(gone))
-        );
+        assert_eq!((a.mark.as_str(), a.process, a.gone), ("k1-1", Some((7, 8)), Some(gone)));
         let b = read(&path, &task("b")).unwrap().unwrap();
         assert_eq!((b.mark.as_str(), b.process, b.gone), ("k1-2", None, None));
         assert_eq!(read(&path, &task("c")).unwrap(), None);
@@ -240,13 +202,10 @@ mod tests {
         let path = path(dir.path(), "k1");
         assert!(!is_orphaned(&path), "nobody left anything");
         let claimed = claim(&path).unwrap();
-        let keeper = Journal::open(&path).unwrap();
+        let keeper = SupervisorJournal::open(&path).unwrap();
         assert!(!is_orphaned(&path));
         drop(claimed);
-        assert!(
-            is_orphaned(&path) && is_orphaned(&path),
-            "the keeper claims nothing"
-        );
+        assert!(is_orphaned(&path) && is_orphaned(&path), "the keeper claims nothing");
         drop(keeper);
     }
 }

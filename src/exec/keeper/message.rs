@@ -1,87 +1,87 @@
 use serde::{Deserialize, Serialize};
 
-use super::pool::Seat;
-use crate::exec::attempt::{Gone, Job};
-use crate::exec::probe::Probe;
-use crate::exec::sandbox::Guard;
-use crate::exec::{Ends, Stop};
-use crate::machine::{Attempt, Exit};
+use super::pool::CapacityClaim;
+use crate::exec::attempt::{ProcessJob, ProcessOutcome};
+use crate::exec::probe::ProbeJob;
+use crate::exec::sandbox::IsolationKind;
+use crate::exec::{StopLevel, StreamTails};
+use crate::machine::{Attempt, WorkExit};
 use crate::name::RunId;
 
-/// An attempt of some run, as a keeper knows it.
+/// An attempt of a run, as known to a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Task {
+pub struct RunAttempt {
     /// The run.
     pub run: RunId,
     /// The attempt.
     pub attempt: Attempt,
 }
 
-/// What an engine asks a keeper for: the first message of a connection.
+/// A request of an engine: the first message of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ask {
-    /// To do the work of an attempt. It goes on if the engine dies.
+pub(super) enum SupervisorRequest {
+    /// Runs the work of an attempt. It continues if the engine dies.
     Run {
-        /// Which.
-        task: Task,
-        /// What.
-        job: Box<Job>,
-        /// Whether to show what it prints.
+        /// The attempt.
+        task: RunAttempt,
+        /// The work and its limits.
+        job: Box<ProcessJob>,
+        /// True to show the output.
         show: bool,
-        /// How it takes up room, if it is counted.
+        /// The share of the run's room, if it is counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        seat: Option<Seat>,
+        seat: Option<CapacityClaim>,
     },
-    /// To run something that ends with the connection.
-    Probe(Box<Probe>),
-    /// How an attempt ends that an engine asked for before.
+    /// Runs a probe that ends with the connection.
+    Probe(Box<ProbeJob>),
+    /// Follows an attempt that an engine requested earlier.
     Follow {
-        /// Which.
-        task: Task,
-        /// Whether to show what it prints.
+        /// The attempt.
+        task: RunAttempt,
+        /// True to show the output.
         show: bool,
     },
-    /// To end what steps left running, to forget everything and to end. The connection stays open
-    /// until then.
+    /// Ends everything that steps left running, forgets everything and exits. The connection stays
+    /// open until then.
     Conclude,
-    /// To begin nothing of a run any more.
+    /// Seals a run: nothing of it begins any more.
     Seal {
-        /// Which.
+        /// The run.
         run: RunId,
     },
 }
 
-/// What an engine says later of what it asked for.
+/// A follow-up message of an engine to its request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) enum Told {
-    /// It is to end.
-    End(Stop),
-    /// It is not to begin, if it is staged and has not begun; else it goes on.
+pub(super) enum RequestFollowUp {
+    /// Terminates the work.
+    End(StopLevel),
+    /// Withdraws the attempt if it is staged and has not begun; otherwise it continues.
     TakeBack,
 }
 
-/// What a keeper answers: the last message of a connection.
+/// The answer of a supervisor: the last message of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(super) enum SupervisorReply {
     /// The work of an attempt ended.
-    Gone(Box<Gone>),
-    /// A probe ended; what it printed was sent before.
+    Gone(Box<ProcessOutcome>),
+    /// A probe ended; its output was sent before.
     Probed {
-        /// How.
-        exit: Exit,
-        /// Whether its standard output went on.
+        /// The exit.
+        exit: WorkExit,
+        /// True if standard output was cut off.
         truncated: bool,
-        /// What its sandbox enforced; `None`: it had none.
-        guards: Option<Vec<Guard>>,
-        /// The end of what it printed.
-        ends: Ends,
+        /// The guards that its sandbox enforced; `None`: it had none.
+        isolation: Option<Vec<IsolationKind>>,
+        /// The tail of the output.
+        ends: StreamTails,
     },
-    /// The keeper does nothing for such an attempt.
+    /// The supervisor does no work for such an attempt.
     Unknown,
     /// The run is sealed.
     Sealed,
-    /// An attempt that was staged does not begin.
+    /// A staged attempt does not begin.
     Unstaged,
 }

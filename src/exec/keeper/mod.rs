@@ -1,23 +1,22 @@
-//! The process that owns every process of a run, and outlives the engine.
+//! The supervisor: the process that owns every process of a run and outlives the engine.
 //!
-//! The engine starts one keeper beside itself and asks it for everything that is a process: the
-//! work of attempts, checks, programs that print secrets. The keeper starts them, writes their
-//! logs, ends them when they take too long, and notes in its *journal* what began and how it
-//! ended. If the engine dies, checks die with it, and the work goes on: a later engine finds the
-//! keeper by its socket, or its journal if it is gone too, and learns the end of the work as if
-//! nothing had happened. See [`recall()`].
+//! The engine starts one supervisor and delegates every process to it: the work of attempts,
+//! checks, programs that print secrets. The supervisor starts them, writes their logs, enforces
+//! their timeouts, and records starts and outcomes in its *journal*. If the engine dies, checks die
+//! with it and the work continues: a later engine finds the supervisor by its socket, or its
+//! journal if it is gone, too, and learns the outcome as if nothing had happened. See [`recall()`].
 //!
 //! ```text
-//! engine ──one connection for attempts, one a probe──▶ keeper ──▶ session of the attempt, and its tree
+//! engine ──one connection for attempts, one a probe──▶ supervisor ──▶ session of the attempt, and its tree
 //!    └──── presence: its end is the engine's death      └── keepers/<id>.journal
 //! ```
 //!
-//! Attempts that are *staged* wait at the keeper, which lets one begin in the place of another
-//! that ended well: see [`Seat`]. If the engine dies they never begin.
+//! Attempts that are *staged* wait at the supervisor, which lets one begin in the place of another
+//! that succeeded: see [`CapacityClaim`]. If the engine dies they never begin.
 //!
-//! **Invariant:** the journal says that an attempt begins before its process is started. So what
-//! no journal names was never started, and is safe to start. **Invariant:** a run that was taken
-//! over is *sealed* at the keepers of its former owners: nothing of it begins there any more.
+//! **Invariant:** the journal records an attempt before its process starts. An attempt that no
+//! journal names was never started and is safe to start. **Invariant:** a run that was taken over
+//! is *sealed* at the supervisors of its former owners: nothing of it begins there any more.
 
 mod attend;
 mod call;
@@ -32,10 +31,10 @@ mod pool;
 mod recall;
 mod serve;
 
-pub use call::{Staged, Wires};
-pub use client::{Keeper, Lost, Start};
-pub use journal::{Entry, Journal, Note, read as read_journal};
-pub use message::Task;
-pub use pool::Seat;
-pub use recall::{Past, Recall, at_work, conclude, keepers, orphans, outlast, recall};
+pub use call::{JobHooks, StagedHooks};
+pub use client::{SupervisorClient, SupervisorLost, SupervisorStart};
+pub use journal::{JournalLine, JournalRecord, SupervisorJournal, read as read_journal};
+pub use message::RunAttempt;
+pub use pool::CapacityClaim;
+pub use recall::{RecalledOutcome, SupervisorSearch, at_work, conclude, keepers, orphans, outlast, recall};
 pub use serve::serve;

@@ -1,4 +1,4 @@
-//! One connection for everything that an engine asks a keeper to do beside each other.
+//! One connection for all concurrent requests of an engine to its supervisor.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,108 +13,94 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::call::{self, Called, Talk, Wires, converse};
-use super::frame::{Frame, Frames, Outgoing, outgoing, write};
-use super::message::Ask;
+use super::call::{self, CallResult, FrameExchange, JobHooks, converse};
+use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, write};
+use super::message::SupervisorRequest;
 
-/// How many messages wait for whoever asked, before nobody is told anything.
-const WAITING: usize = 64;
+/// The number of messages queued for one request before the whole connection waits.
+const REPLY_QUEUE_LENGTH: usize = 64;
 
-/// A connection on which many things are asked at once.
-pub(super) struct Mux {
+/// A connection with many requests at once.
+pub(super) struct MuxConnection {
     connection: StdStream,
-    to: Outgoing,
+    to: FrameSender,
     last: AtomicU32,
-    asked: Asked,
-    /// What writes and reads. It ends with this.
+    open_requests: OpenRequests,
+    /// The reader and the writer, which end with this.
     _tasks: JoinSet<()>,
 }
 
-/// Who waits for messages about what; empty once the connection has ended.
-type Asked = Arc<Mutex<Option<BTreeMap<u32, mpsc::Sender<Frame>>>>>;
+/// The channels of open requests by number; `None` once the connection has ended.
+type OpenRequests = Arc<Mutex<Option<BTreeMap<u32, mpsc::Sender<SupervisorFrame>>>>>;
 
-impl Mux {
-    /// Connects to the keeper at a socket. An error means that there is none.
+impl MuxConnection {
+    /// Connects to the supervisor at a socket. An error means that there is none.
     pub(super) fn open(socket: &Path) -> io::Result<Self> {
-        let connection = call::at(socket, |path| StdStream::connect(path))?;
+        let connection = call::with_short_path(socket, |path| StdStream::connect(path))?;
         connection.set_nonblocking(true)?;
         let (from, into) = UnixStream::from_std(connection.try_clone()?)?.into_split();
         let (to, messages) = outgoing();
-        let asked: Asked = Arc::new(Mutex::new(Some(BTreeMap::new())));
+        let asked: OpenRequests = Arc::new(Mutex::new(Some(BTreeMap::new())));
         let mut tasks = JoinSet::new();
         let writing = write(into, messages);
         tasks.spawn(async { drop(writing.await) });
-        tasks.spawn(hand_out(Frames::new(from), Arc::clone(&asked)));
-        Ok(Self {
-            connection,
-            to,
-            last: AtomicU32::new(0),
-            asked,
-            _tasks: tasks,
-        })
+        tasks.spawn(hand_out(FrameReader::new(from), Arc::clone(&asked)));
+        Ok(Self { connection, to, last: AtomicU32::new(0), open_requests: asked, _tasks: tasks })
     }
 
-    /// Asks something. An error means that the keeper died.
-    pub(super) async fn ask(&self, ask: &Ask, wires: Wires) -> io::Result<Called> {
+    /// Sends a request and waits for the answer. An error means that the supervisor died.
+    pub(super) async fn ask(&self, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
         let number = self.last.fetch_add(1, Ordering::Relaxed);
-        let (tell, heard) = mpsc::channel(WAITING);
-        let known = lock(&self.asked)
-            .as_mut()
-            .map(|asked| asked.insert(number, tell));
+        let (tell, heard) = mpsc::channel(REPLY_QUEUE_LENGTH);
+        let known = lock(&self.open_requests).as_mut().map(|asked| asked.insert(number, tell));
         known.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let mut call = Call {
-            mux: self,
-            number,
-            heard,
-        };
+        let mut call = OpenRequest { mux: self, number, replies: heard };
         converse(&mut call, ask, wires).await
     }
 
-    /// Ends the connection, also for whoever still waits.
+    /// Closes the connection, which ends all open requests.
     pub(super) fn close(&self) {
         let _ = self.connection.shutdown(Shutdown::Both);
     }
 }
 
-impl Drop for Mux {
+impl Drop for MuxConnection {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// What was asked, until it is answered or nobody waits any more.
-struct Call<'a> {
-    mux: &'a Mux,
+/// An open request, until it is answered or dropped.
+struct OpenRequest<'a> {
+    mux: &'a MuxConnection,
     number: u32,
-    heard: mpsc::Receiver<Frame>,
+    replies: mpsc::Receiver<SupervisorFrame>,
 }
 
-impl Talk for Call<'_> {
-    async fn say(&mut self, frame: Frame) -> io::Result<()> {
+impl FrameExchange for OpenRequest<'_> {
+    async fn send_frame(&mut self, frame: SupervisorFrame) -> io::Result<()> {
         let sent = self.mux.to.send(frame.about(self.number)?).await;
         sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    async fn hear(&mut self) -> io::Result<Frame> {
-        let heard = self.heard.recv().await;
+    async fn receive_frame(&mut self) -> io::Result<SupervisorFrame> {
+        let heard = self.replies.recv().await;
         heard.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 
-impl Drop for Call<'_> {
+impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        if let Some(asked) = lock(&self.mux.asked).as_mut() {
+        if let Some(asked) = lock(&self.mux.open_requests).as_mut() {
             asked.remove(&self.number);
         }
     }
 }
 
-/// Hands out what comes; at the end of the connection nobody waits any longer.
-async fn hand_out(mut from: Frames<OwnedReadHalf>, asked: Asked) {
+/// Dispatches incoming messages; the end of the connection ends all open requests.
+async fn hand_out(mut from: FrameReader<OwnedReadHalf>, asked: OpenRequests) {
     while let Ok(Some((number, frame))) = from.next().await {
-        let tell = lock(&asked)
-            .as_ref()
-            .and_then(|asked| asked.get(&number).cloned());
+        let tell = lock(&asked).as_ref().and_then(|asked| asked.get(&number).cloned());
         if let Some(tell) = tell {
             let _ = tell.send(frame).await;
         }

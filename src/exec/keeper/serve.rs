@@ -1,4 +1,4 @@
-//! The keeper's own loop.
+//! The supervisor's main loop.
 
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
@@ -12,64 +12,62 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::attend::attend;
-use super::client::{DONE, FAREWELL, KILL};
-use super::desk::Desk;
-use super::journal::{self, Journal, Note};
-use crate::exec::contain::Group;
+use super::attend::serve_connection;
+use super::client::{DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
+use super::desk::Supervisor;
+use super::journal::{self, JournalLine, SupervisorJournal};
+use crate::exec::contain::ControlGroup;
 use crate::exec::{alone, tree};
 use crate::time::Clock;
 
-/// How often the dead are looked for that came to this process.
-const SOON: Duration = Duration::from_millis(20);
+/// The interval between attempts to reap adopted processes.
+const REAP_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long what steps left running may take to end when it is asked to.
-const GRACE: Duration = Duration::from_secs(2);
+/// The grace period of processes that steps left running.
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
 
-/// How long those who follow something may take to be told its end.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The timeout for informing followers of an outcome.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Keeps processes for an engine, until both have ended. Standard input is the socket on which
-/// engines ask, standard output the one whose end is the end of the first engine.
+/// Supervises processes for an engine until both have ended. Standard input is the listening socket
+/// for engines, standard output the socket that closes when the first engine ends.
 pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
-    // No signal of the engine's terminal is for this process or for what it starts.
+    // Signals of the engine's terminal must not reach this process or its children.
     let _ = rustix::process::setsid();
     let adopts = tree::adopt();
-    let group = Group::enter(id);
+    let group = ControlGroup::enter(id);
     rustix::process::chdir("/")?;
-    let mut journal = Journal::open(&journal::path(dir, id))?;
-    journal.note(&Note::Keeps {
+    let mut journal = SupervisorJournal::open(&journal::path(dir, id))?;
+    journal.note(&JournalLine::Keeps {
         pid: rustix::process::getpid().as_raw_nonzero().get(),
         adopts,
         group: group.as_ref().map(|group| group.path().to_path_buf()),
     })?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let desk = Desk::new(id.to_owned(), journal, clock);
-    let settled = runtime.block_on(alone(keep(desk)))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let desk = Supervisor::new(id.to_owned(), journal, clock);
+    let settled = runtime.block_on(alone(run_until_idle(desk)))?;
     let _ = std::fs::remove_file(journal::socket(dir, id));
     if settled {
         let _ = std::fs::remove_file(journal::path(dir, id));
     }
-    // The engine waits for this and no longer: to leave a group takes a while.
-    let _ = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?).write(&[DONE]);
+    // The engine waits for this and no longer: leaving a group takes a while.
+    let _ = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?).write(&[DONE_MESSAGE]);
     if let Some(group) = group {
         group.leave();
     }
     Ok(())
 }
 
-/// Works until the engine is gone and nothing is under way; if the engine died, also until what
-/// steps left running has ended, or the run has. Says whether the end of everything is recorded.
-async fn keep(desk: Arc<Desk>) -> io::Result<bool> {
+/// Works until the engine is gone and nothing is under way; if the engine died, also until everything that
+/// steps left running has ended, or the run has. Returns true if all outcomes are recorded.
+async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
     let (listener, mut presence) = surroundings()?;
     let (to, mut accepted) = mpsc::unbounded_channel();
     let mut attempts = JoinSet::new();
     let mut connections = JoinSet::new();
     let (mut present, mut settled, mut given_up) = (true, false, false);
     let mut word = [0];
-    // What was accepted is noted as begun, so it is worked on even if the engine is gone by then.
+    // Accepted attempts are recorded as begun, so they run even if the engine is gone by then.
     while present
         || !attempts.is_empty()
         || !accepted.is_empty()
@@ -79,10 +77,10 @@ async fn keep(desk: Arc<Desk>) -> io::Result<bool> {
             connection = listener.accept() => {
                 match connection {
                     Ok((connection, _)) => {
-                        connections.spawn(attend(Arc::clone(&desk), connection, to.clone()));
+                        connections.spawn(serve_connection(Arc::clone(&desk), connection, to.clone()));
                     }
-                    // Too many files are open: some will be closed.
-                    Err(_) => tokio::time::sleep(SOON).await,
+                    // Too many open files: some will be closed.
+                    Err(_) => tokio::time::sleep(REAP_INTERVAL).await,
                 }
             }
             Some(accepted) = accepted.recv() => {
@@ -91,38 +89,35 @@ async fn keep(desk: Arc<Desk>) -> io::Result<bool> {
                     attempts.spawn(Box::pin(async move { desk.work(accepted, &more).await }));
                 }
             }
-            // What a step left running must not be seen for long when it is dead.
-            () = tokio::time::sleep(SOON), if tree::has_children() => tree::reap_adopted(),
+            // Zombies that a step left must not be visible for long.
+            () = tokio::time::sleep(REAP_INTERVAL), if tree::has_children() => tree::reap_adopted(),
             Some(_) = attempts.join_next() => {}
             Some(_) = connections.join_next() => {}
             read = presence.read(&mut word), if present => match (read, word) {
-                (Ok(1..), [FAREWELL]) => settled = true,
-                (Ok(1..), [KILL]) => {
+                (Ok(1..), [SETTLED_MESSAGE]) => settled = true,
+                (Ok(1..), [KILL_MESSAGE]) => {
                     given_up = true;
                     desk.kill();
                 }
                 _ => {
                     present = false;
-                    desk.left_alone();
+                    desk.note_engine_gone();
                 }
             },
         }
     }
-    tree::end_the_rest(GRACE);
-    // Whoever follows what has just ended is still to be told.
+    tree::end_the_rest(GRACE_PERIOD);
+    // Followers of attempts that have just ended must still be informed.
     let rest = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(PATIENCE, rest).await;
+    let _ = tokio::time::timeout(NOTIFY_TIMEOUT, rest).await;
     Ok(settled || desk.is_concluded())
 }
 
-/// The socket to listen on, and the one that ends with the engine.
+/// Returns the listening socket, and the one that closes with the engine.
 fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
     let listener = std_unix::UnixListener::from(io::stdin().as_fd().try_clone_to_owned()?);
     let presence = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
     listener.set_nonblocking(true)?;
     presence.set_nonblocking(true)?;
-    Ok((
-        UnixListener::from_std(listener)?,
-        UnixStream::from_std(presence)?,
-    ))
+    Ok((UnixListener::from_std(listener)?, UnixStream::from_std(presence)?))
 }

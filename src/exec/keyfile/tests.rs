@@ -1,12 +1,12 @@
-use super::{KeyFault, Keys, folders, is_name, named_after};
-use crate::exec::Host;
+use super::{KeyFolder, KeyFolderError, folders, is_name, named_after};
+use crate::exec::HostEnv;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-fn keys(dir: &Path) -> Keys {
+fn keys(dir: &Path) -> KeyFolder {
     let dir = dir.join("keys").display().to_string();
-    Keys::of(&Host::from([("WF_KEYS".into(), dir)])).unwrap()
+    KeyFolder::of(&HostEnv::from([("WF_KEYS".into(), dir)])).unwrap()
 }
 
 #[test]
@@ -27,27 +27,19 @@ fn a_key_is_named_after_its_owner() {
 
 #[test]
 fn the_environment_says_where() {
-    let host = |pairs: &[(&str, &str)]| -> Host {
+    let host = |pairs: &[(&str, &str)]| -> HostEnv {
         let pairs = pairs.iter();
-        pairs
-            .map(|(name, value)| ((*name).into(), (*value).into()))
-            .collect()
+        pairs.map(|(name, value)| ((*name).into(), (*value).into())).collect()
     };
-    let dir = |pairs: &[(&str, &str)]| Keys::of(&host(pairs)).map(|keys| keys.dir);
+    let dir = |pairs: &[(&str, &str)]| KeyFolder::of(&host(pairs)).map(|keys| keys.dir);
     let home = ("HOME", "/home/ada");
-    assert_eq!(
-        dir(&[home]).unwrap(),
-        Path::new("/home/ada/.config/wf/keys")
-    );
+    assert_eq!(dir(&[home]).unwrap(), Path::new("/home/ada/.config/wf/keys"));
     let config = ("XDG_CONFIG_HOME", "/c");
     assert_eq!(dir(&[home, config]).unwrap(), Path::new("/c/wf/keys"));
     let own = ("WF_KEYS", "/k");
     assert_eq!(dir(&[home, config, own]).unwrap(), Path::new("/k"));
-    assert!(matches!(dir(&[]), Err(KeyFault::NoFolder)));
-    assert!(matches!(
-        dir(&[home, ("WF_KEYS", "k")]),
-        Err(KeyFault::Relative(_))
-    ));
+    assert!(matches!(dir(&[]), Err(KeyFolderError::NoFolder)));
+    assert!(matches!(dir(&[home, ("WF_KEYS", "k")]), Err(KeyFolderError::Relative(_))));
     assert_eq!(folders(&host(&[home, config, own])).len(), 3);
 }
 
@@ -61,17 +53,14 @@ fn a_key_is_kept_for_its_owner_alone_and_never_overwritten() {
         let found = fs::metadata(keys.dir.join(path)).unwrap();
         found.permissions().mode() & 0o777
     };
-    assert_eq!(
-        (mode(""), mode("ada.pem"), mode("ada.pub")),
-        (0o700, 0o600, 0o600)
-    );
+    assert_eq!((mode(""), mode("ada.pem"), mode("ada.pub")), (0o700, 0o600, 0o600));
     let again = keys.add("ada", "other", "other").unwrap_err();
-    assert!(matches!(again, KeyFault::Exists { .. }), "{again}");
+    assert!(matches!(again, KeyFolderError::Exists { .. }), "{again}");
     assert_eq!(keys.private("ada").unwrap(), "private");
     assert_eq!(keys.public("ada").unwrap(), "public");
     keys.rename("ada", "ada-1").unwrap();
     assert_eq!(keys.names().unwrap(), ["ada-1"]);
-    assert!(matches!(keys.private("ada"), Err(KeyFault::Missing { .. })));
+    assert!(matches!(keys.private("ada"), Err(KeyFolderError::Missing { .. })));
 }
 
 #[test]
@@ -90,11 +79,8 @@ fn what_others_could_have_read_or_put_there_is_refused() {
     assert!(keys.add("bob", "private", "public").is_err());
     fs::set_permissions(&keys.dir, Permissions::from_mode(0o700)).unwrap();
     symlink(&pem, keys.dir.join("eve.pem")).unwrap();
-    assert!(matches!(keys.private("eve"), Err(KeyFault::Odd(_))));
-    assert!(matches!(
-        keys.add("eve", "x", "y"),
-        Err(KeyFault::Exists { .. })
-    ));
+    assert!(matches!(keys.private("eve"), Err(KeyFolderError::Odd(_))));
+    assert!(matches!(keys.add("eve", "x", "y"), Err(KeyFolderError::Exists { .. })));
 }
 
 #[test]

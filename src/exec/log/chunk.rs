@@ -1,23 +1,23 @@
 use crate::time::Moment;
 
-/// Where output came from.
+/// The source of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Standard output, or the body of an answer.
+pub enum LogStream {
+    /// Standard output, or the body of a response.
     Out,
     /// Standard error.
     Err,
-    /// A line of the engine itself: that something was left out, or killed.
+    /// A note of the engine: about omitted output, or a kill.
     Note,
 }
 
-/// A part of a log: bytes of one stream that came at one time.
+/// A part of a log: bytes of one stream with one arrival time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// Where it came from.
-    pub stream: Stream,
-    /// When the first of it came.
+pub struct LogChunk {
+    /// The stream.
+    pub stream: LogStream,
+    /// The arrival time of the first byte.
     pub at: Moment,
-    /// What; at most 64 KiB.
+    /// The bytes, at most 64 KiB.
     pub bytes: Vec<u8>,
 }

@@ -3,27 +3,27 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt as _};
 use std::path::Path;
 
-use super::{Chunk, Stream, record::Record, target};
+use super::{LogChunk, LogStream, record::LogIndexRecord, target};
 use crate::time::Moment;
 
-/// The most that is read at once.
-const MOST: u64 = 64 * 1024;
+/// The maximum number of bytes read at once.
+const MAX_READ_BYTES: u64 = 64 * 1024;
 
-/// A place in one log file and its index. Both may grow while it moves.
+/// A position in one log file and its index. Both may grow meanwhile.
 #[derive(Debug)]
-pub(super) struct Cursor {
-    /// The device and the number of the file.
+pub(super) struct LogCursor {
+    /// The device and the inode of the file.
     identity: (u64, u64),
     log: File,
     index: Option<File>,
     position: u64,
     record: u64,
     used: u32,
-    last: (Stream, Moment),
+    last: (LogStream, Moment),
 }
 
-impl Cursor {
-    /// Opens a log at its beginning; `None` if there is none.
+impl LogCursor {
+    /// Opens a log at its start; `None` if there is none.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         let Some(log) = open(path)? else {
             return Ok(None);
@@ -36,26 +36,26 @@ impl Cursor {
             position: 0,
             record: 0,
             used: 0,
-            last: (Stream::Out, Moment::from_millis(0)),
+            last: (LogStream::Out, Moment::from_millis(0)),
         }))
     }
 
-    /// Whether it is in the same file as another, whatever that is called by now.
+    /// True if both are in the same file, even if it was renamed.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.identity == other.identity
     }
 
-    /// How long the file is.
+    /// Returns the length of the file.
     pub(super) fn length(&self) -> io::Result<u64> {
         Ok(self.log.metadata()?.len())
     }
 
-    /// How much of the file was read.
+    /// Returns the number of bytes read.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
-    /// The end of the file, or all of it if it is shorter.
+    /// Returns the last bytes of the file, or all of it if it is shorter.
     pub(super) fn last_bytes(&self, most: u64) -> io::Result<Vec<u8>> {
         let length = self.length()?;
         let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or(0)];
@@ -64,8 +64,8 @@ impl Cursor {
         Ok(bytes)
     }
 
-    /// The next part that the index knows.
-    pub(super) fn indexed(&mut self) -> io::Result<Option<Chunk>> {
+    /// Returns the next indexed part.
+    pub(super) fn next_indexed(&mut self) -> io::Result<Option<LogChunk>> {
         while let Some(record) = self.at_record()? {
             self.last = (record.stream, record.at);
             let left = record.length.saturating_sub(self.used);
@@ -85,33 +85,33 @@ impl Cursor {
         Ok(None)
     }
 
-    /// The next part, known to the index or not.
-    pub(super) fn any(&mut self) -> io::Result<Option<Chunk>> {
-        match self.indexed()? {
-            None => self.bytes(MOST),
+    /// Returns the next part, indexed or not.
+    pub(super) fn any(&mut self) -> io::Result<Option<LogChunk>> {
+        match self.next_indexed()? {
+            None => self.bytes(MAX_READ_BYTES),
             known => Ok(known),
         }
     }
 
-    fn at_record(&self) -> io::Result<Option<Record>> {
+    fn at_record(&self) -> io::Result<Option<LogIndexRecord>> {
         let Some(index) = &self.index else {
             return Ok(None);
         };
-        let mut bytes = [0; Record::SIZE];
-        match index.read_exact_at(&mut bytes, self.record * Record::SIZE as u64) {
-            Ok(()) => Ok(Some(Record::from_bytes(bytes))),
+        let mut bytes = [0; LogIndexRecord::SIZE];
+        match index.read_exact_at(&mut bytes, self.record * LogIndexRecord::SIZE as u64) {
+            Ok(()) => Ok(Some(LogIndexRecord::from_bytes(bytes))),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn bytes(&mut self, most: u64) -> io::Result<Option<Chunk>> {
-        let mut bytes = vec![0; usize::try_from(most.min(MOST)).unwrap_or(0)];
+    fn bytes(&mut self, most: u64) -> io::Result<Option<LogChunk>> {
+        let mut bytes = vec![0; usize::try_from(most.min(MAX_READ_BYTES)).unwrap_or(0)];
         let length = self.log.read_at(&mut bytes, self.position)?;
         bytes.truncate(length);
         self.position += length as u64;
         let (stream, at) = self.last;
-        Ok((length > 0).then_some(Chunk { stream, at, bytes }))
+        Ok((length > 0).then_some(LogChunk { stream, at, bytes }))
     }
 }
 

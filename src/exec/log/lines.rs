@@ -1,14 +1,14 @@
-/// The longest beginning of a line that is held back, in bytes.
-const LONGEST: usize = 16 * 1024;
+/// The maximum number of bytes held back until a line ends.
+const MAX_HELD_BYTES: usize = 16 * 1024;
 
 /// Cuts one stream at its line ends, so that two streams can share a log.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LineBuffer {
     held: Vec<u8>,
 }
 
-impl Lines {
-    /// Takes bytes; gives whole lines, or whatever there is of a very long one.
+impl LineBuffer {
+    /// Takes bytes and passes on whole lines, or the available part of a very long one.
     pub(super) fn push(&mut self, bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
         let Some(last) = memchr::memrchr(b'\n', bytes) else {
             return self.hold(bytes, give);
@@ -28,7 +28,7 @@ impl Lines {
         self.hold(begun, give);
     }
 
-    /// Gives what is held back.
+    /// Passes on everything held back.
     pub(super) fn flush(&mut self, give: &mut dyn FnMut(&[u8])) {
         if !self.held.is_empty() {
             give(&self.held);
@@ -36,13 +36,13 @@ impl Lines {
         }
     }
 
-    /// Whether something is held back.
+    /// True if bytes are held back.
     pub(super) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
     fn hold(&mut self, bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
-        if self.held.len() + bytes.len() <= LONGEST {
+        if self.held.len() + bytes.len() <= MAX_HELD_BYTES {
             self.held.extend_from_slice(bytes);
         } else {
             self.flush(give);
@@ -53,11 +53,11 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Lines};
+    use super::{LineBuffer, MAX_HELD_BYTES};
     use proptest::prelude::*;
 
     fn check(pushed: &[&[u8]], given: &[&[u8]]) {
-        let mut lines = Lines::default();
+        let mut lines = LineBuffer::default();
         let mut got: Vec<Vec<u8>> = Vec::new();
         for bytes in pushed {
             lines.push(bytes, &mut |part| got.push(part.to_vec()));
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_not_held() {
-        let long = vec![b'x'; LONGEST + 1];
+        let long = vec![b'x'; MAX_HELD_BYTES + 1];
         check(&[b"a", &long], &[b"a", &long]);
     }
 
@@ -85,7 +85,7 @@ mod tests {
         #[test]
         fn nothing_is_lost_or_moved(parts in proptest::collection::vec(
             proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..40), 0..20)) {
-            let mut lines = Lines::default();
+            let mut lines = LineBuffer::default();
             let mut got = Vec::new();
             for part in &parts {
                 lines.push(part, &mut |bytes| got.extend_from_slice(bytes));

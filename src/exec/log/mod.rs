@@ -1,11 +1,11 @@
-//! What attempts print, on disk: a plain file of the bytes in the order of their arrival, and
-//! beside it an index of which stream they came from and when.
+//! The output of attempts on disk: a plain file of the bytes in the order of their arrival, and
+//! beside it an index of their streams and times.
 //!
-//! A silent attempt has no files. Of more output than the limit the first and the last half are
-//! kept, with a note between them. Lines of the two streams are not torn apart.
+//! A silent attempt has no files. Beyond the size limit, the first and the last half are kept, with
+//! a note between them. Lines of the two streams are not torn apart.
 //!
-//! **Invariant:** memory and disk are bounded whatever is printed. **Invariant:** secrets are
-//! masked before the first byte reaches the disk or an observer.
+//! **Invariant:** memory and disk are bounded for any output. **Invariant:** secrets are masked
+//! before the first byte reaches the disk or an observer.
 
 mod chunk;
 mod cursor;
@@ -20,9 +20,9 @@ mod target;
 mod tests;
 mod writer;
 
-pub use chunk::{Chunk, Stream};
-pub use follower::Follower;
-pub use reader::{Chunks, read};
+pub use chunk::{LogChunk, LogStream};
+pub use follower::LogFollower;
+pub use reader::{LogChunks, read};
 pub use tail::tail;
-pub use target::{Target, path};
-pub use writer::{Writer, Written};
+pub use target::{LogTarget, path};
+pub use writer::{LogSummary, LogWriter};

@@ -2,34 +2,30 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
-use super::{Chunk, Stream, cursor::Cursor, target, writer};
+use super::{LogChunk, LogStream, cursor::LogCursor, target, writer};
 use crate::time::Moment;
 
-/// The parts of a log in order; none if there is no log. Memory is bounded. A log that is being
-/// written, or whose writer died, is read as far as it goes.
-pub fn read(path: &Path) -> io::Result<Chunks> {
-    let [older, newer] = target::ends(path);
-    let older = Cursor::open(&older)?;
+/// Reads the parts of a log in order; none if there is no log. Memory is bounded. A log that is
+/// being written, or whose writer died, is read as far as it goes.
+pub fn read(path: &Path) -> io::Result<LogChunks> {
+    let [older, newer] = target::end_paths(path);
+    let older = LogCursor::open(&older)?;
     let skips = older.is_some();
-    let pieces = [Cursor::open(path)?, older, Cursor::open(&newer)?];
-    Ok(Chunks {
-        pieces: pieces.into_iter().flatten().collect(),
-        skips,
-        at: Moment::from_millis(0),
-    })
+    let pieces = [LogCursor::open(path)?, older, LogCursor::open(&newer)?];
+    Ok(LogChunks { pieces: pieces.into_iter().flatten().collect(), skips, at: Moment::from_millis(0) })
 }
 
 /// The parts of a log.
 #[derive(Debug)]
-pub struct Chunks {
-    pieces: VecDeque<Cursor>,
-    /// Whether something may be missing behind the piece that is read.
+pub struct LogChunks {
+    pieces: VecDeque<LogCursor>,
+    /// True if bytes may be missing behind the part that is read.
     skips: bool,
     at: Moment,
 }
 
-impl Chunks {
-    fn advance(&mut self) -> io::Result<Option<Chunk>> {
+impl LogChunks {
+    fn advance(&mut self) -> io::Result<Option<LogChunk>> {
         while let Some(piece) = self.pieces.front_mut() {
             if let Some(chunk) = piece.any()? {
                 self.at = chunk.at;
@@ -37,10 +33,10 @@ impl Chunks {
             }
             self.pieces.pop_front();
             if std::mem::take(&mut self.skips) && !self.pieces.is_empty() {
-                return Ok(Some(Chunk {
-                    stream: Stream::Note,
+                return Ok(Some(LogChunk {
+                    stream: LogStream::Note,
                     at: self.at,
-                    bytes: writer::left_out("the middle").into_bytes(),
+                    bytes: writer::omission_note("the middle").into_bytes(),
                 }));
             }
         }
@@ -48,8 +44,8 @@ impl Chunks {
     }
 }
 
-impl Iterator for Chunks {
-    type Item = io::Result<Chunk>;
+impl Iterator for LogChunks {
+    type Item = io::Result<LogChunk>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.advance();

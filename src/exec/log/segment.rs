@@ -3,27 +3,27 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::{Stream, record::Record, target};
+use super::{LogStream, record::LogIndexRecord, target};
 use crate::time::Moment;
 
-/// Bytes of one stream that come within this time share one record, in milliseconds.
-const SAME_TIME: i64 = 50;
+/// The time in milliseconds within which bytes of one stream share a record.
+const RECORD_MERGE_MILLIS: i64 = 50;
 
-/// One log file that grows, and its index.
+/// A growing log file and its index.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub(super) struct LogSegment {
     log: File,
     index: File,
     length: u64,
     records: u64,
-    /// The index never grows past this, so that a drizzle of single bytes stays small.
+    /// The maximum number of index records, so that a trickle of single bytes stays small.
     most_records: u64,
-    last: Option<Record>,
+    last: Option<LogIndexRecord>,
     unsettled: bool,
 }
 
-impl Segment {
-    /// Makes the files; what was there is gone.
+impl LogSegment {
+    /// Creates the files, truncating existing ones.
     pub(super) fn create(path: &Path, limit: u64) -> io::Result<Self> {
         Ok(Self {
             log: open(path)?,
@@ -36,42 +36,40 @@ impl Segment {
         })
     }
 
-    /// How many bytes it has.
+    /// Returns the length in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Adds bytes: at once to the log, to the index when their run ends, so that the index never
-    /// promises more than there is.
-    pub(super) fn append(&mut self, stream: Stream, at: Moment, bytes: &[u8]) -> io::Result<()> {
-        let length = u32::try_from(bytes.len()).unwrap_or(Record::MAX);
+    /// Appends bytes: to the log at once, to the index when their run ends, so that the index never
+    /// covers more than the log contains.
+    pub(super) fn append(&mut self, stream: LogStream, at: Moment, bytes: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(bytes.len()).unwrap_or(LogIndexRecord::MAX);
         self.log.write_all_at(bytes, self.length)?;
         self.length += bytes.len() as u64;
         match &mut self.last {
-            Some(last)
-                if continues(*last, stream, at, length, self.records >= self.most_records) =>
-            {
-                last.length = last.length.saturating_add(length).min(Record::MAX);
+            Some(last) if continues(*last, stream, at, length, self.records >= self.most_records) => {
+                last.length = last.length.saturating_add(length).min(LogIndexRecord::MAX);
             }
             _ => {
-                self.settle()?;
+                self.flush_index()?;
                 self.records += 1;
-                self.last = Some(Record { at, stream, length });
+                self.last = Some(LogIndexRecord { at, stream, length });
             }
         }
         self.unsettled = true;
         Ok(())
     }
 
-    /// Whether the index lags behind the log.
-    pub(super) fn is_unsettled(&self) -> bool {
+    /// True if the index lags behind the log.
+    pub(super) fn is_index_behind(&self) -> bool {
         self.unsettled
     }
 
     /// Brings the index up to date.
-    pub(super) fn settle(&mut self) -> io::Result<()> {
+    pub(super) fn flush_index(&mut self) -> io::Result<()> {
         if let (true, Some(last)) = (self.unsettled, self.last) {
-            let place = (self.records - 1) * Record::SIZE as u64;
+            let place = (self.records - 1) * LogIndexRecord::SIZE as u64;
             self.index.write_all_at(&last.to_bytes(), place)?;
         }
         self.unsettled = false;
@@ -79,17 +77,13 @@ impl Segment {
     }
 }
 
-/// Whether bytes belong to the last run: same stream, same time; or the index is full.
-fn continues(last: Record, stream: Stream, at: Moment, length: u32, full: bool) -> bool {
-    let fits = last.length.saturating_add(length) <= Record::MAX;
-    let same = last.stream == stream && at.millis() - last.at.millis() < SAME_TIME;
+/// True if bytes belong to the last run: same stream, same time; or the index is full.
+fn continues(last: LogIndexRecord, stream: LogStream, at: Moment, length: u32, full: bool) -> bool {
+    let fits = last.length.saturating_add(length) <= LogIndexRecord::MAX;
+    let same = last.stream == stream && at.millis() - last.at.millis() < RECORD_MERGE_MILLIS;
     (same && fits) || full
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(path)
+    OpenOptions::new().write(true).create(true).truncate(true).open(path)
 }

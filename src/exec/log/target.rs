@@ -2,31 +2,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::machine::Attempt;
-use crate::mask::Mask;
+use crate::mask::SecretMask;
 use crate::time::Clock;
 
-/// Where output is kept.
+/// The destination of output.
 #[derive(Clone)]
-pub struct Target {
-    /// The file; made when there is something to keep. Its folder exists.
+pub struct LogTarget {
+    /// The file, created when there is output. Its folder exists.
     pub path: PathBuf,
-    /// How much is kept: of more, the first and the last half.
+    /// The maximum size: beyond it, the first and the last half are kept.
     pub limit: u64,
-    /// What must not be kept.
-    pub mask: Mask,
-    /// For the times.
+    /// The mask for secrets.
+    pub mask: SecretMask,
+    /// The clock for timestamps.
     pub clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for Target {
+impl std::fmt::Debug for LogTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Target")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Target").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// The file of an attempt's log in a run's folder: `build.1.log`, or `build.0.1.log` for the
+/// Returns the log file of an attempt in a run's folder: `build.1.log`, or `build.0.1.log` for the
 /// first item of a repeated step.
 pub fn path(dir: &Path, attempt: &Attempt) -> PathBuf {
     let step = &attempt.place.step;
@@ -36,15 +34,12 @@ pub fn path(dir: &Path, attempt: &Attempt) -> PathBuf {
     })
 }
 
-/// The index beside a log.
+/// Returns the index beside a log.
 pub(super) fn index(log: &Path) -> PathBuf {
     log.with_extension("idx")
 }
 
-/// Where the last part of a long log is kept until it ends, the older half first.
-pub(super) fn ends(log: &Path) -> [PathBuf; 2] {
-    [
-        log.with_extension("older.log"),
-        log.with_extension("newer.log"),
-    ]
+/// Returns the files for the last part of a long log until it ends, the older half first.
+pub(super) fn end_paths(log: &Path) -> [PathBuf; 2] {
+    [log.with_extension("older.log"), log.with_extension("newer.log")]
 }

@@ -2,102 +2,88 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{Stream, Target, cursor::Cursor, lines::Lines, segment::Segment, target};
-use crate::exec::ends::Last;
-use crate::exec::supervise::Sink;
-use crate::exec::{Ends, OnOutput, Unable};
+use super::{LogStream, LogTarget, cursor::LogCursor, lines::LineBuffer, segment::LogSegment, target};
+use crate::exec::ends::TailCollector;
+use crate::exec::supervise::OutputSink;
+use crate::exec::{OnOutput, StreamTails, WorkError};
 use crate::mask;
 
-/// Writes the log of one attempt and shows it to whoever watches.
-pub struct Writer {
-    streams: [Channel; 2],
-    disk: Disk,
+/// Writes the log of one attempt and passes its output to an observer.
+pub struct LogWriter {
+    streams: [LogChannel; 2],
+    disk: LogFiles,
     on_output: Option<OnOutput>,
-    last: Last,
+    last: TailCollector,
 }
 
-/// What a log kept.
+/// The summary of a log.
 #[derive(Debug)]
-pub struct Written {
-    /// How many bytes, if it could be kept.
-    pub logged: Result<u64, Unable>,
-    /// The end of both streams, masked.
-    pub ends: Ends,
+pub struct LogSummary {
+    /// The number of bytes, if they could be written.
+    pub logged: Result<u64, WorkError>,
+    /// The tails of both streams, masked.
+    pub ends: StreamTails,
 }
 
-/// One stream on its way: first masked, then cut at line ends.
-struct Channel {
-    stream: Stream,
-    mask: mask::Stream,
-    lines: Lines,
+/// One stream on its way: masked, then split into lines.
+struct LogChannel {
+    stream: LogStream,
+    mask: mask::MaskingStream,
+    lines: LineBuffer,
 }
 
-/// The files: a head, then two ends in turn, of which the older is dropped when the newer is
+/// The files: a head, then two alternating ends; the older one is dropped when the newer one is
 /// full.
-struct Disk {
-    target: Target,
-    head: Option<Segment>,
-    newer: Option<Segment>,
+struct LogFiles {
+    target: LogTarget,
+    head: Option<LogSegment>,
+    newer: Option<LogSegment>,
     older: u64,
     dropped: u64,
     broken: Option<io::Error>,
 }
 
-impl Writer {
-    /// Nothing is written, or made, yet.
-    pub fn new(target: Target, on_output: Option<OnOutput>) -> Self {
-        let channel = |stream| Channel {
-            stream,
-            mask: target.mask.stream(),
-            lines: Lines::default(),
-        };
+impl LogWriter {
+    /// Creates a writer; no file is created yet.
+    pub fn new(target: LogTarget, on_output: Option<OnOutput>) -> Self {
+        let channel =
+            |stream| LogChannel { stream, mask: target.mask.stream(), lines: LineBuffer::default() };
         Self {
-            streams: [channel(Stream::Out), channel(Stream::Err)],
-            disk: Disk::new(target),
+            streams: [channel(LogStream::Out), channel(LogStream::Err)],
+            disk: LogFiles::new(target),
             on_output,
-            last: Last::default(),
+            last: TailCollector::default(),
         }
     }
 
-    /// The streams, and where what comes out of them goes.
-    fn split(&mut self) -> (&mut [Channel; 2], Takers<'_>) {
-        let takers = Takers {
-            disk: &mut self.disk,
-            on_output: &mut self.on_output,
-            last: &mut self.last,
-        };
+    /// Returns the streams and the destinations of their output.
+    fn split(&mut self) -> (&mut [LogChannel; 2], LogDestinations<'_>) {
+        let takers =
+            LogDestinations { disk: &mut self.disk, on_output: &mut self.on_output, last: &mut self.last };
         (&mut self.streams, takers)
     }
 
-    /// Writes what is left and puts the parts together.
-    pub fn finish(mut self) -> Written {
+    /// Writes the remaining bytes and joins the parts.
+    pub fn finish(mut self) -> LogSummary {
         let (streams, mut to) = self.split();
-        for Channel {
-            stream,
-            mask,
-            lines,
-        } in streams
-        {
-            let mut give = |bytes: &[u8]| to.give(*stream, bytes);
+        for LogChannel { stream, mask, lines } in streams {
+            let mut give = |bytes: &[u8]| to.write_masked(*stream, bytes);
             lines.push(&mask.finish(), &mut give);
             lines.flush(&mut give);
         }
-        Written {
-            logged: self.disk.close(),
-            ends: self.last.ends(),
-        }
+        LogSummary { logged: self.disk.close(), ends: self.last.ends() }
     }
 }
 
-/// Where masked bytes go.
-struct Takers<'w> {
-    disk: &'w mut Disk,
+/// The destinations of masked bytes.
+struct LogDestinations<'w> {
+    disk: &'w mut LogFiles,
     on_output: &'w mut Option<OnOutput>,
-    last: &'w mut Last,
+    last: &'w mut TailCollector,
 }
 
-impl Takers<'_> {
-    fn give(&mut self, stream: Stream, bytes: &[u8]) {
+impl LogDestinations<'_> {
+    fn write_masked(&mut self, stream: LogStream, bytes: &[u8]) {
         self.disk.write(stream, bytes);
         self.last.take(stream, bytes);
         if let Some(show) = self.on_output {
@@ -106,70 +92,58 @@ impl Takers<'_> {
     }
 }
 
-impl Sink for Writer {
-    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+impl OutputSink for LogWriter {
+    fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]) {
         let (streams, mut to) = self.split();
         let channel = streams.iter_mut().find(|known| known.stream == stream);
-        let mut give = |bytes: &[u8]| to.give(stream, bytes);
+        let mut give = |bytes: &[u8]| to.write_masked(stream, bytes);
         match channel {
-            Some(Channel { mask, lines, .. }) => lines.push(&mask.feed(bytes), &mut give),
+            Some(LogChannel { mask, lines, .. }) => lines.push(&mask.feed(bytes), &mut give),
             None => give(bytes),
         }
     }
 
-    fn holds(&self) -> bool {
+    fn has_pending(&self) -> bool {
         self.disk.is_unsettled() || self.streams.iter().any(|channel| channel.lines.holds())
     }
 
-    fn quiet(&mut self) {
+    fn on_idle(&mut self) {
         let (streams, mut to) = self.split();
-        for Channel { stream, lines, .. } in streams {
-            lines.flush(&mut |bytes| to.give(*stream, bytes));
+        for LogChannel { stream, lines, .. } in streams {
+            lines.flush(&mut |bytes| to.write_masked(*stream, bytes));
         }
         self.disk.settle();
     }
 }
 
-impl Disk {
-    fn new(target: Target) -> Self {
-        Self {
-            target,
-            head: None,
-            newer: None,
-            older: 0,
-            dropped: 0,
-            broken: None,
-        }
+impl LogFiles {
+    fn new(target: LogTarget) -> Self {
+        Self { target, head: None, newer: None, older: 0, dropped: 0, broken: None }
     }
 
-    /// After the first failure nothing more is written; the end tells.
-    fn write(&mut self, stream: Stream, bytes: &[u8]) {
+    /// Stops writing after the first failure, which is reported at the end.
+    fn write(&mut self, stream: LogStream, bytes: &[u8]) {
         if self.broken.is_none() {
             self.broken = self.try_write(stream, bytes).err();
         }
     }
 
-    fn segments(&mut self) -> impl Iterator<Item = &mut Segment> {
+    fn segments(&mut self) -> impl Iterator<Item = &mut LogSegment> {
         self.head.iter_mut().chain(&mut self.newer)
     }
 
     fn is_unsettled(&self) -> bool {
-        self.broken.is_none()
-            && self
-                .head
-                .iter()
-                .chain(&self.newer)
-                .any(Segment::is_unsettled)
+        self.broken.is_none() && self.head.iter().chain(&self.newer).any(LogSegment::is_index_behind)
     }
 
     fn settle(&mut self) {
-        let settled = self.segments().try_for_each(Segment::settle);
+        let settled = self.segments().try_for_each(LogSegment::flush_index);
         if let Err(error) = settled {
             self.broken.get_or_insert(error);
         }
     }
 
-    fn try_write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+    fn try_write(&mut self, stream: LogStream, bytes: &[u8]) -> io::Result<()> {
         let at = self.target.clock.now();
         let half = self.target.limit / 2;
         let head = open(&mut self.head, &self.target.path, half)?;
@@ -178,16 +152,16 @@ impl Disk {
         if !first.is_empty() {
             head.append(stream, at, first)?;
         }
-        // Rounded up, so that a log that just fits is kept whole.
+        // Rounded up, so that a log that just fits is kept completely.
         let quarter = (self.target.limit - half).div_ceil(2).max(1);
-        let [older, newer] = target::ends(&self.target.path);
-        // What would be written only to be dropped again is not written.
+        let [older, newer] = target::end_paths(&self.target.path);
+        // Bytes that would be dropped at once are not written.
         let skipped = rest.len().saturating_sub(to_usize(2 * quarter));
         self.dropped += skipped as u64;
         rest = rest.split_at(skipped).1;
         if !rest.is_empty() && self.newer.is_none() {
-            // It is full, and those who follow it are to see all of it.
-            head.settle()?;
+            // The head is full, and its followers must see all of it.
+            head.flush_index()?;
         }
         while !rest.is_empty() {
             let end = open(&mut self.newer, &newer, quarter)?;
@@ -196,7 +170,7 @@ impl Disk {
             end.append(stream, at, now)?;
             rest = later;
             if !rest.is_empty() {
-                end.settle()?;
+                end.flush_index()?;
                 self.dropped += std::mem::replace(&mut self.older, end.length());
                 self.newer = None;
                 fs::rename(&newer, &older)?;
@@ -206,7 +180,7 @@ impl Disk {
         Ok(())
     }
 
-    fn close(mut self) -> Result<u64, Unable> {
+    fn close(mut self) -> Result<u64, WorkError> {
         self.settle();
         let joined = match self.broken.take() {
             Some(error) => Err(error),
@@ -214,11 +188,11 @@ impl Disk {
         };
         joined.map_err(|error| {
             let path = self.target.path.display();
-            Unable::environmental(format!("cannot keep the log in {path}: {error}"))
+            WorkError::environmental(format!("cannot write the log to {path}: {error}"))
         })
     }
 
-    /// Puts the end behind the head.
+    /// Appends the end to the head.
     fn join(&mut self) -> io::Result<u64> {
         let Some(head) = &mut self.head else {
             return Ok(0);
@@ -227,12 +201,12 @@ impl Disk {
             return Ok(head.length());
         }
         if self.dropped > 0 {
-            let note = left_out(&format!("{} bytes", self.dropped));
-            head.append(Stream::Note, self.target.clock.now(), note.as_bytes())?;
+            let note = omission_note(&format!("{} bytes", self.dropped));
+            head.append(LogStream::Note, self.target.clock.now(), note.as_bytes())?;
         }
-        let ends = target::ends(&self.target.path);
+        let ends = target::end_paths(&self.target.path);
         for end in ends.iter().skip(usize::from(self.older == 0)) {
-            if let Some(mut cursor) = Cursor::open(end)? {
+            if let Some(mut cursor) = LogCursor::open(end)? {
                 while let Some(chunk) = cursor.any()? {
                     head.append(chunk.stream, chunk.at, &chunk.bytes)?;
                 }
@@ -240,20 +214,20 @@ impl Disk {
                 fs::remove_file(target::index(end))?;
             }
         }
-        head.settle()?;
+        head.flush_index()?;
         Ok(head.length())
     }
 }
 
-/// The note where something is missing.
-pub(super) fn left_out(what: &str) -> String {
-    format!("\n… {what} left out …\n")
+/// Returns the note about omitted output.
+pub(super) fn omission_note(what: &str) -> String {
+    format!("\n… {what} omitted …\n")
 }
 
-fn open<'a>(slot: &'a mut Option<Segment>, path: &Path, limit: u64) -> io::Result<&'a mut Segment> {
+fn open<'a>(slot: &'a mut Option<LogSegment>, path: &Path, limit: u64) -> io::Result<&'a mut LogSegment> {
     match slot {
         Some(open) => Ok(open),
-        None => Ok(slot.insert(Segment::create(path, limit)?)),
+        None => Ok(slot.insert(LogSegment::create(path, limit)?)),
     }
 }
 

@@ -6,67 +6,58 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::walk::stamp;
-use super::{Manifest, Stamp};
-use crate::digest::Digest;
-use crate::exec::Unable;
-use crate::exec::beneath::{Beneath, Missed};
+use super::{ManifestStamp, WorkspaceManifest};
+use crate::digest::Sha256Digest;
+use crate::exec::WorkError;
+use crate::exec::beneath::{ConfinedDir, PathLookupError};
 
-/// What a file is opened with: no link is followed, and nobody who keeps a pipe makes us wait.
-const READ: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::CLOEXEC);
+/// The flags to open a file: no link is followed, and a pipe does not block.
+const READ_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Content {
-    /// Whether it is a link, whose content is the path that it holds.
+pub struct FileContent {
+    /// True for a link, whose content is its target path.
     pub link: bool,
-    pub digest: Digest,
+    pub digest: Sha256Digest,
 }
 
-impl Manifest {
-    /// A file's content, if the file is still the one that is listed: what was there a moment before or after
-    /// does not count. `root` is the folder that was walked.
-    pub fn content(&self, root: &Beneath, path: &Path) -> Result<Content, Unable> {
+impl WorkspaceManifest {
+    /// Reads a file's content if the file is still the one in the manifest: content from a moment
+    /// before or after does not count. `root` is the folder that was walked.
+    pub fn content(&self, root: &ConfinedDir, path: &Path) -> Result<FileContent, WorkError> {
         let listed = self.stamp(path);
         let shown = path.display();
-        let unable =
-            |error: io::Error| Unable::environmental(format!("cannot read `{shown}`: {error}"));
+        let unable = |error: io::Error| WorkError::environmental(format!("cannot read `{shown}`: {error}"));
         let (content, read) = read(root, path).map_err(unable)?;
         if Some(read) != listed {
-            let why = format!("`{shown}` was changed while it was read; try again");
-            return Err(Unable::environmental(why));
+            let reason = format!("`{shown}` changed while it was read; try again");
+            return Err(WorkError::environmental(reason));
         }
         Ok(content)
     }
 }
 
-fn read(root: &Beneath, path: &Path) -> io::Result<(Content, Stamp)> {
+fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, ManifestStamp)> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let name = path.file_name().unwrap_or_default();
     let folder = root.find(parent).map_err(|missed| match missed {
-        Missed::Failed(error) => error.into(),
-        Missed::Absent | Missed::Outside => io::Error::from(Errno::NOENT),
+        PathLookupError::Failed(error) => error.into(),
+        PathLookupError::Absent | PathLookupError::Outside => io::Error::from(Errno::NOENT),
     })?;
     let found = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => {
-            let file = File::from(rustix::fs::openat(&folder, name, READ, Mode::empty())?);
-            let digest = Digest::of_reader(&file)?;
-            let content = Content {
-                link: false,
-                digest,
-            };
-            // As it is once it was read.
+            let file = File::from(rustix::fs::openat(&folder, name, READ_FLAGS, Mode::empty())?);
+            let digest = Sha256Digest::of_reader(&file)?;
+            let content = FileContent { link: false, digest };
+            // The stamp after reading.
             Ok((content, stamp(&rustix::fs::fstat(&file)?)))
         }
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
-            let content = Content {
-                link: true,
-                digest: Digest::of(target.as_bytes()),
-            };
+            let content = FileContent { link: true, digest: Sha256Digest::of_bytes(target.as_bytes()) };
             Ok((content, stamp(&found)))
         }
         _ => Err(Errno::NXIO.into()),

@@ -4,87 +4,86 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::slice::Iter;
 
-use super::{Folder, Manifest, Node, Stamp};
+use super::{ManifestFolder, ManifestNode, ManifestStamp, WorkspaceManifest};
 
-/// What tells two manifests of a workspace apart, but for what was declared.
+/// The difference between two manifests of a workspace, except for declared files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
-    /// The files that are other than they were, or gone.
+pub struct ManifestDifference {
+    /// The files that were changed or removed.
     pub changed: Vec<PathBuf>,
-    /// The files that were not there: a folder stands for all that is in it, if none of it was
-    /// declared.
+    /// The new files: a folder stands for all its content if none of it was declared.
     pub new: Vec<PathBuf>,
 }
 
-impl Difference {
-    /// Compares two manifests. Left out is what may differ by these rules; a path in a folder is
-    /// asked for by itself.
-    pub fn between(before: &Manifest, after: &Manifest, rules: &dyn Rules) -> Self {
-        let mut comparison = Comparison {
-            rules,
-            at: PathBuf::new(),
-            found: Self::default(),
-        };
+impl ManifestDifference {
+    /// Compares two manifests, except for files that may differ by the rules; each path in a folder
+    /// is tested separately.
+    pub fn between(
+        before: &WorkspaceManifest,
+        after: &WorkspaceManifest,
+        rules: &dyn DifferenceRules,
+    ) -> Self {
+        let mut comparison = ManifestComparison { rules, at: PathBuf::new(), found: Self::default() };
         comparison.folders(&before.top, &after.top);
         comparison.found
     }
 
-    /// The folders that were moved between two manifests, even if they are back: a folder's change
-    /// time moves with its modification time, unless the folder itself is touched.
-    pub fn moved(before: &Manifest, after: &Manifest) -> Option<PathBuf> {
+    /// Returns a folder that was moved between two manifests, even if it is back: its change time then
+    /// differs while its modification time does not (as after any change to the folder itself).
+    pub fn moved(before: &WorkspaceManifest, after: &WorkspaceManifest) -> Option<PathBuf> {
         moved(&before.top, &after.top, &mut PathBuf::new())
     }
 }
 
-/// What may differ between two manifests.
-pub trait Rules {
-    /// Whether a file may be other than it was, or gone.
+/// The rules for permitted differences between two manifests.
+pub trait DifferenceRules {
+    /// True if a file may be changed or removed.
     fn may_change(&self, path: &Path) -> bool;
 
-    /// Whether somebody names a file, and with it what is in it.
+    /// True if a file, and with it its content, is named.
     fn is_named(&self, path: &Path) -> bool;
 
-    /// Whether a file may be there that was not. `named` says that it, or a new folder around it, is named.
+    /// True if a file may be new. `named` is true if it, or a new folder around it, is named.
     fn may_appear(&self, path: &Path, named: bool) -> bool;
 }
 
-struct Comparison<'a> {
-    rules: &'a dyn Rules,
+struct ManifestComparison<'a> {
+    rules: &'a dyn DifferenceRules,
     at: PathBuf,
-    found: Difference,
+    found: ManifestDifference,
 }
 
-/// Whether some of what is new may be seen.
-type Visible = bool;
+/// True if a part of a new file may be seen.
+type PartVisible = bool;
 
-impl Comparison<'_> {
-    fn folders(&mut self, before: &Folder, after: &Folder) {
-        for (name, pair) in Pairs::new(before, after) {
+impl ManifestComparison<'_> {
+    fn folders(&mut self, before: &ManifestFolder, after: &ManifestFolder) {
+        for (name, pair) in EntryPairs::new(before, after) {
             self.at.push(name);
             self.pair(&pair);
             self.at.pop();
         }
     }
 
-    fn pair(&mut self, pair: &Pair<'_>) {
+    fn pair(&mut self, pair: &EntryPair<'_>) {
         match *pair {
-            Pair::Both(Node::Folder(before), Node::Folder(after)) => {
+            EntryPair::Both(ManifestNode::Folder(before), ManifestNode::Folder(after)) => {
                 if before.stamp.mode != after.stamp.mode {
                     self.change();
                 }
                 self.folders(before, after);
             }
-            Pair::Both(Node::File(before), Node::File(after)) => {
+            EntryPair::Both(ManifestNode::File(before), ManifestNode::File(after)) => {
                 if before != after {
                     self.change();
                 }
             }
-            Pair::Both(before, _) => {
+            EntryPair::Both(before, _) => {
                 self.change();
-                self.gone(before);
+                self.remove_node(before);
             }
-            Pair::Before(before) => self.gone(before),
-            Pair::After(after) => {
+            EntryPair::Before(before) => self.remove_node(before),
+            EntryPair::After(after) => {
                 self.appear(after, false);
             }
         }
@@ -96,27 +95,27 @@ impl Comparison<'_> {
         }
     }
 
-    /// All that was in a folder which is none now is asked for by itself: the folder may be declared
-    /// only as the place of something else.
-    fn gone(&mut self, node: &Node) {
+    /// Tests each file of a removed folder separately: the folder may be declared only as the
+    /// parent of something else.
+    fn remove_node(&mut self, node: &ManifestNode) {
         match node {
-            Node::Folder(folder) if !folder.entries.is_empty() => {
+            ManifestNode::Folder(folder) if !folder.entries.is_empty() => {
                 for (name, node) in &folder.entries {
                     self.at.push(name);
-                    self.gone(node);
+                    self.remove_node(node);
                     self.at.pop();
                 }
             }
-            Node::Folder(_) | Node::File(_) => self.change(),
+            ManifestNode::Folder(_) | ManifestNode::File(_) => self.change(),
         }
     }
 
-    /// Each part of a new folder is asked for by itself.
-    fn appear(&mut self, node: &Node, named: bool) -> Visible {
+    /// Tests each part of a new folder separately.
+    fn appear(&mut self, node: &ManifestNode, named: bool) -> PartVisible {
         let first = self.found.new.len();
         let named = named || self.rules.is_named(&self.at);
         let mut visible = self.rules.may_appear(&self.at, named);
-        if let Node::Folder(folder) = node {
+        if let ManifestNode::Folder(folder) = node {
             for (name, node) in &folder.entries {
                 self.at.push(name);
                 visible |= self.appear(node, named);
@@ -131,9 +130,9 @@ impl Comparison<'_> {
     }
 }
 
-fn moved(before: &Folder, after: &Folder, at: &mut PathBuf) -> Option<PathBuf> {
-    for (name, pair) in Pairs::new(before, after) {
-        let Pair::Both(Node::Folder(before), Node::Folder(after)) = pair else {
+fn moved(before: &ManifestFolder, after: &ManifestFolder, at: &mut PathBuf) -> Option<PathBuf> {
+    for (name, pair) in EntryPairs::new(before, after) {
+        let EntryPair::Both(ManifestNode::Folder(before), ManifestNode::Folder(after)) = pair else {
             continue;
         };
         at.push(name);
@@ -148,36 +147,33 @@ fn moved(before: &Folder, after: &Folder, at: &mut PathBuf) -> Option<PathBuf> {
     None
 }
 
-impl Stamp {
+impl ManifestStamp {
     fn is_moved(self, after: Self) -> bool {
         let is_touched = self.changed != after.changed && self.modified == after.modified;
         self.inode != after.inode || is_touched
     }
 }
 
-/// The entries of two folders, by name.
-struct Pairs<'a> {
-    before: Peekable<Iter<'a, (OsString, Node)>>,
-    after: Peekable<Iter<'a, (OsString, Node)>>,
+/// The entries of two folders, paired by name.
+struct EntryPairs<'a> {
+    before: Peekable<Iter<'a, (OsString, ManifestNode)>>,
+    after: Peekable<Iter<'a, (OsString, ManifestNode)>>,
 }
 
-enum Pair<'a> {
-    Before(&'a Node),
-    After(&'a Node),
-    Both(&'a Node, &'a Node),
+enum EntryPair<'a> {
+    Before(&'a ManifestNode),
+    After(&'a ManifestNode),
+    Both(&'a ManifestNode, &'a ManifestNode),
 }
 
-impl<'a> Pairs<'a> {
-    fn new(before: &'a Folder, after: &'a Folder) -> Self {
-        Self {
-            before: before.entries.iter().peekable(),
-            after: after.entries.iter().peekable(),
-        }
+impl<'a> EntryPairs<'a> {
+    fn new(before: &'a ManifestFolder, after: &'a ManifestFolder) -> Self {
+        Self { before: before.entries.iter().peekable(), after: after.entries.iter().peekable() }
     }
 }
 
-impl<'a> Iterator for Pairs<'a> {
-    type Item = (&'a OsString, Pair<'a>);
+impl<'a> Iterator for EntryPairs<'a> {
+    type Item = (&'a OsString, EntryPair<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let order = match (self.before.peek(), self.after.peek()) {
@@ -188,14 +184,14 @@ impl<'a> Iterator for Pairs<'a> {
         };
         if order == Ordering::Less {
             let (name, node) = self.before.next()?;
-            return Some((name, Pair::Before(node)));
+            return Some((name, EntryPair::Before(node)));
         }
         let (name, after) = self.after.next()?;
         if order == Ordering::Greater {
-            return Some((name, Pair::After(after)));
+            return Some((name, EntryPair::After(after)));
         }
         let (_, before) = self.before.next()?;
-        Some((name, Pair::Both(before, after)))
+        Some((name, EntryPair::Both(before, after)))
     }
 }
 

@@ -4,42 +4,42 @@ use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::{MOST, RefsFault, read, unable};
-use crate::exec::secret::{Hidden, value};
+use super::{ConnectionSecretError, MAX_SECRETS, read, unable};
+use crate::exec::secret::{SecretText, value};
 use crate::mask::weakness;
 use crate::name::RefId;
 
-/// What is lent to one process; gone when it is dropped.
+/// The folders lent to one process; removed on drop.
 #[derive(Debug)]
-pub struct Lent {
+pub struct LentFolder {
     pub(super) folder: PathBuf,
 }
 
-impl Lent {
-    /// A folder without anything in it.
+impl LentFolder {
+    /// Returns an empty folder.
     pub fn empty(&self) -> PathBuf {
         self.folder.join("empty")
     }
 
-    /// Copies of the secrets, by name.
+    /// Returns the folder with copies of the secrets, by name.
     pub fn refs(&self) -> PathBuf {
         self.folder.join("refs")
     }
 
-    /// Where the process writes new ones.
+    /// Returns the folder for new secrets of the process.
     pub fn out(&self) -> PathBuf {
         self.folder.join("out")
     }
 
-    /// A copy of the skill, with the bytes that were checked.
+    /// Returns a copy of the skill, with the bytes that were checked.
     pub fn skill(&self) -> PathBuf {
         self.folder.join("skill")
     }
 
     /// Lends another secret.
-    pub fn add(&self, name: &RefId, secret: &Hidden) -> Result<(), RefsFault> {
+    pub fn add(&self, name: &RefId, secret: &SecretText) -> Result<(), ConnectionSecretError> {
         let refs = self.refs();
-        // The process may have done to its folder whatever it liked.
+        // The process may have changed its folder in any way.
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&refs, flags, Mode::empty())
             .map_err(|error| unable("open", &refs)(error.into()))?;
@@ -52,35 +52,33 @@ impl Lent {
         written.map_err(unable("write to", &refs))
     }
 
-    /// What the process has written so far that is a secret by its form, to be masked. What is not is
-    /// found by [`Lent::written`].
-    pub fn so_far(&self) -> Vec<Hidden> {
+    /// Returns the well-formed secrets that the process has written so far, for the mask.
+    /// [`LentFolder::written_secrets`] reports malformed ones.
+    pub fn so_far(&self) -> Vec<SecretText> {
         let entries = fs::read_dir(self.out()).into_iter().flatten().flatten();
-        let bytes = entries
-            .take(MOST)
-            .filter_map(|entry| read(&entry.path()).ok());
+        let bytes = entries.take(MAX_SECRETS).filter_map(|entry| read(&entry.path()).ok());
         bytes.filter_map(|bytes| value(bytes).ok()).collect()
     }
 
-    /// What the process wrote, once it has ended.
-    pub fn written(&self) -> Result<Vec<(RefId, Hidden)>, RefsFault> {
+    /// Returns the secrets that the process wrote, once it has exited.
+    pub fn written_secrets(&self) -> Result<Vec<(RefId, SecretText)>, ConnectionSecretError> {
         let out = self.out();
-        let wrong = |what: String| RefsFault::Written(what);
+        let wrong = |what: String| ConnectionSecretError::Written(what);
         let mut found = Vec::new();
         for entry in fs::read_dir(&out).map_err(unable("read", &out))? {
             let entry = entry.map_err(unable("read", &out))?;
-            if found.len() >= MOST {
-                return Err(wrong(format!("there are more than {MOST}")));
+            if found.len() >= MAX_SECRETS {
+                return Err(wrong(format!("more than {MAX_SECRETS} secrets")));
             }
             let name = entry.file_name().into_string().ok();
             let name = name.and_then(|name| RefId::parse(&name).ok());
             let name = name.ok_or_else(|| {
-                wrong("a file's name is not lower-case letters, digits, `_` and `-`".into())
+                wrong("file names may contain only lower-case letters, digits, `_` and `-`".into())
             })?;
-            let bytes = read(&entry.path()).map_err(|why| wrong(format!("`{name}`: {why}")))?;
-            let secret = value(bytes).map_err(|why| wrong(format!("`{name}` {why}")))?;
+            let bytes = read(&entry.path()).map_err(|reason| wrong(format!("`{name}`: {reason}")))?;
+            let secret = value(bytes).map_err(|reason| wrong(format!("`{name}` {reason}")))?;
             if let Some(weak) = weakness(secret.expose()) {
-                return Err(wrong(format!("`{name}` is too weak to be hidden: {weak}")));
+                return Err(wrong(format!("`{name}` is too weak to be masked: {weak}")));
             }
             found.push((name, secret));
         }
@@ -89,7 +87,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }

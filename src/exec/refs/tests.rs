@@ -11,8 +11,8 @@ fn name(text: &str) -> RefId {
     RefId::parse(text).unwrap()
 }
 
-fn taken(state: &Path) -> Refs {
-    Refs::take(state, &PlanId::parse("mail").unwrap()).unwrap()
+fn taken(state: &Path) -> ConnectionSecrets {
+    ConnectionSecrets::take(state, &PlanId::parse("mail").unwrap()).unwrap()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -25,8 +25,7 @@ fn a_secret_is_kept_for_its_owner_alone() {
     let refs = taken(state.path());
     assert_eq!(refs.names().unwrap(), []);
     refs.put(&name("token"), &VALUE.into()).unwrap();
-    refs.put(&name("token"), &"another-0ne-entirely".into())
-        .unwrap();
+    refs.put(&name("token"), &"another-0ne-entirely".into()).unwrap();
     let kept = refs.get(&name("token")).unwrap();
     assert_eq!(kept.expose(), "another-0ne-entirely");
     let secrets = state.path().join("secrets");
@@ -38,7 +37,7 @@ fn a_secret_is_kept_for_its_owner_alone() {
     let read = secret(state.path(), "mail", &name("token")).unwrap();
     assert_eq!(read, kept);
     refs.forget_all().unwrap();
-    let gone = RefsFault::Missing(name("token"));
+    let gone = ConnectionSecretError::Missing(name("token"));
     assert_eq!(refs.get(&name("token")), Err(gone));
     assert!(!secrets.join("mail").exists());
 }
@@ -47,9 +46,9 @@ fn a_secret_is_kept_for_its_owner_alone() {
 fn one_process_at_a_time() {
     let state = tempfile::tempdir().unwrap();
     let refs = taken(state.path());
-    let again = Refs::take(state.path(), &PlanId::parse("mail").unwrap());
-    assert_eq!(again.unwrap_err(), RefsFault::Busy);
-    let other = Refs::take(state.path(), &PlanId::parse("other").unwrap());
+    let again = ConnectionSecrets::take(state.path(), &PlanId::parse("mail").unwrap());
+    assert_eq!(again.unwrap_err(), ConnectionSecretError::Busy);
+    let other = ConnectionSecrets::take(state.path(), &PlanId::parse("other").unwrap());
     assert!(other.is_ok());
     drop(refs);
     taken(state.path());
@@ -61,23 +60,21 @@ fn a_folder_that_others_can_enter_is_refused() {
     let secrets = state.path().join("secrets");
     fs::create_dir(&secrets).unwrap();
     fs::set_permissions(&secrets, fs::Permissions::from_mode(0o755)).unwrap();
-    let refused = Refs::take(state.path(), &PlanId::parse("mail").unwrap());
-    assert!(matches!(refused, Err(RefsFault::Unable(why)) if why.contains("chmod 700")));
+    let refused = ConnectionSecrets::take(state.path(), &PlanId::parse("mail").unwrap());
+    assert!(matches!(refused, Err(ConnectionSecretError::Unable(reason)) if reason.contains("chmod 700")));
 }
 
 #[test]
 fn what_is_lent_is_gone_afterwards_and_what_is_written_is_checked() {
     let state = tempfile::tempdir().unwrap();
     let refs = taken(state.path());
-    let lent = refs
-        .lend(&[(name("token"), VALUE.into())], &Bundle::default())
-        .unwrap();
+    let lent = refs.lend(&[(name("token"), VALUE.into())], &SkillBundle::default()).unwrap();
     assert_eq!(mode(&lent.refs().join("token")), 0o600);
-    assert_eq!(lent.written().unwrap(), []);
+    assert_eq!(lent.written_secrets().unwrap(), []);
     fs::write(lent.out().join("refresh"), format!("{VALUE}\n")).unwrap();
-    let found = lent.written().unwrap();
-    assert_eq!(found, [(name("refresh"), Hidden::from(VALUE))]);
-    assert_eq!(lent.so_far(), [Hidden::from(VALUE)]);
+    let found = lent.written_secrets().unwrap();
+    assert_eq!(found, [(name("refresh"), SecretText::from(VALUE))]);
+    assert_eq!(lent.so_far(), [SecretText::from(VALUE)]);
     let folder = lent.folder.clone();
     drop(lent);
     assert!(!folder.exists());
@@ -102,19 +99,19 @@ fn what_a_script_leaves_is_not_trusted() {
             fs::hard_link(out.join("a"), out.join("b")).unwrap();
         }),
         Box::new(|out| {
-            for at in 0..=MOST {
+            for at in 0..=MAX_SECRETS {
                 fs::write(out.join(format!("a{at}")), VALUE).unwrap();
             }
         }),
     ];
     for leave in leave {
-        let lent = refs.lend(&[], &Bundle::default()).unwrap();
+        let lent = refs.lend(&[], &SkillBundle::default()).unwrap();
         leave(&lent.out());
-        let found = lent.written();
-        let Err(RefsFault::Written(why)) = found else {
+        let found = lent.written_secrets();
+        let Err(ConnectionSecretError::Written(reason)) = found else {
             panic!("{found:?}");
         };
-        assert!(!why.contains(VALUE) && !why.contains("12345"), "{why}");
+        assert!(!reason.contains(VALUE) && !reason.contains("12345"), "{reason}");
         // To mask what is there must not fail either.
         lent.so_far();
     }
@@ -124,9 +121,7 @@ fn what_a_script_leaves_is_not_trusted() {
 fn what_a_killed_wf_lent_is_taken_back() {
     let state = tempfile::tempdir().unwrap();
     let refs = taken(state.path());
-    let lent = refs
-        .lend(&[(name("token"), VALUE.into())], &Bundle::default())
-        .unwrap();
+    let lent = refs.lend(&[(name("token"), VALUE.into())], &SkillBundle::default()).unwrap();
     let folder = lent.folder.clone();
     std::mem::forget(lent);
     drop(refs);

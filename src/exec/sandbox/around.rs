@@ -1,35 +1,33 @@
 use std::path::{Path, PathBuf};
 
 use super::control::ungranted;
-use super::places::TOOLS;
-use super::{Layer, Sandbox};
-use crate::exec::{Host, keyfile};
-use crate::model::{Check, Limits, Step};
+use super::places::TOOL_FOLDERS;
+use super::{SandboxSpec, WorkspaceLayer};
+use crate::exec::{HostEnv, keyfile};
+use crate::model::{Check, ResourceLimits, Step};
 
-/// What all sandboxes of a session have in common.
+/// The common settings of all sandboxes of a session.
 #[derive(Clone, Debug)]
-pub struct Around {
+pub struct SandboxFactory {
     root: PathBuf,
-    /// The state, and the keys of whoever runs wf.
+    /// The state, and the keys of the user.
     hidden: Vec<PathBuf>,
     home: Option<PathBuf>,
-    /// Where programs are.
+    /// The folders of programs.
     tools: Vec<PathBuf>,
     read: Vec<String>,
-    /// Relative to the root.
+    /// The control files, relative to the root.
     control: Vec<String>,
 }
 
-impl Around {
-    /// Sandboxes round the workspace `root` whose state is in `state`. `read` are paths as the
-    /// configuration writes them. Neither the state nor keys are ever shown.
-    pub fn new(root: &Path, state: &Path, host: &Host, read: &[String]) -> Self {
+impl SandboxFactory {
+    /// Returns settings for the workspace `root` with its state in `state`. `read` contains paths
+    /// as in the configuration. Neither the state nor keys are ever shown.
+    pub fn new(root: &Path, state: &Path, host: &HostEnv, read: &[String]) -> Self {
         let home = host.get("HOME").map(PathBuf::from);
         Self {
             root: root.to_path_buf(),
-            hidden: std::iter::once(state.to_path_buf())
-                .chain(keyfile::folders(host))
-                .collect(),
+            hidden: std::iter::once(state.to_path_buf()).chain(keyfile::folders(host)).collect(),
             tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
             home,
             read: read.to_vec(),
@@ -37,67 +35,64 @@ impl Around {
         }
     }
 
-    /// With files of the workspace that decide over wf: a grant of a folder does not reach them.
+    /// Adds control files of the workspace: a grant of their folder does not cover them.
     #[must_use]
     pub fn with_control(self, files: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            control: files.into_iter().collect(),
-            ..self
-        }
+        Self { control: files.into_iter().collect(), ..self }
     }
 
-    /// The sandbox of a check, which does not see these paths of the workspace.
-    pub fn of_check(&self, check: &Check, whiteouts: &[PathBuf]) -> Sandbox {
+    /// Returns the sandbox of a check, from which these paths of the workspace are hidden.
+    pub fn of_check(&self, check: &Check, whiteouts: &[PathBuf]) -> SandboxSpec {
         let whiteouts = whiteouts.to_vec();
-        let layer = Layer::Scratch { whiteouts };
+        let layer = WorkspaceLayer::Scratch { whiteouts };
         self.sandbox(layer, &check.read, check.network, &check.limits)
     }
 
-    /// The sandbox of a step, which may write this output file, and to which these paths of the workspace seem to
-    /// be empty; `None`: it asks for none.
-    pub fn of_step(&self, step: &Step, output: &Path, unseen: &[PathBuf]) -> Option<Sandbox> {
+    /// Returns the sandbox of a step, which may write this output file and for which these paths of
+    /// the workspace appear empty; `None`: the step declares none.
+    pub fn of_step(&self, step: &Step, output: &Path, unseen: &[PathBuf]) -> Option<SandboxSpec> {
         let allow = step.allow.as_ref()?;
-        let layer = Layer::Direct {
+        let layer = WorkspaceLayer::Direct {
             write: allow.write.clone(),
             files: vec![output.to_path_buf()],
             control: ungranted(&self.control, &allow.write),
             unseen: unseen.to_vec(),
         };
-        Some(Sandbox {
+        Some(SandboxSpec {
             programs: allow.exec.clone(),
             ..self.sandbox(layer, &allow.read, allow.net, &step.limits)
         })
     }
 
-    /// The sandbox of a program that sees nothing of the workspace, but only these folders, which it
-    /// may write; `at` is an empty one.
-    pub fn apart(
+    /// Returns the sandbox of a program that sees nothing of the workspace, only these writable
+    /// folders; `at` is an empty folder.
+    pub fn without_workspace(
         &self,
         at: &Path,
         folders: Vec<PathBuf>,
         network: bool,
-        limits: &Limits,
-    ) -> Sandbox {
-        let layer = Layer::Direct {
+        limits: &ResourceLimits,
+    ) -> SandboxSpec {
+        let layer = WorkspaceLayer::Direct {
             write: Vec::new(),
             files: folders,
             control: Vec::new(),
             unseen: Vec::new(),
         };
-        Sandbox {
-            root: at.to_path_buf(),
-            ..self.sandbox(layer, &[], network, limits)
-        }
+        SandboxSpec { root: at.to_path_buf(), ..self.sandbox(layer, &[], network, limits) }
     }
 
-    fn sandbox(&self, layer: Layer, read: &[String], network: bool, limits: &Limits) -> Sandbox {
-        let asked = self.read.iter().chain(read).map(|path| self.meant(path));
+    fn sandbox(
+        &self,
+        layer: WorkspaceLayer,
+        read: &[String],
+        network: bool,
+        limits: &ResourceLimits,
+    ) -> SandboxSpec {
+        let asked = self.read.iter().chain(read).map(|path| self.resolve_path(path));
         let asked: Vec<PathBuf> = asked.collect();
-        let at_home = self
-            .home
-            .iter()
-            .flat_map(|home| TOOLS.map(|tool| home.join(tool)));
-        Sandbox {
+        let at_home = self.home.iter().flat_map(|home| TOOL_FOLDERS.map(|tool| home.join(tool)));
+        SandboxSpec {
             root: self.root.clone(),
             layer,
             granted: asked.iter().cloned().chain(at_home).collect(),
@@ -110,8 +105,8 @@ impl Around {
         }
     }
 
-    /// What a path of a spec means.
-    fn meant(&self, path: &str) -> PathBuf {
+    /// Resolves a path of a spec.
+    fn resolve_path(&self, path: &str) -> PathBuf {
         match (path.strip_prefix("~/"), &self.home) {
             (Some(below), Some(home)) => home.join(below),
             _ => self.root.join(path),
@@ -119,8 +114,8 @@ impl Around {
     }
 }
 
-/// The folders of a `PATH`, and those in which version managers keep the programs that these lead
-/// to: below the home folder, and wherever the `PATH` names one of theirs.
+/// Returns the folders of a `PATH`, and the folders of version managers to which they lead: below
+/// the home folder, and wherever the `PATH` names one of theirs.
 fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let bins: Vec<PathBuf> = path
         .split(':')
@@ -130,24 +125,20 @@ fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().collect();
     for folder in bins.iter().flat_map(|bin| bin.ancestors()) {
         if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
-            && TOOLS
-                .iter()
-                .any(|tool| Path::new(tool).iter().next() == Some(name))
+            && TOOL_FOLDERS.iter().any(|tool| Path::new(tool).iter().next() == Some(name))
         {
             homes.push(parent.to_path_buf());
         }
     }
-    let kept = homes
-        .iter()
-        .flat_map(|home| TOOLS.iter().map(|tool| home.join(tool)));
+    let kept = homes.iter().flat_map(|home| TOOL_FOLDERS.iter().map(|tool| home.join(tool)));
     let mut tools: Vec<PathBuf> = bins.iter().cloned().chain(kept).collect();
     tools.sort();
     tools.dedup();
     tools
 }
 
-/// Whether a folder may be shown because it is in the `PATH`: not if it is one in which everything
-/// lies.
+/// True if a folder may be shown because it is in the `PATH`: not if it contains much else, such as
+/// the home folder.
 fn holds_programs(folder: &Path, home: Option<&Path>) -> bool {
     let crowded = ["/home", "/root", "/run", "/srv", "/tmp", "/var", "/var/tmp"];
     let holds = |other: &Path| other.starts_with(folder);
@@ -161,39 +152,21 @@ mod tests {
 
     #[test]
     fn paths_mean_what_they_say() {
-        let host = Host::from([
+        let host = HostEnv::from([
             ("HOME".into(), "/home/ada".into()),
             ("PATH".into(), "/usr/bin:.:/home/ada/bin".into()),
         ]);
-        let around = Around::new(
-            Path::new("/w"),
-            Path::new("/w/.wf"),
-            &host,
-            &["/srv".into()],
-        );
+        let around = SandboxFactory::new(Path::new("/w"), Path::new("/w/.wf"), &host, &["/srv".into()]);
         let mut check = Check::new(Name::parse("it").unwrap());
         check.read = vec!["~/data".into(), "in".into()];
         let sandbox = around.of_check(&check, &[]);
-        for path in [
-            "/usr/bin",
-            "/home/ada/bin",
-            "/srv",
-            "/home/ada/data",
-            "/w/in",
-            "/home/ada/.rustup",
-        ] {
-            assert!(
-                sandbox.read.iter().any(|read| read == Path::new(path)),
-                "{path}"
-            );
+        for path in ["/usr/bin", "/home/ada/bin", "/srv", "/home/ada/data", "/w/in", "/home/ada/.rustup"] {
+            assert!(sandbox.read.iter().any(|read| read == Path::new(path)), "{path}");
         }
         assert!(sandbox.read.iter().all(|read| read.is_absolute()));
-        assert_eq!(
-            sandbox.hidden,
-            ["/w/.wf", "/home/ada/.config/wf/keys"].map(Path::new)
-        );
+        assert_eq!(sandbox.hidden, ["/w/.wf", "/home/ada/.config/wf/keys"].map(Path::new));
         let whiteouts = Vec::new();
-        let layer = Layer::Scratch { whiteouts };
+        let layer = WorkspaceLayer::Scratch { whiteouts };
         assert_eq!((sandbox.layer, sandbox.network), (layer, false));
     }
 
@@ -201,12 +174,7 @@ mod tests {
     fn version_managers_are_shown_wherever_they_are() {
         let shown = tools("/root/.pyenv/shims:/opt/x/.cargo/bin:/home/ada/bin", None);
         let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
-        for path in [
-            "/root/.pyenv",
-            "/root/.rustup",
-            "/opt/x/.cargo/registry",
-            "/home/ada/bin",
-        ] {
+        for path in ["/root/.pyenv", "/root/.rustup", "/opt/x/.cargo/registry", "/home/ada/bin"] {
             assert!(has(path), "{path}");
         }
         for path in ["/root", "/opt/x/.cargo", "/home/ada", "/home/ada/.pyenv"] {
@@ -227,7 +195,7 @@ mod tests {
 
     #[test]
     fn no_folder_of_tools_can_hold_secrets_of_others() {
-        for tool in TOOLS {
+        for tool in TOOL_FOLDERS {
             for secret in [
                 ".ssh",
                 ".gnupg",
@@ -240,10 +208,7 @@ mod tests {
                 ".dotnet/corefx/cryptography/x509stores",
                 ".local/share/uv/credentials",
             ] {
-                assert!(
-                    !Path::new(secret).starts_with(tool),
-                    "{tool} shows {secret}"
-                );
+                assert!(!Path::new(secret).starts_with(tool), "{tool} shows {secret}");
             }
         }
     }

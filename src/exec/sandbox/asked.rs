@@ -2,47 +2,46 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Control;
-use crate::model::Limits;
+use super::ControlFiles;
+use crate::model::ResourceLimits;
 
-/// What a process may see and do.
+/// The view and the rights of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sandbox {
+pub struct SandboxSpec {
     /// The workspace's root; absolute.
     pub root: PathBuf,
-    /// How the workspace is seen.
-    pub layer: Layer,
-    /// Folders and files that may be read besides those of the system; absolute. What is not there is
-    /// left out.
+    /// The view of the workspace.
+    pub layer: WorkspaceLayer,
+    /// Readable folders and files besides those of the system; absolute. Missing ones are skipped.
     pub read: Vec<PathBuf>,
-    /// What of the system may be read although others cannot read it, because somebody asked for it;
+    /// Readable files of the system that other users cannot read, because they were granted;
     /// absolute.
     pub granted: Vec<PathBuf>,
-    /// Folders that seem to be empty wherever they would be seen; absolute.
+    /// Folders that appear empty in every place where they are seen; absolute.
     pub hidden: Vec<PathBuf>,
-    /// The home folder: empty and writable, but for what may be read in it.
+    /// The home folder: empty and writable, except for its readable parts.
     pub home: Option<PathBuf>,
-    /// Whether the network may be used.
+    /// True if the network may be used.
     pub network: bool,
-    /// The only programs that may be executed; `None`: any.
+    /// The only programs that may be executed; `None`: all.
     pub programs: Option<Vec<String>>,
-    /// What it may use at most. Limits that are not given have defaults, which are enforced where
-    /// the machine can; those that are given must be.
-    pub limits: Limits,
+    /// The resource limits. Limits that are not set have defaults, which are enforced where the
+    /// machine can; limits that are set must be enforced.
+    pub limits: ResourceLimits,
 }
 
-impl Sandbox {
-    /// What no grant of the workspace reaches, as it is now.
-    pub fn control(&self) -> Option<Control> {
+impl SandboxSpec {
+    /// Records the control files and their folders, which no grant covers.
+    pub fn control(&self) -> Option<ControlFiles> {
         match &self.layer {
-            Layer::Direct { write, control, .. } if !write.is_empty() => {
-                Some(Control::look(&self.root, control, write))
+            WorkspaceLayer::Direct { write, control, .. } if !write.is_empty() => {
+                Some(ControlFiles::record(&self.root, control, write))
             }
-            Layer::Direct { .. } | Layer::Scratch { .. } => None,
+            WorkspaceLayer::Direct { .. } | WorkspaceLayer::Scratch { .. } => None,
         }
     }
 
-    /// Lets one more program be executed, where only some are.
+    /// Adds an executable program, if programs are restricted.
     pub fn starts(&mut self, program: Option<&String>) {
         if let (Some(programs), Some(program)) = (&mut self.programs, program)
             && !programs.contains(program)
@@ -52,26 +51,26 @@ impl Sandbox {
     }
 }
 
-/// How a sandbox shows the workspace.
+/// The way in which a sandbox shows the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Layer {
-    /// As it is, and whatever is written to it is thrown away.
+pub enum WorkspaceLayer {
+    /// A scratch copy: the workspace as it is, with all writes discarded.
     Scratch {
-        /// What is in it and does not seem to be, relative to the workspace.
+        /// Hidden paths, relative to the workspace.
         #[serde(default)]
         whiteouts: Vec<PathBuf>,
     },
-    /// The workspace itself. All of it may be read, and only this written.
+    /// The workspace itself, all of it readable and only parts writable.
     Direct {
-        /// Folders and files, relative to the workspace. A folder that is not there is made.
+        /// The writable folders and files, relative to the workspace. A missing folder is created.
         write: Vec<String>,
-        /// Files and folders anywhere that may be written, and exist.
+        /// The writable files and folders in other places, which exist.
         files: Vec<PathBuf>,
-        /// What is not written although it lies in a folder that is: relative to the workspace.
+        /// Read-only paths inside writable folders, relative to the workspace.
         #[serde(default)]
         control: Vec<String>,
-        /// What of it seems to be empty: relative to the workspace.
+        /// Paths that appear empty, relative to the workspace.
         #[serde(default)]
         unseen: Vec<PathBuf>,
     },

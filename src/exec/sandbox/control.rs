@@ -1,45 +1,45 @@
-//! Control files: what decides over `wf` itself, in the workspace that steps may write.
+//! Control files: the files in the writable workspace that control `wf` itself.
 //!
-//! A grant of a folder does not reach them; only their exact name does, or that of something in
-//! them. What is there is shown and cannot be written. What is not there cannot be protected before
-//! it is made, so whoever made it fails, and it is put aside.
+//! A grant of a folder does not cover them; only their exact name does, or that of a file in them.
+//! Existing ones are shown read-only. Missing ones cannot be protected before they are created, so
+//! a step that creates one fails, and the file is moved aside.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use crate::exec::Unable;
+use crate::exec::WorkError;
 
-/// The control files that lie in folders which a step may write, as they were when it began.
+/// The control files in folders that a step may write, as they were when it began.
 #[derive(Debug)]
-pub struct Control {
+pub struct ControlFiles {
     root: PathBuf,
-    /// Those that were not there.
+    /// The missing ones.
     absent: Vec<String>,
-    /// The folders on the way to the others: a file that cannot be written nor moved can be
+    /// The parent folders of the others: a file that can be neither written nor moved can still be
     /// moved with its folder.
-    folders: Vec<(PathBuf, Option<Identity>)>,
+    folders: Vec<(PathBuf, Option<FileIdentity>)>,
 }
 
-/// The device and the number of a file, whatever its name.
-type Identity = (u64, u64);
+/// The device and the inode of a file, independent of its name.
+type FileIdentity = (u64, u64);
 
-/// The control files that no grant names, nor anything in them.
+/// Returns the control files that no grant names, nor anything in them.
 pub(super) fn ungranted(control: &[String], grants: &[String]) -> Vec<String> {
     let is_named = |file: &String| grants.iter().any(|grant| plain(grant).starts_with(file));
     let ungranted = control.iter().filter(|file| !is_named(file));
     ungranted.cloned().collect()
 }
 
-/// A path without `.`.
+/// Returns a path without `.`.
 pub(super) fn plain(path: &str) -> PathBuf {
     let parts = Path::new(path).components();
     parts.filter(|part| *part != Component::CurDir).collect()
 }
 
-impl Control {
-    /// Looks at those control files of a workspace that lie in folders which may be written.
-    pub(super) fn look(root: &Path, files: &[String], grants: &[String]) -> Self {
+impl ControlFiles {
+    /// Records the control files of a workspace that are in writable folders.
+    pub(super) fn record(root: &Path, files: &[String], grants: &[String]) -> Self {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let root = real(root);
         let grants = grants.iter().map(|grant| real(&root.join(plain(grant))));
@@ -57,36 +57,32 @@ impl Control {
             let above = above.take_while(|folder| **folder != *root);
             folders.extend(above.map(|folder| (folder.to_path_buf(), identity(folder))));
         }
-        Self {
-            root,
-            absent,
-            folders,
-        }
+        Self { root, absent, folders }
     }
 
-    /// Why the work does not count, if it made a control file, or moved the folder of one. What it
-    /// made is put aside.
-    pub fn disturbed(&self) -> Option<Unable> {
-        let made = self.absent.iter().filter_map(|file| self.made(file));
-        // All of it is put aside, whatever is told.
+    /// Returns the reason why the work does not count, if it created a control file or moved the
+    /// folder of one. Created files are moved aside.
+    pub fn violation(&self) -> Option<WorkError> {
+        let made = self.absent.iter().filter_map(|file| self.created_file(file));
+        // All of them are moved aside, even though only one is reported.
         let made: Vec<String> = made.collect();
         let moved = self.folders.iter().filter_map(|(folder, before)| {
             let moved = before.is_some() && identity(folder) != *before;
             let shown = folder.strip_prefix(&self.root).unwrap_or(folder);
-            moved.then(|| format!("`{}` is another folder now", shown.display()))
+            moved.then(|| format!("`{}` was replaced by another folder", shown.display()))
         });
         let done = made.into_iter().chain(moved).next()?;
-        Some(Unable::logical(format!(
-            "{done}: this decides over wf; if it is to be written, name it in `allow.write`"
+        Some(WorkError::logical(format!(
+            "{done}: it controls wf; if the step must write it, list it in `allow.write`"
         )))
     }
 
-    /// That a file was made which was not there.
-    fn made(&self, file: &str) -> Option<String> {
+    /// Reports a control file that was created.
+    fn created_file(&self, file: &str) -> Option<String> {
         identity(&self.root.join(file))?;
         Some(match self.put_aside(file) {
-            Some(aside) => format!("`{file}` was made, and was put aside as `{aside}`"),
-            None => format!("`{file}` was made; remove it"),
+            Some(aside) => format!("`{file}` was created, and was moved to `{aside}`"),
+            None => format!("`{file}` was created; remove it"),
         })
     }
 
@@ -101,7 +97,7 @@ impl Control {
     }
 }
 
-fn identity(path: &Path) -> Option<Identity> {
+fn identity(path: &Path) -> Option<FileIdentity> {
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
@@ -110,7 +106,7 @@ fn identity(path: &Path) -> Option<Identity> {
 mod tests {
     use std::fs;
 
-    use super::{Control, ungranted};
+    use super::{ControlFiles, ungranted};
 
     #[test]
     fn only_an_exact_name_grants_a_control_file() {
@@ -133,14 +129,14 @@ mod tests {
         let at = |path: &str| dir.path().join(path);
         fs::write(at("wf.yaml.refused"), "an older one").unwrap();
         let files = ["wf.yaml".to_owned()];
-        let look = |grant: &str| Control::look(dir.path(), &files, &[grant.to_owned()]);
+        let look = |grant: &str| ControlFiles::record(dir.path(), &files, &[grant.to_owned()]);
         let (all, out) = (look("."), look("out"));
-        assert!(all.disturbed().is_none());
+        assert!(all.violation().is_none());
         fs::write(at("wf.yaml"), "sandbox: off").unwrap();
-        assert!(out.disturbed().is_none(), "somebody else made it");
-        let why = all.disturbed().unwrap().why;
-        assert!(why.contains("as `wf.yaml.refused-1`"), "{why}");
-        assert!(!at("wf.yaml").exists() && all.disturbed().is_none());
+        assert!(out.violation().is_none(), "somebody else made it");
+        let reason = all.violation().unwrap().reason;
+        assert!(reason.contains("to `wf.yaml.refused-1`"), "{reason}");
+        assert!(!at("wf.yaml").exists() && all.violation().is_none());
     }
 
     #[test]
@@ -150,16 +146,13 @@ mod tests {
         fs::create_dir(at("plans")).unwrap();
         fs::write(at("plans/a.md"), "a plan").unwrap();
         let files = ["plans/a.md".to_owned()];
-        let control = Control::look(dir.path(), &files, &[".".to_owned()]);
+        let control = ControlFiles::record(dir.path(), &files, &[".".to_owned()]);
         fs::write(at("new"), "a plan").unwrap();
         fs::rename(at("new"), at("plans/a.md")).unwrap();
-        assert!(control.disturbed().is_none());
+        assert!(control.violation().is_none());
         fs::rename(at("plans"), at("old")).unwrap();
         fs::create_dir(at("plans")).unwrap();
-        let why = control.disturbed().unwrap().why;
-        assert!(
-            why.contains("`plans`") && why.contains("another folder"),
-            "{why}"
-        );
+        let reason = control.violation().unwrap().reason;
+        assert!(reason.contains("`plans`") && reason.contains("another folder"), "{reason}");
     }
 }

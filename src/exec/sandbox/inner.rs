@@ -1,4 +1,4 @@
-//! The inner stage: process 1 of its world.
+//! The inner stage: process 1 of its namespace.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,83 +9,81 @@ use std::process::ExitStatus;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 
-use super::outer::{Talk, order};
-use super::words::{FEED, Order, Word};
-use super::{Guard, loopback, mounts, rights};
+use super::outer::{SupervisorSocket, order};
+use super::words::{INPUT_FD, SandboxOrder, StageMessage};
+use super::{IsolationKind, loopback, mounts, rights};
 use crate::exec::process;
-use crate::exec::spawn::{self, Image};
+use crate::exec::spawn::{self, ProcessImage};
 
-/// Builds the sandbox, starts the command in it and waits until it has ended. What it leaves running
-/// ends with this process.
+/// Builds the sandbox, starts the command in it and waits for its exit. Processes that it leaves
+/// running die with this process.
 pub(super) fn run() -> io::Result<()> {
-    let mut talk = Talk::open()?;
+    let mut talk = SupervisorSocket::open()?;
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let order = order()?;
-    // The order, and whatever came down from who started wf: a folder among it would lead out.
+    // The order, and descriptors inherited from the caller of wf: a folder among them would lead out.
     let given = spawn::descriptors()?;
     let input = if order.fed {
-        Some(std::fs::File::open(format!("/proc/self/fd/{FEED}"))?.into())
+        Some(std::fs::File::open(format!("/proc/self/fd/{INPUT_FD}"))?.into())
     } else {
         order.input.as_deref().map(spawn::readable).transpose()?
     };
-    let guards = match confine(&order) {
-        Ok(guards) => guards,
-        Err(why) => return talk.fail(&Word::unable(why)),
+    let isolation = match confine(&order) {
+        Ok(isolation) => isolation,
+        Err(reason) => return talk.fail(&StageMessage::unable(reason)),
     };
-    talk.say(&Word::Holds(guards))?;
+    talk.send_message(&StageMessage::Holds(isolation))?;
     let started = start(&order, input.as_ref(), &given);
-    // Whoever feeds the command learns when it listens no more.
+    // The writer must notice when the command stops reading.
     drop(input);
     match started {
-        Ok(pid) => talk.say(&ended(wait(pid)?)),
-        Err(unable) => talk.fail(&Word::Unable {
-            why: unable.why,
-            class: unable.class,
-        }),
+        Ok(pid) => talk.send_message(&exit_message(wait(pid)?)),
+        Err(unable) => {
+            talk.fail(&StageMessage::Unable { reason: unable.reason, failure_class: unable.failure_class })
+        }
     }
 }
 
-/// Makes everything hold that was asked for; gives what does.
-fn confine(order: &Order) -> Result<Vec<Guard>, String> {
+/// Enforces everything requested; returns the guards in force.
+fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
     let sandbox = &order.sandbox;
-    let mut guards = order.outside.clone();
-    guards.push(Guard::Processes);
+    let mut isolation = order.outside.clone();
+    isolation.push(IsolationKind::Processes);
     if has_users() {
-        guards.push(Guard::Users);
+        isolation.push(IsolationKind::Users);
     }
     let entered = mounts::enter(order)?;
-    guards.extend(entered.guards);
+    isolation.extend(entered.isolation);
     if !sandbox.network {
-        loopback::up()
-            .map_err(|error| format!("the loopback interface cannot be used: {error}"))?;
-        guards.push(Guard::Network);
+        loopback::up().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
+        isolation.push(IsolationKind::Network);
     }
-    guards.extend(rights::limit(sandbox, &order.outside)?);
+    isolation.extend(rights::limit(sandbox, &order.outside)?);
     let gave_up = rights::give_up();
-    gave_up.map_err(|error| format!("capabilities cannot be given up: {error}"))?;
+    gave_up.map_err(|error| format!("cannot drop capabilities: {error}"))?;
     if rights::rule(entered.programs.as_deref(), &entered.writable)? {
-        guards.push(Guard::Landlock);
+        isolation.push(IsolationKind::Landlock);
     }
     rights::refuse(entered.programs.is_some())?;
-    guards.push(Guard::Seccomp);
-    guards.sort();
-    guards.dedup();
-    Ok(guards)
+    isolation.push(IsolationKind::Seccomp);
+    isolation.sort();
+    isolation.dedup();
+    Ok(isolation)
 }
 
-/// Whether this process is in a namespace of users in which one user is known.
+/// True if this process is in a user namespace with a single user.
 fn has_users() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.split_whitespace().nth(2) == Some("1")
 }
 
 fn start(
-    order: &Order,
+    order: &SandboxOrder,
     input: Option<&OwnedFd>,
     without: &[i32],
-) -> Result<Pid, crate::exec::Unable> {
-    let command = process::Command {
+) -> Result<Pid, crate::exec::WorkError> {
+    let command = process::ProcessCommand {
         argv: order.argv.clone(),
         env: Vec::new(),
         cwd: order.cwd.clone(),
@@ -94,17 +92,12 @@ fn start(
         input: None,
     };
     let (program, _) = process::program(&command, order.path.as_deref())?;
-    let image = Image {
-        program: &program,
-        argv: &order.argv,
-        env: &order.env,
-        cwd: &order.cwd,
-    };
+    let image = ProcessImage { program: &program, argv: &order.argv, env: &order.env, cwd: &order.cwd };
     spawn::beside(image, input, without)
-        .map_err(|error| process::refused(&error, &command, Path::new(&program)))
+        .map_err(|error| process::spawn_error(&error, &command, Path::new(&program)))
 }
 
-/// Waits for the command; whatever else ends here is seen off.
+/// Waits for the command and reaps all other processes.
 fn wait(command: Pid) -> io::Result<ExitStatus> {
     let mut held = SigSet::empty();
     held.add(Signal::SIGTERM);
@@ -118,9 +111,9 @@ fn wait(command: Pid) -> io::Result<ExitStatus> {
     }
 }
 
-fn ended(status: ExitStatus) -> Word {
+fn exit_message(status: ExitStatus) -> StageMessage {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Word::Code(code),
-        (None, signal) => Word::Signal(signal.unwrap_or_default()),
+        (Some(code), _) => StageMessage::Code(code),
+        (None, signal) => StageMessage::Signal(signal.unwrap_or_default()),
     }
 }

@@ -1,6 +1,6 @@
-//! Limits on all processes of a sandbox together: control groups, where this process may make them.
+//! Limits on all processes of a sandbox together: control groups, where this process may create them.
 //!
-//! Only for what was asked for: to put a process into a group, the system waits for all processors.
+//! Only for requested limits: to put a process into a group, the system waits for all processors.
 
 use std::fs;
 use std::io;
@@ -8,47 +8,47 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-use super::Guard;
+use super::IsolationKind;
 use crate::exec::contain::membership;
-use crate::model::Limits;
+use crate::model::ResourceLimits;
 
-/// How much memory is used at most if nothing is said, in bytes.
-pub(super) const MEMORY: u64 = 4 << 30;
+/// The default memory limit, in bytes.
+pub(super) const DEFAULT_MEMORY_BYTES: u64 = 4 << 30;
 
-/// How many processes there are at most if nothing is said.
-pub(super) const PROCESSES: u32 = 1024;
+/// The default limit on the number of processes.
+pub(super) const DEFAULT_PROCESS_LIMIT: u32 = 1024;
 
-/// A control group in every hierarchy that limits something. Removed when it is dropped, if
-/// everything in it has ended.
+/// A control group in every hierarchy that limits a resource. Removed on drop if all its processes
+/// have exited.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct LimitGroup {
     folders: Vec<PathBuf>,
-    guards: Vec<Guard>,
+    isolation: Vec<IsolationKind>,
 }
 
-/// How a limit is written: the file of version 2, and that of version 1.
-struct Knob {
+/// A limit and its files: that of version 2, and that of version 1.
+struct CgroupLimit {
     controller: &'static str,
-    guard: Guard,
+    guard: IsolationKind,
     files: [&'static str; 2],
     most: String,
 }
 
-impl Group {
-    /// Makes the groups that can be made for the limits that are given.
-    pub(super) fn make(name: &str, limits: &Limits) -> Self {
-        let memory = limits.memory.map(|most| Knob {
+impl LimitGroup {
+    /// Creates the groups for the given limits, as far as possible.
+    pub(super) fn make(name: &str, limits: &ResourceLimits) -> Self {
+        let memory = limits.memory.map(|most| CgroupLimit {
             controller: "memory",
-            guard: Guard::Memory,
+            guard: IsolationKind::Memory,
             files: ["memory.max", "memory.limit_in_bytes"],
             most: most.to_string(),
         });
-        // Otherwise nothing counts the processes of a super-user.
+        // Otherwise nothing counts the processes of root.
         let counts = numbers_are_own() || !rustix::process::geteuid().is_root();
-        let processes = limits.processes.or((!counts).then_some(PROCESSES));
-        let processes = processes.map(|most| Knob {
+        let processes = limits.processes.or((!counts).then_some(DEFAULT_PROCESS_LIMIT));
+        let processes = processes.map(|most| CgroupLimit {
             controller: "pids",
-            guard: Guard::Count,
+            guard: IsolationKind::Count,
             files: ["pids.max", "pids.max"],
             most: most.to_string(),
         });
@@ -57,7 +57,7 @@ impl Group {
         for knob in memory.into_iter().chain(processes) {
             let made = newer(&told, name, &knob).or_else(|| older(&told, name, &knob));
             if let Some(folder) = made {
-                group.guards.push(knob.guard);
+                group.isolation.push(knob.guard);
                 if !group.folders.contains(&folder) {
                     group.folders.push(folder);
                 }
@@ -66,22 +66,20 @@ impl Group {
         group
     }
 
-    /// What it enforces.
-    pub(super) fn guards(&self) -> &[Guard] {
-        &self.guards
+    /// Returns the guards in force.
+    pub(super) fn isolation(&self) -> &[IsolationKind] {
+        &self.isolation
     }
 
-    /// Puts a process, and all that it starts from now on, into the group.
+    /// Adds a process, and all processes that it starts from now on, to the group.
     pub(super) fn admit(&self, process: Pid) -> io::Result<()> {
         let number = process.as_raw_nonzero().to_string();
-        self.folders
-            .iter()
-            .try_for_each(|folder| fs::write(folder.join("cgroup.procs"), &number))
+        self.folders.iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), &number))
     }
 }
 
-impl Group {
-    /// Whether something in it was killed for want of memory.
+impl LimitGroup {
+    /// True if a process in it was killed by lack of memory.
     pub(super) fn ran_out(&self) -> bool {
         let told = |folder: &PathBuf| {
             let files = ["memory.events", "memory.oom_control"];
@@ -96,7 +94,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for LimitGroup {
     fn drop(&mut self) {
         for folder in &self.folders {
             let _ = fs::remove_dir(folder);
@@ -104,44 +102,35 @@ impl Drop for Group {
     }
 }
 
-/// A group of version 2, beside the one of this process: a group with processes cannot hand
-/// anything down.
-fn newer(told: &str, name: &str, knob: &Knob) -> Option<PathBuf> {
+/// Creates a group of version 2, beside the one of this process: a group with processes cannot
+/// delegate.
+fn newer(told: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
     let own = membership(told, "")?;
     let mount = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
         .into_iter()
         .map(Path::new)
         .find(|mount| mount.join("cgroup.subtree_control").exists())?;
     let parent = mount.join(own.trim_start_matches('/'));
-    let parent = if parent == mount {
-        mount
-    } else {
-        parent.parent()?
-    };
+    let parent = if parent == mount { mount } else { parent.parent()? };
     let handed = || fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
     let hands = |list: String| list.split_whitespace().any(|one| one == knob.controller);
     if !hands(handed()) {
-        let _ = fs::write(
-            parent.join("cgroup.subtree_control"),
-            format!("+{}", knob.controller),
-        );
+        let _ = fs::write(parent.join("cgroup.subtree_control"), format!("+{}", knob.controller));
     }
     if !hands(handed()) {
         return None;
     }
-    made(parent.join(format!("wf-{name}")), knob.files[0], &knob.most)
+    create_group(parent.join(format!("wf-{name}")), knob.files[0], &knob.most)
 }
 
-/// A group of version 1, below the one of this process.
-fn older(told: &str, name: &str, knob: &Knob) -> Option<PathBuf> {
+/// Creates a group of version 1, below the one of this process.
+fn older(told: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
     let own = membership(told, knob.controller)?;
-    let parent = Path::new("/sys/fs/cgroup")
-        .join(knob.controller)
-        .join(own.trim_start_matches('/'));
-    made(parent.join(format!("wf-{name}")), knob.files[1], &knob.most)
+    let parent = Path::new("/sys/fs/cgroup").join(knob.controller).join(own.trim_start_matches('/'));
+    create_group(parent.join(format!("wf-{name}")), knob.files[1], &knob.most)
 }
 
-fn made(folder: PathBuf, file: &str, most: &str) -> Option<PathBuf> {
+fn create_group(folder: PathBuf, file: &str, most: &str) -> Option<PathBuf> {
     match fs::create_dir(&folder) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -154,13 +143,13 @@ fn made(folder: PathBuf, file: &str, most: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Whether the system limits the processes of a namespace, each for itself.
+/// True if the system limits the number of processes separately for each namespace.
 pub(super) fn numbers_are_own() -> bool {
     own_numbers(&rustix::system::uname().release().to_string_lossy())
 }
 
-/// Whether a release of the system, 6.14 or later, has a highest process number for each namespace.
-/// In an older one the number is everybody's.
+/// True if a kernel release, 6.14 or later, has a maximum process number for each namespace. In
+/// older ones the number is global.
 fn own_numbers(release: &str) -> bool {
     let mut parts = release.split(|c: char| !c.is_ascii_digit());
     let mut next = || parts.next().and_then(|part| part.parse::<u32>().ok());

@@ -1,30 +1,22 @@
-//! The one interface that a network of its own has.
+//! The only interface of a separate network namespace.
 
 use std::io;
 
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 
-/// `NLMSG` and `RTM` numbers of the kernel's interface for links, which no crate that we have names.
+/// `NLMSG` and `RTM` numbers of the kernel's link interface, which no crate in use defines.
 const RTM_NEWLINK: u16 = 16;
 const NLM_F_REQUEST: u16 = 1;
 const IFF_UP: u32 = 1;
 /// The loopback interface is always the first one.
 const LOOPBACK: i32 = 1;
 
-/// Lets programs of a network of their own talk to each other.
+/// Lets programs inside a separate network namespace talk to each other.
 pub(super) fn up() -> io::Result<()> {
-    let socket = rustix::net::socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket =
+        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let sent = rustix::net::send(&socket, &request(), SendFlags::empty())?;
-    if sent == 32 {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::WriteZero.into())
-    }
+    if sent == 32 { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
 /// `struct nlmsghdr` and `struct ifinfomsg`.

@@ -1,19 +1,19 @@
-//! What confines a process: its view of the files, the network, other processes and the machine.
+//! The confinement of a process: its view of files, the network, other processes and the machine.
 //!
 //! ```text
-//! keeper ── starts, puts into a control group ──▶ outer: own namespaces of users, mounts, network, processes
-//!                                                   └─▶ inner: builds the view, gives everything up,
+//! supervisor ── starts, adds to control group ──▶ outer: own namespaces of users, mounts, network, processes
+//!                                                   └─▶ inner: builds the view, gives up all rights,
 //!                                                       └─▶ the command   is process 1 of its world and reaps
 //! ```
 //!
-//! Both stages are this program, started anew: nothing of ours needs `unsafe`, and nothing of the
-//! keeper is in their memory. What was asked for is a [`Sandbox`]; what is enforced is a list of
-//! [`Guard`]s, told when all of them hold and before the command begins.
+//! Both stages are this program, executed anew: this needs no `unsafe` code, and no memory of the
+//! supervisor is in them. A [`SandboxSpec`] describes the request; a list of [`IsolationKind`]s reports the
+//! guards in force, once all of them hold and before the command begins.
 //!
-//! **Invariant:** a command begins only if everything holds that was asked for. If the machine
-//! cannot do that, the command is not started, and the reason names the remedy.
+//! **Invariant:** a command begins only if everything requested is enforced. If the machine cannot
+//! do that, the command is not started, and the reason names the remedy.
 //!
-//! **Invariant:** what runs in a sandbox has no capability, gets none by executing anything, sees no
+//! **Invariant:** a process in a sandbox has no capability, gets none by executing a file, sees no
 //! process outside, and ends with its sandbox.
 
 mod around;
@@ -35,12 +35,12 @@ mod start;
 mod view;
 mod words;
 
-pub use crate::machine::Guard;
-pub use around::Around;
-pub use asked::{Layer, Sandbox};
-pub use control::Control;
+pub use crate::machine::IsolationKind;
+pub use around::SandboxFactory;
+pub use asked::{SandboxSpec, WorkspaceLayer};
+pub use control::ControlFiles;
 pub use outer::stage;
-pub use probe::{Ability, ability};
-pub use words::WORD;
+pub use probe::{IsolationSupport, ability};
+pub use words::SANDBOX_STAGE_ARG;
 
-pub(super) use start::{Confined, Report, prepare, start};
+pub(super) use start::{SandboxHandle, SandboxReport, prepare, start};

@@ -1,4 +1,4 @@
-//! Single mounts, and looking things up without following links where they must not lead.
+//! Single mounts, and lookups that follow no links where links must not lead.
 
 use std::ffi::{CString, OsString};
 use std::fs;
@@ -11,31 +11,31 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 
-use super::limits::{PROCESSES, numbers_are_own};
+use super::limits::{DEFAULT_PROCESS_LIMIT, numbers_are_own};
 use super::places::DEVICES;
 
-/// Where the old root is while a view is built.
-pub(super) const OLD: &str = "/old";
+/// The place of the old root while a view is built.
+pub(super) const OLD_ROOT: &str = "/old";
 
-/// Where the new root grows.
-pub(super) const NEW: &str = "/new";
+/// The place of the new root.
+pub(super) const NEW_ROOT: &str = "/new";
 
-/// The numbers that no process gets again once they were all used.
-const RESERVED: u64 = 300;
+/// The number of lowest process numbers, which are not reused after a wrap-around.
+const RESERVED_PIDS: u64 = 300;
 
-/// What everything is that is shown: no file of it gives rights, no device of it works.
-pub(super) const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+/// The flags of everything shown: no file grants rights, no device works.
+pub(super) const PLAIN_MOUNT_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
-/// How something is shown.
+/// The access to a mount.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum MountAccess {
     Read,
     Write,
-    /// It may be written as before, and nothing in it executed.
+    /// Writable as before, but not executable.
     Inert,
 }
 
-/// Makes an empty root and puts the old one below it.
+/// Creates an empty root and moves the old one below it.
 pub(super) fn aside() -> io::Result<()> {
     let alone = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     rustix::mount::mount_change("/", alone)?;
@@ -51,9 +51,9 @@ pub(super) fn aside() -> io::Result<()> {
     Ok(rustix::process::chdir("/")?)
 }
 
-/// A path of the new root, as long as that is not the root.
+/// Returns a path in the new root while it is not the root yet.
 pub(super) fn new(path: &Path) -> PathBuf {
-    Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
+    Path::new(NEW_ROOT).join(path.strip_prefix("/").unwrap_or(path))
 }
 
 pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
@@ -61,45 +61,29 @@ pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Opens what a path means below a folder; nothing outside of it, links and all.
+/// Opens a path below a folder; nothing outside of it, not even through links.
 pub(super) fn beneath(root: &impl AsFd, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    Ok(rustix::fs::openat2(
-        root,
-        path,
-        flags | OFlags::CLOEXEC,
-        Mode::empty(),
-        resolve,
-    )?)
+    Ok(rustix::fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
 }
 
-/// Opens a path below a root in which no part is a link.
-pub(super) fn unlinked(root: &impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+/// Opens a path below a root; no part of it may be a link.
+pub(super) fn open_without_links(root: &impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     let path = path.strip_prefix("/").unwrap_or(path);
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    Ok(rustix::fs::openat2(
-        root,
-        path,
-        flags,
-        Mode::empty(),
-        resolve,
-    )?)
+    Ok(rustix::fs::openat2(root, path, flags, Mode::empty(), resolve)?)
 }
 
-/// Lets a file or folder of the new root seem to be empty.
+/// Makes a file or folder of the new root appear empty.
 pub(super) fn cover(root: &OwnedFd, path: &Path) -> io::Result<()> {
-    let place = unlinked(root, path)?;
+    let place = open_without_links(root, path)?;
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&place)?.st_mode);
-    let nothing = if kind == FileType::Directory {
-        "/void"
-    } else {
-        "/empty"
-    };
+    let nothing = if kind == FileType::Directory { "/void" } else { "/empty" };
     rustix::mount::mount_bind(nothing, by_descriptor(&place)).map_err(io::Error::from)
 }
 
-/// Makes a folder below another, with those on the way.
+/// Creates a folder below another, with its parents.
 pub(super) fn make(root: &impl AsFd, path: &str) -> io::Result<()> {
     let mut folder = beneath(root, ".", OFlags::RDONLY | OFlags::DIRECTORY)?;
     for part in Path::new(path).components() {
@@ -115,44 +99,38 @@ pub(super) fn make(root: &impl AsFd, path: &str) -> io::Result<()> {
 
 pub(super) fn tmpfs(at: &Path, options: &str) -> io::Result<()> {
     let options = CString::new(options)?;
-    Ok(rustix::mount::mount(
-        "tmpfs",
-        at,
-        "tmpfs",
-        PLAIN,
-        options.as_c_str(),
-    )?)
+    Ok(rustix::mount::mount("tmpfs", at, "tmpfs", PLAIN_MOUNT_FLAGS, options.as_c_str())?)
 }
 
-/// Puts something that is empty over something that is not.
-pub(super) fn over(nothing: &Path, at: &Path) -> io::Result<()> {
+/// Mounts an empty file or folder over another.
+pub(super) fn mount_over(nothing: &Path, at: &Path) -> io::Result<()> {
     rustix::mount::mount_bind(nothing, at)?;
-    remount(at, Access::Read, false)
+    remount(at, MountAccess::Read, false)
 }
 
-/// Gives a mount, and perhaps those below it, the flags of what is shown. Those that it has
-/// already stay: the system lets nobody take them off.
-pub(super) fn remount(at: &Path, access: Access, below: bool) -> io::Result<()> {
-    // The name of a place need not be text, whoever mounted something there.
-    let table = fs::read(format!("{OLD}/proc/self/mountinfo"))?;
+/// Sets the flags of a mount, and optionally of those below it. Existing flags stay: the system
+/// does not permit their removal.
+pub(super) fn remount(at: &Path, access: MountAccess, below: bool) -> io::Result<()> {
+    // The path of a mount need not be valid text.
+    let table = fs::read(format!("{OLD_ROOT}/proc/self/mountinfo"))?;
     for line in table.split(|byte| *byte == b'\n') {
-        let Some((place, flags)) = mounted(line) else {
+        let Some((place, flags)) = parse_mount(line) else {
             continue;
         };
         if place == at || below && place.starts_with(at) {
             let locked = match access {
-                Access::Read => MountFlags::RDONLY,
-                Access::Write => MountFlags::empty(),
-                Access::Inert => MountFlags::NOEXEC,
+                MountAccess::Read => MountFlags::RDONLY,
+                MountAccess::Write => MountFlags::empty(),
+                MountAccess::Inert => MountFlags::NOEXEC,
             };
-            rustix::mount::mount_remount(&place, MountFlags::BIND | PLAIN | locked | flags, c"")?;
+            rustix::mount::mount_remount(&place, MountFlags::BIND | PLAIN_MOUNT_FLAGS | locked | flags, c"")?;
         }
     }
     Ok(())
 }
 
-/// The place and the flags of a mount, as a line of the system's table tells them.
-pub(super) fn mounted(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
+/// Returns the path and the flags of a mount from a line of the system's table.
+pub(super) fn parse_mount(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
     let mut fields = line.split(|byte| *byte == b' ').skip(4);
     let place = unescaped(fields.next()?);
     let flags = fields.next()?.split(|byte| *byte == b',');
@@ -166,13 +144,10 @@ pub(super) fn mounted(line: &[u8]) -> Option<(PathBuf, MountFlags)> {
         b"relatime" => MountFlags::RELATIME,
         _ => MountFlags::empty(),
     });
-    Some((
-        OsString::from_vec(place).into(),
-        flags.fold(MountFlags::empty(), MountFlags::union),
-    ))
+    Some((OsString::from_vec(place).into(), flags.fold(MountFlags::empty(), MountFlags::union)))
 }
 
-/// Blanks and the like are written as a backslash and three octal digits.
+/// Decodes blanks and the like, which are written as a backslash and three octal digits.
 pub(super) fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut parts = text.split(|byte| *byte == b'\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -194,7 +169,7 @@ pub(super) fn devices() -> io::Result<()> {
     for device in DEVICES {
         let at = dev.join(device);
         fs::write(&at, "")?;
-        let from = Path::new(OLD).join("dev").join(device);
+        let from = Path::new(OLD_ROOT).join("dev").join(device);
         if rustix::mount::mount_bind(&from, &at).is_err() {
             fs::remove_file(&at)?;
         }
@@ -215,7 +190,7 @@ pub(super) fn devices() -> io::Result<()> {
     Ok(())
 }
 
-/// A folder that may be written and is thrown away.
+/// Mounts a writable folder whose content is discarded.
 pub(super) fn scratch(name: &str, at: &Path) -> io::Result<()> {
     let from = Path::new("/scratch").join(name);
     fs::create_dir(&from)?;
@@ -223,15 +198,15 @@ pub(super) fn scratch(name: &str, at: &Path) -> io::Result<()> {
     fs::set_permissions(&from, fs::Permissions::from_mode(mode))?;
     fs::create_dir_all(new(at))?;
     rustix::mount::mount_bind(&from, new(at))?;
-    remount(&new(at), Access::Write, false)
+    remount(&new(at), MountAccess::Write, false)
 }
 
-/// A path that leads to what is open, whatever its name means by now.
+/// Returns a path to an open file that does not depend on its current name.
 pub(super) fn by_descriptor(open: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("{OLD}/proc/self/fd/{}", open.as_raw_fd()))
+    PathBuf::from(format!("{OLD_ROOT}/proc/self/fd/{}", open.as_raw_fd()))
 }
 
-/// The workspace below a layer that takes all that is written, without some of its paths.
+/// Mounts the workspace below a scratch layer, without some of its paths.
 pub(super) fn overlay(root: &OwnedFd, place: &Path, whiteouts: &[PathBuf]) -> io::Result<()> {
     let at = new(place);
     fs::create_dir_all(&at)?;
@@ -245,47 +220,36 @@ pub(super) fn overlay(root: &OwnedFd, place: &Path, whiteouts: &[PathBuf]) -> io
         white_out(root, path)?;
     }
     let layers = c"lowerdir=/low,upperdir=/scratch/up,workdir=/scratch/work,userxattr";
-    rustix::mount::mount("overlay", &at, "overlay", PLAIN, layers)?;
-    // An overlay can be made where files of it cannot be, for example on another overlay.
+    rustix::mount::mount("overlay", &at, "overlay", PLAIN_MOUNT_FLAGS, layers)?;
+    // Some file systems permit an overlay but no files in it, for example another overlay.
     let trial = at.join(".wf-scratch-trial");
-    fs::write(&trial, "")
-        .and_then(|()| fs::remove_file(&trial))
-        .or_else(|error| {
-            rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
-            Err(error)
-        })
+    fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)).or_else(|error| {
+        rustix::mount::unmount(&at, UnmountFlags::DETACH)?;
+        Err(error)
+    })
 }
 
-/// Lets a path of the workspace seem not to be there: a device 0/0 in the upper layer, in folders that are
-/// as those below.
+/// Hides a path of the workspace: a device 0/0 in the upper layer, in folders with the attributes
+/// of those below.
 fn white_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
     let up = Path::new("/scratch/up");
     let folders: Vec<&Path> = path.ancestors().skip(1).collect();
-    let above = folders
-        .into_iter()
-        .rev()
-        .filter(|folder| folder.parent().is_some());
+    let above = folders.into_iter().rev().filter(|folder| folder.parent().is_some());
     for folder in above {
         let at = up.join(folder);
         if fs::symlink_metadata(&at).is_err() {
-            let below = unlinked(root, folder)?;
+            let below = open_without_links(root, folder)?;
             let stat = rustix::fs::fstat(&below)?;
             fs::create_dir(&at)?;
             fs::set_permissions(&at, fs::Permissions::from_mode(stat.st_mode & 0o7777))?;
         }
     }
     let kind = rustix::fs::FileType::CharacterDevice;
-    Ok(rustix::fs::mknodat(
-        rustix::fs::CWD,
-        up.join(path),
-        kind,
-        Mode::empty(),
-        0,
-    )?)
+    Ok(rustix::fs::mknodat(rustix::fs::CWD, up.join(path), kind, Mode::empty(), 0)?)
 }
 
-/// Shows something that is open at a place of the new root.
-pub(super) fn bind(source: &OwnedFd, place: &Path, access: Access) -> Result<(), String> {
+/// Mounts an open file or folder at a place of the new root.
+pub(super) fn bind(source: &OwnedFd, place: &Path, access: MountAccess) -> Result<(), String> {
     let shown = || -> io::Result<()> {
         let at = new(place);
         let folder = rustix::fs::fstat(source)?.st_mode & 0o170_000 == 0o040_000;
@@ -297,30 +261,30 @@ pub(super) fn bind(source: &OwnedFd, place: &Path, access: Access) -> Result<(),
                 fs::write(&at, "")?;
             }
         }
-        // It becomes what it shall be where nobody else gets, and is moved to a place that is open: a
-        // step that swaps its folders for links must not choose where it comes to lie.
+        // The mount is prepared in a private place and moved to an opened target: a step that swaps
+        // its folders for links must not choose its destination.
         let stage = Path::new(if folder { "/stage" } else { "/stage-file" });
         rustix::mount::mount_bind_recursive(by_descriptor(source), stage)?;
         remount(stage, access, true)?;
-        let target = unlinked(&open(Path::new(NEW))?, place)?;
+        let target = open_without_links(&open(Path::new(NEW_ROOT))?, place)?;
         Ok(rustix::mount::mount_move(stage, by_descriptor(&target))?)
     };
     shown().map_err(|error| format!("the sandbox cannot show {}: {error}", place.display()))
 }
 
-/// The processes of the sandbox. Says whether their number is limited from here: newer systems give
-/// each namespace of processes a highest number of its own. A control group would do so everywhere,
-/// but to enter one takes longer than all else that a sandbox needs.
+/// Mounts the processes of the sandbox. Returns true if their number is limited here: newer systems
+/// give each process namespace its own maximum. A control group would work everywhere, but entering
+/// one takes longer than everything else that a sandbox needs.
 pub(super) fn processes() -> io::Result<bool> {
     let at = new(Path::new("/proc"));
     fs::create_dir_all(&at)?;
-    let quiet = PLAIN | MountFlags::NOEXEC;
-    // Where the system shows only a part of its own, it lets nobody see all: then there is none.
+    let quiet = PLAIN_MOUNT_FLAGS | MountFlags::NOEXEC;
+    // A system that shows only a part of its own `/proc` permits no complete one: then there is none.
     if rustix::mount::mount("proc", &at, "proc", quiet, None).is_err() {
         return Ok(false);
     }
     let limit = at.join("sys/kernel/pid_max");
-    let most = u64::from(PROCESSES) + RESERVED;
+    let most = u64::from(DEFAULT_PROCESS_LIMIT) + RESERVED_PIDS;
     let limited = numbers_are_own() && fs::write(limit, most.to_string()).is_ok();
     rustix::mount::mount_remount(&at, MountFlags::BIND | quiet | MountFlags::RDONLY, c"")?;
     Ok(limited)
@@ -333,13 +297,10 @@ mod tests {
     #[test]
     fn mounts_are_read_from_the_table() {
         let line = b"36 35 98:0 /mnt1 /new/my\\040folder ro,noexec,relatime master:1 - ext3 /dev/root rw,errors=continue";
-        let (place, flags) = mounted(line).expect("a mount");
+        let (place, flags) = parse_mount(line).expect("a mount");
         assert_eq!(place, Path::new("/new/my folder"));
-        assert_eq!(
-            flags,
-            MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME
-        );
-        assert_eq!(mounted(b"too short"), None);
+        assert_eq!(flags, MountFlags::RDONLY | MountFlags::NOEXEC | MountFlags::RELATIME);
+        assert_eq!(parse_mount(b"too short"), None);
         assert_eq!(unescaped(b"a\\134b\\x\xff"), b"a\\b\\x\xff");
     }
 }

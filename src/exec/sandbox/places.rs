@@ -1,8 +1,7 @@
-//! What every sandbox shows of the system, and what it never shows.
+//! The parts of the system that every sandbox shows, and those that none shows.
 
-/// Folders of the system that hold programs and what they need. Links among them are shown as
-/// links.
-pub(super) const SYSTEM: [&str; 12] = [
+/// Folders of the system that contain programs and their data. Links among them are shown as links.
+pub(super) const SYSTEM_FOLDERS: [&str; 12] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -17,12 +16,12 @@ pub(super) const SYSTEM: [&str; 12] = [
     "/sys/devices/system/cpu",
 ];
 
-/// What is needed besides for the network: certificates. Where names are looked up is found through
-/// `/etc/resolv.conf`.
-pub(super) const FOR_NETWORK: [&str; 2] = ["/var/lib/ca-certificates", "/run/systemd/resolve"];
+/// Additional paths for the network: certificates. The configuration of name resolution is found
+/// through `/etc/resolv.conf`.
+pub(super) const NETWORK_FOLDERS: [&str; 2] = ["/var/lib/ca-certificates", "/run/systemd/resolve"];
 
-/// Folders of the system in which everything is for everybody, because the only program that writes to
-/// them, the package manager, makes it so, or the kernel says what they hold. They are so large that to list
+/// Folders of the system in which every file is public, because their only writer, the package
+/// manager, keeps it so, or the kernel determines their content. They are so large that listing
 /// them takes longer than a short run.
 pub(super) const PUBLIC: [&str; 8] = [
     "/nix/store",
@@ -35,8 +34,8 @@ pub(super) const PUBLIC: [&str; 8] = [
     "/usr/share",
 ];
 
-/// Folders below the home folder that hold programs and what they need, and no secrets.
-pub(super) const TOOLS: [&str; 31] = [
+/// Folders below the home folder that contain programs and their data, and no secrets.
+pub(super) const TOOL_FOLDERS: [&str; 31] = [
     ".asdf",
     ".bun",
     ".cargo/bin",
@@ -70,8 +69,8 @@ pub(super) const TOOLS: [&str; 31] = [
     ".volta",
 ];
 
-/// Files of the system that hold secrets, or let programs run something else than they seem to:
-/// they seem to be empty.
+/// Files of the system that contain secrets, or make programs run other code than they seem to:
+/// they appear empty.
 pub(super) const EMPTY_FILES: [&str; 8] = [
     "/etc/gshadow",
     "/etc/gshadow-",
@@ -83,7 +82,7 @@ pub(super) const EMPTY_FILES: [&str; 8] = [
     "/etc/sudoers",
 ];
 
-/// Folders of the system that hold secrets: they seem to be empty.
+/// Folders of the system that contain secrets: they appear empty.
 pub(super) const EMPTY_FOLDERS: [&str; 8] = [
     "/etc/docker",
     "/etc/kubernetes",
@@ -98,12 +97,6 @@ pub(super) const EMPTY_FOLDERS: [&str; 8] = [
 /// The devices that a program may use.
 pub(super) const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Where folders of programs are that no `PATH` names.
-pub(super) const BINS: [&str; 6] = [
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/usr/bin",
-    "/usr/sbin",
-    "/bin",
-    "/sbin",
-];
+/// The folders of programs that no `PATH` names.
+pub(super) const PROGRAM_FOLDERS: [&str; 6] =
+    ["/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin"];

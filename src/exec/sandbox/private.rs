@@ -1,9 +1,9 @@
-//! The files of the system that whoever runs wf can read and others cannot.
+//! The files of the system that the user of wf can read and other users cannot.
 //!
-//! A confined process has the user of wf, and what that user is in a namespace cannot be less: the
-//! system lets nobody put down a group there. So what only that user, or a group of its, can read
-//! is taken out of the view. To find it, every folder of the system is listed, which takes longer than
-//! all else that a sandbox needs: it is done once for many sandboxes.
+//! A confined process has the user of wf, and cannot lose that user's rights in a namespace: the
+//! system does not let it drop a group there. So files that only this user, or one of its groups,
+//! can read are hidden from the view. Finding them means listing every folder of the system, which
+//! takes longer than everything else that a sandbox needs: it is done once for many sandboxes.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File, Metadata};
@@ -18,43 +18,41 @@ use std::thread::ScopedJoinHandle;
 use rustix::fs::{Access, AtFlags, CWD, MemfdFlags};
 use rustix::time::ClockId;
 
-use super::places::{FOR_NETWORK, PUBLIC, SYSTEM};
+use super::places::{NETWORK_FOLDERS, PUBLIC, SYSTEM_FOLDERS};
 
-/// How long what was found is relied on, in seconds.
-const FRESH: i64 = 60;
+/// The time for which the findings are reused, in seconds.
+const CACHE_SECONDS: i64 = 60;
 
-/// How many folders and files can be hidden: each needs a mount in every sandbox.
-const MOST: usize = 4096;
+/// The maximum number of hidden folders and files: each needs a mount in every sandbox.
+const MAX_PRIVATE_PATHS: usize = 4096;
 
-/// How many threads look: a disk gives no more to more of them.
-const THREADS: usize = 4;
+/// The maximum number of threads: more of them do not speed up the disk.
+const MAX_THREADS: usize = 4;
 
-/// What was found, absolute and without links, and when, in seconds since the boot.
-type Found = Option<(i64, Arc<Vec<PathBuf>>)>;
+/// The findings, absolute and without links, and their time, in seconds since boot.
+type PrivatePaths = Option<(i64, Arc<Vec<PathBuf>>)>;
 
-static FOUND: Mutex<Found> = Mutex::new(None);
+static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 
-/// The private files and folders of the system: what was found a short while ago, or is now.
+/// Returns the private files and folders of the system, at most `FRESH` seconds old.
 pub(super) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
-    // Whoever comes while another looks waits for what that one finds.
-    let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    // Concurrent callers wait for one search and share its findings.
+    let mut known = PRIVATE_PATHS.lock().unwrap_or_else(PoisonError::into_inner);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
     if let Some((at, found)) = &*known
-        && now - at < FRESH
+        && now - at < CACHE_SECONDS
     {
         return Ok(Arc::clone(found));
     }
-    let roots = SYSTEM.iter().chain(&FOR_NETWORK).map(Path::new);
-    let roots: Vec<PathBuf> = roots
-        .filter_map(|root| fs::canonicalize(root).ok())
-        .collect();
+    let roots = SYSTEM_FOLDERS.iter().chain(&NETWORK_FOLDERS).map(Path::new);
+    let roots: Vec<PathBuf> = roots.filter_map(|root| fs::canonicalize(root).ok()).collect();
     let found = Arc::new(below(roots)?);
     *known = Some((now, Arc::clone(&found)));
     Ok(found)
 }
 
-/// The private files and folders below these. What is empty already, what a link leads to and what
-/// lies in a private folder is left out.
+/// Returns the private files and folders below these. Empty ones, the targets of links and the
+/// contents of private folders are left out.
 fn below(mut level: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     level.retain(|root| !is_public(root));
     level.sort();
@@ -62,16 +60,16 @@ fn below(mut level: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut found = Vec::new();
     while !level.is_empty() {
-        let share = level.len().div_ceil(threads.min(THREADS));
+        let share = level.len().div_ceil(threads.min(MAX_THREADS));
         let parts: Vec<_> = std::thread::scope(|scope| {
             let chunks = level.chunks(share);
-            let looks: Vec<_> = chunks.map(|part| scope.spawn(|| look(part))).collect();
+            let looks: Vec<_> = chunks.map(|part| scope.spawn(|| scan_folders(part))).collect();
             looks.into_iter().map(ScopedJoinHandle::join).collect()
         });
         level.clear();
         for part in parts {
             let (private, deeper) =
-                part.map_err(|_| io::Error::other("the folders of the system cannot be listed"))?;
+                part.map_err(|_| io::Error::other("cannot list the folders of the system"))?;
             found.extend(private);
             level.extend(deeper);
         }
@@ -80,12 +78,12 @@ fn below(mut level: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What is private in these folders, and the folders in them that are not.
-fn look(folders: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+/// Returns the private entries of these folders, and the folders in them that are not private.
+fn scan_folders(folders: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let mut found = Vec::new();
     let mut deeper = Vec::new();
     for entry in folders.iter().flat_map(|folder| entries(folder)) {
-        // Many entries are links: their kind is known without asking for more.
+        // Many entries are links: their kind is known without another call.
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
@@ -109,7 +107,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
     fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// Whether others cannot read a file that is not empty, or not list a folder and go into it.
+/// True if other users cannot read a file that is not empty, or cannot list or enter a folder.
 fn is_closed(data: &Metadata) -> bool {
     if data.is_dir() {
         data.mode() & 0o005 != 0o005
@@ -118,14 +116,14 @@ fn is_closed(data: &Metadata) -> bool {
     }
 }
 
-/// Whether this process can read a file or a folder, or go into it.
+/// True if this process can read a file or a folder, or enter it.
 fn is_reached(path: &Path) -> bool {
     let may = |access| rustix::fs::accessat(CWD, path, access, AtFlags::empty()).is_ok();
     may(Access::READ_OK) || path.is_dir() && may(Access::EXEC_OK)
 }
 
-/// What is to be hidden so that nothing private is seen but what was granted: of a private folder in
-/// which that lies, all the rest. `shown` is where a path is seen.
+/// Returns the paths to hide so that only granted private files are seen: of a private folder that
+/// contains a granted path, all the rest. `shown` maps a path to its place in the view.
 pub(super) fn but(
     granted: &[PathBuf],
     mut private: Vec<PathBuf>,
@@ -148,9 +146,9 @@ pub(super) fn but(
             }
         }
     }
-    if hidden.len() > MOST {
+    if hidden.len() > MAX_PRIVATE_PATHS {
         return Err(io::Error::other(format!(
-            "there are {} of them and at most {MOST} can be hidden; close the folders in which they lie \
+            "{} found, but at most {MAX_PRIVATE_PATHS} can be hidden; close the folders that contain them \
              (`chmod o-rx`)",
             hidden.len()
         )));
@@ -158,24 +156,19 @@ pub(super) fn but(
     Ok(hidden)
 }
 
-/// The list as something that can be inherited.
-pub(super) fn written(private: &[PathBuf]) -> io::Result<OwnedFd> {
-    let lines: Vec<&[u8]> = private
-        .iter()
-        .map(|path| path.as_os_str().as_bytes())
-        .collect();
+/// Writes the list to an inheritable descriptor.
+pub(super) fn write_list(private: &[PathBuf]) -> io::Result<OwnedFd> {
+    let lines: Vec<&[u8]> = private.iter().map(|path| path.as_os_str().as_bytes()).collect();
     let file = rustix::fs::memfd_create("wf-private", MemfdFlags::CLOEXEC)?;
     let mut file = File::from(file);
     file.write_all(&lines.join(&0))?;
     Ok(file.into())
 }
 
-/// The list that was inherited under this number.
-pub(super) fn read(number: i32) -> io::Result<Vec<PathBuf>> {
+/// Reads the list from the descriptor with this number.
+pub(super) fn read_list(number: i32) -> io::Result<Vec<PathBuf>> {
     let bytes = fs::read(format!("/proc/self/fd/{number}"))?;
-    let lines = bytes
-        .split(|byte| *byte == 0)
-        .filter(|line| !line.is_empty());
+    let lines = bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty());
     Ok(lines.map(|line| OsStr::from_bytes(line).into()).collect())
 }
 
@@ -186,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with files of these modes; folders on the way are for everybody.
+    /// A folder with files of these modes; parent folders are public.
     fn folder(files: &[(&str, u32)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for (path, mode) in files {
@@ -217,8 +210,8 @@ mod tests {
         let found = below(vec![dir.path().to_path_buf()]).unwrap();
         let expected = [deep, "open/closed", "open/secret", "secret"];
         assert_eq!(found, expected.map(|path| dir.path().join(path)));
-        let list = written(&found).unwrap();
-        assert_eq!(read(list.as_raw_fd()).unwrap(), found);
+        let list = write_list(&found).unwrap();
+        assert_eq!(read_list(list.as_raw_fd()).unwrap(), found);
     }
 
     #[test]
@@ -236,10 +229,7 @@ mod tests {
         let granted = [at("closed/work"), at("granted")];
         let mut hidden = but(&granted, found, &Path::to_path_buf).unwrap();
         hidden.sort();
-        assert_eq!(
-            hidden,
-            [at("closed/beside"), at("closed/public"), at("secret")]
-        );
+        assert_eq!(hidden, [at("closed/beside"), at("closed/public"), at("secret")]);
     }
 
     #[test]
@@ -248,8 +238,8 @@ mod tests {
             let private = (0..count).map(|at| format!("/opt/{at}").into());
             but(&[], private.collect(), &Path::to_path_buf)
         };
-        assert_eq!(many(MOST).unwrap().len(), MOST);
-        let told = many(MOST + 1).unwrap_err().to_string();
+        assert_eq!(many(MAX_PRIVATE_PATHS).unwrap().len(), MAX_PRIVATE_PATHS);
+        let told = many(MAX_PRIVATE_PATHS + 1).unwrap_err().to_string();
         assert!(told.contains("4097"), "{told}");
     }
 }

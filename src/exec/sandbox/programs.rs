@@ -1,99 +1,92 @@
-//! The view of a sandbox in which only some programs may be executed.
+//! The view of a sandbox with restricted programs.
 //!
-//! The folders of programs hold nothing else; what may be written cannot be executed; and Landlock
-//! refuses to execute whatever is not among them. Each of these alone could be got round: a loader
-//! executes any file that it can map.
+//! The folders of programs contain nothing else; writable files cannot be executed; and Landlock
+//! refuses to execute all other files. Each of these alone could be circumvented: a loader executes
+//! any file that it can map.
 
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::mount::{Access, bind, new, remount, tmpfs};
-use super::mounts::{Failed, View, said};
-use super::places::BINS;
+use super::mount::{MountAccess, bind, new, remount, tmpfs};
+use super::mounts::{SandboxViewBuilder, ViewError, view_error};
+use super::places::PROGRAM_FOLDERS;
 
-/// Where what loads programs lies.
-const LOADERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+/// The folders of program loaders.
+const LOADER_FOLDERS: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
 /// A program that may be executed.
-struct Program {
-    /// Where it is looked up.
+struct AllowedProgram {
+    /// The path of its lookup.
     name: PathBuf,
-    /// Where it is, links followed.
+    /// The path with links resolved.
     place: PathBuf,
     file: OwnedFd,
 }
 
-/// Takes everything out of the view that could be executed, but for these programs, and gives the
-/// files that may.
-pub(super) fn only(
-    view: &View<'_>,
+/// Removes all executables from the view except these programs, and returns the files that may be
+/// executed.
+pub(super) fn restrict_programs(
+    view: &SandboxViewBuilder<'_>,
     names: &[String],
     (path, cwd): (Option<&str>, &Path),
-) -> Result<Vec<PathBuf>, Failed> {
-    let folders: Vec<PathBuf> = folders(path)
-        .iter()
-        .filter_map(|folder| view.canonical(folder))
-        .collect();
+) -> Result<Vec<PathBuf>, ViewError> {
+    let folders: Vec<PathBuf> = folders(path).iter().filter_map(|folder| view.canonical(folder)).collect();
     let mut programs = Vec::new();
     for name in names {
         programs.push(find(view, name, path, cwd)?);
     }
     for loader in loaders(view) {
-        programs.push(found(view, &loader).ok_or("`allow.exec`: a loader is gone")?);
+        programs.push(find_program(view, &loader).ok_or("`allow.exec`: a loader is missing")?);
     }
     for folder in &folders {
         if new(folder).is_dir() {
-            tmpfs(&new(folder), "mode=755,size=1m").map_err(said("hide programs"))?;
+            tmpfs(&new(folder), "mode=755,size=1m").map_err(view_error("hide programs"))?;
         }
     }
     view.make_inert()?;
     for program in &programs {
-        bind(&program.file, &program.place, Access::Read)?;
+        bind(&program.file, &program.place, MountAccess::Read)?;
         if program.name != program.place {
             view.link(&program.name, &program.place);
         }
     }
     for folder in folders {
         if new(&folder).is_dir() {
-            remount(&new(&folder), Access::Read, false).map_err(said("hide programs"))?;
+            remount(&new(&folder), MountAccess::Read, false).map_err(view_error("hide programs"))?;
         }
     }
     Ok(programs.into_iter().map(|program| program.place).collect())
 }
 
-fn find(view: &View<'_>, name: &str, path: Option<&str>, cwd: &Path) -> Result<Program, Failed> {
+fn find(
+    view: &SandboxViewBuilder<'_>,
+    name: &str,
+    path: Option<&str>,
+    cwd: &Path,
+) -> Result<AllowedProgram, ViewError> {
     let candidates: Vec<PathBuf> = if name.contains('/') {
         vec![cwd.join(name)]
     } else {
-        folders(path)
-            .iter()
-            .map(|folder| folder.join(name))
-            .collect()
+        folders(path).iter().map(|folder| folder.join(name)).collect()
     };
-    let mut found = candidates
-        .iter()
-        .filter_map(|candidate| found(view, candidate));
-    found
-        .next()
-        .ok_or_else(|| format!("`allow.exec`: there is no program `{name}`"))
+    let mut found = candidates.iter().filter_map(|candidate| find_program(view, candidate));
+    found.next().ok_or_else(|| format!("`allow.exec`: program `{name}` not found"))
 }
 
-fn found(view: &View<'_>, name: &Path) -> Option<Program> {
+fn find_program(view: &SandboxViewBuilder<'_>, name: &Path) -> Option<AllowedProgram> {
     let (file, place) = view.find(name).ok()?;
     let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&file).ok()?.st_mode);
-    (kind == rustix::fs::FileType::RegularFile).then(|| Program {
+    (kind == rustix::fs::FileType::RegularFile).then(|| AllowedProgram {
         name: name.to_path_buf(),
         place,
         file,
     })
 }
 
-/// Every program that shares libraries is executed through one of these.
-fn loaders(view: &View<'_>) -> Vec<PathBuf> {
-    let folders = LOADERS
-        .iter()
-        .filter_map(|folder| view.canonical(Path::new(folder)));
+/// Returns the loaders: every dynamically linked program is executed through one of them.
+fn loaders(view: &SandboxViewBuilder<'_>) -> Vec<PathBuf> {
+    let folders = LOADER_FOLDERS.iter().filter_map(|folder| view.canonical(Path::new(folder)));
     let mut loaders = Vec::new();
     for folder in folders {
         for entry in fs::read_dir(new(&folder)).into_iter().flatten().flatten() {
@@ -108,11 +101,8 @@ fn loaders(view: &View<'_>) -> Vec<PathBuf> {
     loaders
 }
 
-/// The folders in which programs lie.
+/// Returns the folders of programs.
 fn folders(path: Option<&str>) -> Vec<PathBuf> {
     let named = path.unwrap_or_default().split(':').map(PathBuf::from);
-    named
-        .chain(BINS.iter().map(PathBuf::from))
-        .filter(|folder| folder.is_absolute())
-        .collect()
+    named.chain(PROGRAM_FOLDERS.iter().map(PathBuf::from)).filter(|folder| folder.is_absolute()).collect()
 }

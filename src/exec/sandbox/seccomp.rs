@@ -1,22 +1,22 @@
-//! The system calls that no command in a sandbox makes.
+//! The system calls that are refused to commands in a sandbox.
 //!
-//! A list of what is refused, not of what is allowed: checks run whatever people have. Without
-//! capabilities most of these would fail anyway; each one here has had a hole, or looks into other
-//! processes, or makes namespaces in which capabilities come back.
+//! A deny list, not an allow list: checks run whatever tools are installed. Without capabilities
+//! most of these calls would fail anyway; each one here has had a vulnerability, or inspects other
+//! processes, or creates namespaces in which capabilities come back.
 //!
-//! What is younger than this list is said not to exist, as it would be on an older system: so libraries
-//! do without, and no new way round what is refused opens with a new system.
+//! Calls newer than this list are reported as missing, as on an older system: libraries then do
+//! without them, and a new system opens no way around the refused calls.
 
 use std::collections::BTreeMap;
 
 use nix::libc;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
-    SeccompFilter, SeccompRule, sock_filter,
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition, SeccompFilter,
+    SeccompRule, sock_filter,
 };
 
-/// Refused with "operation not permitted".
-const REFUSED: [i64; 42] = [
+/// Calls refused with "operation not permitted".
+const REFUSED_SYSCALLS: [i64; 42] = [
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_bpf,
@@ -61,9 +61,9 @@ const REFUSED: [i64; 42] = [
     libc::SYS_userfaultfd,
 ];
 
-/// Said not to exist, so that programs do without: their arguments cannot be looked at, or they act
-/// past this filter.
-const UNKNOWN: [i64; 5] = [
+/// Calls reported as missing, so that programs do without: their arguments cannot be inspected, or
+/// they act past this filter.
+const HIDDEN_SYSCALLS: [i64; 5] = [
     libc::SYS_openat2,
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
@@ -71,15 +71,15 @@ const UNKNOWN: [i64; 5] = [
     libc::SYS_io_uring_setup,
 ];
 
-/// The first number of a call that nobody looked at, on every architecture: `open_tree_attr` of Linux
-/// 6.15, which does what `open_tree` does. The calls below are known. The second numbers of x86-64 are above, too.
-const NOT_KNOWN: u32 = 467;
+/// The first number of a call that was not reviewed, on every architecture: `open_tree_attr` of Linux 6.15,
+/// which does what `open_tree` does. The calls below are known. The second numbers of x86-64 are above, too.
+const FIRST_UNKNOWN_SYSCALL: u32 = 467;
 
 /// The error of a call that does not exist.
-const ABSENT: u32 = libc::ENOSYS.unsigned_abs();
+const ABSENT_ERROR: u32 = libc::ENOSYS.unsigned_abs();
 
-/// New namespaces, as `clone` is asked for them.
-const SPACES: [i32; 7] = [
+/// The flags of `clone` for new namespaces.
+const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
     libc::CLONE_NEWPID,
@@ -89,24 +89,19 @@ const SPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// The only kinds of sockets there are: those that namespaces confine, and no others that would reach
-/// into the kernel.
-const SOCKETS: [i32; 4] = [
-    libc::AF_UNIX,
-    libc::AF_INET,
-    libc::AF_INET6,
-    libc::AF_NETLINK,
-];
+/// The only permitted socket families: those that namespaces confine, and no others that would
+/// reach into the kernel.
+const ALLOWED_SOCKETS: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// The bits that let whoever executes a file act as its owner or its group. A program that has them
-/// would give the rights of whoever runs wf to others, outside and later.
-const SET_ID: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
+/// The bits that let a program act as the owner or the group of its file. Such a program would give
+/// the rights of the user of wf to others, outside and later.
+const SET_ID_MODES: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
 
-/// The calls that set the mode of a file, each with the argument that is the mode.
-const MODES: &[(i64, u8)] = &[
+/// The calls that set the mode of a file, each with the index of the mode.
+const MODE_SYSCALLS: &[(i64, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
-    // `fchmodat2`, which not every library names.
+    // `fchmodat2`, which some libraries do not define.
     (452, 2),
     (libc::SYS_mknodat, 2),
     #[cfg(target_arch = "x86_64")]
@@ -117,28 +112,28 @@ const MODES: &[(i64, u8)] = &[
     (libc::SYS_mknod, 1),
 ];
 
-/// The calls that make a file if their flags say so, each with the argument that is the flags; the mode
-/// follows, and means nothing otherwise.
-const MAKERS: &[(i64, u8)] = &[
+/// The calls that create a file if their flags say so, each with the index of the flags; the mode
+/// follows, and is ignored otherwise.
+const CREATING_SYSCALLS: &[(i64, u8)] = &[
     (libc::SYS_openat, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
 ];
 
-/// The flags that make a file: a named one, and one without a name.
-const MAKING: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+/// The flags that create a file: a named one, and one without a name.
+const CREATE_FLAGS: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
 
 /// `ioctl`s that type into a terminal.
-const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+const TERMINAL_INPUT_IOCTLS: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
-/// On x86-64 every call has a second number.
+/// The second number of every call on x86-64.
 #[cfg(target_arch = "x86_64")]
 const SECOND: Option<i64> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
 const SECOND: Option<i64> = None;
 
-/// Calls whose second number follows from another first one, which no library names.
-const ODD: [(i64, i64); 5] = [
+/// Calls whose second number belongs to another first one, and has no name in a library.
+const RENUMBERED_SYSCALLS: [(i64, i64); 5] = [
     (libc::SYS_ioctl, 514),
     (libc::SYS_ptrace, 521),
     (libc::SYS_kexec_load, 528),
@@ -146,10 +141,10 @@ const ODD: [(i64, i64); 5] = [
     (libc::SYS_process_vm_writev, 540),
 ];
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Refuses them from now on, to this process and all that it starts. No rights can be gained any
-/// more either. If only some programs may be executed, none can be made in memory.
+/// Refuses these calls from now on, to this process and all its descendants. No rights can be
+/// gained any more either. If programs are restricted, none can be created in memory.
 pub(super) fn apply(only_some: bool) -> Result<(), String> {
     let programs = programs(only_some).map_err(|error| format!("seccomp: {error}"))?;
     for program in &programs {
@@ -158,59 +153,47 @@ pub(super) fn apply(only_some: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The filters, in the order in which they are applied: of two that refuse a call the later one says why.
+/// Returns the filters in order of application: if two refuse a call, the later one sets the error.
 fn programs(only_some: bool) -> Result<[BpfProgram; 3], seccompiler::Error> {
-    let mut rules = refused()?;
+    let mut rules = refused_syscalls()?;
     if only_some {
         rules.insert(libc::SYS_memfd_create, Vec::new());
     }
-    Ok([
-        newer(),
-        program(rules, libc::EPERM)?,
-        program(unknown(), libc::ENOSYS)?,
-    ])
+    Ok([newer(), program(rules, libc::EPERM)?, program(unknown(), libc::ENOSYS)?])
 }
 
-/// Says of every call from [`NOT_KNOWN`] on that it does not exist.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the codes of instructions have 16 bits"
-)]
+/// Reports every call from [`FIRST_UNKNOWN_SYSCALL`] on as missing.
+#[expect(clippy::cast_possible_truncation, reason = "the codes of instructions have 16 bits")]
 fn newer() -> BpfProgram {
-    let step = |code: u32, k: u32, jf: u8| sock_filter {
-        code: code as u16,
-        jt: 0,
-        jf,
-        k,
-    };
+    let step = |code: u32, k: u32, jf: u8| sock_filter { code: code as u16, jt: 0, jf, k };
     vec![
-        // The number of a call comes first among what a filter sees.
+        // The number of a call is the first field in a filter's input.
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, NOT_KNOWN, 1),
-        step(libc::BPF_RET, SeccompAction::Errno(ABSENT).into(), 0),
+        step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, FIRST_UNKNOWN_SYSCALL, 1),
+        step(libc::BPF_RET, SeccompAction::Errno(ABSENT_ERROR).into(), 0),
         step(libc::BPF_RET, SeccompAction::Allow.into(), 0),
     ]
 }
 
-fn program(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::Error> {
+fn program(rules: SyscallRules, errno: i32) -> Result<BpfProgram, seccompiler::Error> {
     let arch = std::env::consts::ARCH.try_into()?;
     let errno = SeccompAction::Errno(errno.unsigned_abs());
     Ok(SeccompFilter::new(twice(rules), SeccompAction::Allow, errno, arch)?.try_into()?)
 }
 
-fn refused() -> Result<Rules, seccompiler::Error> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+fn refused_syscalls() -> Result<SyscallRules, seccompiler::Error> {
+    let mut rules: SyscallRules = REFUSED_SYSCALLS.iter().map(|call| (*call, Vec::new())).collect();
     let mut with = |call, argument, len, op, value| -> Result<(), seccompiler::Error> {
         let condition = SeccompCondition::new(argument, len, op, value)?;
         let rule = SeccompRule::new(vec![condition])?;
         rules.entry(call).or_default().push(rule);
         Ok(())
     };
-    for space in SPACES {
+    for space in NAMESPACE_FLAGS {
         let bit = u64::from(space.unsigned_abs());
         with(libc::SYS_clone, 0, Len::Qword, Op::MaskedEq(bit), bit)?;
     }
-    for request in TYPING {
+    for request in TERMINAL_INPUT_IOCTLS {
         with(libc::SYS_ioctl, 1, Len::Dword, Op::Eq, request)?;
     }
     for (call, rule) in set_id()? {
@@ -221,25 +204,25 @@ fn refused() -> Result<Rules, seccompiler::Error> {
             let family = u64::from(family.unsigned_abs());
             SeccompCondition::new(0, Len::Dword, Op::Ne, family)
         };
-        let none: Result<_, _> = SOCKETS.into_iter().map(other).collect();
+        let none: Result<_, _> = ALLOWED_SOCKETS.into_iter().map(other).collect();
         rules.insert(call, vec![SeccompRule::new(none?)?]);
     }
     Ok(rules)
 }
 
-/// Whatever gives a file the rights of its owner or group.
+/// Returns rules against giving a file the rights of its owner or group.
 fn set_id() -> Result<Vec<(i64, SeccompRule)>, seccompiler::Error> {
     let has = |argument, bit: u32| {
         let bit = u64::from(bit);
         SeccompCondition::new(argument, Len::Dword, Op::MaskedEq(bit), bit)
     };
     let mut rules = Vec::new();
-    for bit in SET_ID {
-        for (call, mode) in MODES {
+    for bit in SET_ID_MODES {
+        for (call, mode) in MODE_SYSCALLS {
             rules.push((*call, SeccompRule::new(vec![has(*mode, bit)?])?));
         }
-        for (call, flags) in MAKERS {
-            for making in MAKING {
+        for (call, flags) in CREATING_SYSCALLS {
+            for making in CREATE_FLAGS {
                 let both = vec![has(*flags, making.unsigned_abs())?, has(flags + 1, bit)?];
                 rules.push((*call, SeccompRule::new(both)?));
             }
@@ -248,17 +231,14 @@ fn set_id() -> Result<Vec<(i64, SeccompRule)>, seccompiler::Error> {
     Ok(rules)
 }
 
-fn unknown() -> Rules {
-    UNKNOWN.iter().map(|call| (*call, Vec::new())).collect()
+fn unknown() -> SyscallRules {
+    HIDDEN_SYSCALLS.iter().map(|call| (*call, Vec::new())).collect()
 }
 
-fn twice(mut rules: Rules) -> Rules {
+fn twice(mut rules: SyscallRules) -> SyscallRules {
     if let Some(second) = SECOND {
-        let more: Vec<_> = rules
-            .iter()
-            .map(|(call, rule)| (call | second, rule.clone()))
-            .collect();
-        let odd = ODD.iter().filter_map(|(call, number)| {
+        let more: Vec<_> = rules.iter().map(|(call, rule)| (call | second, rule.clone())).collect();
+        let odd = RENUMBERED_SYSCALLS.iter().filter_map(|(call, number)| {
             let rule = rules.get(call)?;
             Some((number | second, rule.clone()))
         });
@@ -275,8 +255,8 @@ mod tests {
     const ALLOWED: u32 = 0x7fff_0000;
     const KILLED: u32 = 0x8000_0000;
 
-    /// What a filter says to a call with these low halves of its arguments: the few instructions that
-    /// filters are made of, as the kernel executes them.
+    /// Returns a filter's verdict on a call with these low halves of its arguments: the few
+    /// instructions used in filters, as the kernel executes them.
     fn verdict(program: &BpfProgram, arch: u32, number: u32, arguments: [u32; 6]) -> u32 {
         let word = |offset: u32| match offset {
             0 => number,
@@ -303,7 +283,7 @@ mod tests {
         }
     }
 
-    /// What the kernel answers: the worst that any filter says, of two as bad ones the later.
+    /// Returns the kernel's answer: the most severe of all filters, and of equal ones the later.
     fn answer(number: i64, arguments: [u32; 6]) -> u32 {
         let arch = if cfg!(target_arch = "x86_64") {
             0xc000_003e
@@ -328,21 +308,13 @@ mod tests {
     #[test]
     fn what_is_refused_says_so_and_what_is_not_known_does_not_exist() {
         let spaces = [libc::CLONE_NEWUSER.unsigned_abs(), 0, 0, 0, 0, 0];
-        for number in REFUSED.into_iter().chain([libc::SYS_memfd_create]) {
-            assert_eq!(
-                answer(number, [0; 6]),
-                refused_with(libc::EPERM),
-                "{number}"
-            );
+        for number in REFUSED_SYSCALLS.into_iter().chain([libc::SYS_memfd_create]) {
+            assert_eq!(answer(number, [0; 6]), refused_with(libc::EPERM), "{number}");
         }
         assert_eq!(answer(libc::SYS_clone, spaces), refused_with(libc::EPERM));
-        let absent = UNKNOWN.into_iter().chain([467, 470, 999, 0xffff_ffff]);
+        let absent = HIDDEN_SYSCALLS.into_iter().chain([467, 470, 999, 0xffff_ffff]);
         for number in absent {
-            assert_eq!(
-                answer(number, [0; 6]),
-                refused_with(libc::ENOSYS),
-                "{number}"
-            );
+            assert_eq!(answer(number, [0; 6]), refused_with(libc::ENOSYS), "{number}");
         }
         for number in [libc::SYS_clone, libc::SYS_read, libc::SYS_rseq, 452, 466] {
             assert_eq!(answer(number, [0; 6]), ALLOWED, "{number}");

@@ -1,4 +1,4 @@
-//! How a sandbox is started, and what is heard of it.
+//! The start of a sandbox, and its report.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -7,36 +7,36 @@ use std::path::Path;
 
 use rustix::fs::MemfdFlags;
 
-use super::limits::Group;
-use super::words::{FEED, ORDER, Order, PRIVATE, WORD, Word};
-use super::{Guard, Sandbox, private};
-use crate::exec::process::Command;
-use crate::exec::spawn::{self, Image, SELF, Started};
-use crate::exec::{Unable, tree};
-use crate::machine::Exit;
+use super::limits::LimitGroup;
+use super::words::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
+use super::{IsolationKind, SandboxSpec, private};
+use crate::exec::process::ProcessCommand;
+use crate::exec::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
+use crate::exec::{WorkError, tree};
+use crate::machine::WorkExit;
 
-/// A sandbox from outside.
+/// A sandbox as seen from outside.
 #[derive(Debug)]
-pub(in crate::exec) struct Confined {
+pub(in crate::exec) struct SandboxHandle {
     talk: UnixStream,
-    /// Removed after everything in it has ended.
-    group: Group,
+    /// The control group, removed after everything in it has exited.
+    group: LimitGroup,
 }
 
-/// What was heard of a sandbox whose processes have ended.
+/// The report of a sandbox whose processes have exited.
 #[derive(Debug, Default, PartialEq)]
-pub(in crate::exec) struct Report {
-    /// What was enforced.
-    pub(in crate::exec) guards: Vec<Guard>,
-    /// How the command ended, or why it did not begin; `None`: nobody lived to say so.
-    pub(in crate::exec) exit: Option<Exit>,
+pub(in crate::exec) struct SandboxReport {
+    /// The guards that were enforced.
+    pub(in crate::exec) isolation: Vec<IsolationKind>,
+    /// The exit of the command, or the reason why it did not begin; `None`: the sandbox died first.
+    pub(in crate::exec) exit: Option<WorkExit>,
 }
 
-/// Finds what every sandbox hides, if the command needs one: that takes a while the first time, which is
-/// not the command's.
-pub(in crate::exec) async fn prepare(command: &Command) {
+/// Finds the paths that every sandbox hides, if the command needs one: the first search is slow and
+/// must not count as the command's time.
+pub(in crate::exec) async fn prepare(command: &ProcessCommand) {
     if command.sandbox.is_some() {
-        // Whoever starts it finds it again, or says why not.
+        // The start repeats the lookup and reports its error.
         let _ = tokio::task::spawn_blocking(private::of_system).await;
     }
 }
@@ -44,15 +44,14 @@ pub(in crate::exec) async fn prepare(command: &Command) {
 /// Starts a command in a sandbox; it reads from the pipe, if there is one. `env` is its whole
 /// environment.
 pub(in crate::exec) fn start(
-    (command, feed): (&Command, Option<&OwnedFd>),
-    sandbox: &Sandbox,
+    (command, feed): (&ProcessCommand, Option<&OwnedFd>),
+    sandbox: &SandboxSpec,
     env: Vec<String>,
     mark: &str,
-) -> Result<(Started, Confined), Unable> {
-    let unable =
-        |error: io::Error| Unable::environmental(format!("a sandbox cannot be started: {error}"));
-    let group = Group::make(mark, &sandbox.limits);
-    let order = Order {
+) -> Result<(SpawnedProcess, SandboxHandle), WorkError> {
+    let unable = |error: io::Error| WorkError::environmental(format!("cannot start a sandbox: {error}"));
+    let group = LimitGroup::make(mark, &sandbox.limits);
+    let order = SandboxOrder {
         sandbox: sandbox.clone(),
         argv: command.argv.clone(),
         env,
@@ -60,39 +59,31 @@ pub(in crate::exec) fn start(
         path: command.path().map(str::to_owned),
         input: command.input.clone(),
         fed: feed.is_some(),
-        outside: group.guards().to_vec(),
+        outside: group.isolation().to_vec(),
     };
-    let order = written(&order).map_err(unable)?;
-    let hidden = private::of_system().and_then(|found| private::written(&found));
+    let order = write_order(&order).map_err(unable)?;
+    let hidden = private::of_system().and_then(|found| private::write_list(&found));
     let hidden = hidden.map_err(unable)?;
     let (mut talk, end) = UnixStream::pair().map_err(unable)?;
-    let argv = ["wf-sandbox".to_owned(), WORD.to_owned()];
-    let marked = [format!("{}={mark}", tree::MARK)];
-    let image = Image {
-        program: Path::new(SELF),
-        argv: &argv,
-        env: &marked,
-        cwd: Path::new("/"),
-    };
-    let mut given = vec![
-        (end.as_fd(), 0),
-        (order.as_fd(), ORDER),
-        (hidden.as_fd(), PRIVATE),
-    ];
-    given.extend(feed.map(|feed| (feed.as_fd(), FEED)));
+    let argv = ["wf-sandbox".to_owned(), SANDBOX_STAGE_ARG.to_owned()];
+    let marked = [format!("{}={mark}", tree::MARK_VARIABLE)];
+    let image =
+        ProcessImage { program: Path::new(OWN_PROGRAM), argv: &argv, env: &marked, cwd: Path::new("/") };
+    let mut given = vec![(end.as_fd(), 0), (order.as_fd(), ORDER_FD), (hidden.as_fd(), PRIVATE_LIST_FD)];
+    given.extend(feed.map(|feed| (feed.as_fd(), INPUT_FD)));
     let started = spawn::spawn(image, &given).map_err(unable)?;
     let ready = group.admit(started.pid).and_then(|()| {
         talk.set_nonblocking(true)?;
         talk.write_all(&[1])
     });
-    // Without the word it waits for, it does nothing but end.
+    // Without the go-ahead the sandbox just exits.
     ready.map_err(unable)?;
-    let confined = Confined { talk, group };
+    let confined = SandboxHandle { talk, group };
     Ok((started, confined))
 }
 
-/// The order as something that can be inherited.
-fn written(order: &Order) -> io::Result<OwnedFd> {
+/// Writes the order to an inheritable descriptor.
+fn write_order(order: &SandboxOrder) -> io::Result<OwnedFd> {
     let text = serde_json::to_vec(order)?;
     let file = rustix::fs::memfd_create("wf-order", MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(file);
@@ -100,27 +91,29 @@ fn written(order: &Order) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-impl Confined {
-    /// What was heard.
-    pub(in crate::exec) fn report(&mut self) -> Report {
+impl SandboxHandle {
+    /// Returns the report.
+    pub(in crate::exec) fn report(&mut self) -> SandboxReport {
         let mut told = Vec::new();
-        // What is not there yet will never come: everybody who could say it has ended.
+        // All senders have exited, so nothing more can arrive.
         let _ = self.talk.read_to_end(&mut told);
-        let mut report = Report::default();
+        let mut report = SandboxReport::default();
         let words = told.split(|byte| *byte == b'\n');
         for word in words.filter_map(|line| serde_json::from_slice(line).ok()) {
             match word {
-                Word::Holds(guards) => report.guards = guards,
-                Word::Unable { why, class } => report.exit = Some(Exit::Unable { why, class }),
-                Word::Code(code) => report.exit = Some(Exit::Code { code }),
-                Word::Signal(signal) => report.exit = Some(Exit::Signal { signal }),
+                StageMessage::Holds(isolation) => report.isolation = isolation,
+                StageMessage::Unable { reason, failure_class } => {
+                    report.exit = Some(WorkExit::Error { reason, failure_class });
+                }
+                StageMessage::Code(code) => report.exit = Some(WorkExit::Code { code }),
+                StageMessage::Signal(signal) => report.exit = Some(WorkExit::Signal { signal }),
             }
         }
         let killed =
-            |exit: &Exit| matches!(exit, Exit::Signal { signal: 9 } | Exit::Code { code: 137 });
+            |exit: &WorkExit| matches!(exit, WorkExit::Signal { signal: 9 } | WorkExit::Code { code: 137 });
         if report.exit.as_ref().is_none_or(killed) && self.group.ran_out() {
-            let why = "it took more memory than `limits` lets it";
-            report.exit = Some(Unable::environmental(why).into());
+            let reason = "it exceeded the memory limit in `limits`";
+            report.exit = Some(WorkError::environmental(reason).into());
         }
         report
     }

@@ -1,16 +1,15 @@
-//! Which parts of the system a sandbox shows: what follows from what was asked alone.
+//! The parts of the system that a sandbox shows, as far as they follow from the request alone.
 
 use std::path::{Path, PathBuf};
 
-use super::Sandbox;
-use super::places::{FOR_NETWORK, SYSTEM};
+use super::SandboxSpec;
+use super::places::{NETWORK_FOLDERS, SYSTEM_FOLDERS};
 
-/// The paths that are shown as they are and cannot be written, what contains others first. What
-/// lies in the workspace is not among them.
-pub(super) fn visible(sandbox: &Sandbox) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+/// Returns the read-only paths, parents first. Paths in the workspace are left out.
+pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = SYSTEM_FOLDERS.iter().map(PathBuf::from).collect();
     if sandbox.network {
-        paths.extend(FOR_NETWORK.iter().map(PathBuf::from));
+        paths.extend(NETWORK_FOLDERS.iter().map(PathBuf::from));
         paths.push("/etc/resolv.conf".into());
     }
     paths.extend(sandbox.read.iter().cloned());
@@ -20,7 +19,7 @@ pub(super) fn visible(sandbox: &Sandbox) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a path is one of these, or lies in one.
+/// True if a path is one of these, or inside one.
 pub(super) fn covered(path: &Path, shown: &[PathBuf]) -> bool {
     shown.iter().any(|one| path.starts_with(one))
 }
@@ -28,26 +27,20 @@ pub(super) fn covered(path: &Path, shown: &[PathBuf]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::sandbox::Layer;
-    use crate::model::Limits;
+    use crate::exec::sandbox::WorkspaceLayer;
+    use crate::model::ResourceLimits;
 
-    fn sandbox(network: bool) -> Sandbox {
-        Sandbox {
+    fn sandbox(network: bool) -> SandboxSpec {
+        SandboxSpec {
             root: "/home/ada/work".into(),
-            layer: Layer::Scratch {
-                whiteouts: Vec::new(),
-            },
-            read: vec![
-                "/srv/data".into(),
-                "/home/ada/work/in".into(),
-                "../up".into(),
-            ],
+            layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
+            read: vec!["/srv/data".into(), "/home/ada/work/in".into(), "../up".into()],
             granted: Vec::new(),
             hidden: Vec::new(),
             home: Some("/home/ada".into()),
             network,
             programs: None,
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
         }
     }
 
@@ -58,24 +51,13 @@ mod tests {
         for path in ["/usr", "/srv/data"] {
             assert!(has(path), "{path}");
         }
-        for path in [
-            "/",
-            "/home",
-            "/home/ada",
-            "/home/ada/.ssh",
-            "/run",
-            "/var",
-            "/home/ada/work/in",
-            "../up",
-        ] {
+        for path in
+            ["/", "/home", "/home/ada", "/home/ada/.ssh", "/run", "/var", "/home/ada/work/in", "../up"]
+        {
             assert!(!has(path), "{path}");
         }
         assert!(!has("/etc/resolv.conf"));
-        assert!(
-            visible(&sandbox(true))
-                .iter()
-                .any(|one| one == Path::new("/etc/resolv.conf"))
-        );
+        assert!(visible(&sandbox(true)).iter().any(|one| one == Path::new("/etc/resolv.conf")));
     }
 
     #[test]

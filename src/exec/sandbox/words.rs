@@ -1,65 +1,62 @@
-//! What the stages of a sandbox and the keeper tell each other.
+//! The messages between the stages of a sandbox and the supervisor.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Guard, Sandbox};
-use crate::model::Class;
+use super::{IsolationKind, SandboxSpec};
+use crate::model::FailureClass;
 
-/// The word that makes this program a stage of a sandbox. It is no command that a person gives.
-pub const WORD: &str = "__box";
+/// The argument that makes this program a stage of a sandbox. It is not a user command.
+pub const SANDBOX_STAGE_ARG: &str = "__box";
 
-/// The descriptor that an [`Order`] is read from, JSON. Standard input is the socket on which the
-/// keeper says go and the stages tell [`Word`]s.
-pub(super) const ORDER: i32 = 3;
+/// The descriptor of the [`SandboxOrder`] in JSON. Standard input is the socket for the supervisor's
+/// go-ahead and the stages' [`StageMessage`]s.
+pub(super) const ORDER_FD: i32 = 3;
 
-/// The descriptor of the pipe that the command reads from, if it is fed.
-pub(super) const FEED: i32 = 4;
+/// The descriptor of the pipe from which the command reads, if it is fed.
+pub(super) const INPUT_FD: i32 = 4;
 
 /// The descriptor of the list of [`super::private`].
-pub(super) const PRIVATE: i32 = 5;
+pub(super) const PRIVATE_LIST_FD: i32 = 5;
 
-/// What is to be executed, and how it is confined.
+/// The command and its confinement.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
-    pub(super) sandbox: Sandbox,
+pub(super) struct SandboxOrder {
+    pub(super) sandbox: SandboxSpec,
     pub(super) argv: Vec<String>,
     /// The whole environment, `NAME=value`.
     pub(super) env: Vec<String>,
     pub(super) cwd: PathBuf,
-    /// The `PATH` in it.
+    /// The `PATH` in the environment.
     pub(super) path: Option<String>,
-    /// What it can read from its standard input.
+    /// The content of its standard input.
     #[serde(default)]
     pub(super) input: Option<String>,
-    /// Whether it reads from the pipe [`FEED`] in place of that.
+    /// True if it reads from the pipe [`INPUT_FD`] instead.
     #[serde(default)]
     pub(super) fed: bool,
-    /// What the keeper enforces from outside.
-    pub(super) outside: Vec<Guard>,
+    /// The guards that the supervisor enforces from outside.
+    pub(super) outside: Vec<IsolationKind>,
 }
 
-/// What a stage tells the keeper; one line of JSON each.
+/// A message of a stage to the supervisor: one line of JSON.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Word {
-    /// All that was asked for is enforced.
-    Holds(Vec<Guard>),
-    /// Something cannot be enforced, or the command cannot be started.
-    Unable { why: String, class: Class },
-    /// The command ended with this code.
+pub(super) enum StageMessage {
+    /// Everything requested is enforced.
+    Holds(Vec<IsolationKind>),
+    /// A request cannot be enforced, or the command cannot be started.
+    Unable { reason: String, failure_class: FailureClass },
+    /// The command exited with this code.
     Code(i32),
-    /// The command was ended by this signal.
+    /// The command was killed by this signal.
     Signal(i32),
 }
 
-impl Word {
-    /// Something that was asked for cannot be enforced.
-    pub(super) fn unable(why: impl Into<String>) -> Self {
-        Self::Unable {
-            why: why.into(),
-            class: Class::Environmental,
-        }
+impl StageMessage {
+    /// Reports a request that cannot be enforced.
+    pub(super) fn unable(reason: impl Into<String>) -> Self {
+        Self::Unable { reason: reason.into(), failure_class: FailureClass::Environmental }
     }
 }

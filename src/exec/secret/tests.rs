@@ -1,23 +1,19 @@
-use super::{Hidden, Secrets};
-use crate::exec::{Hands, Host};
-use crate::model::{Secret, SecretSource};
+use super::{PlanSecrets, SecretText};
+use crate::exec::{HostEnv, ProcessExecutor};
+use crate::model::{SecretDeclaration, SecretSource};
 use crate::name::EnvName;
 use std::sync::Arc;
 
-async fn read(source: SecretSource, dir: &std::path::Path) -> Result<Hidden, String> {
-    let host = Host::from([
+async fn read(source: SecretSource, dir: &std::path::Path) -> Result<SecretText, String> {
+    let host = HostEnv::from([
         ("SET".into(), "from env\n".into()),
         ("EMPTY".into(), String::new()),
         ("WORD".into(), "Password".into()),
         ("PATH".into(), "/usr/bin:/bin".into()),
     ]);
     let name = EnvName::parse("TOKEN").unwrap();
-    let secret = Secret {
-        name: name.clone(),
-        source,
-        masked: true,
-    };
-    let secrets = Secrets::new(vec![secret], Arc::new(host), places(dir), Hands::Own);
+    let secret = SecretDeclaration { name: name.clone(), source, masked: true };
+    let secrets = PlanSecrets::new(vec![secret], Arc::new(host), places(dir), ProcessExecutor::InProcess);
     let read = secrets.get(&name).await.map_err(|error| error.to_string());
     assert_eq!(secrets.known().await.len(), usize::from(read.is_ok()));
     read
@@ -44,28 +40,16 @@ async fn values_come_from_where_the_plan_says() {
         (env("SET"), Ok("from env")),
         (file("token"), Ok("from file")),
         (command("printf 'two words\n\n'"), Ok("two words\n")),
-        (
-            command("echo true"),
-            Err("secret `TOKEN`: is too weak to be hidden in logs: it has fewer"),
-        ),
-        (env("WORD"), Err("is an everyday word")),
+        (command("echo true"), Err("secret `TOKEN`: is too weak to be masked in logs: it is shorter")),
+        (env("WORD"), Err("is a common word")),
         (command("printf \"$SET\""), Ok("from env")),
-        (
-            env("UNSET"),
-            Err("secret `TOKEN`: the variable UNSET is not set"),
-        ),
+        (env("UNSET"), Err("secret `TOKEN`: environment variable UNSET is not set")),
         (env("EMPTY"), Err("secret `TOKEN`: is empty")),
         (file("none"), Err("secret `TOKEN`: cannot read ")),
         (file("long"), Err("secret `TOKEN`: is longer than 64 KiB")),
         (file("bytes"), Err("secret `TOKEN`: is not UTF-8")),
-        (
-            command("echo hush; exit 3"),
-            Err("secret `TOKEN`: `sh` was to print it: exit code 3"),
-        ),
-        (
-            SecretSource::Command(vec!["no_such".into()]),
-            Err("there is no program"),
-        ),
+        (command("echo hush; exit 3"), Err("secret `TOKEN`: `sh`, which prints it, failed: exit code 3")),
+        (SecretSource::Command(vec!["no_such".into()]), Err("program `")),
     ] {
         match (read(source, dir.path()).await, expected) {
             (Ok(value), Ok(expected)) => assert_eq!(value.expose(), expected),
@@ -83,42 +67,33 @@ async fn a_secret_is_read_once_and_never_shown() {
     let dir = tempfile::tempdir().unwrap();
     let source = command("echo x >> count; echo s3cr3t-t0ken");
     let name = EnvName::parse("TOKEN").unwrap();
-    let secret = Secret {
-        name: name.clone(),
-        source,
-        masked: true,
-    };
-    let secrets = Secrets::new(vec![secret], Arc::default(), places(dir.path()), Hands::Own);
+    let secret = SecretDeclaration { name: name.clone(), source, masked: true };
+    let secrets =
+        PlanSecrets::new(vec![secret], Arc::default(), places(dir.path()), ProcessExecutor::InProcess);
     let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
     assert_eq!(first.unwrap().expose(), "s3cr3t-t0ken");
     assert!(!format!("{second:?} {secrets:?}").contains("s3cr3t-t0ken"));
-    assert_eq!(
-        std::fs::read_to_string(dir.path().join("count")).unwrap(),
-        "x\n"
-    );
+    assert_eq!(std::fs::read_to_string(dir.path().join("count")).unwrap(), "x\n");
 }
 
 /// Secrets by their names, with where they come from and whether they are masked.
-fn declared(secrets: &[(&str, SecretSource, bool)], dir: &std::path::Path) -> Secrets {
-    let host = Host::from([
+fn declared(secrets: &[(&str, SecretSource, bool)], dir: &std::path::Path) -> PlanSecrets {
+    let host = HostEnv::from([
         ("PATH".into(), "/usr/bin:/bin".into()),
         ("SET".into(), "from the environment".into()),
         ("PIN".into(), "1234".into()),
     ]);
-    let secrets = secrets.iter().map(|(name, source, masked)| Secret {
+    let secrets = secrets.iter().map(|(name, source, masked)| SecretDeclaration {
         name: EnvName::parse(name).unwrap(),
         source: source.clone(),
         masked: *masked,
     });
-    Secrets::new(secrets.collect(), Arc::new(host), places(dir), Hands::Own)
+    PlanSecrets::new(secrets.collect(), Arc::new(host), places(dir), ProcessExecutor::InProcess)
 }
 
-async fn known(secrets: &Secrets) -> Vec<String> {
+async fn known(secrets: &PlanSecrets) -> Vec<String> {
     let known = secrets.known().await;
-    known
-        .iter()
-        .map(|value| value.expose().to_owned())
-        .collect()
+    known.iter().map(|value| value.expose().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -142,17 +117,11 @@ async fn variables_and_files_are_masked_before_they_are_needed() {
         ("E", SecretSource::Env("SET".into()), true),
     ];
     let secrets = declared(&all, dir.path());
-    assert_eq!(
-        known(&secrets).await,
-        ["an old key", "from the environment"]
-    );
+    assert_eq!(known(&secrets).await, ["an old key", "from the environment"]);
     assert!(!dir.path().join("asked").exists());
-    // What it is when it is needed counts; what it was stays hidden.
+    // The value at the time of use counts; the earlier value stays hidden.
     std::fs::write(dir.path().join("key"), "the new key").unwrap();
     let key = secrets.get(&EnvName::parse("B").unwrap()).await.unwrap();
     assert_eq!(key.expose(), "the new key");
-    assert_eq!(
-        known(&secrets).await,
-        ["an old key", "from the environment", "the new key"]
-    );
+    assert_eq!(known(&secrets).await, ["an old key", "from the environment", "the new key"]);
 }

@@ -1,24 +1,24 @@
-//! What lost its parent, and came to this process.
+//! The adopted processes: orphaned descendants that came to this process.
 
 use std::fs;
 use std::sync::atomic::Ordering;
 
 use rustix::process::{Pid, WaitOptions};
 
-use super::{ADOPTS, has_children, roots};
+use super::{ADOPTS_ORPHANS, has_children, roots};
 
-/// Lets everything that loses its parent come to this process, so that it can be found. Says
-/// whether the system does that.
+/// Registers this process as the parent of all orphaned descendants, so that they can be found.
+/// Returns false if the system does not support that.
 pub fn adopt() -> bool {
     let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok();
-    ADOPTS.store(done, Ordering::Relaxed);
+    ADOPTS_ORPHANS.store(done, Ordering::Relaxed);
     done
 }
 
-/// Whether something came to this process that it did not start itself: what a step put into the
-/// background, perhaps. One short file tells it.
+/// True if this process has a child that it did not start itself, such as a step's background
+/// process. This reads one short file.
 pub(in crate::exec) fn has_adopted() -> bool {
-    if !ADOPTS.load(Ordering::Relaxed) {
+    if !ADOPTS_ORPHANS.load(Ordering::Relaxed) {
         return false;
     }
     let me = std::process::id();
@@ -30,16 +30,12 @@ pub(in crate::exec) fn has_adopted() -> bool {
     children.any(|child: i32| !own.contains_key(&child))
 }
 
-/// Asks for the ends of those that came to this process, as far as nobody else has to ask about
-/// another one first.
+/// Reaps adopted processes, up to the first zombie that other code waits for.
 pub fn reap_adopted() {
     use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     loop {
-        let dead = waitid(Id::All, look)
-            .ok()
-            .as_ref()
-            .and_then(WaitStatus::pid);
+        let dead = waitid(Id::All, look).ok().as_ref().and_then(WaitStatus::pid);
         let Some(dead) = dead.map(nix::unistd::Pid::as_raw) else {
             return;
         };

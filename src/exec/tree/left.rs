@@ -1,34 +1,28 @@
-//! What steps left running.
+//! The processes that steps left running.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Living, Root, all, has_adopted, mark_of, roots};
+use super::{LivingProcess, ProcessRoot, all_processes, has_adopted, mark_of, roots};
 
-/// Everything that lives below this process and belongs to nothing that it started and that has not ended.
-pub(super) fn left() -> Vec<Living> {
+/// Returns all living descendants that belong to no process started here and still running.
+pub(super) fn orphaned_descendants() -> Vec<LivingProcess> {
     if !has_adopted() {
         return Vec::new();
     }
     let me = rustix::process::getpid().as_raw_nonzero().get();
-    left_among(&all(), &roots(|roots| roots.clone()), me, &mark_of)
+    orphaned_among(&all_processes(), &roots(|roots| roots.clone()), me, &mark_of)
 }
 
-/// The same, as a function of what lives.
-pub(super) fn left_among(
-    all: &[Living],
-    roots: &BTreeMap<i32, Root>,
+/// Selects the same from a list of living processes.
+pub(super) fn orphaned_among(
+    all: &[LivingProcess],
+    roots: &BTreeMap<i32, ProcessRoot>,
     me: i32,
     mark: &dyn Fn(i32) -> Option<String>,
-) -> Vec<Living> {
-    let below = closed(all, |one, below| {
-        one.parent == me || below.contains(&one.parent)
-    });
-    let at_work = closed(all, |one, at_work| {
-        let is_of = |leader: i32| {
-            roots
-                .get(&leader)
-                .is_some_and(|root| root.start <= one.start)
-        };
+) -> Vec<LivingProcess> {
+    let below = closure_of(all, |one, below| one.parent == me || below.contains(&one.parent));
+    let at_work = closure_of(all, |one, at_work| {
+        let is_of = |leader: i32| roots.get(&leader).is_some_and(|root| root.start <= one.start);
         let is_marked = || {
             let mark = mark(one.pid);
             roots.values().any(|root| mark.as_ref() == Some(&root.mark))
@@ -38,12 +32,15 @@ pub(super) fn left_among(
             || at_work.contains(&one.parent)
             || below.contains(&one.pid) && is_marked()
     });
-    let over = |one: &&Living| below.contains(&one.pid) && !at_work.contains(&one.pid);
+    let over = |one: &&LivingProcess| below.contains(&one.pid) && !at_work.contains(&one.pid);
     all.iter().filter(over).cloned().collect()
 }
 
-/// The processes that belong to a set, as far as it follows from those that belong to it already.
-fn closed(all: &[Living], belongs: impl Fn(&Living, &BTreeSet<i32>) -> bool) -> BTreeSet<i32> {
+/// Returns the smallest set that is closed under a membership rule.
+fn closure_of(
+    all: &[LivingProcess],
+    belongs: impl Fn(&LivingProcess, &BTreeSet<i32>) -> bool,
+) -> BTreeSet<i32> {
     let mut inside = BTreeSet::new();
     loop {
         let before = inside.len();

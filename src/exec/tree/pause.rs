@@ -1,4 +1,4 @@
-//! A pause of what steps left running, while something looks at the workspace.
+//! A pause of the processes that steps left running, while a check looks at the workspace.
 
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -7,98 +7,92 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use super::left::left;
-use super::{Living, living};
-use crate::exec::Unable;
+use super::left::orphaned_descendants;
+use super::{LivingProcess, process_by_id};
+use crate::exec::WorkError;
 
-/// How often it is looked for what still goes on, and the time in between.
-const ROUNDS: usize = 250;
-const SOON: Duration = Duration::from_millis(2);
+/// The maximum number of searches for running processes, and the time in between.
+const MAX_SEARCHES: usize = 250;
+const SEARCH_PAUSE: Duration = Duration::from_millis(2);
 
-static PAUSED: Mutex<Paused> = Mutex::new(Paused {
-    looks: 0,
-    stopped: Vec::new(),
-});
+static PAUSED_PROCESSES: Mutex<PausedProcesses> =
+    Mutex::new(PausedProcesses { pauses: 0, stopped: Vec::new() });
 
-/// What this process has stopped, and for how many.
-struct Paused {
-    looks: usize,
-    stopped: Vec<Living>,
+/// The stopped processes, and the number of their pauses.
+struct PausedProcesses {
+    pauses: usize,
+    stopped: Vec<LivingProcess>,
 }
 
-/// Everything that steps left running stands still for as long as one of these lives. What is at work, and what
-/// it starts, goes on.
+/// A guard: while one exists, all processes that steps left running are stopped. Processes at work
+/// and their descendants continue.
 #[derive(Debug)]
-pub(in crate::exec) struct Pause(());
+pub(in crate::exec) struct PauseGuard(());
 
-impl Pause {
-    /// Stops it all. Fails if something of it does not stand still, since it starts others faster than they are found.
+impl PauseGuard {
+    /// Stops them all. Fails if some keep running because they start others faster than they are found.
     ///
-    /// What may not be signalled, because it has become another user, is left alone.
-    pub(in crate::exec) async fn begin() -> Result<Self, Unable> {
-        paused(|paused| paused.looks += 1);
-        // From here on, whatever happens, its end lets go on what was stopped.
+    /// Processes of another user, which cannot be signalled, are left alone.
+    pub(in crate::exec) async fn begin() -> Result<Self, WorkError> {
+        with_paused(|paused| paused.pauses += 1);
+        // From here on, dropping it resumes the stopped processes in any case.
         let pause = Self(());
-        for _ in 0..ROUNDS {
-            let mut moving = left();
+        for _ in 0..MAX_SEARCHES {
+            let mut moving = orphaned_descendants();
             moving.retain(|one| !is_still(one) && stop(one));
             if moving.is_empty() {
                 return Ok(pause);
             }
-            tokio::time::sleep(SOON).await;
+            tokio::time::sleep(SEARCH_PAUSE).await;
         }
-        Err(Unable::environmental(
-            "what steps left running cannot be stopped for the check: it starts processes all the time",
+        Err(WorkError::environmental(
+            "cannot pause background processes of earlier steps for the check: they keep \
+             starting processes",
         ))
     }
 }
 
-impl Drop for Pause {
+impl Drop for PauseGuard {
     fn drop(&mut self) {
-        let stopped = paused(|paused| {
-            paused.looks -= 1;
-            let ends = paused.looks == 0;
+        let stopped = with_paused(|paused| {
+            paused.pauses -= 1;
+            let ends = paused.pauses == 0;
             ends.then(|| std::mem::take(&mut paused.stopped))
         });
         for one in stopped.into_iter().flatten() {
-            if living(one.pid).is_some_and(|now| now.start == one.start) {
+            if process_by_id(one.pid).is_some_and(|now| now.start == one.start) {
                 one.signal(Signal::CONT);
             }
         }
     }
 }
 
-/// Stops a process; false: it is gone, or may not be stopped.
-fn stop(one: &Living) -> bool {
+/// Stops a process; false: it is gone, or cannot be stopped.
+fn stop(one: &LivingProcess) -> bool {
     let Some(pid) = Pid::from_raw(one.pid) else {
         return false;
     };
-    paused(|paused| {
+    with_paused(|paused| {
         if !paused.stopped.contains(one) {
             paused.stopped.push(one.clone());
         }
     });
-    !matches!(
-        rustix::process::kill_process(pid, Signal::STOP),
-        Err(Errno::PERM | Errno::SRCH)
-    )
+    !matches!(rustix::process::kill_process(pid, Signal::STOP), Err(Errno::PERM | Errno::SRCH))
 }
 
-/// Whether no thread of a process executes anything before it is told to go on: it is stopped or has ended, or the
-/// system does something for it and will stop it then.
-fn is_still(one: &Living) -> bool {
-    let is_told = paused(|paused| paused.stopped.contains(one));
+/// True if no thread of a process runs before it is resumed: it is stopped or has exited, or is in
+/// a system call after which it will stop.
+fn is_still(one: &LivingProcess) -> bool {
+    let is_told = with_paused(|paused| paused.stopped.contains(one));
     let still = if is_told { "TtZXD" } else { "TtZX" };
     let threads = fs::read_dir(format!("/proc/{}/task", one.pid)).into_iter();
     threads.flatten().flatten().all(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        let state = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.chars().next());
+        let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
         state.is_none_or(|state| still.contains(state))
     })
 }
 
-fn paused<T>(with: impl FnOnce(&mut Paused) -> T) -> T {
-    with(&mut PAUSED.lock().unwrap_or_else(PoisonError::into_inner))
+fn with_paused<T>(with: impl FnOnce(&mut PausedProcesses) -> T) -> T {
+    with(&mut PAUSED_PROCESSES.lock().unwrap_or_else(PoisonError::into_inner))
 }

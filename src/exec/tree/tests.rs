@@ -1,34 +1,23 @@
 use std::collections::BTreeMap;
 
-use super::left::left_among;
-use super::{Living, Root, View, read};
+use super::left::orphaned_among;
+use super::{LivingProcess, ProcessRoot, TreeMembership, parse_stat};
 
 const ME: i32 = 10;
 
-fn process(pid: i32, parent: i32, group: i32, session: i32) -> Living {
-    Living {
-        pid,
-        zombie: false,
-        parent,
-        group,
-        session,
-        start: u64::try_from(pid).unwrap(),
-    }
+fn process(pid: i32, parent: i32, group: i32, session: i32) -> LivingProcess {
+    LivingProcess { pid, zombie: false, parent, group, session, start: u64::try_from(pid).unwrap() }
 }
 
-fn root(pid: i32, mark: &str) -> Root {
+fn root(pid: i32, mark: &str) -> ProcessRoot {
     let start = u64::try_from(pid).unwrap();
-    Root {
-        pid,
-        start,
-        mark: mark.into(),
-    }
+    ProcessRoot { pid, start, mark: mark.into() }
 }
 
 /// The members of the tree of process 20, where process 30 is the root of another.
-fn members(all: &[Living], marks: &[(i32, &str)]) -> Vec<i32> {
+fn members(all: &[LivingProcess], marks: &[(i32, &str)]) -> Vec<i32> {
     let ours = root(20, "ours");
-    let view = View {
+    let view = TreeMembership {
         all,
         root: &ours,
         others: &BTreeMap::from([(30, root(30, "theirs"))]),
@@ -74,41 +63,31 @@ fn nobody_else_belongs_to_a_tree() {
         process(50, 1, 50, 50),
     ];
     assert_eq!(members(&strangers, &[(50, "other")]), [0; 0]);
-    let dead = Living {
-        zombie: true,
-        ..process(21, 20, 20, 20)
-    };
+    let dead = LivingProcess { zombie: true, ..process(21, 20, 20, 20) };
     assert_eq!(members(&[dead], &[]), [0; 0]);
 }
 
 #[test]
 fn names_may_contain_anything() {
     let rest = "S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 1234 5 6";
-    let found = read(12, &format!("12 (a) (b c) {rest}")).unwrap();
+    let found = parse_stat(12, &format!("12 (a) (b c) {rest}")).unwrap();
     assert!(!found.zombie);
-    assert_eq!(
-        (found.parent, found.group, found.session, found.start),
-        (7, 8, 9, 1234)
-    );
-    assert!(
-        read(12, "12 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9")
-            .unwrap()
-            .zombie
-    );
+    assert_eq!((found.parent, found.group, found.session, found.start), (7, 8, 9, 1234));
+    assert!(parse_stat(12, "12 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9").unwrap().zombie);
     // Its first thread has ended, two others have not.
-    let threads = read(12, "12 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 9");
+    let threads = parse_stat(12, "12 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 3 0 9");
     assert!(!threads.unwrap().zombie);
     for broken in ["", "12", "12 (x", "12 (x) S", "12 (x) S 1 2"] {
-        assert_eq!(read(12, broken), None, "{broken}");
+        assert_eq!(parse_stat(12, broken), None, "{broken}");
     }
 }
 
-/// What lives below this process while process 20 is at work.
-fn left(all: &[Living], marks: &[(i32, &str)]) -> Vec<i32> {
+/// The processes left below this one while process 20 is at work.
+fn left(all: &[LivingProcess], marks: &[(i32, &str)]) -> Vec<i32> {
     let roots = BTreeMap::from([(20, root(20, "ours"))]);
     let marks: BTreeMap<i32, &str> = marks.iter().copied().collect();
     let mark = |pid| marks.get(&pid).map(ToString::to_string);
-    let left = left_among(all, &roots, ME, &mark);
+    let left = orphaned_among(all, &roots, ME, &mark);
     left.iter().map(|process| process.pid).collect()
 }
 
@@ -134,6 +113,6 @@ fn what_is_at_work_is_not_left_over() {
         // It says nothing of whose it is.
         process(30, ME, 30, 30),
     ];
-    let all: Vec<Living> = at_work.iter().chain(&over).cloned().collect();
+    let all: Vec<LivingProcess> = at_work.iter().chain(&over).cloned().collect();
     assert_eq!(left(&all, &[(24, "ours"), (15, "past")]), [15, 16, 17, 30]);
 }

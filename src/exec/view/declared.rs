@@ -4,47 +4,43 @@ use std::sync::Arc;
 use globset::GlobSet;
 
 use crate::exec::{environment, files};
-use crate::model::{Check, Object, Plan, Step, Work};
+use crate::model::{Check, JsonObject, Plan, Step, StepWork};
 
-/// What the steps of a plan, and of all plans that it uses, say that they make.
+/// The declared products of the steps of a plan and of all plans that it uses.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredProducts {
     globs: Vec<GlobSet>,
-    /// What they may write in their sandboxes: files, and folders with all that is in them.
+    /// The grants of their sandboxes: writable files, and folders with all their content.
     grants: Vec<PathBuf>,
-    /// What else was approved as made, of which no repository is part.
+    /// Additional approved products, which never include a repository.
     approved: Vec<GlobSet>,
 }
 
-impl Declared {
-    /// The parameters are those of the plan itself; those of the plans that it uses are not known yet.
-    pub(super) fn new(plan: &Arc<Plan>, params: &Object) -> Self {
+impl DeclaredProducts {
+    /// Collects the declarations with the plan's own parameters; those of used plans are not known yet.
+    pub(super) fn new(plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let (mut globs, mut grants) = (Vec::new(), Vec::new());
         for (at, plan) in family(plan).into_iter().enumerate() {
             let params = (at == 0).then_some(params);
             for step in plan.steps() {
-                globs.extend(made(step, params));
+                globs.extend(products_of(step, params));
                 grants.extend(writes(step));
             }
         }
         globs.sort_unstable();
         globs.dedup();
-        Self {
-            globs: files::globs(globs.iter().map(String::as_str)),
-            grants,
-            approved: Vec::new(),
-        }
+        Self { globs: files::globs(globs.iter().map(String::as_str)), grants, approved: Vec::new() }
     }
 
-    /// This, and what else was approved as made, as globs.
+    /// Adds approved products, given as globs.
     pub(super) fn and(mut self, products: &[String]) -> Self {
         let products = products.iter().map(String::as_str);
         self.approved.extend(files::globs(products));
         self
     }
 
-    /// This, and what a plan that is used declares, now that its parameters are known.
-    pub(super) fn with(&self, plan: &Arc<Plan>, params: &Object) -> Self {
+    /// Adds the declarations of a used plan, now that its parameters are known.
+    pub(super) fn with(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let mut all = Self::new(plan, params);
         all.globs.extend(self.globs.iter().cloned());
         all.grants.extend(self.grants.iter().cloned());
@@ -60,7 +56,7 @@ impl Declared {
             || !is_of_git && approved.any(|glob| glob.is_match(path))
     }
 
-    /// A grant of a folder does not reach the repository in it: no sandbox lets it be written so.
+    /// Excludes the repository in a granted folder: no sandbox makes it writable that way.
     fn is_granted(&self, path: &Path) -> bool {
         let repository = |path: &Path| path.iter().any(|part| part == ".git");
         let mut grants = self.grants.iter();
@@ -68,13 +64,13 @@ impl Declared {
     }
 }
 
-/// What the steps of a plan, and of all plans that it uses, say that they make, as globs.
-pub fn products(plan: &Arc<Plan>, params: &Object) -> Vec<String> {
+/// Returns the declared products of the steps of a plan and of all plans that it uses, as globs.
+pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
     let mut globs = Vec::new();
     for (at, plan) in family(plan).into_iter().enumerate() {
         let params = (at == 0).then_some(params);
         for step in plan.steps() {
-            globs.extend(made(step, params));
+            globs.extend(products_of(step, params));
             for granted in writes(step) {
                 globs.push(exactly(&granted.join("*")).replace("[*]", "**"));
                 globs.push(exactly(&granted));
@@ -86,19 +82,19 @@ pub fn products(plan: &Arc<Plan>, params: &Object) -> Vec<String> {
     globs
 }
 
-/// The glob of a path.
+/// Returns the glob that matches exactly this path.
 pub fn exactly(path: &Path) -> String {
     globset::escape(&path.display().to_string())
 }
 
-/// A plan and all that it uses, each once.
+/// Returns a plan and all plans that it uses, each once.
 pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut all = vec![plan];
     let mut at = 0;
     while let Some(plan) = all.get(at).copied() {
         for step in plan.steps() {
-            for way in (0..step.ways()).filter_map(|way| step.way(way)) {
-                if let Work::Uses(uses) = &way.work
+            for way in (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)) {
+                if let StepWork::Uses(uses) = &way.work
                     && !all.iter().any(|known| Arc::ptr_eq(known, &uses.plan))
                 {
                     all.push(&uses.plan);
@@ -110,33 +106,31 @@ pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     all
 }
 
-/// The criteria of a plan and of its steps.
+/// Returns the checks of a plan and of its steps.
 pub(in crate::exec) fn checks(plan: &Plan) -> impl Iterator<Item = &Check> {
     let own = &plan.parts().verify;
     plan.steps().iter().flat_map(|step| &step.verify).chain(own)
 }
 
-/// The globs of what the steps of a plan say that they make, as far as that is known before a run.
+/// Returns the globs of a plan's declared products, as far as they are known before a run.
 pub(in crate::exec) fn product_globs(plan: &Plan) -> Vec<String> {
     let steps = plan.steps().iter();
-    steps.flat_map(|step| made(step, None)).collect()
+    steps.flat_map(|step| products_of(step, None)).collect()
 }
 
-fn made(step: &Step, params: Option<&Object>) -> impl Iterator<Item = String> {
+fn products_of(step: &Step, params: Option<&JsonObject>) -> impl Iterator<Item = String> {
     let cached = step.cache.iter().flat_map(|cache| &cache.outputs);
     let all = cached.chain(&step.artifacts).chain(&step.writes);
     all.flat_map(move |glob| environment::globs_so_far(step, glob, params))
 }
 
-/// What a step may write in its sandbox, whichever way it is done.
+/// Returns the paths that a step may write in its sandbox, for all its alternatives.
 fn writes(step: &Step) -> impl Iterator<Item = PathBuf> {
-    let ways = (0..step.ways()).filter_map(|way| step.way(way));
+    let ways = (0..step.alternative_count()).filter_map(|way| step.with_alternative(way));
     let allowed = ways.filter_map(|way| way.allow.as_ref());
     let written = allowed.flat_map(|allow| &allow.write);
     written.map(|path| {
         let parts = Path::new(path).components();
-        parts
-            .filter(|part| *part != std::path::Component::CurDir)
-            .collect()
+        parts.filter(|part| *part != std::path::Component::CurDir).collect()
     })
 }

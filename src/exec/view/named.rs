@@ -3,21 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::exec::environment::ParamsAlone;
-use crate::model::{Check, Probe};
+use crate::exec::environment::ParamScope;
+use crate::model::{Check, CheckProbe};
 
-/// The paths that a check names as they stand, relative to the workspace. What a variable or a
-/// pattern leads to is not named.
+/// Returns the paths that a check names literally, relative to the workspace. The targets of
+/// variables and patterns are not included.
 pub(in crate::exec) fn paths(check: &Check) -> BTreeSet<PathBuf> {
     let texts: Vec<String> = match &check.probe {
         None => Vec::new(),
-        Some(Probe::Run(script)) => vec![script.text.clone()],
-        Some(Probe::Exec(words)) => {
-            let known = ParamsAlone(None);
-            words
-                .iter()
-                .filter_map(|word| word.render(&known).ok())
-                .collect()
+        Some(CheckProbe::Run(script)) => vec![script.text.clone()],
+        Some(CheckProbe::Exec(words)) => {
+            let known = ParamScope(None);
+            words.iter().filter_map(|word| word.render(&known).ok()).collect()
         }
     };
     let cwd = check.cwd.clone().unwrap_or_default();
@@ -25,14 +22,14 @@ pub(in crate::exec) fn paths(check: &Check) -> BTreeSet<PathBuf> {
     paths.collect()
 }
 
-/// The paths that a text names which is read in a folder, both relative to the workspace.
+/// Returns the paths named in a text that is run in a folder, both relative to the workspace.
 pub(in crate::exec) fn in_text(text: &str, cwd: &Path) -> Vec<PathBuf> {
     let paths = words(text).into_iter();
     let paths = paths.filter_map(|word| below(&cwd.join(word)));
     paths.filter(|path| path.parent().is_some()).collect()
 }
 
-/// What stands between the characters that separate words in shells.
+/// Splits a text at the characters that separate words in shells.
 fn words(text: &str) -> Vec<String> {
     let separates = |letter: char| letter.is_whitespace() || "\"'`;|&<>()$={},:".contains(letter);
     let is_pattern = |word: &&str| word.contains(['*', '?', '[']);
@@ -41,7 +38,7 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// A path without `.` that stays in the workspace.
+/// Returns a path without `.` if it stays in the workspace.
 fn below(path: &Path) -> Option<PathBuf> {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     let parts: Option<PathBuf> = parts
@@ -56,17 +53,14 @@ fn below(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Script;
+    use crate::model::ShellScript;
     use crate::name::Name;
 
     fn named(cwd: Option<&str>, text: &str) -> Vec<String> {
         let shell = vec!["sh".into(), "-c".into()];
         let check = Check {
             cwd: cwd.map(str::to_owned),
-            probe: Some(Probe::Run(Script {
-                shell,
-                text: text.into(),
-            })),
+            probe: Some(CheckProbe::Run(ShellScript { shell, text: text.into() })),
             ..Check::new(Name::parse("it").unwrap())
         };
         let paths = paths(&check).into_iter();

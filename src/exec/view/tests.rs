@@ -4,11 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Sight, View};
-use crate::exec::Unable;
+use super::{WorkspaceSnapshot, WorkspaceView};
+use crate::exec::WorkError;
 use crate::expr::Template;
 use crate::model::{
-    Allow, Check, Object, OnFailure, Parts, Plan, Policy, Probe, Script, Step, Work,
+    Check, CheckProbe, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, SandboxPermissions,
+    ShellScript, Step, StepWork,
 };
 use crate::name::{Name, PlanId};
 
@@ -28,11 +29,11 @@ impl Scene {
             fs::write(dir.path().join(path), text).unwrap();
         }
         let mut check = Check::new(Name::parse("c").unwrap());
-        check.probe = Some(Probe::Run(Script {
+        check.probe = Some(CheckProbe::Run(ShellScript {
             shell: vec!["sh".into(), "-c".into()],
             text: "sh check.sh && test -s report/new.txt".into(),
         }));
-        let step = Step::new(Name::parse("s").unwrap(), Work::Exec(Vec::new()));
+        let step = Step::new(Name::parse("s").unwrap(), StepWork::Exec(Vec::new()));
         Self { dir, step, check }
     }
 
@@ -45,55 +46,46 @@ impl Scene {
     fn plan(&self) -> Arc<Plan> {
         let mut step = self.step.clone();
         step.verify = vec![self.check.clone()];
-        let policy = Policy {
-            max_parallel: 1,
-            on_failure: OnFailure::Stop,
-            grace: std::time::Duration::ZERO,
-        };
-        let parts = Parts::new(PlanId::parse("p").unwrap(), vec![step], 1, policy);
+        let policy =
+            PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: std::time::Duration::ZERO };
+        let parts = PlanParts::new(PlanId::parse("p").unwrap(), vec![step], 1, policy);
         Plan::new(parts).unwrap()
     }
 
-    fn view(&self) -> View {
+    fn view(&self) -> WorkspaceView {
         let state = self.dir.path().join(".wf");
-        View::take((self.dir.path(), &[state]), &self.plan(), &Object::new())
+        WorkspaceView::take((self.dir.path(), &[state]), &self.plan(), &JsonObject::new())
     }
 
-    /// What the check sees after some files were written.
-    fn after(&self, written: &[&str]) -> Result<Sight, Unable> {
+    /// Returns the files that the check sees after some files were written.
+    fn after(&self, written: &[&str]) -> Result<WorkspaceSnapshot, WorkError> {
         let view = self.view();
         for path in written {
             self.write(path);
         }
-        view.look(&self.check, &[])
+        view.inspect(&self.check, &[])
     }
 
     fn hidden(&self, written: &[&str]) -> Vec<String> {
         let hidden = self.after(written).unwrap().hidden;
-        hidden
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect()
+        hidden.iter().map(|path| path.display().to_string()).collect()
     }
 
     fn refusal(&self, written: &[&str]) -> String {
-        self.after(written).unwrap_err().why
+        self.after(written).unwrap_err().reason
     }
 }
 
 #[test]
 fn what_was_there_may_not_change_undeclared_whatever_the_check_names() {
     let scene = Scene::new();
-    let why = scene.refusal(&["check.sh", "src/a.py"]);
-    assert!(
-        why.starts_with("changed, not declared: check.sh, src/a.py; name it"),
-        "{why}"
-    );
+    let reason = scene.refusal(&["check.sh", "src/a.py"]);
+    assert!(reason.starts_with("changed, not declared: check.sh, src/a.py; list it"), "{reason}");
     let gone = Scene::new();
     let view = gone.view();
     fs::remove_dir_all(gone.dir.path().join("src")).unwrap();
-    let why = view.look(&gone.check, &[]).unwrap_err().why;
-    assert!(why.starts_with("changed, not declared: src/a.py;"), "{why}");
+    let reason = view.inspect(&gone.check, &[]).unwrap_err().reason;
+    assert!(reason.starts_with("changed, not declared: src/a.py;"), "{reason}");
 }
 
 #[test]
@@ -101,37 +93,23 @@ fn what_is_new_is_hidden_but_for_what_is_declared_or_named() {
     let mut scene = Scene::new();
     scene.step.artifacts = vec![Template::read("made/*.txt").unwrap()];
     scene.step.writes = vec![Template::read("src/gen").unwrap()];
-    scene.step.allow = Some(Box::new(Allow {
+    scene.step.allow = Some(Box::new(SandboxPermissions {
         write: vec!["./log".into(), ".".into()],
-        ..Allow::default()
+        ..SandboxPermissions::default()
     }));
     let files = ["made/a.txt", "src/gen/b", "log/c", "report/new.txt"];
     assert_eq!(scene.hidden(&files), [""; 0]);
     scene.step.allow = None;
-    let files = [
-        "made/b.txt",
-        "made/a.pyc",
-        "src/a.pyc",
-        "log/c",
-        "report/junk",
-        "report/new.txt",
-    ];
+    let files = ["made/b.txt", "made/a.pyc", "src/a.pyc", "log/c", "report/junk", "report/new.txt"];
     let hidden = ["log", "made/a.pyc", "report/junk", "src/a.pyc"];
-    assert_eq!(
-        Scene {
-            dir: Scene::new().dir,
-            ..scene
-        }
-        .hidden(&files),
-        hidden
-    );
+    assert_eq!(Scene { dir: Scene::new().dir, ..scene }.hidden(&files), hidden);
 }
 
 #[test]
 fn a_new_folder_is_named_with_what_is_in_it_and_one_that_was_there_is_not() {
     let mut scene = Scene::new();
     scene.check.cwd = Some(".".into());
-    scene.check.probe = Some(Probe::Run(Script {
+    scene.check.probe = Some(CheckProbe::Run(ShellScript {
         shell: vec!["sh".into(), "-c".into()],
         text: "diff -r src copy".into(),
     }));
@@ -143,16 +121,10 @@ fn a_new_folder_is_named_with_what_is_in_it_and_one_that_was_there_is_not() {
 fn a_grant_of_a_folder_does_not_reach_its_repository() {
     let mut scene = Scene::new();
     let grant = |path: &str| {
-        Some(Box::new(Allow {
-            write: vec![path.into()],
-            ..Allow::default()
-        }))
+        Some(Box::new(SandboxPermissions { write: vec![path.into()], ..SandboxPermissions::default() }))
     };
     scene.step.allow = grant(".");
-    assert_eq!(
-        scene.hidden(&["src/x", ".git/hooks/pre-commit", "sub/.git/config"]),
-        [".git", "sub/.git"]
-    );
+    assert_eq!(scene.hidden(&["src/x", ".git/hooks/pre-commit", "sub/.git/config"]), [".git", "sub/.git"]);
     let mut scene = Scene::new();
     scene.step.allow = grant(".git");
     assert_eq!(scene.hidden(&[".git/hooks/pre-commit"]), [""; 0]);
@@ -163,17 +135,10 @@ fn what_a_check_fixes_no_declaration_frees() {
     let mut scene = Scene::new();
     scene.step.writes = vec![Template::read("**").unwrap()];
     scene.check.fixed = vec!["src/**".into()];
-    assert_eq!(
-        scene.hidden(&["src/conftest.py", "check.sh"]),
-        ["src/conftest.py"]
-    );
+    assert_eq!(scene.hidden(&["src/conftest.py", "check.sh"]), ["src/conftest.py"]);
     assert!(scene.refusal(&["src/a.py"]).contains("src/a.py"));
     scene.check.fixed = vec!["report/**".into()];
-    assert_eq!(
-        scene.hidden(&["report/new.txt"]),
-        ["report/new.txt"],
-        "though it is named"
-    );
+    assert_eq!(scene.hidden(&["report/new.txt"]), ["report/new.txt"], "though it is named");
 }
 
 #[test]
@@ -181,12 +146,9 @@ fn the_products_of_the_very_attempt_are_seen() {
     let scene = Scene::new();
     let view = scene.view();
     scene.write("out/item-7");
-    let seen = view.look(&scene.check, &["out/item-7".into()]).unwrap();
+    let seen = view.inspect(&scene.check, &["out/item-7".into()]).unwrap();
     assert!(seen.hidden.is_empty());
-    assert_eq!(
-        view.look(&scene.check, &[]).unwrap().hidden,
-        [PathBuf::from("out/item-7")]
-    );
+    assert_eq!(view.inspect(&scene.check, &[]).unwrap().hidden, [PathBuf::from("out/item-7")]);
 }
 
 #[test]
@@ -209,13 +171,13 @@ fn what_happens_while_a_check_looks_is_seen() {
         let scene = Scene::new();
         let view = scene.view();
         scene.write("junk/a");
-        let before = view.look(&scene.check, &[]).unwrap();
+        let before = view.inspect(&scene.check, &[]).unwrap();
         assert_eq!(before.hidden, [PathBuf::from("junk")]);
         deed(&scene);
         let found = view.recheck(&before, &scene.check, &[]);
         match expected {
             "" => assert_eq!(found, Ok(())),
-            expected => assert!(found.unwrap_err().why.contains(expected)),
+            expected => assert!(found.unwrap_err().reason.contains(expected)),
         }
     }
 }
@@ -228,12 +190,12 @@ fn a_run_goes_on_with_what_was_recorded_and_with_nothing_else() {
     let (bytes, baseline) = scene.view().record();
     assert_eq!(baseline.entries, 5);
     scene.write("src/conftest.py");
-    let again = |record| View::recorded(places, &scene.plan(), &Object::new(), record);
-    let seen = again(Ok(bytes)).look(&scene.check, &[]).unwrap();
+    let again = |record| WorkspaceView::recorded(places, &scene.plan(), &JsonObject::new(), record);
+    let seen = again(Ok(bytes)).inspect(&scene.check, &[]).unwrap();
     assert_eq!(seen.hidden, [PathBuf::from("src/conftest.py")]);
     for record in [Ok(Vec::new()), Err("gone".to_owned())] {
-        let why = again(record).look(&scene.check, &[]).unwrap_err().why;
-        assert!(why.contains("when the run began is not known"), "{why}");
+        let reason = again(record).inspect(&scene.check, &[]).unwrap_err().reason;
+        assert!(reason.contains("at the start of the run is unknown"), "{reason}");
     }
 }
 
@@ -244,11 +206,11 @@ fn without_a_sandbox_what_a_check_names_or_fixes_must_be_as_it_was() {
     let look = |scene: &Scene, written: &str| {
         let view = scene.view();
         scene.write(written);
-        view.look_unconfined(&scene.check, &[])
+        view.inspect_unconfined(&scene.check, &[])
     };
     for file in ["check.sh", "src/a.py"] {
-        let why = look(&scene, file).unwrap_err().why;
-        assert!(why.contains(file), "{why}");
+        let reason = look(&scene, file).unwrap_err().reason;
+        assert!(reason.contains(file), "{reason}");
     }
     for file in ["out/old", "report/new.txt"] {
         assert_eq!(look(&scene, file), Ok(()), "{file}");

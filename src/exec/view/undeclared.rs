@@ -1,15 +1,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::declared::Declared;
+use super::declared::DeclaredProducts;
 use super::named;
-use crate::model::{Check, Object, Plan, Probe, Step, Work};
+use crate::model::{Check, CheckProbe, JsonObject, Plan, Step, StepWork};
 use crate::name::Name;
 
-/// A file that a check names, that a step names as well and no step declares.
+/// An undeclared file that is named by both a check and a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undeclared {
-    /// The step of the check; `None`: it is one of the plan's own.
+pub struct UndeclaredFile {
+    /// The step of the check; `None`: a check of the plan itself.
     pub step: Option<Name>,
     /// The check.
     pub check: Name,
@@ -19,21 +19,21 @@ pub struct Undeclared {
     pub maker: Name,
 }
 
-/// The files that checks of a plan read and that steps seem to make without a declaration: those that
-/// the texts of both name, and that are not there.
-pub fn undeclared(plan: &Arc<Plan>, root: &Path) -> Vec<Undeclared> {
-    let declared = Declared::new(plan, &Object::new());
+/// Returns the files that checks of a plan read and that steps seem to create without a
+/// declaration: missing files that the texts of both name.
+pub fn undeclared_files(plan: &Arc<Plan>, root: &Path) -> Vec<UndeclaredFile> {
+    let declared = DeclaredProducts::new(plan, &JsonObject::new());
     let steps = plan.steps().iter();
     let of_steps = steps.flat_map(|step| step.verify.iter().map(|check| (Some(&step.id), check)));
     let of_plan = plan.parts().verify.iter().map(|check| (None, check));
     let mut all = Vec::new();
     for (step, check) in of_steps.chain(of_plan) {
         let paths = named::paths(check).into_iter();
-        let open = paths
-            .filter(|path| is_file_name(path) && !declared.has(path) && !root.join(path).exists());
+        let open =
+            paths.filter(|path| is_file_name(path) && !declared.has(path) && !root.join(path).exists());
         for path in open {
             let maker = plan.steps().iter().find(|step| names(step, &path));
-            all.extend(maker.map(|maker| Undeclared {
+            all.extend(maker.map(|maker| UndeclaredFile {
                 step: step.cloned(),
                 check: check.name.clone(),
                 path,
@@ -44,16 +44,16 @@ pub fn undeclared(plan: &Arc<Plan>, root: &Path) -> Vec<Undeclared> {
     all
 }
 
-/// Whether a word looks like the name of a file: not every word of a command is one.
+/// True if a word looks like a file name, which not every word of a command does.
 fn is_file_name(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
-/// Whether the text of a step names a file.
+/// True if the text of a step names a file.
 fn names(step: &Step, path: &Path) -> bool {
     let probe = match &step.work {
-        Work::Run(script) => Probe::Run(script.clone()),
-        Work::Exec(words) => Probe::Exec(words.clone()),
+        StepWork::Run(script) => CheckProbe::Run(script.clone()),
+        StepWork::Exec(words) => CheckProbe::Exec(words.clone()),
         _ => return false,
     };
     let text = Check {

@@ -4,116 +4,118 @@ use std::sync::Arc;
 
 use globset::GlobSet;
 
-use crate::digest::Digest;
-use crate::exec::Unable;
+use crate::digest::Sha256Digest;
+use crate::exec::WorkError;
 use crate::exec::files::globs;
-use crate::exec::manifest::{Difference, Excluded, Manifest, Rules};
-use crate::machine::{Baseline, HIDDEN_LIMIT, Pin};
-use crate::model::{Check, Gate, Object, Plan, Provider};
+use crate::exec::manifest::{DifferenceRules, ExcludedFiles, ManifestDifference, WorkspaceManifest};
+use crate::machine::{Baseline, HIDDEN_LIMIT, PinnedFile};
+use crate::model::{Check, Gate, GateProvider, JsonObject, Plan};
 
-use super::declared::{Declared, family};
+use super::declared::{DeclaredProducts, family};
 use super::{named, tree};
 
-/// The most paths that a message names.
-const NAMED: usize = 3;
+/// The maximum number of paths in a message.
+const MAX_NAMED_PATHS: usize = 3;
 
-/// How a file that is changed can be judged.
-const REMEDY: &str = "name it in `writes` (with `allow`: in `allow.write`) or in `artifacts` of the step that makes it";
+/// The remedy for a changed file, so that it can be checked.
+const REMEDY: &str = "list it in `writes` (with `allow`: in `allow.write`) or in `artifacts` of \
+    the step that creates it";
 
-/// How a step may begin that is kept from it by what nobody approved.
-const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git repository: add it first), name it in `writes` (with `allow`: in `allow.write`) of the step that makes it, or confine this step with `allow`, so that it does not see it";
+/// The remedy for unapproved files that keep a step from beginning.
+const REMEDY_OF_NEW: &str = "remove it, have it approved (in a git repository: add it first), \
+    list it in `writes` (with `allow`: in `allow.write`) of the step that creates it, or confine \
+    this step with `allow`, which hides it";
 
-/// How a step may go on whose workspace is not what was approved.
-const REMEDY_OF_APPROVED: &str = "put it back, or approve the plan again; what a step makes it names in `writes` (with `allow`: in `allow.write`) or in `artifacts`";
+/// The remedy for a workspace that differs from the approved one.
+const REMEDY_OF_APPROVED: &str = "restore it, or approve the plan again; a step must list what \
+    it creates in `writes` (with `allow`: in `allow.write`) or in `artifacts`";
 
-/// What checks of a run may see of its workspace.
+/// The view of a run's checks on its workspace.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct WorkspaceView {
     root: PathBuf,
-    excluded: Excluded,
-    /// The workspace when the run began, or why that is not known.
-    start: Result<Arc<Manifest>, String>,
-    declared: Declared,
-    /// Whether checks see the workspace as it is.
+    excluded: ExcludedFiles,
+    /// The workspace when the run began, or the reason why it is unknown.
+    start: Result<Arc<WorkspaceManifest>, String>,
+    declared: DeclaredProducts,
+    /// True if checks see the workspace as it is.
     pub(super) is_open: bool,
-    /// Whether steps, too, begin only in the workspace that was approved.
+    /// True if steps, too, begin only in the approved workspace.
     is_bound: bool,
 }
 
 /// The workspace just before a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sight {
-    manifest: Manifest,
-    /// What is new and not declared, relative to the workspace: a folder stands for all that is in it.
+pub struct WorkspaceSnapshot {
+    manifest: WorkspaceManifest,
+    /// The new undeclared files, relative to the workspace: a folder stands for all its content.
     pub hidden: Vec<PathBuf>,
 }
 
-impl View {
-    /// Whether something of a plan, or of a plan that it uses, is judged by a program.
+impl WorkspaceView {
+    /// True if a program judges any part of a plan or of a plan that it uses.
     pub fn is_needed(plan: &Arc<Plan>) -> bool {
         family(plan).into_iter().any(|plan| {
             let mut steps = plan.steps().iter();
             let parts = plan.parts();
-            let is_script = |gate: &Gate| matches!(gate.provider, Provider::Script(_));
+            let is_script = |gate: &Gate| matches!(gate.provider, GateProvider::Script(_));
             !parts.verify.is_empty()
                 || parts.planner.is_some()
                 || parts.gates.iter().any(|gate| is_script(gate))
-                || steps.any(|step| {
-                    !step.verify.is_empty() || step.gates.iter().any(|gate| is_script(gate))
-                })
+                || steps.any(|step| !step.verify.is_empty() || step.gates.iter().any(|gate| is_script(gate)))
         })
     }
 
-    /// The view of a run that begins now. What lies in `apart`, the state and the keys, is no part of the workspace.
-    pub fn take((root, apart): (&Path, &[PathBuf]), plan: &Arc<Plan>, params: &Object) -> Self {
-        let excluded = Excluded::new(apart.iter().map(PathBuf::as_path));
-        let start = Manifest::of(root, &excluded).map_err(|unable| unable.why);
+    /// Takes the view of a run that begins now. The state and the keys (`apart`) are left out.
+    pub fn take((root, apart): (&Path, &[PathBuf]), plan: &Arc<Plan>, params: &JsonObject) -> Self {
+        let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
+        let start = WorkspaceManifest::of_workspace(root, &excluded).map_err(|unable| unable.reason);
         Self::new((root, excluded), plan, params, start)
     }
 
-    /// The view of a run that began before. `record` is what was recorded then.
+    /// Restores the view of a run that began earlier. `record` is its record.
     pub fn recorded(
         (root, apart): (&Path, &[PathBuf]),
         plan: &Arc<Plan>,
-        params: &Object,
+        params: &JsonObject,
         record: Result<Vec<u8>, String>,
     ) -> Self {
         let start = record.and_then(|bytes| {
-            Manifest::from_bytes(&bytes).map_err(|malformed| malformed.to_string())
+            WorkspaceManifest::from_bytes(&bytes).map_err(|malformed| malformed.to_string())
         });
-        let excluded = Excluded::new(apart.iter().map(PathBuf::as_path));
+        let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
         Self::new((root, excluded), plan, params, start)
     }
 
     fn new(
-        (root, excluded): (&Path, Excluded),
+        (root, excluded): (&Path, ExcludedFiles),
         plan: &Arc<Plan>,
-        params: &Object,
-        start: Result<Manifest, String>,
+        params: &JsonObject,
+        start: Result<WorkspaceManifest, String>,
     ) -> Self {
         Self {
             root: root.to_path_buf(),
             excluded,
             start: start.map(Arc::new),
-            declared: Declared::new(plan, params),
+            declared: DeclaredProducts::new(plan, params),
             is_open: false,
             is_bound: false,
         }
     }
 
-    /// The view of a run of what was approved in advance: of these files, and of what else was approved as
-    /// made. What is not among them was not there when the run began, as far as anybody sees.
+    /// Restricts the view to a run approved in advance: to these files and the approved products.
+    /// All other files count as absent at the start of the run.
     #[must_use]
-    pub fn bound(mut self, files: &[Pin], products: &[String]) -> Self {
+    pub fn bound(mut self, files: &[PinnedFile], products: &[String]) -> Self {
         self = self.of_approved(products);
         self.start = self.start.and_then(|start| {
             let bound = tree::bound(&self.root, &start, &self.declared, files);
-            bound.map(Arc::new).map_err(|unable| unable.why)
+            bound.map(Arc::new).map_err(|unable| unable.reason)
         });
         self
     }
 
-    /// The view of a run of what was approved in advance, whose files were compared when it began.
+    /// Marks the run as approved in advance, with its files already compared when it began.
     #[must_use]
     pub fn of_approved(mut self, products: &[String]) -> Self {
         self.declared = self.declared.and(products);
@@ -121,145 +123,135 @@ impl View {
         self
     }
 
-    /// Whether the workspace is looked at when a step begins.
+    /// True if the workspace is inspected when a step begins.
     pub fn is_bound(&self) -> bool {
         self.is_bound
     }
 
-    /// What a step does not see that begins now: in a run of what was approved in advance, what was not and is not
-    /// declared. Fails if something is not as it was approved.
-    pub fn admit(&self) -> Result<Vec<PathBuf>, Unable> {
-        self.approved("changed since it was approved")
+    /// Returns the paths hidden from a step that begins now: in a run approved in advance, new
+    /// undeclared ones. Fails if an approved file has changed.
+    pub fn admit(&self) -> Result<Vec<PathBuf>, WorkError> {
+        self.new_undeclared_paths("changed since it was approved")
     }
 
-    /// The same for a step from which nothing can be hidden: fails if something would be.
-    pub fn admit_unconfined(&self) -> Result<(), Unable> {
+    /// Does the same for a step from which nothing can be hidden: fails if a path would have to be.
+    pub fn admit_unconfined(&self) -> Result<(), WorkError> {
         let new = self.admit()?;
         if new.is_empty() {
             return Ok(());
         }
-        let why = format!(
-            "not approved, not declared: {}; {REMEDY_OF_NEW}",
-            shown(&new)
-        );
-        Err(Unable::logical(why))
+        let reason = format!("not approved, not declared: {}; {REMEDY_OF_NEW}", paths_summary(&new));
+        Err(WorkError::logical(reason))
     }
 
-    /// Fails if something that was approved was changed while a step ran.
-    pub fn confirm(&self) -> Result<(), Unable> {
-        self.approved("changed while the step ran").map(drop)
+    /// Fails if an approved file changed while a step ran.
+    pub fn confirm(&self) -> Result<(), WorkError> {
+        self.new_undeclared_paths("changed while the step ran").map(drop)
     }
 
-    /// What is new and not declared. Fails if something is not what was approved.
-    fn approved(&self, said: &str) -> Result<Vec<PathBuf>, Unable> {
+    /// Returns the new undeclared paths. Fails if an approved file has changed.
+    fn new_undeclared_paths(&self, said: &str) -> Result<Vec<PathBuf>, WorkError> {
         if !self.is_bound {
             return Ok(Vec::new());
         }
-        let now = Manifest::of(&self.root, &self.excluded)?;
-        let difference = Difference::between(self.start()?, &now, &Made(&self.declared));
+        let now = WorkspaceManifest::of_workspace(&self.root, &self.excluded)?;
+        let difference =
+            ManifestDifference::between(self.start()?, &now, &PreapprovedStepRules(&self.declared));
         if difference.changed.is_empty() {
             return Ok(difference.new);
         }
-        let paths = shown(&difference.changed);
-        let why = format!("{said}, not declared: {paths}; {REMEDY_OF_APPROVED}");
-        Err(Unable::logical(why))
+        let paths = paths_summary(&difference.changed);
+        let reason = format!("{said}, not declared: {paths}; {REMEDY_OF_APPROVED}");
+        Err(WorkError::logical(reason))
     }
 
-    fn start(&self) -> Result<&Manifest, Unable> {
+    fn start(&self) -> Result<&WorkspaceManifest, WorkError> {
         let start = self.start.as_deref();
-        start.map_err(|why| {
-            let why = format!("the workspace as it was when the run began is not known: {why}");
-            Unable::environmental(why)
+        start.map_err(|reason| {
+            let reason = format!("the state of the workspace at the start of the run is unknown: {reason}");
+            WorkError::environmental(reason)
         })
     }
 
-    /// The view of a plan that is used.
+    /// Returns the view of a used plan.
     #[must_use]
-    pub fn within(&self, plan: &Arc<Plan>, params: &Object) -> Self {
-        Self {
-            declared: self.declared.with(plan, params),
-            ..self.clone()
-        }
+    pub fn within(&self, plan: &Arc<Plan>, params: &JsonObject) -> Self {
+        Self { declared: self.declared.with(plan, params), ..self.clone() }
     }
 
-    /// The view of whoever asks again after the run: the workspace is seen as it is, as without a sandbox.
+    /// Returns the view for repeated checks after the run: the workspace as it is, as without a sandbox.
     #[must_use]
     pub fn open(self) -> Self {
-        Self {
-            is_open: true,
-            ..self
-        }
+        Self { is_open: true, ..self }
     }
 
-    /// The record of the workspace as it was when the run began, and its digest. Where that is not
-    /// known, the record is no manifest: then nobody takes it for one later.
+    /// Returns the record of the workspace when the run began, and its digest. If that state is
+    /// unknown, the record is not a valid manifest, so it is never used as one later.
     pub fn record(&self) -> (Vec<u8>, Baseline) {
         let start = self.start.as_ref();
         let bytes = start.map(|start| start.to_bytes()).unwrap_or_default();
         let baseline = Baseline {
-            manifest: Digest::of(&bytes),
+            manifest: Sha256Digest::of_bytes(&bytes),
             entries: start.map(|start| start.count()).unwrap_or_default(),
         };
         (bytes, baseline)
     }
 
-    /// Looks at the workspace for a check. `products` are globs of what the work that is checked
-    /// left. Fails if something was changed that nothing declares.
-    pub fn look(&self, check: &Check, products: &[String]) -> Result<Sight, Unable> {
-        let now = Manifest::of(&self.root, &self.excluded)?;
-        let scope = Scope::new(self, check, products);
-        let hidden = self.unchanged(&now, &scope)?;
-        Ok(Sight {
-            manifest: now,
-            hidden,
-        })
+    /// Inspects the workspace for a check. `products` are globs of the products of the checked
+    /// work. Fails on undeclared changes.
+    pub fn inspect(&self, check: &Check, products: &[String]) -> Result<WorkspaceSnapshot, WorkError> {
+        let now = WorkspaceManifest::of_workspace(&self.root, &self.excluded)?;
+        let scope = CheckRules::new(self, check, products);
+        let hidden = self.ensure_permitted(&now, &scope)?;
+        Ok(WorkspaceSnapshot { manifest: now, hidden })
     }
 
-    /// Looks at the workspace for a check that no sandbox confines: nothing can be hidden from it, and it
-    /// may write itself. Fails if a file was changed, and nothing declares it, that the check names
-    /// or lists in `fixed`; in a run that was approved in advance, if anything is not as it was approved.
-    pub fn look_unconfined(&self, check: &Check, products: &[String]) -> Result<(), Unable> {
+    /// Inspects the workspace for an unconfined check: nothing can be hidden from it, and it may
+    /// write files. Fails if an undeclared file was changed that the check names or lists in
+    /// `fixed`; in a run approved in advance, on any difference from the approved state.
+    pub fn inspect_unconfined(&self, check: &Check, products: &[String]) -> Result<(), WorkError> {
         self.admit_unconfined()?;
-        let scope = Scope::new(self, check, products);
-        let own = Own(&scope);
-        self.unchanged(&Manifest::of(&self.root, &self.excluded)?, &own)?;
+        let scope = CheckRules::new(self, check, products);
+        let own = UnconfinedCheckRules(&scope);
+        self.ensure_permitted(&WorkspaceManifest::of_workspace(&self.root, &self.excluded)?, &own)?;
         Ok(())
     }
 
-    /// What is new. Fails if something was changed that may not be.
-    fn unchanged(&self, now: &Manifest, rules: &dyn Rules) -> Result<Vec<PathBuf>, Unable> {
-        let difference = Difference::between(self.start()?, now, rules);
+    /// Returns the new paths. Fails on changes that are not permitted.
+    fn ensure_permitted(
+        &self,
+        now: &WorkspaceManifest,
+        rules: &dyn DifferenceRules,
+    ) -> Result<Vec<PathBuf>, WorkError> {
+        let difference = ManifestDifference::between(self.start()?, now, rules);
         if difference.changed.is_empty() {
             return Ok(difference.new);
         }
-        let paths = shown(&difference.changed);
-        let why = format!("changed, not declared: {paths}; {REMEDY}");
-        Err(Unable::logical(why))
+        let paths = paths_summary(&difference.changed);
+        let reason = format!("changed, not declared: {paths}; {REMEDY}");
+        Err(WorkError::logical(reason))
     }
 
-    /// Looks once more, after a check. Fails if something that it may have read is not as it was
-    /// before, or came to be.
+    /// Inspects the workspace again after a check. Fails if a file that it may have read was
+    /// changed or created.
     pub fn recheck(
         &self,
-        before: &Sight,
+        before: &WorkspaceSnapshot,
         check: &Check,
         products: &[String],
-    ) -> Result<(), Unable> {
-        let after = Manifest::of(&self.root, &self.excluded)?;
-        let scope = Scope {
-            hidden: &before.hidden,
-            ..Scope::new(self, check, products)
-        };
+    ) -> Result<(), WorkError> {
+        let after = WorkspaceManifest::of_workspace(&self.root, &self.excluded)?;
+        let scope = CheckRules { hidden: &before.hidden, ..CheckRules::new(self, check, products) };
         let meanwhile = |verb: &str, found: &[PathBuf]| {
-            let paths = shown(found);
-            let why = format!("{verb} while it was checked, not declared: {paths}; {REMEDY}");
-            Err(Unable::environmental(why))
+            let paths = paths_summary(found);
+            let reason = format!("{verb} while it was checked, not declared: {paths}; {REMEDY}");
+            Err(WorkError::environmental(reason))
         };
-        let moved = Difference::moved(&before.manifest, &after);
+        let moved = ManifestDifference::moved(&before.manifest, &after);
         if let Some(folder) = moved.filter(|folder| !scope.may_change(folder)) {
             return meanwhile("changed", &[folder]);
         }
-        let difference = Difference::between(&before.manifest, &after, &scope);
+        let difference = ManifestDifference::between(&before.manifest, &after, &scope);
         match (difference.changed.as_slice(), difference.new.as_slice()) {
             ([], []) => Ok(()),
             ([], new) => meanwhile("made", new),
@@ -268,25 +260,21 @@ impl View {
     }
 }
 
-/// What may differ for one check.
-struct Scope<'a> {
-    declared: &'a Declared,
+/// The permitted differences for one check.
+struct CheckRules<'a> {
+    declared: &'a DeclaredProducts,
     products: Vec<GlobSet>,
     fixed: Vec<GlobSet>,
-    /// The paths that the check names.
+    /// The paths named by the check.
     named: BTreeSet<PathBuf>,
-    /// What it does not see.
+    /// The paths hidden from it.
     hidden: &'a [PathBuf],
 }
 
-impl<'a> Scope<'a> {
-    fn new(view: &'a View, check: &Check, products: &[String]) -> Self {
-        // What a check names was not read when it was approved, if it was not there.
-        let named = if view.is_bound {
-            BTreeSet::new()
-        } else {
-            named::paths(check)
-        };
+impl<'a> CheckRules<'a> {
+    fn new(view: &'a WorkspaceView, check: &Check, products: &[String]) -> Self {
+        // A file that the check names was not read for the approval if it did not exist then.
+        let named = if view.is_bound { BTreeSet::new() } else { named::paths(check) };
         Self {
             declared: &view.declared,
             products: globs(products.iter().map(String::as_str)),
@@ -297,7 +285,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-impl Scope<'_> {
+impl CheckRules<'_> {
     fn is_fixed(&self, path: &Path) -> bool {
         self.fixed.iter().any(|glob| glob.is_match(path))
     }
@@ -312,7 +300,7 @@ impl Scope<'_> {
     }
 }
 
-impl Rules for Scope<'_> {
+impl DifferenceRules for CheckRules<'_> {
     fn may_change(&self, path: &Path) -> bool {
         self.is_hidden(path) || !self.is_fixed(path) && self.is_declared(path)
     }
@@ -326,11 +314,11 @@ impl Rules for Scope<'_> {
     }
 }
 
-/// What may differ for a step of a run that was approved in advance: what no approval binds, and nothing
-/// more that the step names. That was not read when it was approved.
-struct Made<'a>(&'a Declared);
+/// The permitted differences for a step of a run approved in advance: paths that no approval
+/// covers, and no others that the step names, since they were not read for the approval.
+struct PreapprovedStepRules<'a>(&'a DeclaredProducts);
 
-impl Rules for Made<'_> {
+impl DifferenceRules for PreapprovedStepRules<'_> {
     fn may_change(&self, path: &Path) -> bool {
         !tree::is_bound(path, self.0)
     }
@@ -344,10 +332,10 @@ impl Rules for Made<'_> {
     }
 }
 
-/// What may differ for a check that no sandbox confines.
-struct Own<'a>(&'a Scope<'a>);
+/// The permitted differences for an unconfined check.
+struct UnconfinedCheckRules<'a>(&'a CheckRules<'a>);
 
-impl Rules for Own<'_> {
+impl DifferenceRules for UnconfinedCheckRules<'_> {
     fn may_change(&self, path: &Path) -> bool {
         let is_own = self.0.named.contains(path) || self.0.is_fixed(path);
         !is_own || self.0.may_change(path)
@@ -362,17 +350,17 @@ impl Rules for Own<'_> {
     }
 }
 
-/// The first of some paths, for a verdict.
-pub(in crate::exec) fn listed(paths: &[PathBuf]) -> Vec<String> {
+/// Lists the first of some paths for a verdict.
+pub(in crate::exec) fn first_paths(paths: &[PathBuf]) -> Vec<String> {
     let first = paths.iter().take(HIDDEN_LIMIT);
     first.map(|path| path.display().to_string()).collect()
 }
 
-/// The first of some paths, and how many more there are.
-fn shown(paths: &[PathBuf]) -> String {
-    let first = paths.iter().take(NAMED);
+/// Lists the first of some paths and the number of others.
+fn paths_summary(paths: &[PathBuf]) -> String {
+    let first = paths.iter().take(MAX_NAMED_PATHS);
     let shown: Vec<String> = first.map(|path| path.display().to_string()).collect();
-    match paths.len().saturating_sub(NAMED) {
+    match paths.len().saturating_sub(MAX_NAMED_PATHS) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

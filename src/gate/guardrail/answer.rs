@@ -1,68 +1,62 @@
 use serde_json::Value;
 
 use super::is_detector;
-use super::value::{Looking, Seen};
-use crate::gate::Answer;
-use crate::model::{Guardrail, OnFind};
+use super::value::{FindingCounts, ValueSearch};
+use crate::gate::GateAnswer;
+use crate::model::{Guardrail, OnFinding};
 
-/// How many findings are told one by one.
+/// The maximum number of findings reported one by one.
 const MOST: usize = 20;
 
-/// What a guardrail says of a value.
+/// The result of a guardrail for a value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Guarded {
-    /// What follows. What is rewritten is not in it: who asks knows whose the value is.
-    pub answer: Answer,
-    /// The value without what was found, if that is to take its place.
-    pub instead: Option<Value>,
+pub struct GuardrailResult {
+    /// The answer. The rewritten value is not in it: the caller knows its place.
+    pub answer: GateAnswer,
+    /// The value without the findings, if it is to be replaced.
+    pub replacement: Option<Value>,
 }
 
-/// Looks at a value, which is called `place` where findings are told.
-pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> Guarded {
+/// Checks a value, which findings refer to as `place`.
+pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> GuardrailResult {
     let unknown = guardrail.detect.iter().find(|name| !is_detector(name));
     if let Some(name) = unknown {
-        return Guarded {
-            answer: Answer::block(format!("There is no detector `{name}`")),
-            instead: None,
+        return GuardrailResult {
+            answer: GateAnswer::block(format!("Unknown detector `{name}`")),
+            replacement: None,
         };
     }
-    let mut looking = Looking {
-        detectors: &guardrail.detect,
-        seen: Seen::default(),
-        in_key: false,
-    };
-    looking.look(value, place);
+    let mut looking =
+        ValueSearch { detectors: &guardrail.detect, seen: FindingCounts::default(), in_key: false };
+    looking.search_value(value, place);
     if looking.seen.0.is_empty() {
-        return Guarded {
-            answer: Answer::pass(),
-            instead: None,
-        };
+        return GuardrailResult { answer: GateAnswer::pass(), replacement: None };
     }
-    let told = looking.seen.told();
+    let told = looking.seen.describe();
     let mut instead = None;
     let mut answer = match guardrail.on_find {
-        OnFind::Block => Answer::block(format!("Found {told}")),
-        OnFind::Ask => Answer::ask(format!("Found {told}")),
-        OnFind::Flag => Answer::pass(),
-        OnFind::Redact if looking.in_key => Answer::block(format!(
-            "Found {told}, and in names of fields nothing is replaced"
-        )),
-        OnFind::Redact => {
-            instead = Some(looking.without(value));
-            Answer::pass()
+        OnFinding::Block => GateAnswer::block(format!("Found {told}")),
+        OnFinding::Ask => GateAnswer::ask(format!("Found {told}")),
+        OnFinding::Flag => GateAnswer::pass(),
+        OnFinding::Redact if looking.in_key => {
+            GateAnswer::block(format!("Found {told}; names of fields cannot be redacted"))
+        }
+        OnFinding::Redact => {
+            instead = Some(looking.without_findings(value));
+            GateAnswer::pass()
         }
     };
     answer.flags = looking.seen.flags();
-    Guarded { answer, instead }
+    GuardrailResult { answer, replacement: instead }
 }
 
-impl Seen {
-    /// One sentence of what was found, never with it.
-    fn told(&self) -> String {
+impl FindingCounts {
+    /// Returns one sentence about the findings, without their text.
+    fn describe(&self) -> String {
         self.flags().join("; ")
     }
 
-    /// What was found, one by one: the detector, the thing, how often, the place.
+    /// Returns the findings, one by one: the detector, the kind, the count, the place.
     fn flags(&self) -> Vec<String> {
         let all = self.0.iter().take(MOST);
         let mut flags: Vec<String> = all

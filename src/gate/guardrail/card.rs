@@ -1,29 +1,21 @@
-use super::detector::Found;
+use super::detector::DetectorMatch;
 
-/// Who issues cards, and what their numbers look like.
-pub struct Brand {
+/// An issuer of payment cards, and the form of its numbers.
+pub struct CardBrand {
     /// The name.
     pub name: &'static str,
-    /// The beginnings of its numbers: from one to another, both of the same length.
+    /// The ranges of the first digits: from one to another, both of the same length.
     pub starts: &'static [(u32, u32)],
-    /// How many digits they have.
+    /// The numbers of digits.
     pub lengths: &'static [usize],
 }
 
-const fn brand(
-    name: &'static str,
-    starts: &'static [(u32, u32)],
-    lengths: &'static [usize],
-) -> Brand {
-    Brand {
-        name,
-        starts,
-        lengths,
-    }
+const fn brand(name: &'static str, starts: &'static [(u32, u32)], lengths: &'static [usize]) -> CardBrand {
+    CardBrand { name, starts, lengths }
 }
 
 /// The brands (ISO/IEC 7812; the issuers' published ranges).
-pub const BRANDS: &[Brand] = &[
+pub const BRANDS: &[CardBrand] = &[
     brand("Visa", &[(4, 4)], &[13, 16, 19]),
     brand("Mastercard", &[(51, 55), (2221, 2720)], &[16]),
     brand("American Express", &[(34, 34), (37, 37)], &[15]),
@@ -33,24 +25,16 @@ pub const BRANDS: &[Brand] = &[
     brand("UnionPay", &[(62, 62)], &[16, 17, 18, 19]),
     brand(
         "Maestro",
-        &[
-            (5018, 5018),
-            (5020, 5020),
-            (5038, 5038),
-            (5893, 5893),
-            (6304, 6304),
-            (6759, 6759),
-            (6761, 6763),
-        ],
+        &[(5018, 5018), (5020, 5020), (5038, 5038), (5893, 5893), (6304, 6304), (6759, 6759), (6761, 6763)],
         &[16, 19],
     ),
 ];
 
-/// How digits are grouped on cards.
+/// The groupings of digits on cards.
 const GROUPS: [&[usize]; 4] = [&[4, 4, 4, 4, 3], &[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4]];
 
 /// Finds numbers of payment cards.
-pub(super) fn search(text: &str, found: &mut Vec<Found>) {
+pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -59,15 +43,15 @@ pub(super) fn search(text: &str, found: &mut Vec<Found>) {
             continue;
         }
         let end = run(bytes, at);
-        if is_free(text, at, end) {
+        if stands_alone(text, at, end) {
             in_run(at, bytes.get(at..end).unwrap_or_default(), found);
         }
         at = end;
     }
 }
 
-/// Finds numbers in a run of digits, which may go on with other numbers.
-fn in_run(start: usize, run: &[u8], found: &mut Vec<Found>) {
+/// Finds numbers in a run of digits, which may continue with other numbers.
+fn in_run(start: usize, run: &[u8], found: &mut Vec<DetectorMatch>) {
     let apart = |byte: &u8| !byte.is_ascii_digit();
     let groups: Vec<usize> = run.split(apart).map(<[u8]>::len).collect();
     let mut place = 0;
@@ -93,18 +77,16 @@ fn in_run(start: usize, run: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// Whose number it is, if it is one.
+/// Returns the issuer of a card number; `None`: it is not one.
 fn brand_of(number: &[u8]) -> Option<&'static str> {
     let digits = number.iter().filter(|byte| byte.is_ascii_digit());
     let digits: Vec<u8> = digits.map(|byte| byte - b'0').collect();
     let varied = digits.iter().any(|digit| Some(digit) != digits.first());
-    let brand = BRANDS.iter().find(|brand| brand.has(&digits));
-    brand
-        .filter(|_| varied && luhn(&digits))
-        .map(|brand| brand.name)
+    let brand = BRANDS.iter().find(|brand| brand.matches_number(&digits));
+    brand.filter(|_| varied && luhn(&digits)).map(|brand| brand.name)
 }
 
-/// The end of digits that one kind of separator groups.
+/// Returns the end of digits grouped by one kind of separator.
 fn run(bytes: &[u8], start: usize) -> usize {
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let mut at = start;
@@ -124,8 +106,8 @@ fn run(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// Whether a number stands for itself.
-fn is_free(text: &str, start: usize, end: usize) -> bool {
+/// True if a number stands alone, not as a part of something else.
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().chars().next_back();
     let mut after = text.get(end..).unwrap_or_default().chars();
     let joined = |c: char| c.is_alphanumeric() || "_.-+/\\".contains(c);
@@ -136,8 +118,8 @@ fn is_free(text: &str, start: usize, end: usize) -> bool {
         && !decimal
 }
 
-impl Brand {
-    fn has(&self, digits: &[u8]) -> bool {
+impl CardBrand {
+    fn matches_number(&self, digits: &[u8]) -> bool {
         let begins = |&(low, high): &(u32, u32)| {
             let long = low.to_string().len();
             let first = digits.iter().take(long);
@@ -148,7 +130,7 @@ impl Brand {
     }
 }
 
-/// The check digit (ISO/IEC 7812-1, annex B).
+/// True if the check digit is correct (ISO/IEC 7812-1, annex B).
 fn luhn(digits: &[u8]) -> bool {
     let value = |(at, digit): (usize, &u8)| {
         let digit = u32::from(*digit);

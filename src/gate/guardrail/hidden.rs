@@ -1,14 +1,12 @@
-use super::detector::Found;
-use super::script::{
-    has_no_spaces, is_from_right, is_ideograph, is_picture, is_selector, is_tag, joins,
-};
+use super::detector::DetectorMatch;
+use super::script::{has_no_spaces, is_from_right, is_ideograph, is_picture, is_selector, is_tag, joins};
 
-/// Finds characters that nobody sees. Those that follow each other are one finding.
-pub(super) fn search(text: &str, found: &mut Vec<Found>) {
+/// Finds invisible characters. Consecutive ones are one finding.
+pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
     if text.is_ascii() {
         return;
     }
-    let mut line = Line::default();
+    let mut line = ExaminedLine::default();
     let mut before = None;
     let mut at = 0;
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -31,10 +29,10 @@ pub(super) fn search(text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// The picture of a flag, after which tags may say whose it is.
+/// The black flag, after which tags may name its region.
 const FLAG: char = '\u{1F3F4}';
 
-/// The length of the tags of a flag, in bytes: letters and digits, and the end.
+/// Returns the length of the tags of a flag, in bytes: letters and digits, and the end.
 fn flag(after: &str) -> usize {
     let tags = after.chars().take_while(|c| is_tag(*c));
     let mut long = 0;
@@ -49,29 +47,27 @@ fn flag(after: &str) -> usize {
     0
 }
 
-/// What a character that nobody sees is; `None`: it can be seen, or is common.
+/// Returns the kind of an invisible character; `None`: it is visible, or common.
 fn hidden(c: char) -> Option<&'static str> {
     Some(match u32::from(c) {
-        0x202A..=0x202E | 0x2066..=0x2069 => "a control of the direction",
-        0x061C | 0x200E | 0x200F => "a mark of the direction",
-        0x200B..=0x200D | 0x2060 | 0xFEFF | 0x180E => "a character without width",
+        0x202A..=0x202E | 0x2066..=0x2069 => "a bidirectional control",
+        0x061C | 0x200E | 0x200F => "a directional mark",
+        0x200B..=0x200D | 0x2060 | 0xFEFF | 0x180E => "a zero-width character",
         0x00AD => "a soft hyphen",
         0x034F | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x3164 | 0xFFA0 => "a filler",
-        0x2061..=0x2065 | 0x206A..=0x206F | 0xFFF0..=0xFFFB | 0x1D173..=0x1D17A => {
-            "an invisible control"
-        }
+        0x2061..=0x2065 | 0x206A..=0x206F | 0xFFF0..=0xFFFB | 0x1D173..=0x1D17A => "an invisible control",
         _ if is_tag(c) => "a tag",
         _ if is_selector(c) => "a variation selector",
         _ => return None,
     })
 }
 
-/// Marks of direction belong where text runs from right to left.
+/// True for a direction mark, which is legitimate in right-to-left text.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x061C | 0x200E | 0x200F)
 }
 
-/// Whether a character does between its neighbours what it is there for.
+/// True if a character has its proper function between its neighbours.
 fn is_needed(before: Option<char>, c: char, after: Option<char>) -> bool {
     let prior = |test: fn(char) -> bool| before.is_some_and(test);
     let next = |test: fn(char) -> bool| after.is_some_and(test);
@@ -83,9 +79,7 @@ fn is_needed(before: Option<char>, c: char, after: Option<char>) -> bool {
         }
         0x200B => prior(has_no_spaces) && next(has_no_spaces),
         0x00AD => prior(char::is_alphabetic) && next(char::is_alphabetic),
-        0xFE0E | 0xFE0F => {
-            prior(is_picture) || prior(|c| c.is_ascii_digit() || matches!(c, '#' | '*'))
-        }
+        0xFE0E | 0xFE0F => prior(is_picture) || prior(|c| c.is_ascii_digit() || matches!(c, '#' | '*')),
         0xFE00..=0xFE0D => prior(|c| {
             let shape = c.is_alphabetic() || is_sign(c);
             !c.is_ascii() && shape && !is_selector(c)
@@ -95,20 +89,20 @@ fn is_needed(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// Signs of mathematics and punctuation that have variants.
+/// True for signs of mathematics and punctuation that have variants.
 fn is_sign(c: char) -> bool {
     matches!(u32::from(c), 0x2000..=0x2BFF | 0x3000..=0x303F | 0xFF00..=0xFF65)
 }
 
-/// The line that is looked at.
+/// The line being examined.
 #[derive(Default)]
-struct Line {
+struct ExaminedLine {
     end: usize,
     from_right: bool,
 }
 
-impl Line {
-    /// Whether some of the line at a place is written from right to left.
+impl ExaminedLine {
+    /// True if part of the line at a position is written from right to left.
     fn is_from_right(&mut self, text: &str, at: usize) -> bool {
         if at >= self.end {
             let start = text.get(..at).and_then(|before| before.rfind('\n'));

@@ -1,6 +1,6 @@
-use super::detector::Found;
+use super::detector::DetectorMatch;
 
-/// The countries whose banks have such numbers, and how long they are (the registry of ISO 13616).
+/// The countries with IBANs, and their lengths (the registry of ISO 13616).
 pub const COUNTRIES: &[(&str, usize)] = &[
     ("AD", 24),
     ("AE", 23),
@@ -93,16 +93,15 @@ pub const COUNTRIES: &[(&str, usize)] = &[
     ("YE", 30),
 ];
 
-/// Finds numbers of bank accounts.
-pub(super) fn search(text: &str, found: &mut Vec<Found>) {
+/// Finds IBANs.
+pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(head) = bytes.get(at..at + 4) {
-        let begins = head.iter().take(2).all(u8::is_ascii_uppercase)
-            && head.iter().skip(2).all(u8::is_ascii_digit);
-        let free = text
-            .get(..at)
-            .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+        let begins =
+            head.iter().take(2).all(u8::is_ascii_uppercase) && head.iter().skip(2).all(u8::is_ascii_digit);
+        let free =
+            text.get(..at).is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
         match begins.then(|| number(text, at)).flatten() {
             Some(end) if free => {
                 found.push(("a bank account", at..end));
@@ -113,7 +112,7 @@ pub(super) fn search(text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// The end of a number that begins here.
+/// Returns the end of an IBAN that begins here.
 fn number(text: &str, start: usize) -> Option<usize> {
     let country = text.get(start..start + 2)?;
     let (_, long) = COUNTRIES.iter().find(|(name, _)| *name == country)?;
@@ -135,7 +134,7 @@ fn number(text: &str, start: usize) -> Option<usize> {
     (digits.len() == *long && free && is_right(&digits)).then_some(end)
 }
 
-/// The check digits (ISO 7064, modulo 97).
+/// True if the check digits are correct (ISO 7064, modulo 97).
 fn is_right(number: &str) -> bool {
     let (head, rest) = number.split_at(4);
     let mut sum = 0;

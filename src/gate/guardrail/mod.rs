@@ -1,10 +1,10 @@
-//! Guardrails: detectors that are built in (Silas 5.5.1). The same text always has the same
-//! findings, and no detector takes longer than a text is long.
+//! Guardrails: built-in detectors (Silas 5.5.1). The same text always has the same findings, and
+//! the time of every detector is bounded by the length of the text.
 //!
-//! [`find`] gives what detectors see in a text, [`redacted`] a text without it, and [`guardrail`]
-//! what a gate says of a value.
+//! [`find`] returns the findings in a text, [`redact()`] the text without them, and [`guardrail`]
+//! the answer of a gate about a value.
 //!
-//! **Invariant:** nothing that was found is ever told: only its kind, its place and how often.
+//! **Invariant:** the found text is never reported: only its kind, its place and the count.
 
 mod answer;
 mod card;
@@ -20,10 +20,10 @@ mod secrets;
 mod tests;
 mod value;
 
-pub use answer::{Guarded, guardrail};
-pub use card::{BRANDS, Brand};
-pub use detector::{DETECTORS, Detector, Finding, find, is_detector};
+pub use answer::{GuardrailResult, guardrail};
+pub use card::{BRANDS, CardBrand};
+pub use detector::{DETECTORS, Detector, DetectorFinding, find, is_detector};
 pub use iban::COUNTRIES;
-pub use injection::{MARKERS, Marker};
-pub use redact::redacted;
-pub use secrets::{KEYWORDS, TOKENS, Token};
+pub use injection::{InjectionMarker, MARKERS};
+pub use redact::redact;
+pub use secrets::{KEYWORDS, SecretTokenKind, TOKENS};

@@ -1,9 +1,9 @@
-//! What is known of characters and scripts (Unicode 16).
+//! Properties of characters and scripts (Unicode 16).
 
-/// Whether letters of a script are joined, or kept from it, by characters without width.
+/// True if letters of the script are joined, or separated, by zero-width characters.
 pub(super) fn joins(c: char) -> bool {
     matches!(u32::from(c),
-        // Arabic, Syriac, Thaana, N'Ko, Mandaic and what belongs to them.
+        // Arabic, Syriac, Thaana, N'Ko, Mandaic and their extensions.
         0x0600..=0x08FF | 0xFB50..=0xFDFF | 0xFE70..=0xFEFE
         // The scripts of India and Ceylon, Tibetan, Burmese, Khmer, Mongolian, and their neighbours.
         | 0x0900..=0x0DFF | 0x0F00..=0x109F | 0x1780..=0x18AF | 0x1A20..=0x1AAF | 0x1B00..=0x1BFF
@@ -11,7 +11,7 @@ pub(super) fn joins(c: char) -> bool {
         | 0x10D00..=0x10D3F | 0x10F00..=0x10FFF | 0x11000..=0x11FFF | 0x1E900..=0x1E95F)
 }
 
-/// Whether a script is written without spaces.
+/// True if the script is written without spaces.
 pub(super) fn has_no_spaces(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x0F00..=0x109F | 0x1780..=0x17FF | 0x1950..=0x19FF | 0x1A20..=0x1AAF
@@ -19,19 +19,19 @@ pub(super) fn has_no_spaces(c: char) -> bool {
         || is_ideograph(c)
 }
 
-/// Whether it is written from right to left.
+/// True if it is written from right to left.
 pub(super) fn is_from_right(c: char) -> bool {
     matches!(u32::from(c),
         0x0590..=0x08FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFE | 0x10800..=0x10FFF | 0x1E800..=0x1EFFF)
         && c.is_alphabetic()
 }
 
-/// Whether it is an ideograph.
+/// True if it is an ideograph.
 pub(super) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c), 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }
 
-/// Whether it is a picture, or a sign that can be shown as one.
+/// True if it is an emoji, or a sign that can be shown as one.
 pub(super) fn is_picture(c: char) -> bool {
     matches!(u32::from(c),
         0xA9 | 0xAE | 0x203C | 0x2049 | 0x2122 | 0x2139 | 0x2190..=0x21FF | 0x2300..=0x27BF
@@ -39,17 +39,17 @@ pub(super) fn is_picture(c: char) -> bool {
         | 0x1F000..=0x1FAFF)
 }
 
-/// Whether it chooses how the character before it is shown.
+/// True if it selects the presentation of the character before it.
 pub(super) fn is_selector(c: char) -> bool {
     matches!(u32::from(c), 0xFE00..=0xFE0F | 0xE0100..=0xE01EF)
 }
 
-/// Whether it is an invisible copy of a character of ASCII.
+/// True if it is an invisible copy of an ASCII character.
 pub(super) fn is_tag(c: char) -> bool {
     matches!(u32::from(c), 0xE0000..=0xE007F)
 }
 
-/// The character of ASCII that a tag is an invisible copy of.
+/// Returns the ASCII character that a tag is an invisible copy of.
 pub(super) fn tagged(c: char) -> Option<char> {
     let code = u32::from(c).checked_sub(0xE0000)?;
     char::from_u32(code).filter(|c| is_tag_of(*c))

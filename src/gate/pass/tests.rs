@@ -3,28 +3,29 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::Pass;
-use crate::gate::Action::{Block, Continue, RequireApproval};
+use super::GatePass;
+use crate::gate::GateAction::{Block, Continue, RequireApproval};
 use crate::gate::{
-    ALLOWED_MUTATIONS, Action, Answer, Context, Gated, Ruling, no_provider, ruling, sample,
+    ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateRuling, no_provider, ruling,
+    sample,
 };
-use crate::model::Lane::{Policy, Quality};
-use crate::model::{Gate, Lane, Llm, Object, Provider, Trigger};
+use crate::model::GateLane::{Policy, Quality};
+use crate::model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, LlmJudge};
 
-fn gate(id: &str, lane: Lane) -> Arc<Gate> {
+fn gate(id: &str, lane: GateLane) -> Arc<Gate> {
     let gate = sample::gate(id);
     Arc::new(Gate { lane, ..gate })
 }
 
-fn object(value: Value) -> Object {
+fn object(value: Value) -> JsonObject {
     let Value::Object(object) = value else {
         panic!("{value} is no object");
     };
     object
 }
 
-fn says(action: Action, modified: Value) -> Answer {
-    Answer {
+fn says(action: GateAction, modified: Value) -> GateAnswer {
+    GateAnswer {
         action,
         reason: "because".into(),
         score: None,
@@ -33,22 +34,22 @@ fn says(action: Action, modified: Value) -> Answer {
     }
 }
 
-/// Asks gates and answers for them; gives what came of it, and what each was asked about.
+/// Asks gates and answers for them; returns the outcome, and the context of each.
 fn play(
     gates: &[Arc<Gate>],
     context: Value,
-    mut answer: impl FnMut(&Gate) -> Result<Answer, String>,
-) -> (Gated, Vec<(String, Context)>) {
-    let mut pass = Pass::new(gates, &[Trigger::OnOutput], object(context));
+    mut answer: impl FnMut(&Gate) -> Result<GateAnswer, String>,
+) -> (GateOutcome, Vec<(String, GateContext)>) {
+    let mut pass = GatePass::new(gates, &[GateTrigger::OnOutput], object(context));
     let mut seen = Vec::new();
-    while let Some((gate, context)) = pass.ask() {
+    while let Some((gate, context)) = pass.next_gate() {
         seen.push((gate.id.to_string(), context.clone()));
-        pass.take(answer(&gate), 7);
+        pass.take_answer(answer(&gate), 7);
     }
-    (pass.end(), seen)
+    (pass.into_outcome(), seen)
 }
 
-fn ids(seen: &[(String, Context)]) -> Vec<&str> {
+fn ids(seen: &[(String, GateContext)]) -> Vec<&str> {
     seen.iter().map(|(id, _)| id.as_str()).collect()
 }
 
@@ -61,31 +62,26 @@ fn those_that_decide_are_asked_first_and_in_order() {
         gate("more-advice", Quality),
         gate("step", Policy),
     ];
-    let (gated, seen) = play(&gates, json!({}), |_| Ok(Answer::pass()));
+    let (gated, seen) = play(&gates, json!({}), |_| Ok(GateAnswer::pass()));
     let order = ["system", "plan", "step", "advice", "more-advice"];
     assert_eq!(ids(&seen), order);
-    assert!(gated.results.iter().all(|result| result.millis == 7));
+    assert!(gated.results.iter().all(|result| result.duration_ms == 7));
 }
 
 #[test]
 fn only_gates_of_the_trigger_are_asked_and_in_the_order_of_triggers() {
-    let on = |id: &str, on| {
-        Arc::new(Gate {
-            on,
-            ..sample::gate(id)
-        })
-    };
+    let on = |id: &str, on| Arc::new(Gate { on, ..sample::gate(id) });
     let gates = [
-        on("output", Trigger::OnOutput),
-        on("after", Trigger::AfterStep),
-        on("other", Trigger::BeforeRun),
+        on("output", GateTrigger::OnOutput),
+        on("after", GateTrigger::AfterStep),
+        on("other", GateTrigger::BeforeRun),
     ];
-    let triggers = [Trigger::AfterStep, Trigger::OnOutput];
-    let mut pass = Pass::new(&gates, &triggers, Context::new());
+    let triggers = [GateTrigger::AfterStep, GateTrigger::OnOutput];
+    let mut pass = GatePass::new(&gates, &triggers, GateContext::new());
     let mut asked = Vec::new();
-    while let Some((gate, context)) = pass.ask() {
+    while let Some((gate, context)) = pass.next_gate() {
         asked.push(format!("{} {}", gate.id, context["trigger"]));
-        pass.take(Ok(Answer::pass()), 0);
+        pass.take_answer(Ok(GateAnswer::pass()), 0);
     }
     assert_eq!(asked, ["after \"after_step\"", "output \"on_output\""]);
 }
@@ -94,17 +90,13 @@ fn only_gates_of_the_trigger_are_asked_and_in_the_order_of_triggers() {
 fn the_first_block_decides_and_the_rest_still_run_for_the_record() {
     let gates = ["one", "two", "three"].map(|id| gate(id, Policy));
     let (gated, seen) = play(&gates, json!({}), |gate| {
-        let action = if gate.id.as_str() == "one" {
-            Continue
-        } else {
-            Block
-        };
+        let action = if gate.id.as_str() == "one" { Continue } else { Block };
         Ok(says(action, json!({})))
     });
     assert_eq!(ids(&seen), ["one", "two", "three"]);
     let actions: Vec<_> = gated.results.iter().map(|result| result.action).collect();
     assert_eq!(actions, [Continue, Block, Block]);
-    let Ruling::Block { gate, reason } = ruling(&gated.results) else {
+    let GateRuling::Block { gate, reason } = ruling(&gated.results) else {
         panic!("it is blocked");
     };
     assert_eq!((gate.as_str(), reason.as_str()), ("two", "because"));
@@ -116,10 +108,7 @@ fn rewriting_goes_from_left_to_right_and_quality_gates_see_the_end_of_it() {
     let (gated, seen) = play(&gates, json!({ "response": "0" }), |gate| {
         Ok(says(Continue, json!({ "response": gate.id.as_str() })))
     });
-    let texts: Vec<_> = seen
-        .iter()
-        .map(|(_, context)| &context["response"])
-        .collect();
+    let texts: Vec<_> = seen.iter().map(|(_, context)| &context["response"]).collect();
     assert_eq!(texts, ["0", "a", "b"]);
     assert_eq!(Value::Object(gated.rewritten), json!({ "response": "b" }));
     assert_eq!(gated.results[0].changed, ["response"]);
@@ -137,29 +126,26 @@ fn only_three_keys_may_be_rewritten_and_the_others_are_recorded() {
     assert_eq!(seen[1].1.get("params"), None);
     let expected = json!({ "response": 1, "message": 2, "tool_args": 3 });
     assert_eq!(Value::Object(gated.rewritten), expected);
-    // What was there already is not changed by saying it again.
+    // Rewriting a key with its present value is not a change.
     assert!(gated.results[1].changed.is_empty());
 }
 
 #[test]
 fn a_quality_gate_cannot_block_ask_or_rewrite_and_that_it_tried_is_recorded() {
     for tried in [Block, RequireApproval] {
-        let (gated, _) = play(&[gate("a", Quality)], json!({}), |_| {
-            Ok(says(tried, json!({ "response": "mine" })))
-        });
+        let (gated, _) =
+            play(&[gate("a", Quality)], json!({}), |_| Ok(says(tried, json!({ "response": "mine" }))));
         let result = &gated.results[0];
         assert_eq!((result.action, result.ignored), (Continue, Some(tried)));
         assert_eq!(result.rejected, ["response"]);
         assert!(gated.rewritten.is_empty());
-        assert_eq!(ruling(&gated.results), Ruling::Continue);
+        assert_eq!(ruling(&gated.results), GateRuling::Continue);
     }
 }
 
 #[test]
 fn a_policy_gate_that_cannot_be_asked_blocks_with_the_reason() {
-    let (gated, _) = play(&[gate("a", Policy)], json!({}), |_| {
-        Err("timeout after 30 s".into())
-    });
+    let (gated, _) = play(&[gate("a", Policy)], json!({}), |_| Err("timeout after 30 s".into()));
     let result = &gated.results[0];
     assert_eq!(result.action, Block);
     assert_eq!(result.reason, "timeout after 30 s");
@@ -167,9 +153,7 @@ fn a_policy_gate_that_cannot_be_asked_blocks_with_the_reason() {
 
 #[test]
 fn a_quality_gate_that_cannot_be_asked_lets_pass_with_a_flag() {
-    let (gated, _) = play(&[gate("a", Quality)], json!({}), |_| {
-        Err("it is gone".into())
-    });
+    let (gated, _) = play(&[gate("a", Quality)], json!({}), |_| Err("it is gone".into()));
     let result = &gated.results[0];
     assert_eq!((result.action, result.ignored), (Continue, None));
     assert_eq!(result.flags, ["not_asked"]);
@@ -178,22 +162,11 @@ fn a_quality_gate_that_cannot_be_asked_lets_pass_with_a_flag() {
 
 #[test]
 fn without_a_model_an_llm_gate_lets_pass_and_a_promoted_one_blocks() {
-    for (lane, action, flags) in [
-        (Quality, Continue, &["llm_error"][..]),
-        (Policy, Block, &[]),
-    ] {
-        let provider = Provider::Llm(Llm {
-            prompt: "Is it kind?".into(),
-            promote_to_policy: lane == Policy,
-        });
-        let gate = Gate {
-            lane,
-            provider,
-            ..sample::gate("kind")
-        };
-        let (gated, _) = play(&[Arc::new(gate)], json!({}), |gate| {
-            Err(no_provider(&gate.provider))
-        });
+    for (lane, action, flags) in [(Quality, Continue, &["llm_error"][..]), (Policy, Block, &[])] {
+        let provider =
+            GateProvider::Llm(LlmJudge { prompt: "Is it kind?".into(), promote_to_policy: lane == Policy });
+        let gate = Gate { lane, provider, ..sample::gate("kind") };
+        let (gated, _) = play(&[Arc::new(gate)], json!({}), |gate| Err(no_provider(&gate.provider)));
         let result = &gated.results[0];
         assert_eq!(result.action, action);
         assert_eq!(result.reason, "No provider: llm");
@@ -203,23 +176,18 @@ fn without_a_model_an_llm_gate_lets_pass_and_a_promoted_one_blocks() {
 
 #[test]
 fn an_answer_that_nobody_asked_for_counts_nothing() {
-    let mut pass = Pass::new(&[gate("a", Policy)], &[Trigger::OnOutput], Context::new());
-    pass.take(Ok(Answer::block("early")), 0);
-    assert!(pass.ask().is_some());
-    assert!(pass.ask().is_some(), "it is still the same");
-    pass.take(Ok(Answer::pass()), 0);
-    pass.take(Ok(Answer::block("late")), 0);
-    assert!(pass.ask().is_none());
-    assert_eq!(pass.end().results.len(), 1);
+    let mut pass = GatePass::new(&[gate("a", Policy)], &[GateTrigger::OnOutput], GateContext::new());
+    pass.take_answer(Ok(GateAnswer::block("early")), 0);
+    assert!(pass.next_gate().is_some());
+    assert!(pass.next_gate().is_some(), "it is still the same");
+    pass.take_answer(Ok(GateAnswer::pass()), 0);
+    pass.take_answer(Ok(GateAnswer::block("late")), 0);
+    assert!(pass.next_gate().is_none());
+    assert_eq!(pass.into_outcome().results.len(), 1);
 }
 
-fn actions() -> impl Strategy<Value = Option<Action>> {
-    prop_oneof![
-        Just(Some(Continue)),
-        Just(Some(RequireApproval)),
-        Just(Some(Block)),
-        Just(None),
-    ]
+fn actions() -> impl Strategy<Value = Option<GateAction>> {
+    prop_oneof![Just(Some(Continue)), Just(Some(RequireApproval)), Just(Some(Block)), Just(None),]
 }
 
 fn keys() -> impl Strategy<Value = Vec<&'static str>> {
@@ -248,27 +216,27 @@ proptest! {
                 Some(action) => Ok(says(*action, Value::Object(modified))),
             }
         });
-        // Everybody is asked once, those that decide first, else in order.
+        // Every gate is asked once, the deciding ones first, else in order.
         let mut expected: Vec<_> = gates.clone();
         expected.sort_by_key(|gate| gate.lane);
         prop_assert_eq!(ids(&seen), expected.iter().map(|gate| gate.id.as_str()).collect::<Vec<_>>());
-        // Nothing but the three keys changes, in what is seen and in what comes of it.
+        // Only the three keys change, in the context and in the outcome.
         prop_assert!(gated.rewritten.keys().all(|key| ALLOWED_MUTATIONS.contains(&key.as_str())));
         for (_, context) in &seen {
             prop_assert_eq!(&context["params"], "p");
             prop_assert_eq!(&context["run"], "r");
             prop_assert_eq!(context.get("step"), None);
         }
-        // The first that decides and blocks, or could not be asked, is the one that counts.
+        // The first deciding gate that blocks, or could not be asked, decides.
         let first = said.iter().position(|(decides, action, _)| {
             *decides && matches!(action, None | Some(Block))
         });
         let found = match ruling(&gated.results) {
-            Ruling::Block { gate, .. } => Some(gate.to_string()),
+            GateRuling::Block { gate, .. } => Some(gate.to_string()),
             _ => None,
         };
         prop_assert_eq!(found, first.map(|at| format!("g{at}")));
-        // Quality gates go on, whatever they say.
+        // Quality gates always continue.
         let quality = gated.results.iter().filter(|result| result.lane == Quality);
         prop_assert!(quality.clone().all(|result| result.action == Continue));
         prop_assert!(quality.clone().all(|result| result.changed.is_empty()));

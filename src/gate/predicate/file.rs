@@ -2,73 +2,73 @@ use std::path::{Component, Path};
 
 use serde_json::Value;
 
-use crate::gate::Answer;
+use crate::gate::GateAnswer;
 
-/// What is known of files of the workspace.
-pub trait FileFacts {
-    /// What a path means, relative to the workspace.
-    fn look(&self, path: &str) -> FileFact;
+/// The access of rules to files of the workspace.
+pub trait FileInspector {
+    /// Looks up a path, relative to the workspace.
+    fn status(&self, path: &str) -> FileStatus;
 }
 
-/// What a path means.
+/// The meaning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileFact {
-    /// A file.
+pub enum FileStatus {
+    /// A regular file.
     File {
-        /// In bytes.
+        /// The size in bytes.
         size: u64,
-        /// Where it is, relative to the workspace, when all links are followed.
+        /// The path relative to the workspace, with all links followed.
         place: String,
     },
-    /// There is nothing, or something that is no file.
+    /// Nothing, or something other than a file.
     Absent,
-    /// It leads out of the workspace.
+    /// A path out of the workspace.
     Outside,
-    /// It could not be looked at; why.
+    /// A failed lookup, with the reason.
     Unknown(String),
 }
 
-/// No files at all: for rules that look at none.
+/// No files at all, for rules that use none.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoFiles;
+pub struct NoFileAccess;
 
-impl FileFacts for NoFiles {
-    fn look(&self, _: &str) -> FileFact {
-        FileFact::Unknown("files are not looked at here".into())
+impl FileInspector for NoFileAccess {
+    fn status(&self, _: &str) -> FileStatus {
+        FileStatus::Unknown("files are not available here".into())
     }
 }
 
-/// How it is told that a path may not be used (Silas 5.5.2).
+/// The message about a path that may not be used (Silas 5.5.2).
 const OUTSIDE: &str = "Path outside permitted directories";
 
-/// A file in one of some folders, and not too large. Links must not lead out of them either.
-pub(super) fn valid(
+/// Passes a file in one of some folders, and not too large. Links must not lead out of them either.
+pub(super) fn check_file(
     value: &Value,
     permitted: &[String],
     most: Option<u64>,
-    files: &dyn FileFacts,
-) -> Answer {
+    files: &dyn FileInspector,
+) -> GateAnswer {
     let Value::String(path) = value else {
-        return Answer::block("The value is no path");
+        return GateAnswer::block("The value is not a path");
     };
     if !is_permitted(path, permitted) {
-        return Answer::block(OUTSIDE);
+        return GateAnswer::block(OUTSIDE);
     }
-    match files.look(path) {
-        FileFact::Outside => Answer::block(OUTSIDE),
-        FileFact::File { place, .. } if !is_permitted(&place, permitted) => Answer::block(OUTSIDE),
-        FileFact::Absent => Answer::block("File not found"),
-        FileFact::Unknown(why) => Answer::block(format!("The file cannot be looked at: {why}")),
-        FileFact::File { size, .. } => match most {
+    match files.status(path) {
+        FileStatus::Outside => GateAnswer::block(OUTSIDE),
+        FileStatus::File { place, .. } if !is_permitted(&place, permitted) => GateAnswer::block(OUTSIDE),
+        FileStatus::Absent => GateAnswer::block("File not found"),
+        FileStatus::Unknown(reason) => GateAnswer::block(format!("The file cannot be read: {reason}")),
+        FileStatus::File { size, .. } => match most {
             Some(most) if size > most => {
-                Answer::block(format!("File of {size} bytes, at most {most} are allowed"))
+                GateAnswer::block(format!("The file has {size} bytes; at most {most} are allowed"))
             }
-            _ => Answer::pass(),
+            _ => GateAnswer::pass(),
         },
     }
 }
 
-/// Whether a path is relative, never goes up, and begins with one of the folders; without folders,
+/// True if a path is relative, never goes up, and begins with one of the folders; without folders,
 /// with any.
 fn is_permitted(path: &str, permitted: &[String]) -> bool {
     let path = Path::new(path);

@@ -1,7 +1,7 @@
-//! Predicates: rules about a value that need nothing but the value, and for files what is known of
-//! them (Silas 5.5.2). The same value always has the same answer.
+//! Predicates: rules about a value that need nothing but the value, and for files their metadata
+//! (Silas 5.5.2). The same value always has the same answer.
 //!
-//! **Invariant:** what does not fit any rule is blocked.
+//! **Invariant:** a value that fits no rule is blocked.
 
 mod file;
 mod number;
@@ -10,6 +10,6 @@ mod rule;
 mod tests;
 mod text;
 
-pub use file::{FileFact, FileFacts, NoFiles};
+pub use file::{FileInspector, FileStatus, NoFileAccess};
 pub use number::clamped;
 pub use rule::predicate;

@@ -1,77 +1,71 @@
 use serde_json::{Number, Value};
 
 use super::text::quoted;
-use crate::gate::Answer;
-use crate::model::{Predicate, Range};
+use crate::gate::GateAnswer;
+use crate::model::{GatePredicate, PredicateRange};
 
 /// The ranges of a number.
-pub(super) struct Ranges {
-    pub(super) block_outside: Option<Range>,
-    pub(super) auto_approve: Option<Range>,
-    pub(super) require_approval: Option<Range>,
-    pub(super) clamp: Option<Range>,
+pub(super) struct NumberRanges {
+    pub(super) block_outside: Option<PredicateRange>,
+    pub(super) auto_approve: Option<PredicateRange>,
+    pub(super) require_approval: Option<PredicateRange>,
+    pub(super) clamp: Option<PredicateRange>,
 }
 
-impl Ranges {
-    /// The rules in the order of Silas 5.5.2: no number, outside of the hard range, in the one in
-    /// which it goes on, in the one in which somebody must agree, anything else.
-    pub(super) fn judge(&self, value: &Value) -> Answer {
+impl NumberRanges {
+    /// Applies the rules in the order of Silas 5.5.2: no number, outside of the hard range, in the
+    /// range that continues, in the range that needs approval, anything else.
+    pub(super) fn evaluate(&self, value: &Value) -> GateAnswer {
         let Some(given) = number(value) else {
-            return Answer::block(format!("{} is not a number", quoted(&shown(value))));
+            return GateAnswer::block(format!("{} is not a number", quoted(&display_value(value))));
         };
-        let number = self.clamp.map_or(given, |range| moved(given, range));
+        let number = self.clamp.map_or(given, |range| clamp_to(given, range));
         let mut answer = self.ruling(number);
         if differ(number, given) {
-            answer
-                .flags
-                .push(format!("clamped from {given} to {number}"));
+            answer.flags.push(format!("clamped from {given} to {number}"));
         }
         answer
     }
 
-    fn ruling(&self, number: f64) -> Answer {
+    fn ruling(&self, number: f64) -> GateAnswer {
         if let Some(range) = self.block_outside
-            && !holds(range, number)
+            && !range_contains(range, number)
         {
-            return Answer::block(format!("{number} is not {}", said(range)));
+            return GateAnswer::block(format!("{number} is not {}", describe_range(range)));
         }
-        if self.auto_approve.is_some_and(|range| holds(range, number)) {
-            return Answer::pass();
+        if self.auto_approve.is_some_and(|range| range_contains(range, number)) {
+            return GateAnswer::pass();
         }
         if let Some(range) = self.require_approval
-            && holds(range, number)
+            && range_contains(range, number)
         {
-            return Answer::ask(format!(
-                "{number} is {}, which somebody must agree to",
-                said(range)
+            return GateAnswer::ask(format!(
+                "{number} is {}, which requires approval",
+                describe_range(range)
             ));
         }
-        Answer::block(format!("{number} is in no range in which it may go on"))
+        GateAnswer::block(format!("{number} is not in any permitted range"))
     }
 }
 
-/// The value that a number becomes before it is judged, if a rule moves it.
-pub fn clamped(rule: &Predicate, value: &Value) -> Option<Value> {
-    let Predicate::NumericRange {
-        clamp: Some(range), ..
-    } = rule
-    else {
+/// Returns the value that a number is replaced with before it is judged, if a rule clamps it.
+pub fn clamped(rule: &GatePredicate, value: &Value) -> Option<Value> {
+    let GatePredicate::NumericRange { clamp: Some(range), .. } = rule else {
         return None;
     };
     let given = number(value)?;
-    let moved = moved(given, *range);
+    let moved = clamp_to(given, *range);
     if !differ(given, moved) {
         return None;
     }
-    let number =
-        whole(moved).map_or_else(|| Number::from_f64(moved), |whole| Some(whole.into()))?;
+    let number = as_integer(moved).map_or_else(|| Number::from_f64(moved), |whole| Some(whole.into()))?;
     Some(match value {
         Value::String(_) => Value::String(number.to_string()),
         _ => Value::Number(number),
     })
 }
 
-/// A number, or a text that is one and nothing else.
+/// Returns a number, or the number that a whole text is.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -81,11 +75,11 @@ fn number(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
-fn holds(range: Range, number: f64) -> bool {
+fn range_contains(range: PredicateRange, number: f64) -> bool {
     range.min.is_none_or(|min| number >= min) && range.max.is_none_or(|max| number <= max)
 }
 
-fn moved(number: f64, range: Range) -> f64 {
+fn clamp_to(number: f64, range: PredicateRange) -> f64 {
     let above = range.min.map_or(number, |min| number.max(min));
     range.max.map_or(above, |max| above.min(max))
 }
@@ -94,15 +88,12 @@ fn differ(one: f64, other: f64) -> bool {
     (one - other).abs() > 0.0
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "it is whole, and within bounds"
-)]
-fn whole(number: f64) -> Option<i64> {
+#[expect(clippy::cast_possible_truncation, reason = "it is whole, and within bounds")]
+fn as_integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
 }
 
-fn said(range: Range) -> String {
+fn describe_range(range: PredicateRange) -> String {
     match (range.min, range.max) {
         (Some(min), Some(max)) => format!("from {min} to {max}"),
         (Some(min), None) => format!("at least {min}"),
@@ -111,7 +102,7 @@ fn said(range: Range) -> String {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

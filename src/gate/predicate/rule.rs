@@ -1,52 +1,46 @@
 use serde_json::Value;
 
 use super::text::quoted;
-use super::{FileFacts, file, number, text};
-use crate::gate::Answer;
-use crate::model::{JsonExpect, Predicate};
+use super::{FileInspector, file, number, text};
+use crate::gate::GateAnswer;
+use crate::model::{GatePredicate, JsonExpectation};
 
-/// What a rule says of a value; `None`: there is none to look at.
+/// Returns the answer of a rule about a value; `None`: there is no value.
 ///
-/// A number that is to be moved into a range is judged as what it becomes; who asks rewrites it, by
+/// A number to be clamped into a range is judged by its new value; the caller rewrites it, by
 /// [`clamped`](super::clamped).
-pub fn predicate(rule: &Predicate, value: Option<&Value>, files: &dyn FileFacts) -> Answer {
-    if matches!(rule, Predicate::ApprovalAlways) {
-        return Answer::ask("Somebody must agree every time");
+pub fn predicate(rule: &GatePredicate, value: Option<&Value>, files: &dyn FileInspector) -> GateAnswer {
+    if matches!(rule, GatePredicate::ApprovalAlways) {
+        return GateAnswer::ask("Approval is always required");
     }
     let Some(value) = value else {
-        return Answer::block("There is no value to look at");
+        return GateAnswer::block("No value to check");
     };
     match rule {
-        Predicate::NumericRange {
-            block_outside,
-            auto_approve,
-            require_approval,
-            clamp,
-        } => {
-            let ranges = number::Ranges {
+        GatePredicate::NumericRange { block_outside, auto_approve, require_approval, clamp } => {
+            let ranges = number::NumberRanges {
                 block_outside: *block_outside,
                 auto_approve: *auto_approve,
                 require_approval: *require_approval,
                 clamp: *clamp,
             };
-            ranges.judge(value)
+            ranges.evaluate(value)
         }
-        Predicate::StringMatch { allowed, approval } => text::one_of(value, allowed, approval),
-        Predicate::Regex(pattern) => text::matches(value, pattern),
-        Predicate::FileValid {
-            permitted,
-            max_size_bytes,
-        } => file::valid(value, permitted, *max_size_bytes, files),
-        Predicate::ApprovalAlways => Answer::ask("Somebody must agree every time"),
-        Predicate::JsonPath(comparisons) => compare(value, comparisons),
+        GatePredicate::StringMatch { allowed, approval } => text::one_of(value, allowed, approval),
+        GatePredicate::Regex(pattern) => text::matches(value, pattern),
+        GatePredicate::FileValid { permitted, max_size_bytes } => {
+            file::check_file(value, permitted, *max_size_bytes, files)
+        }
+        GatePredicate::ApprovalAlways => GateAnswer::ask("Approval is always required"),
+        GatePredicate::JsonPath(comparisons) => compare(value, comparisons),
     }
 }
 
-/// The comparisons of checks: the first that does not hold blocks.
-fn compare(value: &Value, comparisons: &[JsonExpect]) -> Answer {
-    let miss = comparisons.iter().find_map(|each| each.miss(value, quoted));
+/// Applies the comparisons of checks: the first that fails blocks.
+fn compare(value: &Value, comparisons: &[JsonExpectation]) -> GateAnswer {
+    let miss = comparisons.iter().find_map(|each| each.mismatch(value, quoted));
     match miss {
-        None => Answer::pass(),
-        Some(miss) => Answer::block(format!("Expected {}, found {}", miss.expected, miss.found)),
+        None => GateAnswer::pass(),
+        Some(miss) => GateAnswer::block(format!("Expected {}, found {}", miss.expected, miss.found)),
     }
 }

@@ -3,45 +3,44 @@ use std::borrow::Cow;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::gate::Answer;
+use crate::gate::GateAnswer;
 
-/// The longest text that a pattern is tried on, in bytes.
+/// The maximum length of a text matched against a pattern, in bytes.
 const LONGEST: usize = 1024 * 1024;
 
-/// How much of a value is quoted, in characters.
+/// The maximum length of a quoted value, in characters.
 const SHORT: usize = 80;
 
-/// What is allowed goes on, what must be agreed to is asked for, all else is blocked.
-pub(super) fn one_of(value: &Value, allowed: &[String], approval: &[String]) -> Answer {
+/// Continues with allowed values, asks about those that need approval, and blocks all others.
+pub(super) fn one_of(value: &Value, allowed: &[String], approval: &[String]) -> GateAnswer {
     let Some(text) = plain(value) else {
-        return Answer::block(NO_TEXT);
+        return GateAnswer::block(NO_TEXT);
     };
     let is_in = |list: &[String]| list.iter().any(|one| *one == text);
     if is_in(allowed) {
-        Answer::pass()
+        GateAnswer::pass()
     } else if is_in(approval) {
-        Answer::ask(format!("{} must be agreed to", quoted(&text)))
+        GateAnswer::ask(format!("{} requires approval", quoted(&text)))
     } else {
-        Answer::block(format!("{} is not an allowed value", quoted(&text)))
+        GateAnswer::block(format!("{} is not an allowed value", quoted(&text)))
     }
 }
 
-/// What the pattern matches goes on.
-pub(super) fn matches(value: &Value, pattern: &Regex) -> Answer {
+/// Continues with a value that matches the pattern.
+pub(super) fn matches(value: &Value, pattern: &Regex) -> GateAnswer {
     match plain(value) {
-        None => Answer::block(NO_TEXT),
-        Some(text) if text.len() > LONGEST => Answer::block(format!(
-            "The text is longer than {} KiB, and is not looked at",
-            LONGEST / 1024
-        )),
-        Some(text) if pattern.is_match(&text) => Answer::pass(),
-        Some(text) => Answer::block(format!("{} does not match `{pattern}`", quoted(&text))),
+        None => GateAnswer::block(NO_TEXT),
+        Some(text) if text.len() > LONGEST => {
+            GateAnswer::block(format!("The text is longer than {} KiB and is not checked", LONGEST / 1024))
+        }
+        Some(text) if pattern.is_match(&text) => GateAnswer::pass(),
+        Some(text) => GateAnswer::block(format!("{} does not match `{pattern}`", quoted(&text))),
     }
 }
 
-const NO_TEXT: &str = "The value is no text, number or truth value";
+const NO_TEXT: &str = "The value is not a string, number or boolean";
 
-/// A value that is one text; a number and a truth value as JSON writes them.
+/// Returns a value as one text; a number and a boolean as JSON writes them.
 pub(super) fn plain(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(text.into()),
@@ -50,11 +49,9 @@ pub(super) fn plain(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// What a text is called in a sentence: quoted, in one line, and short.
+/// Quotes a text for a sentence: in one line, and short.
 pub(super) fn quoted(text: &str) -> String {
-    let mut words = text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty());
+    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let flat = words.by_ref().take(SHORT).collect::<Vec<_>>().join(" ");
     let mut short: String = flat.chars().take(SHORT).collect();
     if short.len() < flat.len() || words.next().is_some() {

@@ -1,20 +1,25 @@
-//! Line 11 of the torture list: clocks that are changed, in zones that others got wrong.
+//! Line 11 of the torture list: clock changes, in zones that other programs got wrong.
 
 use super::world::{World, at, goal};
-use crate::model::MissedRun;
-use crate::schedule::{Dst, Fold, Gap, When};
+use crate::model::MissedTimesChoice;
+use crate::schedule::{DstGapPolicy, DstOverlapPolicy, DstPolicy, TimingRule};
 
-/// What begins of a time of the day, under a policy, from one instant to another. It is the same
-/// whether the daemon is there all the time, or is started anew every 20 minutes.
+/// Returns the starts of a daily schedule, under a policy, between two instants. The result is the
+/// same if the daemon runs all the time, or is restarted every 20 minutes.
 #[track_caller]
-fn begins(cron: &str, zone: &str, (gap, overlap): (Gap, Fold), days: (&str, &str)) -> Vec<String> {
+fn begins(
+    cron: &str,
+    zone: &str,
+    (gap, overlap): (DstGapPolicy, DstOverlapPolicy),
+    days: (&str, &str),
+) -> Vec<String> {
     let mut all = Vec::new();
     for is_steady in [true, false] {
         let mut goal = goal(cron, zone);
-        goal.missed.run = MissedRun::All;
+        goal.missed.run = MissedTimesChoice::All;
         for rule in &mut goal.timing.rules {
-            if let When::Cron { dst, .. } = rule {
-                *dst = Dst { gap, overlap };
+            if let TimingRule::Cron { dst, .. } = rule {
+                *dst = DstPolicy { gap, overlap };
             }
         }
         let mut world = World::new(goal);
@@ -60,7 +65,7 @@ fn t11_a_time_that_is_passed_over_comes_when_the_clock_goes_forward_or_not_at_al
             vec!["2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"],
             vec!["2026-10-04T15:15:00Z"],
         ),
-        // There is no midnight.
+        // Midnight does not exist.
         (
             "America/Santiago",
             "0 0 * * *",
@@ -82,22 +87,18 @@ fn t11_a_time_that_is_passed_over_comes_when_the_clock_goes_forward_or_not_at_al
             vec!["2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"],
             vec!["2026-04-24T21:00:00Z"],
         ),
-        // There is no such day.
+        // The day does not exist.
         (
             "Pacific/Apia",
             "0 12 * * *",
             ("2011-12-29T12:00:00Z", "2011-12-31T12:00:00Z"),
-            vec![
-                "2011-12-29T22:00:00Z",
-                "2011-12-30T10:00:00Z",
-                "2011-12-30T22:00:00Z",
-            ],
+            vec!["2011-12-29T22:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30T22:00:00Z"],
             vec!["2011-12-29T22:00:00Z", "2011-12-30T22:00:00Z"],
         ),
     ] {
-        let found = begins(cron, zone, (Gap::RunAtTransition, Fold::First), days);
+        let found = begins(cron, zone, (DstGapPolicy::RunAtTransition, DstOverlapPolicy::First), days);
         assert_eq!(found, moved, "{zone}");
-        let found = begins(cron, zone, (Gap::Skip, Fold::First), days);
+        let found = begins(cron, zone, (DstGapPolicy::Skip, DstOverlapPolicy::First), days);
         assert_eq!(found, skipped, "{zone}");
     }
 }
@@ -148,9 +149,9 @@ fn t11_a_time_that_is_shown_twice_comes_as_often_as_is_asked() {
             "2026-10-29T21:30:00Z",
         ),
     ] {
-        let found = |fold| begins(cron, zone, (Gap::RunAtTransition, fold), days);
-        assert_eq!(found(Fold::First), [first], "{zone}");
-        assert_eq!(found(Fold::Last), [last], "{zone}");
-        assert_eq!(found(Fold::Both), [first, last], "{zone}");
+        let found = |fold| begins(cron, zone, (DstGapPolicy::RunAtTransition, fold), days);
+        assert_eq!(found(DstOverlapPolicy::First), [first], "{zone}");
+        assert_eq!(found(DstOverlapPolicy::Last), [last], "{zone}");
+        assert_eq!(found(DstOverlapPolicy::Both), [first, last], "{zone}");
     }
 }

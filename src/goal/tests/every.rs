@@ -1,5 +1,5 @@
-//! A wake costs what is due, and decides what it would if it cost all: the simulation beside one
-//! whose daemon looks at every goal whenever it wakes.
+//! A wake-up costs what is due, and leads to the same decisions as a full scan: the simulation is
+//! compared with a daemon that considers every goal at every wake-up.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::world::{at, goal, minutes, missing, seconds};
-use crate::goal::{MemoryLedger, Scenario, Simulated, simulate, turn};
-use crate::model::{Goal, MissedRun, Overlap};
+use crate::goal::{InMemoryLedger, SimulationResult, SimulationScenario, simulate, turn};
+use crate::model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
 use crate::name::{PlanId, RunId};
-use crate::schedule::Exclusion;
+use crate::schedule::ScheduleExclusion;
 use crate::time::Moment;
 
 struct Running {
@@ -20,20 +20,20 @@ struct Running {
     ends: Moment,
 }
 
-/// A daemon that looks at all goals.
+/// A daemon that considers all goals.
 struct Every {
-    scenario: Scenario,
+    scenario: SimulationScenario,
     now: Moment,
-    out: Simulated,
+    out: SimulationResult,
     running: Vec<Running>,
     numbers: u128,
 }
 
-fn every(scenario: Scenario) -> Simulated {
+fn every(scenario: SimulationScenario) -> SimulationResult {
     let mut world = Every {
         now: scenario.from,
         scenario,
-        out: Simulated::default(),
+        out: SimulationResult::default(),
         running: Vec::new(),
         numbers: 0,
     };
@@ -73,7 +73,7 @@ impl Every {
         soonest.fold(next, Moment::min).max(ahead)
     }
 
-    fn act(&mut self, goal: &Goal, turn: &crate::goal::Turn) -> bool {
+    fn act(&mut self, goal: &Goal, turn: &crate::goal::DueActions) -> bool {
         let mut again = false;
         for run in &turn.cancel {
             self.out.cancelled.push((goal.id.clone(), self.now));
@@ -129,8 +129,8 @@ const SCHEDULES: [(&str, &str); 8] = [
 prop_compose! {
     fn any_goal()(
         rules in prop::collection::vec(0..SCHEDULES.len(), 1..3),
-        run in prop::sample::select(MissedRun::ALL),
-        overlap in prop::sample::select(Overlap::ALL),
+        run in prop::sample::select(MissedTimesChoice::ALL),
+        overlap in prop::sample::select(GoalOverlapPolicy::ALL),
         window in 0..300u64,
         missed in prop_oneof![1..600u64, 1..20_000u64],
         cap in 1..6u32,
@@ -151,7 +151,7 @@ prop_compose! {
         goal.timing.active_until = until.map(|until| from().after(seconds(until)));
         if is_quiet {
             let (from, until) = ("10:00:20".parse().unwrap(), "10:20".parse().unwrap());
-            goal.timing.exclude.push(Exclusion::Daily { from, until, on: Vec::new() });
+            goal.timing.exclude.push(ScheduleExclusion::Daily { from, until, on: Vec::new() });
         }
         goal
     }
@@ -167,7 +167,7 @@ prop_compose! {
         goals in prop::collection::vec((any_goal(), prop_oneof![Just(0u64), 1..400u64, 1..9_000u64]), 1..7),
         hours in 1..30u64,
         downs in prop::collection::vec((1..9_000u64, 1..20_000u64), 0..4),
-    ) -> Scenario {
+    ) -> SimulationScenario {
         let mut takes = BTreeMap::new();
         let mut all = Vec::new();
         for (number, (mut goal, time)) in goals.into_iter().enumerate() {
@@ -183,16 +183,15 @@ prop_compose! {
             outages.push((begin, down));
         }
         let to = from().after(Duration::from_hours(hours));
-        Scenario { goals: all, from: from(), to, takes, outages }
+        SimulationScenario { goals: all, from: from(), to, takes, outages }
     }
 }
 
-/// All that is accounted for, a line for each row.
-fn rows(ledger: &MemoryLedger, goals: &[Arc<Goal>]) -> Vec<String> {
+/// The whole ledger, a line for each row.
+fn rows(ledger: &InMemoryLedger, goals: &[Arc<Goal>]) -> Vec<String> {
     let of = |goal: &Arc<Goal>| -> Vec<String> {
         let rows = ledger.rows(&goal.id);
-        rows.map(|(row, at)| format!("{} {row:?} {at}", goal.id))
-            .collect()
+        rows.map(|(row, at)| format!("{} {row:?} {at}", goal.id)).collect()
     };
     goals.iter().flat_map(of).collect()
 }
@@ -211,7 +210,7 @@ proptest! {
     }
 }
 
-/// Goals that are due once a day keep nobody awake for the others.
+/// Goals that are due once a day cost nothing while others wake the daemon.
 #[test]
 fn a_wake_costs_what_is_due() {
     let many = |count: usize| {
@@ -224,16 +223,10 @@ fn a_wake_costs_what_is_due() {
         let (from, to) = (at("2026-01-01T00:00:00Z"), at("2026-02-01T00:00:00Z"));
         let goals: Vec<Arc<Goal>> = (0..count).map(one).collect();
         let takes = goals.iter().map(|goal| (goal.id.clone(), minutes(1)));
-        simulate(Scenario {
-            takes: takes.collect(),
-            goals,
-            from,
-            to,
-            outages: Vec::new(),
-        })
+        simulate(SimulationScenario { takes: takes.collect(), goals, from, to, outages: Vec::new() })
     };
     let simulated = many(240);
     let cycles: u64 = simulated.cycles.values().sum();
     assert!(cycles > 240 * 30, "{cycles}");
-    assert!(simulated.looks <= 240 + 2 * cycles, "{}", simulated.looks);
+    assert!(simulated.considerations <= 240 + 2 * cycles, "{}", simulated.considerations);
 }

@@ -1,5 +1,5 @@
-//! Whatever the clock, the daemon and people do: every slot is accounted for exactly once, begins
-//! at most once, not before its time, and not in a pause.
+//! The laws, whatever the clock, the daemon and the user do: every slot is accounted for exactly
+//! once, starts at most once, not before its time, and not in a pause.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,28 +7,28 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::world::{World, goal, seconds, timing};
-use crate::goal::known::before;
-use crate::goal::{Ledger, SlotState};
-use crate::model::{Goal, MissedRun, Overlap};
-use crate::schedule::{Exclusion, Slot, Timing};
+use crate::goal::known::instant_before;
+use crate::goal::{GoalLedger, SlotState};
+use crate::model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
+use crate::schedule::{GoalSchedule, ScheduleExclusion, Slot};
 use crate::time::Moment;
 
-/// Something that happens.
+/// An action in a history.
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// The daemon is there for so many seconds.
+    /// The daemon runs for so many seconds.
     Live(u32),
-    /// Nobody is there for so many seconds.
+    /// No daemon runs for so many seconds.
     Down(u32),
     /// The clock is set, by milliseconds.
     Set(i64),
-    /// The daemon dies between a decision and what follows from it.
+    /// The daemon dies between a decision and its actions.
     Die,
     Pause,
     Resume,
-    /// Cycles take so many seconds from here on.
+    /// Reconciliations take so many seconds from here on.
     Take(u32),
-    /// The schedule is another from here on.
+    /// The schedule changes.
     Edit(usize),
 }
 
@@ -57,8 +57,8 @@ fn act() -> impl Strategy<Value = Act> {
 
 prop_compose! {
     fn any_goal()(
-        run in prop::sample::select(MissedRun::ALL),
-        overlap in prop::sample::select(Overlap::ALL),
+        run in prop::sample::select(MissedTimesChoice::ALL),
+        overlap in prop::sample::select(GoalOverlapPolicy::ALL),
         window in 0..300u64,
         missed in prop_oneof![1..600u64, 1..200_000u64],
         cap in 1..6u32,
@@ -72,15 +72,15 @@ prop_compose! {
         goal.timing.splay = seconds(splay);
         if is_quiet {
             let (from, until) = ("10:00:20".parse().unwrap(), "10:20".parse().unwrap());
-            goal.timing.exclude.push(Exclusion::Daily { from, until, on: Vec::new() });
+            goal.timing.exclude.push(ScheduleExclusion::Daily { from, until, on: Vec::new() });
         }
         goal
     }
 }
 
-/// What must be accounted for: the slots of each schedule, as long as it was in force.
+/// The slots to account for: those of each schedule, as long as it was in force.
 struct Wanted {
-    timing: Timing,
+    timing: GoalSchedule,
     from: Moment,
     slots: Vec<Slot>,
 }
@@ -98,21 +98,17 @@ impl Wanted {
 
 fn decided(world: &World) -> Moment {
     let known = world.ledger.known(&world.goal.id).unwrap();
-    known.expect("it was looked at").decided
+    known.expect("it was looked at").decided_until
 }
 
-/// Begun or decided in a pause, at the instants of this clock.
+/// The slots started or decided in a pause, by this clock.
 fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
     let mut now = Moment::from_millis(1_792_918_800_123);
     let (mut paused, mut in_pauses) = (false, 0);
     let (mut latest, seen) = (now, now);
     edit(world, first);
     world.look(now);
-    let mut wanted = Wanted {
-        timing: world.goal.timing.clone(),
-        from: now,
-        slots: Vec::new(),
-    };
+    let mut wanted = Wanted { timing: world.goal.timing.clone(), from: now, slots: Vec::new() };
     for act in acts {
         let before = world.begun.len();
         match *act {
@@ -134,7 +130,7 @@ fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
             }
             Act::Take(time) => world.takes = seconds(time.into()),
             Act::Edit(to) => {
-                // What is due is accounted for by the old schedule when that is seen.
+                // Due slots are accounted for by the old schedule when that is seen.
                 edit(world, to);
                 world.look_and_die(now);
                 wanted.until(world);
@@ -142,24 +138,20 @@ fn play(world: &mut World, first: usize, acts: &[Act]) -> (Wanted, usize) {
             }
         }
         latest = latest.max(now);
-        in_pauses += if paused {
-            world.begun.len() - before
-        } else {
-            0
-        };
+        in_pauses += if paused { world.begun.len() - before } else { 0 };
     }
-    // Somebody looks at the end, when the clock was never later and nothing waits any more.
+    // A final turn, when the clock was never later and nothing waits any more.
     world.takes = Duration::ZERO;
     world.resume(now);
     now = now.max(latest).after(seconds(1_000));
     world.look(now);
     if wanted.from == seen {
-        // A clock that was set back to before the goal was first seen comes to more slots.
+        // A clock that was set back to before the goal was first seen reaches more slots.
         wanted.from = world.lowest.min(seen);
     }
-    // Where there was nothing to say the ledger need not say how far anybody looked.
+    // Without anything to record, the ledger need not note the time decided up to.
     let offset = world.goal.timing.offset(world.goal.id.as_str());
-    wanted.to(before(now, offset));
+    wanted.to(instant_before(now, offset));
     (wanted, in_pauses)
 }
 
@@ -169,20 +161,12 @@ fn edit(world: &mut World, to: usize) {
     (world.goal.timing.rules, world.goal.timing.zone) = (new.rules, new.zone);
 }
 
-/// Each row is about slots that were wanted, all of them, in order, and none of another's.
+/// Each row covers only expected slots, all of them, in order, and none of another row.
 fn accounted(world: &World, wanted: &[Slot]) -> Result<(), TestCaseError> {
     let mut slots = wanted.iter();
     for (row, _) in world.ledger.rows(&world.goal.id) {
-        let mine: Vec<&Slot> = slots
-            .by_ref()
-            .take(usize::try_from(row.count).unwrap())
-            .collect();
-        prop_assert_eq!(
-            mine.first().map(|slot| slot.at),
-            Some(row.slot),
-            "{:?}",
-            row
-        );
+        let mine: Vec<&Slot> = slots.by_ref().take(usize::try_from(row.count).unwrap()).collect();
+        prop_assert_eq!(mine.first().map(|slot| slot.at), Some(row.slot), "{:?}", row);
         prop_assert_eq!(mine.last().map(|slot| slot.at), Some(row.last), "{:?}", row);
         prop_assert!(row.state.is_final(), "{:?}", row);
         if mine.iter().any(|slot| slot.excluded.is_some()) {
@@ -203,7 +187,7 @@ proptest! {
         acts in prop::collection::vec(act(), 1..20),
         is_set in any::<bool>(),
     ) {
-        // Of two schedules under a clock that goes back nobody can say which counts.
+        // With two schedules and a clock that goes back, either one may count.
         let ours = |act: &Act| match act {
             Act::Set(_) => is_set,
             Act::Edit(_) => !is_set,
@@ -219,7 +203,7 @@ proptest! {
         let offset = world.goal.timing.offset("goal");
         for begun in &world.begun {
             prop_assert!(begun.at >= begun.slot.after(offset), "before its time: {:?}", begun);
-            let allowed = world.goal.overlap == Overlap::Allow;
+            let allowed = world.goal.overlap == GoalOverlapPolicy::Allow;
             prop_assert!(allowed || !begun.beside, "beside another: {:?}", begun);
         }
         let started = world.ledger.rows(&world.goal.id);

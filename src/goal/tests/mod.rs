@@ -1,7 +1,7 @@
-//! What becomes of slots: the rules one by one, the bugs that other programs had by name, and laws
-//! that hold whatever happens.
+//! The scheduling of slots: the rules one by one, known bugs of other programs by name, and laws
+//! that always hold.
 //!
-//! All of it lives in [`world::World`]: a daemon without a machine, whose clock tests move.
+//! All tests use [`world::World`]: a daemon without a machine, whose clock tests set.
 
 mod dst;
 mod every;

@@ -1,11 +1,11 @@
-//! A daemon without a machine: its clock is an argument, its cycles take as long as tests say.
+//! A daemon without a machine: its clock is an argument, its reconciliations take a given time.
 
 use std::time::Duration;
 
-use crate::goal::{Cause, Ledger, MemoryLedger, Turn, paused_until, turn};
-use crate::model::{Goal, GoalApproval, Missed, MissedRun, OnUnmet, Overlap};
+use crate::goal::{DueActions, GoalLedger, InMemoryLedger, ReconciliationCause, paused_until, turn};
+use crate::model::{Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet};
 use crate::name::{PlanId, RunId};
-use crate::schedule::{Cron, Dst, Timing, When, Zone};
+use crate::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 use crate::time::Moment;
 
 pub fn at(text: &str) -> Moment {
@@ -20,24 +20,24 @@ pub fn minutes(count: u64) -> Duration {
     Duration::from_mins(count)
 }
 
-pub fn timing(cron: &str, zone: &str) -> Timing {
-    Timing::of(When::Cron {
-        expression: Cron::parse(cron).unwrap(),
-        zone: Zone::parse(zone).unwrap(),
-        dst: Dst::default(),
+pub fn timing(cron: &str, zone: &str) -> GoalSchedule {
+    GoalSchedule::of(TimingRule::Cron {
+        expression: CronExpression::parse(cron).unwrap(),
+        zone: ScheduleZone::parse(zone).unwrap(),
+        dst: DstPolicy::default(),
     })
 }
 
-/// A goal with all that it does not say as the language has it.
+/// A goal with the defaults of the language.
 pub fn goal(cron: &str, zone: &str) -> Goal {
     Goal {
         id: PlanId::parse("goal").unwrap(),
         title: None,
         path: "goals/goal.md".into(),
         timing: timing(cron, zone),
-        missed: Missed::default(),
+        missed: MissedTimesPolicy::default(),
         window: Goal::WINDOW,
-        overlap: Overlap::default(),
+        overlap: GoalOverlapPolicy::default(),
         auto_pause_after: None,
         on_failure: OnUnmet::default(),
         approval: GoalApproval::default(),
@@ -45,31 +45,28 @@ pub fn goal(cron: &str, zone: &str) -> Goal {
     }
 }
 
-pub fn missing(run: MissedRun) -> Missed {
-    Missed {
-        run,
-        ..Missed::default()
-    }
+pub fn missing(run: MissedTimesChoice) -> MissedTimesPolicy {
+    MissedTimesPolicy { run, ..MissedTimesPolicy::default() }
 }
 
-/// A cycle that began.
+/// A reconciliation that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
     pub slot: Moment,
     pub at: Moment,
-    pub cause: Cause,
-    /// Whether another one went on.
+    pub cause: ReconciliationCause,
+    /// True if another one was running.
     pub beside: bool,
 }
 
 pub struct World {
     pub goal: Goal,
-    pub ledger: MemoryLedger,
-    /// How long a cycle takes that begins now.
+    pub ledger: InMemoryLedger,
+    /// The duration of a reconciliation that starts now.
     pub takes: Duration,
     pub begun: Vec<Begun>,
     pub cancelled: usize,
-    /// The earliest instant after which anything was still to be decided.
+    /// The earliest instant after which decisions were still open.
     pub lowest: Moment,
     running: Vec<(RunId, Moment)>,
     runs: u128,
@@ -79,7 +76,7 @@ impl World {
     pub fn new(goal: Goal) -> Self {
         Self {
             goal,
-            ledger: MemoryLedger::default(),
+            ledger: InMemoryLedger::default(),
             takes: Duration::ZERO,
             begun: Vec::new(),
             cancelled: 0,
@@ -89,8 +86,8 @@ impl World {
         }
     }
 
-    /// Looks once, begins what is due, and again as long as cycles end at once. Gives when
-    /// something happens next.
+    /// Takes turns and starts due slots as long as reconciliations end at once. Returns the time of
+    /// the next event.
     pub fn look(&mut self, now: Moment) -> Option<Moment> {
         self.end(now);
         loop {
@@ -111,39 +108,34 @@ impl World {
         }
     }
 
-    /// Looks once, and dies before anything begins.
+    /// Takes one turn, and dies before anything starts.
     pub fn look_and_die(&mut self, now: Moment) {
         self.end(now);
         self.turn(now);
     }
 
-    fn turn(&mut self, now: Moment) -> Turn {
+    fn turn(&mut self, now: Moment) -> DueActions {
         let turn = turn(&self.goal, &mut self.ledger, now).unwrap();
         let known = self.ledger.known(&self.goal.id).unwrap().unwrap();
-        self.lowest = self.lowest.min(known.decided);
+        self.lowest = self.lowest.min(known.decided_until);
         turn
     }
 
-    /// Begins the cycle of a slot; answers whether it has ended, too.
-    fn begin(&mut self, slot: Moment, cause: Cause, now: Moment) -> bool {
+    /// Starts the reconciliation of a slot; returns true if it has ended, too.
+    fn begin(&mut self, slot: Moment, cause: ReconciliationCause, now: Moment) -> bool {
         self.runs += 1;
         let run = RunId::from_bytes(self.runs.to_be_bytes());
         let beside = !self.running.is_empty();
         if !self.ledger.start(&self.goal.id, slot, run.clone()) {
             return false;
         }
-        self.begun.push(Begun {
-            slot,
-            at: now,
-            cause,
-            beside,
-        });
+        self.begun.push(Begun { slot, at: now, cause, beside });
         self.running.push((run, now.after(self.takes)));
         self.end(now);
         self.takes.is_zero()
     }
 
-    /// Ends the cycles that are over, whoever looks.
+    /// Ends the reconciliations that are over, with or without a daemon.
     fn end(&mut self, now: Moment) {
         for (run, ends) in &self.running {
             if *ends <= now {
@@ -153,7 +145,7 @@ impl World {
         self.running.retain(|(_, ends)| *ends > now);
     }
 
-    /// A daemon that is there from one instant to another, both included.
+    /// Runs a daemon from one instant to another, both included.
     pub fn live(&mut self, from: Moment, to: Moment) {
         let mut now = from;
         loop {
@@ -168,37 +160,37 @@ impl World {
         }
     }
 
-    /// As [`Self::live`], with the instants as people write them.
+    /// As [`Self::live`], with the instants as text.
     pub fn lives(&mut self, from: &str, to: &str) {
         self.live(at(from), at(to));
     }
 
-    /// Somebody pauses the goal, as the command does.
+    /// Pauses the goal, as the command does.
     pub fn pause(&mut self, now: Moment) {
         self.turn(now);
         self.ledger.pause(&self.goal.id, "somebody did", now);
     }
 
-    /// Somebody ends the pause, as the command does.
+    /// Resumes the goal, as the command does.
     pub fn resume(&mut self, now: Moment) {
         let known = self.ledger.known(&self.goal.id).unwrap();
         if let Some(known) = known.filter(|known| known.paused.is_some()) {
             let decision = paused_until(&self.goal, &known, now);
-            let after = Some(known.decided);
+            let after = Some(known.decided_until);
             let goal = &self.goal;
             assert!(self.ledger.record(goal, after, &decision, now).unwrap());
-            self.lowest = self.lowest.min(decision.decided);
+            self.lowest = self.lowest.min(decision.decided_until);
             self.ledger.resume(&self.goal.id);
         }
     }
 
-    /// The slots whose cycles began, in the order in which they did.
+    /// The slots whose reconciliations were started, in that order.
     pub fn slots(&self) -> Vec<String> {
         let begun = self.begun.iter();
         begun.map(|begun| begun.slot.to_second()).collect()
     }
 
-    /// What is accounted for: a line for each row.
+    /// The whole ledger: a line for each row.
     pub fn rows(&self) -> Vec<String> {
         let rows = self.ledger.rows(&self.goal.id);
         rows.map(|(row, _)| {
@@ -207,10 +199,10 @@ impl World {
                 1 => format!("{slot} {state}"),
                 count => format!("{slot}…{} {count} {state}", row.last.to_second()),
             };
-            match (row.cause, row.why.as_str()) {
-                (Cause::Schedule, "") => what,
-                (Cause::Schedule, why) => format!("{what}: {why}"),
-                (cause, why) => format!("{what} by {}: {why}", cause.as_str()),
+            match (row.cause, row.reason.as_str()) {
+                (ReconciliationCause::Schedule, "") => what,
+                (ReconciliationCause::Schedule, reason) => format!("{what}: {reason}"),
+                (cause, reason) => format!("{what} by {}: {reason}", cause.as_str()),
             }
         })
         .collect()

@@ -1,57 +1,57 @@
 use std::sync::Arc;
 
-use super::{Summary, Taint};
-use crate::expr::Ref;
+use super::{TaintLevel, TaintSummary};
+use crate::expr::ExprReference;
 
-/// What a plan says about where values go, free of all else.
+/// The flow of values in a plan, and nothing else.
 #[derive(Clone, Debug, Default)]
-pub struct Flow {
-    /// The parameters, and how far each is trusted.
-    pub params: Vec<(String, Taint)>,
-    /// The steps; each comes after those that it reads from. One that can be done in several ways
-    /// is there once for each.
+pub struct PlanFlow {
+    /// The parameters, and the trust in each.
+    pub params: Vec<(String, TaintLevel)>,
+    /// The steps; each comes after those that it reads from. A step with alternatives is listed
+    /// once for each.
     pub steps: Vec<StepFlow>,
-    /// What the plan gives: the name, and what it is made of.
-    pub outputs: Vec<(String, Vec<Ref>)>,
+    /// The outputs of the plan: the name, and the values it is computed from.
+    pub outputs: Vec<(String, Vec<ExprReference>)>,
 }
 
-/// What a step says about where values go.
+/// The flow of values in a step.
 #[derive(Clone, Debug)]
 pub struct StepFlow {
     /// Its id.
     pub id: String,
-    /// Over what it is repeated.
-    pub each: Vec<Ref>,
-    /// What its work is given.
-    pub reads: Vec<Ref>,
-    /// How it makes what it gives.
-    pub made: Made,
-    /// The outputs that are declared to come from outside.
+    /// The values it is repeated over.
+    pub each: Vec<ExprReference>,
+    /// The inputs of its work.
+    pub reads: Vec<ExprReference>,
+    /// The source of its outputs.
+    pub producer: OutputProducer,
+    /// The outputs that are declared external.
     pub external: Vec<String>,
 }
 
-/// How a step makes what it gives.
+/// The source of a step's outputs.
 #[derive(Clone, Debug)]
-pub enum Made {
-    /// By a request.
+pub enum OutputProducer {
+    /// By an HTTP request.
     Request,
-    /// By a program that nothing confines. It is given every parameter.
+    /// By an unconfined program. It is given every parameter.
     Free,
     /// By a program in a sandbox. It is given every parameter.
     Confined {
-        /// Whether it has a network.
+        /// True if it has network access.
         net: bool,
     },
     /// By another plan.
     Nested {
         /// The path of its file.
         path: String,
-        /// What follows from it; `None` if it is not known.
-        summary: Option<Arc<Summary>>,
-        /// Its parameters, and what each is made of.
-        with: Vec<(String, Vec<Ref>)>,
+        /// The summary of the plan; `None` if it is not known.
+        summary: Option<Arc<TaintSummary>>,
+        /// Its parameters, and the values each is computed from.
+        with: Vec<(String, Vec<ExprReference>)>,
     },
-    /// By people, who were shown it and agreed.
+    /// By approvers, who were shown the values and agreed.
     Decided,
     /// It makes nothing.
     Nothing,

@@ -3,32 +3,22 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// How far a value is trusted, by where it comes from (Silas 5.12).
+/// The trust in a value, by its source (Silas 5.12).
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Taint {
-    /// From who runs the plan, or approved by people.
+pub enum TaintLevel {
+    /// From the user who runs the plan, or approved by approvers.
     #[default]
     Owner,
-    /// From somebody else who is known: declared so of a parameter.
+    /// From another authenticated actor: declared so for a parameter.
     Auth,
-    /// From outside: what has a network gives it, a model, or it was made of such.
+    /// From outside: made by a model or by work with network access, or derived from such a value.
     External,
 }
 
-impl Taint {
+impl TaintLevel {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -39,41 +29,34 @@ impl Taint {
     }
 }
 
-/// How far a value is trusted, why no further, and on which parameters that hangs besides.
+/// The trust in a value, the reason for its limit, and the parameters it also depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mixed {
-    /// How far, if every parameter is trusted as it is declared.
-    pub taint: Taint,
-    /// Where the least trusted part comes from, for example "the http step `fetch`"; `None` where
-    /// the owner is the source.
+pub struct MixedTaint {
+    /// The trust, if every parameter is trusted as declared.
+    pub taint: TaintLevel,
+    /// The source of the least trusted part, for example "the http step `fetch`"; `None` if the
+    /// owner is the source.
     pub from: Option<Arc<str>>,
-    /// The parameters that it is made of, too.
+    /// The parameters that it also depends on.
     pub params: Arc<BTreeSet<String>>,
 }
 
-impl Mixed {
-    /// A value from a source.
-    pub fn of(taint: Taint, from: &str) -> Self {
-        Self {
-            taint,
-            from: (taint > Taint::Owner).then(|| from.into()),
-            params: Arc::default(),
-        }
+impl MixedTaint {
+    /// Returns a value from a source.
+    pub fn of(taint: TaintLevel, from: &str) -> Self {
+        Self { taint, from: (taint > TaintLevel::Owner).then(|| from.into()), params: Arc::default() }
     }
 
-    /// A parameter, as far as it is declared to be trusted.
-    pub fn param(name: &str, taint: Taint) -> Self {
+    /// Returns a parameter with its declared trust.
+    pub fn param(name: &str, taint: TaintLevel) -> Self {
         Self {
             params: Arc::new(BTreeSet::from([name.to_owned()])),
-            ..Self::of(
-                taint,
-                &format!("the parameter `{name}`, which is {}", taint.as_str()),
-            )
+            ..Self::of(taint, &format!("the parameter `{name}`, which is {}", taint.as_str()))
         }
     }
 
-    /// Mixes something in: the result is as little trusted as the lesser of both.
-    pub fn mix(&mut self, other: &Self) {
+    /// Mixes in another value: the result has the lesser trust of the two.
+    pub fn mix_in(&mut self, other: &Self) {
         if other.taint > self.taint {
             self.taint = other.taint;
             self.from.clone_from(&other.from);
@@ -84,29 +67,22 @@ impl Mixed {
         }
     }
 
-    /// The mixture of all.
-    pub fn all<'m>(parts: impl IntoIterator<Item = &'m Self>) -> Self {
+    /// Returns the mixture of all parts.
+    pub fn mix_all<'m>(parts: impl IntoIterator<Item = &'m Self>) -> Self {
         let mut mixed = Self::default();
         for part in parts {
-            mixed.mix(part);
+            mixed.mix_in(part);
         }
         mixed
     }
 
-    /// What this is for who uses the plan of a file with these values for its parameters.
+    /// Returns this value as seen by a plan that uses the plan at `path` with these parameters.
     #[must_use]
-    pub fn seen(&self, path: &str, given: &BTreeMap<String, Self>) -> Self {
-        let from = self
-            .from
-            .as_ref()
-            .map(|from| format!("{from} of {path}").into());
-        let mut seen = Self {
-            taint: self.taint,
-            from,
-            params: Arc::default(),
-        };
+    pub fn from_nested_plan(&self, path: &str, given: &BTreeMap<String, Self>) -> Self {
+        let from = self.from.as_ref().map(|from| format!("{from} of {path}").into());
+        let mut seen = Self { taint: self.taint, from, params: Arc::default() };
         for value in self.params.iter().filter_map(|name| given.get(name)) {
-            seen.mix(value);
+            seen.mix_in(value);
         }
         seen
     }

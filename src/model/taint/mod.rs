@@ -1,13 +1,13 @@
-//! Where values come from, as far as it bears on how far they are trusted (Silas 5.12).
+//! The sources of values, as far as they bear on trust (Silas 5.12).
 //!
-//! [`Taint`] is the word, [`Flow`] what a plan says about who reads what, [`Summary`] what follows
-//! from it. A value is as little trusted as the least of what it was made of. Only a recorded
-//! approval makes it trusted again: the values that a decision of people shows.
+//! [`TaintLevel`] is the level of trust, [`PlanFlow`] the flow of values in a plan, [`TaintSummary`] the result.
+//! A value is as little trusted as the least trusted value it was computed from. Only a recorded
+//! approval makes it trusted again: the values shown in the decision.
 //!
-//! What a plan gives is known without its parameters: each [`Mixed`] names the parameters that it
-//! hangs on, so that a plan is looked at once, however often it is used.
+//! The outputs of a plan are known without its parameters: each [`MixedTaint`] names the parameters that
+//! it depends on, so that a plan is analysed once, however often it is used.
 //!
-//! **Invariant:** one more source that is not trusted never makes anything more trusted.
+//! **Invariant:** one more untrusted source never makes anything more trusted.
 
 mod flow;
 mod mixed;
@@ -16,7 +16,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use flow::{Flow, Made, StepFlow};
-pub use mixed::{Mixed, Taint};
-pub use plan::{Taints, taints};
-pub use summary::{StepTaint, Summary};
+pub use flow::{OutputProducer, PlanFlow, StepFlow};
+pub use mixed::{MixedTaint, TaintLevel};
+pub use plan::{TaintAnalysis, taints};
+pub use summary::{StepTaint, TaintSummary};

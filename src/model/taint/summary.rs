@@ -1,43 +1,41 @@
 use std::collections::BTreeMap;
 
-use super::{Flow, Made, Mixed, StepFlow, Taint};
-use crate::expr::Ref;
+use super::{MixedTaint, OutputProducer, PlanFlow, StepFlow, TaintLevel};
+use crate::expr::ExprReference;
 
-/// How far the values of a plan are trusted.
+/// The trust in the values of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct TaintSummary {
     /// The parameters.
-    pub params: BTreeMap<String, Mixed>,
+    pub params: BTreeMap<String, MixedTaint>,
     /// The steps.
     pub steps: BTreeMap<String, StepTaint>,
-    /// What the plan gives.
-    pub outputs: BTreeMap<String, Mixed>,
+    /// The outputs of the plan.
+    pub outputs: BTreeMap<String, MixedTaint>,
 }
 
-/// How far the values of a step are trusted.
+/// The trust in the values of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepTaint {
-    /// The item, where it is repeated.
-    pub item: Mixed,
-    /// What its work is given, all together.
-    pub given: Mixed,
-    /// What it gives: its outputs and its files.
-    pub made: Mixed,
-    /// The outputs that are trusted otherwise.
-    pub outputs: BTreeMap<String, Mixed>,
+    /// The item, if the step is repeated.
+    pub item: MixedTaint,
+    /// The inputs of its work, mixed.
+    pub inputs_taint: MixedTaint,
+    /// Its outputs and its files.
+    pub outputs_taint: MixedTaint,
+    /// The outputs whose trust differs.
+    pub outputs: BTreeMap<String, MixedTaint>,
 }
 
-impl Summary {
+impl TaintSummary {
     /// Follows the values of a plan. Takes time in the size of the plan.
-    pub fn of(flow: &Flow) -> Self {
+    pub fn of(flow: &PlanFlow) -> Self {
         let params = flow.params.iter();
         let mut summary = Self {
-            params: params
-                .map(|(name, taint)| (name.clone(), Mixed::param(name, *taint)))
-                .collect(),
+            params: params.map(|(name, taint)| (name.clone(), MixedTaint::param(name, *taint))).collect(),
             ..Self::default()
         };
-        let all = Mixed::all(summary.params.values());
+        let all = MixedTaint::mix_all(summary.params.values());
         for step in &flow.steps {
             let taint = summary.step(step, &all);
             match summary.steps.get_mut(&step.id) {
@@ -52,79 +50,78 @@ impl Summary {
         summary
     }
 
-    /// How far a name is trusted where a step reads it, or the plan itself.
-    pub fn value(&self, step: Option<&StepTaint>, name: &Ref) -> Mixed {
+    /// Returns the trust in a name where a step or the plan itself reads it.
+    pub fn value(&self, step: Option<&StepTaint>, name: &ExprReference) -> MixedTaint {
         match name {
-            Ref::Param(name) => self.params.get(name).cloned().unwrap_or_default(),
-            Ref::Output { step, output } => {
+            ExprReference::Param(name) => self.params.get(name).cloned().unwrap_or_default(),
+            ExprReference::Output { step, output } => {
                 let step = self.steps.get(step);
                 let own = |step: &StepTaint| step.output(output).clone();
                 step.map(own).unwrap_or_default()
             }
-            Ref::Item | Ref::ItemKey => step.map(|step| step.item.clone()).unwrap_or_default(),
-            Ref::StepStatus(_)
-            | Ref::Secret(_)
-            | Ref::ItemIndex
-            | Ref::Matrix(_)
-            | Ref::RunId
-            | Ref::Test(..) => Mixed::default(),
+            ExprReference::Item | ExprReference::ItemKey => {
+                step.map(|step| step.item.clone()).unwrap_or_default()
+            }
+            ExprReference::StepStatus(_)
+            | ExprReference::Secret(_)
+            | ExprReference::ItemIndex
+            | ExprReference::Matrix(_)
+            | ExprReference::RunId
+            | ExprReference::Test(..) => MixedTaint::default(),
         }
     }
 
-    fn mixture(&self, step: Option<&StepTaint>, reads: &[Ref]) -> Mixed {
-        let mut mixed = Mixed::default();
+    fn mixture(&self, step: Option<&StepTaint>, reads: &[ExprReference]) -> MixedTaint {
+        let mut mixed = MixedTaint::default();
         for name in reads {
-            mixed.mix(&self.value(step, name));
+            mixed.mix_in(&self.value(step, name));
         }
         mixed
     }
 
-    fn step(&self, step: &StepFlow, params: &Mixed) -> StepTaint {
-        let mut taint = StepTaint {
-            item: self.mixture(None, &step.each),
-            ..StepTaint::default()
-        };
-        taint.given = self.mixture(Some(&taint), &step.reads);
+    fn step(&self, step: &StepFlow, params: &MixedTaint) -> StepTaint {
+        let mut taint = StepTaint { item: self.mixture(None, &step.each), ..StepTaint::default() };
+        taint.inputs_taint = self.mixture(Some(&taint), &step.reads);
         let id = &step.id;
-        match &step.made {
-            Made::Request => {
-                taint.made = Mixed::of(Taint::External, &format!("the http step `{id}`"));
+        match &step.producer {
+            OutputProducer::Request => {
+                taint.outputs_taint = MixedTaint::of(TaintLevel::External, &format!("the http step `{id}`"));
             }
-            Made::Free => {
+            OutputProducer::Free => {
                 taint.process(params);
-                let from = format!("step `{id}`, which runs without a sandbox, so with a network");
-                taint.made.mix(&Mixed::of(Taint::External, &from));
+                let from = format!(
+                    "step `{id}`, which runs without a sandbox, and so with network \
+                                    access"
+                );
+                taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
             }
-            Made::Confined { net } => {
+            OutputProducer::Confined { net } => {
                 taint.process(params);
                 if *net {
-                    let from = format!("step `{id}`, which has a network");
-                    taint.made.mix(&Mixed::of(Taint::External, &from));
+                    let from = format!("step `{id}`, which has network access");
+                    taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
                 }
             }
-            Made::Nested {
-                path,
-                summary: Some(used),
-                with,
-            } => {
+            OutputProducer::Nested { path, summary: Some(used), with } => {
                 let given = with.iter();
-                let given = given
-                    .map(|(name, reads)| (name.clone(), self.mixture(Some(&taint), reads)))
-                    .collect();
+                let given =
+                    given.map(|(name, reads)| (name.clone(), self.mixture(Some(&taint), reads))).collect();
                 let outputs = used.outputs.iter();
                 taint.outputs = outputs
-                    .map(|(name, value)| (name.clone(), value.seen(path, &given)))
+                    .map(|(name, value)| (name.clone(), value.from_nested_plan(path, &given)))
                     .collect();
-                let files = used.steps.values().map(|step| step.made.seen(path, &given));
-                files.for_each(|files| taint.made.mix(&files));
+                let files = used.steps.values().map(|step| step.outputs_taint.from_nested_plan(path, &given));
+                files.for_each(|files| taint.outputs_taint.mix_in(&files));
             }
-            Made::Nested { summary: None, .. } => taint.made.mix(&taint.given.clone()),
-            Made::Decided | Made::Nothing => {}
+            OutputProducer::Nested { summary: None, .. } => {
+                taint.outputs_taint.mix_in(&taint.inputs_taint.clone());
+            }
+            OutputProducer::Decided | OutputProducer::Nothing => {}
         }
         for name in &step.external {
-            let from = format!("output `{name}` of step `{id}`, which is declared to be external");
-            let mut own = Mixed::of(Taint::External, &from);
-            own.mix(&taint.made);
+            let from = format!("output `{name}` of step `{id}`, which is declared external");
+            let mut own = MixedTaint::of(TaintLevel::External, &from);
+            own.mix_in(&taint.outputs_taint);
             taint.outputs.insert(name.clone(), own);
         }
         taint
@@ -132,28 +129,28 @@ impl Summary {
 }
 
 impl StepTaint {
-    /// How far an output is trusted.
-    pub fn output(&self, name: &str) -> &Mixed {
-        self.outputs.get(name).unwrap_or(&self.made)
+    /// Returns the trust in an output.
+    pub fn output(&self, name: &str) -> &MixedTaint {
+        self.outputs.get(name).unwrap_or(&self.outputs_taint)
     }
 
-    /// What it is if it may be done in another way, too.
+    /// Mixes in the result of an alternative.
     fn or(&mut self, other: &Self) {
         let names = self.outputs.keys().chain(other.outputs.keys());
         let both = names.map(|name| {
-            let both = Mixed::all([self.output(name), other.output(name)]);
+            let both = MixedTaint::mix_all([self.output(name), other.output(name)]);
             (name.clone(), both)
         });
         self.outputs = both.collect();
-        self.item.mix(&other.item);
-        self.given.mix(&other.given);
-        self.made.mix(&other.made);
+        self.item.mix_in(&other.item);
+        self.inputs_taint.mix_in(&other.inputs_taint);
+        self.outputs_taint.mix_in(&other.outputs_taint);
     }
 
-    /// A program makes what it gives of all that it is given, and every parameter is.
-    fn process(&mut self, params: &Mixed) {
-        self.given.mix(&self.item.clone());
-        self.given.mix(params);
-        self.made = self.given.clone();
+    /// Mixes the outputs of a program from all its inputs, which include every parameter.
+    fn process(&mut self, params: &MixedTaint) {
+        self.inputs_taint.mix_in(&self.item.clone());
+        self.inputs_taint.mix_in(params);
+        self.outputs_taint = self.inputs_taint.clone();
     }
 }

@@ -1,16 +1,19 @@
-//! What a run proved, as a statement that others can check: an in-toto statement (version 1) about
-//! the files that it left.
+//! The result of a run as a statement for third parties: an in-toto statement (version 1) about the
+//! files that it left.
 //!
-//! It says by which texts the run went, what was checked, how, and what was ruled; of what may
-//! not be for everybody (parameters, what checks printed) it has digests alone.
+//! It names the texts of the plan, the checks, how they ran and their verdicts; of possibly
+//! confidential data (parameters, output of checks) it has digests alone.
 //!
-//! **Invariant:** the same record makes the same statement, to the byte.
+//! **Invariant:** the same record gives the same statement, to the byte.
 
 mod predicate;
 mod rounds;
 mod statement;
 
 pub use predicate::{
-    AttemptSaid, File, PlanSaid, Predicate, RunSaid, StaleSaid, StepSaid, Text, VerdictSaid,
+    AttestationPredicate, AttestedAttempt, AttestedFile, AttestedPlan, AttestedRun, AttestedStaleResult,
+    AttestedStep, AttestedText, AttestedVerdict,
 };
-pub use statement::{PAYLOAD, PREDICATE, Statement, Subject, Told, statement};
+pub use statement::{
+    AttestationInput, AttestationStatement, AttestationSubject, PAYLOAD, PREDICATE, attestation_statement,
+};

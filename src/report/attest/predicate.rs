@@ -3,91 +3,92 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
-use crate::machine::{Baseline, Criteria, Guard, Outcome, Ruling, Standing, StepState, Tally};
-use crate::model::{CheckPhase, Class, Mode};
+use crate::digest::Sha256Digest;
+use crate::machine::{
+    Baseline, CheckRuling, CriteriaCount, IsolationKind, RunOutcome, Standing, StepCounts, StepState,
+};
+use crate::model::{CheckCertainty, CheckPhase, FailureClass};
 use crate::name::{Name, PlanId, RunId};
 use crate::time::Moment;
 
-/// What is said of a run.
+/// The content of a statement about a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Predicate {
-    /// The version of wf that says it.
+pub struct AttestationPredicate {
+    /// The version of wf that made it.
     pub wf: String,
     /// The run.
-    pub run: RunSaid,
-    /// The workspace that its checks compared with, as it was when the run began; absent: it had none.
+    pub run: AttestedRun,
+    /// The workspace that its checks compared with, as it was at the start of the run, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
-    /// The results whose files are not what they were when they were checked.
-    pub stale: Vec<StaleSaid>,
+    /// The results whose files changed after they were checked.
+    pub stale: Vec<AttestedStaleResult>,
 }
 
-/// A run, or one that is nested in it.
+/// A run, or a nested one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RunSaid {
+pub struct AttestedRun {
     /// Its id.
     pub id: RunId,
     /// The attempt that it is nested in, as `build[2]#1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested_in: Option<String>,
-    /// The run that it repeats.
+    /// The run that it retries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<RunId>,
     /// The plan.
-    pub plan: PlanSaid,
+    pub plan: AttestedPlan,
     /// SHA-256 of its parameters as canonical JSON.
-    pub params: Digest,
-    /// When it began.
+    pub params: Sha256Digest,
+    /// The time of its start.
     pub started: Moment,
-    /// When it ended.
+    /// The time of its end.
     pub ended: Moment,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// How far its result is believed.
+    /// The outcome.
+    pub outcome: RunOutcome,
+    /// The standing of its result.
     pub standing: Standing,
-    /// How many criteria hold, if the result was accepted with less than all.
+    /// The number of passed criteria, if the result was accepted with less than all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accepted: Option<Criteria>,
-    /// How its steps ended.
-    pub tally: Tally,
-    /// Its steps, and the items of those that were repeated.
-    pub steps: Vec<StepSaid>,
-    /// What was ruled on the plan's own criteria, in the last round.
-    pub criteria: Vec<VerdictSaid>,
+    pub accepted: Option<CriteriaCount>,
+    /// The counts of its steps by outcome.
+    pub counts: StepCounts,
+    /// Its steps, and the items of repeated ones.
+    pub steps: Vec<AttestedStep>,
+    /// The verdicts on the plan's own criteria, in the last round.
+    pub criteria: Vec<AttestedVerdict>,
     /// The hash of its last event, which binds every event of the log up to there.
-    pub head: Digest,
+    pub head: Sha256Digest,
     /// The runs nested in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nested: Vec<RunSaid>,
+    pub nested: Vec<AttestedRun>,
 }
 
 /// A plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanSaid {
+pub struct AttestedPlan {
     /// Its id.
     pub id: PlanId,
     /// The path of its file.
     pub path: String,
     /// SHA-256 of `sources` as canonical JSON.
-    pub digest: Digest,
-    /// The texts that the run went by, its own first. Nested runs go by those of the outermost
-    /// one, and name none.
-    pub sources: Vec<Text>,
+    pub digest: Sha256Digest,
+    /// The texts that the run used, its own first. Nested runs use those of the outermost one, and list none.
+    pub sources: Vec<AttestedText>,
 }
 
-/// A text that a run went by.
+/// A text that a run used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Text {
+pub struct AttestedText {
     /// Its path.
     pub path: String,
     /// SHA-256 of the text.
-    pub digest: Digest,
+    pub digest: Sha256Digest,
 }
 
 /// A step, or an item of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct StepSaid {
+pub struct AttestedStep {
     /// The step.
     pub step: Name,
     /// The item, from 0.
@@ -96,85 +97,85 @@ pub struct StepSaid {
     /// The key of the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// SHA-256 of what the step says, as canonical JSON of wf's own reading of it: the same text
-    /// read by the same wf has the same.
-    pub definition: Digest,
-    /// The alternative that it was done in last; absent: as it is written.
+    /// SHA-256 of the step's definition as canonical JSON of wf's own reading of it: the same text read by
+    /// the same wf gives the same digest.
+    pub definition: Sha256Digest,
+    /// The alternative that it last used; absent if it was done as written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<Name>,
-    /// How it ended.
+    /// The final state.
     pub state: StepState,
-    /// How far its result is believed.
+    /// The standing of its result.
     pub standing: Standing,
-    /// The run that did the work, if the result was taken over.
+    /// The run that did the work, if the result was reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<RunId>,
     /// The cache key under which the result was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<String>,
     /// Its attempts. Number 0 is a result from the cache.
-    pub attempts: Vec<AttemptSaid>,
+    pub attempts: Vec<AttestedAttempt>,
 }
 
 /// An attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AttemptSaid {
-    /// Which.
+pub struct AttestedAttempt {
+    /// The number of the attempt.
     pub attempt: u32,
-    /// How its work ended: `code 0`, `signal 9`, `done`, `timed_out`, …
+    /// The exit of its work: `code 0`, `signal 9`, `done`, `timed_out`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<String>,
-    /// Whose fault a failure is.
+    /// The class of its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
+    pub failure_class: Option<FailureClass>,
     /// The files that it left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub artifacts: Vec<File>,
+    pub artifacts: Vec<AttestedFile>,
     /// The files that it was checked with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<File>,
-    /// What was ruled on it.
+    pub evidence: Vec<AttestedFile>,
+    /// The verdicts on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub verdicts: Vec<VerdictSaid>,
+    pub verdicts: Vec<AttestedVerdict>,
 }
 
 /// A file with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct File {
+pub struct AttestedFile {
     /// Its path, relative to the workspace.
     pub path: String,
     /// SHA-256 of its content.
-    pub digest: Digest,
+    pub digest: Sha256Digest,
 }
 
-/// What a check ruled.
+/// The verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct VerdictSaid {
+pub struct AttestedVerdict {
     /// The criterion.
     pub criterion: Name,
-    /// What it was asked for; absent: `verify`.
+    /// The phase of the check; absent for `verify`.
     #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
     pub phase: CheckPhase,
-    /// The ruling.
-    pub ruling: Ruling,
-    /// Whose fault a failure is.
+    /// The result of the check.
+    pub ruling: CheckRuling,
+    /// The class of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// How much a pass says.
-    pub mode: Mode,
-    /// What confined the check. Absent: nothing was run; empty: nothing confined it.
+    pub failure_class: Option<FailureClass>,
+    /// The strength of a pass.
+    pub mode: CheckCertainty,
+    /// The guards that confined the check. Absent: nothing was run; empty: nothing confined it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guards: Option<Vec<Guard>>,
-    /// What its process did not see of the workspace, since it was new and nothing declared it.
+    pub isolation: Option<Vec<IsolationKind>>,
+    /// The paths of the workspace hidden from its process, since they were new and nothing declared them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
-    /// SHA-256 of the evidence that is kept of what it printed.
-    pub evidence: Digest,
+    /// SHA-256 of the evidence kept of its output.
+    pub evidence: Sha256Digest,
 }
 
-/// A result whose files are not what they were when it was checked.
+/// A result whose files changed after it was checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct StaleSaid {
+pub struct AttestedStaleResult {
     /// The run that the step belongs to.
     pub run: RunId,
     /// The step.
@@ -187,4 +188,4 @@ pub struct StaleSaid {
 }
 
 /// Digests by the name of their algorithm, as in-toto writes them.
-pub type DigestSet = BTreeMap<String, Digest>;
+pub type DigestSet = BTreeMap<String, Sha256Digest>;

@@ -1,17 +1,17 @@
-//! What the controller's rounds mean for what is attested.
+//! The rounds of the controller as far as an attestation needs them.
 
 use std::collections::BTreeMap;
 
-use crate::machine::{Change, Event, Fact, Verdict};
+use crate::machine::{AlternativeSwitch, CheckVerdict, Event, EventKind};
 use crate::name::Name;
 
-/// The way that each step was done in last, where that is not as it is written.
-pub(super) fn ways(events: &[(u64, Event)]) -> BTreeMap<Name, Name> {
+/// The alternative that each step last used, where it was not the step as written.
+pub(super) fn last_alternatives(events: &[(u64, Event)]) -> BTreeMap<Name, Name> {
     let mut ways = BTreeMap::new();
     for (_, event) in events {
-        let changes: &[Change] = match &event.fact {
-            Fact::RoundClosed(round) => &round.changes,
-            Fact::MemoryAdvised { changes, .. } => changes,
+        let changes: &[AlternativeSwitch] = match &event.fact {
+            EventKind::RoundCompleted(round) => &round.changes,
+            EventKind::MemoryApplied { changes, .. } => changes,
             _ => &[],
         };
         for change in changes {
@@ -24,16 +24,13 @@ pub(super) fn ways(events: &[(u64, Event)]) -> BTreeMap<Name, Name> {
     ways
 }
 
-/// What was ruled on the plan's own criteria in the last round.
-pub(super) fn criteria(events: &[(u64, Event)]) -> Vec<&Verdict> {
+/// The verdicts on the plan's own criteria in the last round.
+pub(super) fn last_criteria(events: &[(u64, Event)]) -> Vec<&CheckVerdict> {
     let mut last = Vec::new();
     for (_, event) in events {
         match &event.fact {
-            Fact::CriterionJudged {
-                attempt: None,
-                verdict,
-            } => last.push(verdict),
-            Fact::RoundClosed(round) if round.goes_on() => last.clear(),
+            EventKind::CheckCompleted { attempt: None, verdict } => last.push(verdict),
+            EventKind::RoundCompleted(round) if round.goes_on() => last.clear(),
             _ => {}
         }
     }

@@ -1,9 +1,9 @@
 use super::exact::json;
 use super::plan::{bound, limits};
-use super::{Kind, Sense, Sheet, step, work};
-use crate::model::{Check, Expect, JsonExpect, Mode, Probe};
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind, step, work};
+use crate::model::{Check, CheckCertainty, CheckProbe, Expectation, JsonExpectation};
 
-pub(super) fn check(check: &Check, sheet: &mut Sheet) {
+pub(super) fn check(check: &Check, sheet: &mut SummaryBuilder) {
     let Check {
         name,
         phase,
@@ -22,51 +22,41 @@ pub(super) fn check(check: &Check, sheet: &mut Sheet) {
     let key = format!("{}.{name}", phase.as_str());
     let below = format!("{key}.");
     let (text, level) = match mode {
-        Mode::Verifiable => ("verifiable: whoever asks again finds the same", 1.0),
-        Mode::Plausible => ("plausible: a judgement that may turn out otherwise", 0.0),
+        CheckCertainty::Verifiable => ("verifiable: repeating it gives the same result", 1.0),
+        CheckCertainty::Plausible => ("plausible: a judgement; repeating it may give another result", 0.0),
     };
-    sheet.put(Kind::Proof, Sense::Guard, &key, "a check that must hold");
-    sheet.put(
-        Kind::Proof,
-        Sense::AtLeast(level),
-        &format!("{below}mode"),
-        text,
-    );
-    sheet.usual(*mode == Mode::Verifiable);
+    sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &key, "a check that must pass");
+    sheet.add_line(SummaryLineKind::Proof, RiskDirection::AtLeast(level), &format!("{below}mode"), text);
+    sheet.mark_default(*mode == CheckCertainty::Verifiable);
     match probe {
-        Some(Probe::Run(own)) => work::script(own, sheet, &below),
-        Some(Probe::Exec(own)) => work::argv(own, sheet, &below),
+        Some(CheckProbe::Run(own)) => work::script(own, sheet, &below),
+        Some(CheckProbe::Exec(own)) => work::argv(own, sheet, &below),
         None => {}
     }
     expect(wanted, probe.is_some(), sheet, &format!("{below}expect."));
     for variable in env {
         let key = format!("{below}env.{}", variable.name);
-        sheet.put(Kind::Work, Sense::Plain, &key, variable.value.source());
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &key, variable.value.source());
     }
     if let Some(cwd) = cwd {
-        sheet.put(Kind::Work, Sense::Plain, &format!("{below}cwd"), cwd);
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{below}cwd"), cwd);
     }
     if probe.is_some() {
         bound(sheet, &format!("{below}timeout"), Some(*timeout));
         let level = f64::from(u8::from(*network));
         let key = format!("{below}network");
-        sheet.put(Kind::Reach, Sense::AtMost(level), &key, network.to_string());
-        sheet.usual(!network);
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), &key, network.to_string());
+        sheet.mark_default(!network);
     }
-    sheet.each(
-        Kind::Reach,
-        Sense::Grant,
-        &format!("{below}allow.read"),
-        read,
-    );
+    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, &format!("{below}allow.read"), read);
     limits(most, sheet, &below);
-    sheet.each(Kind::Proof, Sense::Guard, &format!("{below}fixed"), fixed);
+    sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}fixed"), fixed);
     step::classify(classify, sheet, &below);
 }
 
-/// What must be found.
-pub(super) fn expect(expect: &Expect, runs: bool, sheet: &mut Sheet, below: &str) {
-    let Expect {
+/// The expectations of a check.
+pub(super) fn expect(expect: &Expectation, runs: bool, sheet: &mut SummaryBuilder, below: &str) {
+    let Expectation {
         exit_code,
         equals,
         contains,
@@ -80,75 +70,58 @@ pub(super) fn expect(expect: &Expect, runs: bool, sheet: &mut Sheet, below: &str
     } = expect;
     if runs {
         let code = exit_code.unwrap_or(0).to_string();
-        sheet.put(
-            Kind::Proof,
-            Sense::Guard,
-            &format!("{below}exit_code"),
-            code,
-        );
-        sheet.usual(exit_code.is_none());
+        sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}exit_code"), code);
+        sheet.mark_default(exit_code.is_none());
     }
     let mut put = |sense, key: &str, text: String| {
-        sheet.put(Kind::Proof, sense, &format!("{below}{key}"), text);
+        sheet.add_line(SummaryLineKind::Proof, sense, &format!("{below}{key}"), text);
     };
     for (key, text) in [("equals", equals), ("contains", contains)] {
         if let Some(text) = text {
-            put(Sense::Guard, key, json(&text.as_str().into()));
+            put(RiskDirection::Guard, key, json(&text.as_str().into()));
         }
     }
     if let Some(pattern) = regex {
-        put(Sense::Guard, "regex", pattern.as_str().to_owned());
+        put(RiskDirection::Guard, "regex", pattern.as_str().to_owned());
     }
     if let Some(most) = output_lt {
-        put(Sense::AtMost(*most), "output_lt", most.to_string());
+        put(RiskDirection::AtMost(*most), "output_lt", most.to_string());
     }
     if let Some(least) = output_gt {
-        put(Sense::AtLeast(*least), "output_gt", least.to_string());
+        put(RiskDirection::AtLeast(*least), "output_gt", least.to_string());
     }
     if let Some(wanted) = not_empty {
-        put(Sense::Guard, "not_empty", wanted.to_string());
+        put(RiskDirection::Guard, "not_empty", wanted.to_string());
     }
     if let Some(schema) = json_schema {
-        put(Sense::Guard, "json_schema", json(schema.text()));
+        put(RiskDirection::Guard, "json_schema", json(schema.text()));
     }
-    sheet.each(
-        Kind::Proof,
-        Sense::Guard,
-        &format!("{below}file_exists"),
-        file_exists,
-    );
+    sheet.add_each(SummaryLineKind::Proof, RiskDirection::Guard, &format!("{below}file_exists"), file_exists);
     for comparison in comparisons {
         json_expect(comparison, sheet, below);
     }
 }
 
 /// A comparison of what a JSON path selects.
-pub(super) fn json_expect(comparison: &JsonExpect, sheet: &mut Sheet, below: &str) {
-    let JsonExpect {
-        path,
-        equals,
-        lt,
-        gt,
-        exists,
-        count,
-    } = comparison;
+pub(super) fn json_expect(comparison: &JsonExpectation, sheet: &mut SummaryBuilder, below: &str) {
+    let JsonExpectation { path, equals, lt, gt, exists, count } = comparison;
     let mut put = |sense, key: &str, text: String| {
         let key = format!("{below}json[{path}].{key}");
-        sheet.put(Kind::Proof, sense, &key, text);
+        sheet.add_line(SummaryLineKind::Proof, sense, &key, text);
     };
     if let Some(value) = equals {
-        put(Sense::Guard, "equals", json(value));
+        put(RiskDirection::Guard, "equals", json(value));
     }
     if let Some(most) = lt {
-        put(Sense::AtMost(*most), "lt", most.to_string());
+        put(RiskDirection::AtMost(*most), "lt", most.to_string());
     }
     if let Some(least) = gt {
-        put(Sense::AtLeast(*least), "gt", least.to_string());
+        put(RiskDirection::AtLeast(*least), "gt", least.to_string());
     }
     if let Some(wanted) = exists {
-        put(Sense::Guard, "exists", wanted.to_string());
+        put(RiskDirection::Guard, "exists", wanted.to_string());
     }
     if let Some(count) = count {
-        put(Sense::Guard, "count", count.to_string());
+        put(RiskDirection::Guard, "count", count.to_string());
     }
 }

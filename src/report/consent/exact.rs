@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A time without loss, in the largest unit that has it whole: `5m`, `90s`, `1500ms`.
-pub(super) fn period(time: Duration) -> String {
+/// An exact duration, in the largest unit that divides it: `5m`, `90s`, `1500ms`.
+pub(super) fn exact_duration(time: Duration) -> String {
     let (seconds, rest) = (time.as_secs(), time.subsec_nanos());
     match (seconds, rest) {
         (0, 0) => "0s".into(),
@@ -15,12 +15,10 @@ pub(super) fn period(time: Duration) -> String {
     }
 }
 
-/// A number of bytes without loss, in the largest unit that has it whole: `2 GiB`, `1000 B`.
-pub(super) fn bytes(count: u64) -> String {
+/// An exact number of bytes, in the largest unit that divides it: `2 GiB`, `1000 B`.
+pub(super) fn exact_bytes(count: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let whole = units
-        .into_iter()
-        .find(|(_, shift)| count > 0 && count.trailing_zeros() >= *shift);
+    let whole = units.into_iter().find(|(_, shift)| count > 0 && count.trailing_zeros() >= *shift);
     match whole {
         Some((unit, shift)) => format!("{} {unit}", count >> shift),
         None => format!("{count} B"),
@@ -32,8 +30,8 @@ pub(super) fn json(value: &Value) -> String {
     value.to_string()
 }
 
-/// Words as a shell would read them back: quoted where they are more than one plain word.
-pub(super) fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+/// Words as a shell would read them back: quoted where they are not one plain word.
+pub(super) fn shell_words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = words.into_iter().map(word).collect();
     quoted.join(" ")
 }
@@ -47,10 +45,7 @@ fn word(word: &str) -> String {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "only the order of two numbers is asked for"
-)]
+#[expect(clippy::cast_precision_loss, reason = "only the order of two numbers matters")]
 /// A count as a number to compare.
 pub(super) fn weight(count: u64) -> f64 {
     count as f64
@@ -58,29 +53,25 @@ pub(super) fn weight(count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, period, words};
+    use super::{exact_bytes, exact_duration, shell_words};
     use std::time::Duration;
 
     #[test]
     fn nothing_is_rounded() {
-        for (millis, text) in [
-            (0, "0s"),
-            (1_500, "1500ms"),
-            (90_000, "90s"),
-            (300_000, "5m"),
-            (7_200_000, "2h"),
-        ] {
-            assert_eq!(period(Duration::from_millis(millis)), text);
+        for (duration_ms, text) in
+            [(0, "0s"), (1_500, "1500ms"), (90_000, "90s"), (300_000, "5m"), (7_200_000, "2h")]
+        {
+            assert_eq!(exact_duration(Duration::from_millis(duration_ms)), text);
         }
-        assert_eq!(period(Duration::from_nanos(1)), "1ns");
+        assert_eq!(exact_duration(Duration::from_nanos(1)), "1ns");
         for (count, text) in [(0, "0 B"), (1000, "1000 B"), (1 << 31, "2 GiB")] {
-            assert_eq!(bytes(count), text);
+            assert_eq!(exact_bytes(count), text);
         }
     }
 
     #[test]
     fn words_can_be_told_apart() {
-        assert_eq!(words(["sh", "-c"]), "sh -c");
-        assert_eq!(words(["a b", "", "it's"]), r"'a b' '' 'it'\''s'");
+        assert_eq!(shell_words(["sh", "-c"]), "sh -c");
+        assert_eq!(shell_words(["a b", "", "it's"]), r"'a b' '' 'it'\''s'");
     }
 }

@@ -1,15 +1,16 @@
-use super::exact::{period, words};
-use super::spoken::spoken;
-use super::{Kind, Sense, Sheet};
+use super::exact::{exact_duration, shell_words};
+use super::spoken::cron_in_words;
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind};
 use crate::model::{
-    Goal, GoalApproval, GoalNews, Missed, MissedRun, Notify, NotifyBy, OnUnmet, Overlap, WebhookUrl,
+    Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy,
+    NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
 };
-use crate::schedule::{Dst, Fold, Gap, Timing, When};
+use crate::schedule::{DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, TimingRule};
 use crate::time::Moment;
 
-/// When a goal begins by itself, what follows, and who is told. What its plan says already, its
-/// id and its title, is shown with that.
-pub(super) fn goal(goal: &Goal, sheet: &mut Sheet) {
+/// The schedule of a goal, its consequences and its notifications. The id and the title are shown
+/// with its plan.
+pub(super) fn goal(goal: &Goal, sheet: &mut SummaryBuilder) {
     let Goal {
         id: _,
         title: _,
@@ -24,140 +25,128 @@ pub(super) fn goal(goal: &Goal, sheet: &mut Sheet) {
         notify,
     } = goal;
     times(timing, sheet);
-    let late = format!("{}: what begins later is missed", period(*window));
-    sheet.put(Kind::Graph, Sense::Plain, "window", late);
-    sheet.usual(*window == Goal::WINDOW);
+    let late = format!("{}: a run that would start later counts as missed", exact_duration(*window));
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "window", late);
+    sheet.mark_default(*window == Goal::WINDOW);
     late_slots(missed, sheet);
-    let (text, usual) = (together(*overlap), *overlap == Overlap::default());
-    sheet.put(Kind::Graph, Sense::Plain, "overlap", text);
-    sheet.usual(usual);
+    let (text, usual) = (overlap_text(*overlap), *overlap == GoalOverlapPolicy::default());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "overlap", text);
+    sheet.mark_default(usual);
     let (text, most) = match auto_pause_after {
-        Some(count) => (format!("{count} failed cycles in a row"), f64::from(*count)),
-        None => ("never: it does not pause by itself".into(), f64::INFINITY),
+        Some(count) => (format!("{count} failed reconciliations in a row"), f64::from(*count)),
+        None => ("never: it is not paused automatically".into(), f64::INFINITY),
     };
-    sheet.put(Kind::Effort, Sense::AtMost(most), "auto_pause_after", text);
-    sheet.usual(auto_pause_after.is_none());
+    sheet.add_line(SummaryLineKind::Effort, RiskDirection::AtMost(most), "auto_pause_after", text);
+    sheet.mark_default(auto_pause_after.is_none());
     let (text, level) = match on_failure {
-        OnUnmet::Report => ("report: it is told, and nothing is done", 0.0),
-        OnUnmet::SpawnPlan => ("spawn_plan: its steps run, by themselves", 1.0),
+        OnUnmet::Report => ("report: a notification is sent, and nothing is repaired", 0.0),
+        OnUnmet::SpawnPlan => ("spawn_plan: its repair steps run, unattended", 1.0),
     };
-    sheet.put(Kind::Decision, Sense::AtMost(level), "on_failure", text);
+    sheet.add_line(SummaryLineKind::Decision, RiskDirection::AtMost(level), "on_failure", text);
     if *on_failure == OnUnmet::SpawnPlan {
         let (text, level) = match approval {
-            GoalApproval::Standing => ("standing: a repair spends a standing approval", 0.0),
-            GoalApproval::None => ("none: a repair asks nobody", 1.0),
+            GoalApproval::Standing => ("standing: a repair uses a standing approval", 0.0),
+            GoalApproval::None => ("none: a repair needs no approval", 1.0),
         };
-        sheet.put(Kind::Decision, Sense::AtMost(level), "approval", text);
+        sheet.add_line(SummaryLineKind::Decision, RiskDirection::AtMost(level), "approval", text);
     }
-    let told: Vec<String> = notify.iter().map(told).collect();
-    sheet.each(Kind::Reach, Sense::Grant, "notify", &told);
+    let told: Vec<String> = notify.iter().map(notifications_lines).collect();
+    sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "notify", &told);
 }
 
-fn times(timing: &Timing, sheet: &mut Sheet) {
-    let Timing {
-        rules,
-        exclude,
-        zone,
-        active_from,
-        active_until,
-        splay,
-    } = timing;
+fn times(timing: &GoalSchedule, sheet: &mut SummaryBuilder) {
+    let GoalSchedule { rules, exclude, zone, active_from, active_until, splay } = timing;
     let due: Vec<String> = rules.iter().map(rule).collect();
-    sheet.each(Kind::Graph, Sense::Plain, "schedule", &due);
-    if let Some(When::Cron { dst, .. } | When::At { dst, .. }) = rules.first() {
+    sheet.add_each(SummaryLineKind::Graph, RiskDirection::Plain, "schedule", &due);
+    if let Some(TimingRule::Cron { dst, .. } | TimingRule::At { dst, .. }) = rules.first() {
         clocks(*dst, sheet);
     }
-    sheet.put(Kind::Graph, Sense::Plain, "timezone", zone.name());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "timezone", zone.name());
     let excluded: Vec<String> = exclude.iter().map(ToString::to_string).collect();
-    sheet.each(Kind::Graph, Sense::Guard, "exclude", &excluded);
+    sheet.add_each(SummaryLineKind::Graph, RiskDirection::Guard, "exclude", &excluded);
     let shown = |at: &Option<Moment>| at.map_or_else(|| "none".into(), |at| at.to_string());
-    sheet.put(Kind::Graph, Sense::Plain, "active_from", shown(active_from));
-    sheet.usual(active_from.is_none());
-    sheet.put(
-        Kind::Graph,
-        Sense::Plain,
-        "active_until",
-        shown(active_until),
-    );
-    sheet.usual(active_until.is_none());
-    sheet.put(Kind::Graph, Sense::Plain, "splay", period(*splay));
-    sheet.usual(splay.is_zero());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "active_from", shown(active_from));
+    sheet.mark_default(active_from.is_none());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "active_until", shown(active_until));
+    sheet.mark_default(active_until.is_none());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "splay", exact_duration(*splay));
+    sheet.mark_default(splay.is_zero());
 }
 
-/// A rule in words, with what they are of.
-fn rule(rule: &When) -> String {
+/// A rule in words, with its subject.
+fn rule(rule: &TimingRule) -> String {
     match rule {
-        When::Cron {
-            expression,
-            zone,
-            dst: _,
-        } => {
+        TimingRule::Cron { expression, zone, dst: _ } => {
             let text = expression.to_string();
             let zone = zone.name();
-            match spoken(&text) {
+            match cron_in_words(&text) {
                 Some(words) => format!("{words}, {zone} ({text})"),
                 None => format!("{text}, {zone}"),
             }
         }
-        When::At {
-            civil,
-            zone,
-            dst: _,
-        } => format!("once, at {civil}, {}", zone.name()),
+        TimingRule::At { civil, zone, dst: _ } => format!("once, at {civil}, {}", zone.name()),
     }
 }
 
-fn clocks(dst: Dst, sheet: &mut Sheet) {
-    let Dst { gap, overlap } = dst;
+fn clocks(dst: DstPolicy, sheet: &mut SummaryBuilder) {
+    let DstPolicy { gap, overlap } = dst;
     let text = match gap {
-        Gap::Skip => "skip: a time that the clock passes over does not come",
-        Gap::RunAtTransition => "run_at_transition: a time that the clock passes over comes then",
+        DstGapPolicy::Skip => "skip: a time that the clock change skips is dropped",
+        DstGapPolicy::RunAtTransition => {
+            "run_at_transition: a time that the clock change skips runs at \
+            the transition"
+        }
     };
-    sheet.put(Kind::Graph, Sense::Plain, "dst.gap", text);
-    sheet.usual(gap == Gap::default());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "dst.gap", text);
+    sheet.mark_default(gap == DstGapPolicy::default());
     let text = match overlap {
-        Fold::First => "first: a time that is shown twice comes the first time",
-        Fold::Last => "last: a time that is shown twice comes the last time",
-        Fold::Both => "both: a time that is shown twice comes twice",
+        DstOverlapPolicy::First => "first: a repeated time runs at its first occurrence",
+        DstOverlapPolicy::Last => "last: a repeated time runs at its last occurrence",
+        DstOverlapPolicy::Both => "both: a repeated time runs twice",
     };
-    sheet.put(Kind::Graph, Sense::Plain, "dst.overlap", text);
-    sheet.usual(overlap == Fold::default());
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "dst.overlap", text);
+    sheet.mark_default(overlap == DstOverlapPolicy::default());
 }
 
-fn late_slots(missed: &Missed, sheet: &mut Sheet) {
-    let Missed { run, window, cap } = missed;
+fn late_slots(missed: &MissedTimesPolicy, sheet: &mut SummaryBuilder) {
+    let MissedTimesPolicy { run, window, cap } = missed;
     let (text, level) = match run {
-        MissedRun::None => ("none: what was missed stays so", 0.0),
-        MissedRun::Latest => ("latest: the last that was missed begins after all", 1.0),
-        MissedRun::All => ("all: all that were missed begin after all", 2.0),
+        MissedTimesChoice::None => ("none: missed runs are dropped", 0.0),
+        MissedTimesChoice::Latest => ("latest: the last missed run is made up for", 1.0),
+        MissedTimesChoice::All => ("all: every missed run is made up for", 2.0),
     };
-    let usual = Missed::default();
-    sheet.put(Kind::Effort, Sense::AtMost(level), "missed.run", text);
-    sheet.usual(*run == usual.run);
-    let back = Sense::AtMost(window.as_secs_f64());
-    sheet.put(Kind::Effort, back, "missed.window", period(*window));
-    sheet.usual(*window == usual.window);
-    let most = Sense::AtMost(f64::from(*cap));
-    sheet.put(Kind::Effort, most, "missed.cap", cap.to_string());
-    sheet.usual(*cap == usual.cap);
+    let usual = MissedTimesPolicy::default();
+    sheet.add_line(SummaryLineKind::Effort, RiskDirection::AtMost(level), "missed.run", text);
+    sheet.mark_default(*run == usual.run);
+    let back = RiskDirection::AtMost(window.as_secs_f64());
+    sheet.add_line(SummaryLineKind::Effort, back, "missed.window", exact_duration(*window));
+    sheet.mark_default(*window == usual.window);
+    let most = RiskDirection::AtMost(f64::from(*cap));
+    sheet.add_line(SummaryLineKind::Effort, most, "missed.cap", cap.to_string());
+    sheet.mark_default(*cap == usual.cap);
 }
 
-fn together(overlap: Overlap) -> &'static str {
+fn overlap_text(overlap: GoalOverlapPolicy) -> &'static str {
     match overlap {
-        Overlap::Skip => "skip: a slot that comes while a cycle goes on is skipped",
-        Overlap::QueueOne => "queue_one: the last slot that comes meanwhile waits",
-        Overlap::QueueAll => "queue_all: all slots that come meanwhile wait",
-        Overlap::Replace => "replace: a slot that comes cancels the cycle that goes on",
-        Overlap::Allow => "allow: several cycles may go on at once",
+        GoalOverlapPolicy::Skip => "skip: a slot that is due during a reconciliation is skipped",
+        GoalOverlapPolicy::QueueOne => {
+            "queue_one: the last slot that is due during a reconciliation is \
+            queued"
+        }
+        GoalOverlapPolicy::QueueAll => "queue_all: all slots that are due during a reconciliation are queued",
+        GoalOverlapPolicy::Replace => "replace: a slot that is due cancels the running reconciliation",
+        GoalOverlapPolicy::Allow => "allow: reconciliations may run concurrently",
     }
 }
 
-fn told(notify: &Notify) -> String {
-    let Notify { on, by } = notify;
-    let on: Vec<&str> = on.iter().copied().map(GoalNews::as_str).collect();
+fn notifications_lines(notify: &NotificationRule) -> String {
+    let NotificationRule { on, by } = notify;
+    let on: Vec<&str> = on.iter().copied().map(GoalEvent::as_str).collect();
     let by = match by {
-        NotifyBy::Exec(argv) => format!("runs {}", words(argv.iter().map(String::as_str))),
-        NotifyBy::Webhook { url, secret } => {
+        NotificationDelivery::Exec(argv) => {
+            format!("runs {}", shell_words(argv.iter().map(String::as_str)))
+        }
+        NotificationDelivery::Webhook { url, secret } => {
             let to = match url {
                 WebhookUrl::Text(url) => url.clone(),
                 WebhookUrl::Secret(name) => format!("the address in the secret {name}"),

@@ -1,35 +1,35 @@
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use super::{Sheet, plan};
-use crate::model::{Goal, Object, Plan};
+use super::{SummaryBuilder, plan};
+use crate::model::{Goal, JsonObject, Plan};
 use crate::untrusted::hides;
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// What it may reach: files, network, secrets, variables, the machine.
+pub enum SummaryLineKind {
+    /// The access granted: files, network, secrets, variables, the machine.
     Reach,
-    /// How it is known to have worked: checks and what they expect.
+    /// The proof of success: checks and their expectations.
     Proof,
-    /// Who or what is asked before it goes on.
+    /// The approvals and gates passed before it continues.
     Decision,
-    /// What is executed.
+    /// The work that is executed.
     Work,
-    /// When and how often it is executed.
+    /// The order, conditions and repetitions of the execution.
     Graph,
-    /// How long, how often again, and how much at once.
+    /// The durations, retries and concurrency.
     Effort,
     /// Values that come in and go out.
     Data,
-    /// Words for people.
+    /// Text for readers.
     About,
 }
 
-/// In which direction a change of a line goes.
+/// The direction of a change of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sense {
-    /// Nobody can say from the text.
+pub enum RiskDirection {
+    /// Not known from the text alone.
     Plain,
     /// Its presence lets more happen, or more pass.
     Grant,
@@ -43,37 +43,37 @@ pub enum Sense {
 
 /// One thing that a plan will do, or that bounds what it does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct SummaryLine {
     /// The file of the plan that it belongs to; empty: the plan that is asked about.
     pub plan: String,
     /// The part of the plan, for example `steps.build`; empty: the plan as a whole.
-    pub within: String,
+    pub part: String,
     /// The key, as the language writes it, for example `verify.is_json.expect.contains`.
     pub key: String,
-    /// What it is about.
-    pub kind: Kind,
-    /// What it says: in full, as it was written.
+    /// The subject.
+    pub kind: SummaryLineKind,
+    /// The statement: in full, as written.
     pub text: String,
-    /// In which direction a change goes.
-    pub sense: Sense,
-    /// Whether it says what holds where nothing is said.
-    pub usual: bool,
+    /// The direction of a change.
+    pub risk: RiskDirection,
+    /// True if it states a default.
+    pub is_default: bool,
 }
 
-impl Line {
-    /// Where it stands: unique in its [`Consent`], for example `steps.build.run` or
+impl SummaryLine {
+    /// Returns its path, unique in its [`PlanSummary`], for example `steps.build.run` or
     /// `parts.md: steps.one.run`.
     pub fn path(&self) -> String {
-        let dot = if self.within.is_empty() { "" } else { "." };
+        let dot = if self.part.is_empty() { "" } else { "." };
         let plan = match self.plan.as_str() {
             "" => String::new(),
             path => format!("{path}: "),
         };
-        format!("{plan}{}{dot}{}", self.within, self.key)
+        format!("{plan}{}{dot}{}", self.part, self.key)
     }
 }
 
-impl Serialize for Line {
+impl Serialize for SummaryLine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut line = serializer.serialize_struct("Line", 3)?;
         line.serialize_field("path", &self.path())?;
@@ -83,40 +83,38 @@ impl Serialize for Line {
     }
 }
 
-/// What holds in the workspace for every plan.
+/// The settings of the workspace that apply to every plan.
 #[derive(Clone, Copy, Debug)]
-pub struct House<'a> {
-    /// Whether checks, and steps with `allow`, run in a sandbox.
-    pub confined: bool,
-    /// What every sandbox may read besides the workspace.
-    pub read: &'a [String],
+pub struct WorkspaceSettings<'a> {
+    /// True if checks, and steps with `allow`, run in a sandbox.
+    pub is_sandboxed: bool,
+    /// The paths that every sandbox may read besides the workspace.
+    pub readable_paths: &'a [String],
     /// Patterns of variables that every step sees.
-    pub pass: &'a [String],
+    pub env_passthrough: &'a [String],
 }
 
 /// Everything that a plan will do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Consent {
+pub struct PlanSummary {
     /// One thing each: the plan, its steps in order, the plans that it uses.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SummaryLine>,
 }
 
-impl Consent {
-    /// Takes a plan apart, with all that it uses. `path` is its file.
-    pub fn of(plan: &Plan, path: &str) -> Self {
-        let mut sheet = Sheet::default();
+impl PlanSummary {
+    /// Takes a plan apart, with everything that it uses. `path` is its file.
+    pub fn of_plan(plan: &Plan, path: &str) -> Self {
+        let mut sheet = SummaryBuilder::default();
         plan::plans(plan, path, &mut sheet);
-        Self {
-            lines: sheet.lines(),
-        }
+        Self { lines: sheet.lines() }
     }
 
-    /// Adds when a goal begins its plan by itself, and what follows.
+    /// Adds the schedule on which a goal starts its plan, and the consequences.
     #[must_use]
-    pub fn of_goal(mut self, goal: &Goal) -> Self {
-        let mut sheet = Sheet::default();
-        sheet.inside("goal");
+    pub fn add_goal(mut self, goal: &Goal) -> Self {
+        let mut sheet = SummaryBuilder::default();
+        sheet.set_part("goal");
         super::goal::goal(goal, &mut sheet);
         self.lines.splice(0..0, sheet.lines());
         self
@@ -124,51 +122,42 @@ impl Consent {
 
     /// The same, if there is a goal.
     #[must_use]
-    pub fn of_any(self, goal: Option<&Goal>) -> Self {
+    pub fn add_goal_if_any(self, goal: Option<&Goal>) -> Self {
         match goal {
-            Some(goal) => self.of_goal(goal),
+            Some(goal) => self.add_goal(goal),
             None => self,
         }
     }
 
-    /// Adds the values that parameters are given. Those of defaults are shown anyway.
+    /// Adds the parameter values that are given. Those of defaults are shown anyway.
     #[must_use]
-    pub fn given(mut self, params: &Object) -> Self {
-        let mut sheet = Sheet::default();
+    pub fn add_params(mut self, params: &JsonObject) -> Self {
+        let mut sheet = SummaryBuilder::default();
         for (name, value) in params {
             let text = super::exact::json(value);
-            sheet.put(Kind::Data, Sense::Plain, &format!("given.{name}"), text);
+            sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &format!("given.{name}"), text);
         }
         self.lines.splice(0..0, sheet.lines());
         self
     }
 
-    /// Adds what holds in the workspace.
+    /// Adds the settings of the workspace.
     #[must_use]
-    pub fn within(mut self, house: &House<'_>) -> Self {
-        let House {
-            confined,
-            read,
-            pass,
-        } = house;
-        let mut sheet = Sheet::default();
-        sheet.inside("workspace");
-        let (text, level) = if *confined {
-            ("on", 0.0)
-        } else {
-            ("off: nothing is confined, checks neither", 1.0)
-        };
-        sheet.put(Kind::Reach, Sense::AtMost(level), "sandbox", text);
-        sheet.each(Kind::Reach, Sense::Grant, "sandbox.read", read);
-        sheet.each(Kind::Reach, Sense::Grant, "env_pass", pass);
+    pub fn add_workspace_settings(mut self, house: &WorkspaceSettings<'_>) -> Self {
+        let WorkspaceSettings { is_sandboxed: confined, readable_paths: read, env_passthrough: pass } = house;
+        let mut sheet = SummaryBuilder::default();
+        sheet.set_part("workspace");
+        let (text, level) =
+            if *confined { ("on", 0.0) } else { ("off: neither steps nor checks are confined", 1.0) };
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), "sandbox", text);
+        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "sandbox.read", read);
+        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "env_pass", pass);
         self.lines.extend(sheet.lines());
         self
     }
 
-    /// The lines with characters that do not show, or that change how others show.
-    pub fn hidden(&self) -> impl Iterator<Item = &Line> {
-        self.lines
-            .iter()
-            .filter(|line| hides(&line.text) || hides(&line.key) || hides(&line.plan))
+    /// The lines with invisible characters, or characters that change how others are displayed.
+    pub fn invisible_lines(&self) -> impl Iterator<Item = &SummaryLine> {
+        self.lines.iter().filter(|line| hides(&line.text) || hides(&line.key) || hides(&line.plan))
     }
 }

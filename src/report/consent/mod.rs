@@ -1,13 +1,13 @@
-//! Everything that a plan will do, for somebody who decides whether it may.
+//! Everything that a plan will do, for the approver who decides on it.
 //!
-//! A [`Consent`] is a list of [`Line`]s, one a thing: a script, a permission, an expectation, a
-//! bound. [`consent`] writes it for a person, and [`diff`](super::diff) compares two of them.
+//! A [`PlanSummary`] is a list of [`SummaryLine`]s, one per thing: a script, a permission, an expectation, a
+//! bound. [`consent`] formats it as text, and [`diff`](super::diff) compares two of them.
 //!
-//! **Invariant:** nothing of the model is left out. Every struct of it is taken apart here without
-//! `..`, so that a new field does not compile before it is shown; and a test walks the JSON schema
-//! of the language and asks for every key. What is said not to matter is said there, with why.
-//! **Invariant:** what is shown is what is there: no text is cut, and characters that do not show,
-//! or that change how others show, are written as `⟨U+202E⟩` and counted.
+//! **Invariant:** nothing of the model is left out. Every struct of it is destructured here without
+//! `..`, so that a new field does not compile before it is shown; and a test demands every key of
+//! the language's JSON schema. Keys that do not matter are listed there, with reasons.
+//! **Invariant:** the content is shown as it is: no text is cut, and invisible characters, or
+//! characters that change how others are displayed, are written as `⟨U+202E⟩` and counted.
 //! **Invariant:** the list grows with the files; a plan that is used twice is shown once.
 
 mod budget;
@@ -26,8 +26,8 @@ pub(super) mod tests;
 mod text;
 mod work;
 
-pub use line::{Consent, House, Kind, Line, Sense};
+pub use line::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind, WorkspaceSettings};
 pub use text::consent;
 pub(super) use text::drawn;
 
-use sheet::Sheet;
+use sheet::SummaryBuilder;

@@ -1,26 +1,26 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::exact::{json, period, weight, words};
-use super::{Kind, Sense, Sheet, budget, check, gate, step};
-use crate::model::taint::{Mixed, StepTaint, Taints};
+use super::exact::{exact_duration, json, shell_words, weight};
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind, budget, check, gate, step};
+use crate::model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use crate::model::{
-    EnvVar, Gate, OnFailure, Param, Parts, Plan, PlanOutput, Policy, Secret, SecretSource, Step,
-    Taint,
+    EnvVar, Gate, OnStepFailure, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration,
+    SecretSource, Step, TaintLevel,
 };
 use crate::name::SkillName;
 
-/// Plans that are shown already, or will be.
-pub(super) struct Used {
-    seen: Vec<(Arc<Plan>, String)>,
-    open: VecDeque<(Arc<Plan>, String)>,
+/// The plans that are shown already, or will be.
+pub(super) struct ShownPlans {
+    shown: Vec<(Arc<Plan>, String)>,
+    queue: VecDeque<(Arc<Plan>, String)>,
     root: String,
     gates: Vec<Arc<Gate>>,
-    taints: Taints,
+    taints: TaintAnalysis,
 }
 
-impl Used {
-    /// Whether a gate is not shown yet; it will be.
+impl ShownPlans {
+    /// True if a gate is not shown yet; it will be.
     fn is_new(&mut self, gate: &Arc<Gate>) -> bool {
         let same = |seen: &Arc<Gate>| {
             let one_file = seen.path.is_some() && seen.path == gate.path;
@@ -35,40 +35,40 @@ impl Used {
 
     /// The name under which a plan that a step uses is shown.
     pub(super) fn name(&mut self, plan: &Arc<Plan>, path: &str) -> String {
-        let known = self.seen.iter().find(|(seen, _)| Arc::ptr_eq(seen, plan));
+        let known = self.shown.iter().find(|(seen, _)| Arc::ptr_eq(seen, plan));
         if let Some((_, name)) = known {
             return name.clone();
         }
         let named = |seen: &&(Arc<Plan>, String)| seen.1.split(" (").next() == Some(path);
-        let times = self.seen.iter().filter(named).count() + usize::from(self.root == path);
+        let times = self.shown.iter().filter(named).count() + usize::from(self.root == path);
         let name = match times {
             0 => path.to_owned(),
             n => format!("{path} ({})", n + 1),
         };
-        self.seen.push((Arc::clone(plan), name.clone()));
-        self.open.push_back((Arc::clone(plan), name.clone()));
+        self.shown.push((Arc::clone(plan), name.clone()));
+        self.queue.push_back((Arc::clone(plan), name.clone()));
         name
     }
 }
 
 /// A plan and every plan that it uses, each once.
-pub(super) fn plans(plan: &Plan, path: &str, sheet: &mut Sheet) {
-    let mut used = Used {
-        seen: Vec::new(),
-        open: VecDeque::new(),
+pub(super) fn plans(plan: &Plan, path: &str, sheet: &mut SummaryBuilder) {
+    let mut used = ShownPlans {
+        shown: Vec::new(),
+        queue: VecDeque::new(),
         root: path.to_owned(),
         gates: Vec::new(),
-        taints: Taints::default(),
+        taints: TaintAnalysis::default(),
     };
-    one(plan, &mut used, sheet);
-    while let Some((plan, name)) = used.open.pop_front() {
-        sheet.of_plan(&name);
-        one(&plan, &mut used, sheet);
+    add_plan(plan, &mut used, sheet);
+    while let Some((plan, name)) = used.queue.pop_front() {
+        sheet.set_plan(&name);
+        add_plan(&plan, &mut used, sheet);
     }
 }
 
-fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
-    let Parts {
+fn add_plan(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
+    let PlanParts {
         id,
         title,
         params,
@@ -89,7 +89,7 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
         on_stuck,
         briefing,
     } = plan.parts();
-    sheet.put(Kind::About, Sense::Plain, "id", id.as_str());
+    sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "id", id.as_str());
     about(sheet, title.as_deref(), Some(briefing));
     order(plan, sheet);
     for own in params {
@@ -116,127 +116,95 @@ fn one(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
     let trust = used.taints.of(plan);
     for (at, own) in steps.iter().enumerate() {
         let part = if at < *main { "steps" } else { "finally" };
-        sheet.inside(&format!("{part}.{}", own.id));
+        sheet.set_part(&format!("{part}.{}", own.id));
         step::step(own, plan, used, sheet);
         if let Some(value) = trust.steps.get(own.id.as_str()) {
             taint(own, value, sheet);
         }
         for other in &own.alternatives {
-            sheet.inside(&format!("{part}.{}.alternatives.{}", own.id, other.id));
+            sheet.set_part(&format!("{part}.{}.alternatives.{}", own.id, other.id));
             step::way(other, used, sheet);
         }
     }
-    asked(plan, used, sheet);
+    unshown_gates(plan, used, sheet);
 }
 
-/// The skills that a plan may use, if it says so.
-fn may_use(skills: Option<&[SkillName]>, sheet: &mut Sheet) {
+/// The skills that a plan may use, if it lists them.
+fn may_use(skills: Option<&[SkillName]>, sheet: &mut SummaryBuilder) {
     if let Some(skills) = skills {
         let names: Vec<String> = skills.iter().map(ToString::to_string).collect();
-        sheet.each(Kind::Work, Sense::Plain, "skills", &names);
+        sheet.add_each(SummaryLineKind::Work, RiskDirection::Plain, "skills", &names);
     }
 }
 
 /// The gates of a plan and of its steps that were not shown before.
-fn asked(plan: &Plan, used: &mut Used, sheet: &mut Sheet) {
+fn unshown_gates(plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     let of_steps = plan.steps().iter().flat_map(|step| &step.gates);
     for own in plan.parts().gates.iter().chain(of_steps) {
         if used.is_new(own) {
-            sheet.inside(&format!("gates.{}", own.id));
+            sheet.set_part(&format!("gates.{}", own.id));
             gate::gate(own, sheet);
         }
     }
 }
 
-/// How far what a step gives is trusted, where that is not fully.
-fn taint(step: &Step, value: &StepTaint, sheet: &mut Sheet) {
-    let outputs = step
-        .outputs
-        .iter()
-        .map(|output| value.output(output.name.as_str()));
-    let files = (!step.artifacts.is_empty()).then_some(&value.made);
-    let given = Mixed::all(outputs.chain(files).chain(value.outputs.values()));
+/// The trust in what a step outputs, where it is less than full.
+fn taint(step: &Step, value: &StepTaint, sheet: &mut SummaryBuilder) {
+    let outputs = step.outputs.iter().map(|output| value.output(output.name.as_str()));
+    let files = (!step.artifacts.is_empty()).then_some(&value.outputs_taint);
+    let given = MixedTaint::mix_all(outputs.chain(files).chain(value.outputs.values()));
     if let Some(from) = given.from {
-        let text = format!("{}: what it gives comes from {from}", given.taint.as_str());
-        sheet.put(Kind::Data, Sense::Plain, "taint", text);
+        let text = format!("{}: its outputs come from {from}", given.taint.as_str());
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, "taint", text);
     }
 }
 
-/// Words for people: they are shown, and decide nothing.
-pub(super) fn about(sheet: &mut Sheet, title: Option<&str>, prose: Option<&str>) {
+/// Text for readers: it is shown, and decides nothing.
+pub(super) fn about(sheet: &mut SummaryBuilder, title: Option<&str>, prose: Option<&str>) {
     if let Some(title) = title {
-        sheet.put(Kind::About, Sense::Plain, "title", title);
+        sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "title", title);
     }
     if let Some(prose) = prose.filter(|prose| !prose.trim().is_empty()) {
-        sheet.put(Kind::About, Sense::Plain, "prose", prose);
+        sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, "prose", prose);
     }
 }
 
-fn order(plan: &Plan, sheet: &mut Sheet) {
-    let ids: Vec<&str> = plan
-        .order()
-        .into_iter()
-        .map(|ix| plan.step(ix).id.as_str())
-        .collect();
-    sheet.put(Kind::Graph, Sense::Plain, "order", ids.join(", "));
+fn order(plan: &Plan, sheet: &mut SummaryBuilder) {
+    let ids: Vec<&str> = plan.order().into_iter().map(|ix| plan.step(ix).id.as_str()).collect();
+    sheet.add_line(SummaryLineKind::Graph, RiskDirection::Plain, "order", ids.join(", "));
 }
 
-fn param(param: &Param, sheet: &mut Sheet) {
-    let Param {
-        name,
-        schema,
-        default,
-        taint,
-        description,
-    } = param;
+fn param(param: &PlanParam, sheet: &mut SummaryBuilder) {
+    let PlanParam { name, schema, default, taint, description } = param;
     let key = format!("params.{name}");
-    sheet.put(Kind::Data, Sense::Plain, &key, json(schema.text()));
+    sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, json(schema.text()));
     if let Some(default) = default {
-        sheet.put(
-            Kind::Data,
-            Sense::Plain,
-            &format!("{key}.default"),
-            json(default),
-        );
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &format!("{key}.default"), json(default));
     }
-    sheet.put(
-        Kind::Data,
-        Sense::Plain,
-        &format!("{key}.taint"),
-        taint.as_str(),
-    );
-    sheet.usual(*taint == Taint::Owner);
+    sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &format!("{key}.taint"), taint.as_str());
+    sheet.mark_default(*taint == TaintLevel::Owner);
     if let Some(text) = description {
-        sheet.put(
-            Kind::About,
-            Sense::Plain,
-            &format!("{key}.description"),
-            text,
-        );
+        sheet.add_line(SummaryLineKind::About, RiskDirection::Plain, &format!("{key}.description"), text);
     }
 }
 
 /// Variables, by name.
-pub(super) fn env(variables: &[EnvVar], sheet: &mut Sheet) {
+pub(super) fn env(variables: &[EnvVar], sheet: &mut SummaryBuilder) {
     for EnvVar { name, value } in variables {
         let key = format!("env.{name}");
-        sheet.put(Kind::Work, Sense::Plain, &key, value.source());
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &key, value.source());
     }
 }
 
-fn secret(secret: &Secret, sheet: &mut Sheet) {
-    let Secret {
-        name,
-        source,
-        masked,
-    } = secret;
+fn secret(secret: &SecretDeclaration, sheet: &mut SummaryBuilder) {
+    let SecretDeclaration { name, source, masked } = secret;
     let key = format!("secrets.{name}");
     let from = match source {
-        SecretSource::Env(variable) => format!("from the variable {variable}"),
+        SecretSource::Env(variable) => format!("from the environment variable {variable}"),
         SecretSource::File(path) => format!("from the file {path}"),
         SecretSource::Command(argv) => {
-            let argv = words(argv.iter().map(String::as_str));
-            format!("from what this program prints: {argv}")
+            let argv = shell_words(argv.iter().map(String::as_str));
+            format!("from the output of this program: {argv}")
         }
         SecretSource::Keyring { service, account } => {
             format!("from the keyring: {account} at {service}")
@@ -245,81 +213,67 @@ fn secret(secret: &Secret, sheet: &mut Sheet) {
             format!("from the connection {name}: {secret}")
         }
     };
-    sheet.put(Kind::Reach, Sense::Grant, &key, from);
+    sheet.add_line(SummaryLineKind::Reach, RiskDirection::Grant, &key, from);
     let (text, level) = if *masked {
-        ("yes: it is hidden in all that is shown and kept", 0.0)
+        ("yes: it is masked in output and records", 0.0)
     } else {
-        ("no: it can stand in logs and records", 1.0)
+        ("no: it can appear in logs and records", 1.0)
     };
     let key = format!("{key}.mask");
-    sheet.put(Kind::Reach, Sense::AtMost(level), &key, text);
-    sheet.usual(*masked);
+    sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(level), &key, text);
+    sheet.mark_default(*masked);
 }
 
-fn policy(policy: &Policy, sheet: &mut Sheet) {
-    let Policy {
-        max_parallel,
-        on_failure,
-        grace,
-    } = policy;
-    let effort = |sense, key: &str, text: String, sheet: &mut Sheet| {
-        sheet.put(Kind::Effort, sense, &format!("policy.{key}"), text);
+fn policy(policy: &PlanPolicy, sheet: &mut SummaryBuilder) {
+    let PlanPolicy { max_parallel, on_failure, grace } = policy;
+    let effort = |sense, key: &str, text: String, sheet: &mut SummaryBuilder| {
+        sheet.add_line(SummaryLineKind::Effort, sense, &format!("policy.{key}"), text);
     };
-    let most = Sense::AtMost(f64::from(*max_parallel));
+    let most = RiskDirection::AtMost(f64::from(*max_parallel));
     effort(most, "max_parallel", max_parallel.to_string(), sheet);
     let word = match on_failure {
-        OnFailure::Stop => "stop",
-        OnFailure::Cancel => "cancel",
-        OnFailure::Continue => "continue",
+        OnStepFailure::Stop => "stop",
+        OnStepFailure::Cancel => "cancel",
+        OnStepFailure::Continue => "continue",
     };
-    effort(Sense::Plain, "on_failure", word.into(), sheet);
-    effort(Sense::Plain, "grace", period(*grace), sheet);
+    effort(RiskDirection::Plain, "on_failure", word.into(), sheet);
+    effort(RiskDirection::Plain, "grace", exact_duration(*grace), sheet);
 }
 
-/// A longest time.
-pub(super) fn bound(sheet: &mut Sheet, key: &str, time: Option<std::time::Duration>) {
+/// A time limit.
+pub(super) fn bound(sheet: &mut SummaryBuilder, key: &str, time: Option<std::time::Duration>) {
     let (text, most) = match time {
-        Some(time) => (period(time), time.as_secs_f64()),
+        Some(time) => (exact_duration(time), time.as_secs_f64()),
         None => ("none".into(), f64::INFINITY),
     };
-    sheet.put(Kind::Effort, Sense::AtMost(most), key, text);
-    sheet.usual(time.is_none());
+    sheet.add_line(SummaryLineKind::Effort, RiskDirection::AtMost(most), key, text);
+    sheet.mark_default(time.is_none());
 }
 
-/// How much a process may use.
-pub(super) fn limits(limits: &crate::model::Limits, sheet: &mut Sheet, before: &str) {
-    let crate::model::Limits {
-        memory,
-        cpu,
-        processes,
-        scratch,
-        output,
-    } = limits;
+/// The resource limits of a process.
+pub(super) fn limits(limits: &crate::model::ResourceLimits, sheet: &mut SummaryBuilder, before: &str) {
+    let crate::model::ResourceLimits { memory, cpu, processes, scratch, output } = limits;
     let sizes = [("memory", memory), ("scratch", scratch), ("output", output)];
     for (key, size) in sizes {
-        let said = size.map(|size| (super::exact::bytes(size), weight(size)));
+        let said = size.map(|size| (super::exact::exact_bytes(size), weight(size)));
         limit(sheet, &format!("{before}limits.{key}"), said);
     }
-    let said = cpu.map(|time| (period(time), time.as_secs_f64()));
+    let said = cpu.map(|time| (exact_duration(time), time.as_secs_f64()));
     limit(sheet, &format!("{before}limits.cpu"), said);
     let said = processes.map(|count| (count.to_string(), f64::from(count)));
     limit(sheet, &format!("{before}limits.processes"), said);
 }
 
-fn limit(sheet: &mut Sheet, key: &str, said: Option<(String, f64)>) {
+fn limit(sheet: &mut SummaryBuilder, key: &str, said: Option<(String, f64)>) {
     if let Some((text, most)) = said {
-        sheet.put(Kind::Reach, Sense::AtMost(most), key, text);
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(most), key, text);
     }
 }
 
-fn output(output: &PlanOutput, sheet: &mut Sheet) {
-    let PlanOutput {
-        name,
-        schema,
-        value,
-    } = output;
+fn output(output: &PlanOutput, sheet: &mut SummaryBuilder) {
+    let PlanOutput { name, schema, value } = output;
     let key = format!("outputs.{name}");
-    sheet.put(Kind::Data, Sense::Plain, &key, json(schema.text()));
+    sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, json(schema.text()));
     let key = format!("{key}.value");
-    sheet.put(Kind::Data, Sense::Plain, &key, value.source());
+    sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
 }

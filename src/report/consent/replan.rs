@@ -1,16 +1,16 @@
-use super::exact::{period, words};
-use super::{Kind, Sense, Sheet};
-use crate::model::{OnStuck, Planner, Replan};
+use super::exact::{exact_duration, shell_words};
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind};
+use crate::model::{OnStuck, Planner, ReplanSettings};
 
-/// How far a plan that failed is tried another way, and what is accepted then. Where it is not
-/// tried, only what holds in full is accepted, so that a tolerance that comes is a weaker proof.
-pub(super) fn replan(replan: Option<&Replan>, sheet: &mut Sheet) {
+/// The limits of replanning after a failure, and the tolerance for acceptance. Without replanning,
+/// only a full pass is accepted, so that an added tolerance is a weaker proof.
+pub(super) fn replan(replan: Option<&ReplanSettings>, sheet: &mut SummaryBuilder) {
     let Some(replan) = replan else {
         strict(true, sheet);
-        sheet.usual(true);
+        sheet.mark_default(true);
         return;
     };
-    let Replan {
+    let ReplanSettings {
         max_replans,
         time_budget,
         alpha,
@@ -24,20 +24,15 @@ pub(super) fn replan(replan: Option<&Replan>, sheet: &mut Sheet) {
         theta,
         strict: is_strict,
     } = replan;
-    let again = "a run that fails is tried another way";
-    sheet.put(Kind::Effort, Sense::Grant, "replan", again);
-    let mut number = |kind: Kind, sense: Sense, key: &str, text: String| {
-        sheet.put(kind, sense, &format!("replan.{key}"), text);
+    let again = "a failed run is re-planned";
+    sheet.add_line(SummaryLineKind::Effort, RiskDirection::Grant, "replan", again);
+    let mut number = |kind: SummaryLineKind, sense: RiskDirection, key: &str, text: String| {
+        sheet.add_line(kind, sense, &format!("replan.{key}"), text);
     };
-    let rounds = Sense::AtMost(f64::from(*max_replans));
-    number(Kind::Effort, rounds, "max_replans", max_replans.to_string());
-    let time = Sense::AtMost(time_budget.as_secs_f64());
-    number(
-        Kind::Effort,
-        time,
-        "time_budget_seconds",
-        period(*time_budget),
-    );
+    let rounds = RiskDirection::AtMost(f64::from(*max_replans));
+    number(SummaryLineKind::Effort, rounds, "max_replans", max_replans.to_string());
+    let time = RiskDirection::AtMost(time_budget.as_secs_f64());
+    number(SummaryLineKind::Effort, time, "time_budget_seconds", exact_duration(*time_budget));
     for (key, value) in [
         ("alpha", alpha),
         ("beta", beta),
@@ -47,35 +42,35 @@ pub(super) fn replan(replan: Option<&Replan>, sheet: &mut Sheet) {
         ("epsilon", epsilon),
         ("rho", rho),
     ] {
-        number(Kind::Effort, Sense::Plain, key, value.to_string());
+        number(SummaryLineKind::Effort, RiskDirection::Plain, key, value.to_string());
     }
-    let last = Sense::AtMost(*theta);
-    number(Kind::Effort, last, "theta", theta.to_string());
-    let missing = Sense::AtMost(*delta);
-    number(Kind::Proof, missing, "delta", delta.to_string());
+    let last = RiskDirection::AtMost(*theta);
+    number(SummaryLineKind::Effort, last, "theta", theta.to_string());
+    let missing = RiskDirection::AtMost(*delta);
+    number(SummaryLineKind::Proof, missing, "delta", delta.to_string());
     strict(*is_strict, sheet);
 }
 
-/// Who may add ways to steps that nobody has read. A planner, and any change of it, reaches more.
-pub(super) fn planner(planner: Option<&Planner>, on_stuck: OnStuck, sheet: &mut Sheet) {
+/// The planner, which may add unreviewed alternatives. A planner, or a change of it, grants more.
+pub(super) fn planner(planner: Option<&Planner>, on_stuck: OnStuck, sheet: &mut SummaryBuilder) {
     if let Some(Planner { exec, timeout }) = planner {
-        let program = words(exec.iter().map(String::as_str));
-        let asked = format!("{program} adds ways to steps that nobody has read");
-        sheet.each(Kind::Reach, Sense::Grant, "planner", &[asked]);
+        let program = shell_words(exec.iter().map(String::as_str));
+        let asked = format!("{program} adds alternatives to steps that no approver has reviewed");
+        sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "planner", &[asked]);
         let time = crate::time::format_duration(*timeout);
-        sheet.put(Kind::Effort, Sense::Plain, "planner.timeout", time);
+        sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, "planner.timeout", time);
     }
     let consults = on_stuck == OnStuck::ConsultPlanner;
-    let level = Sense::AtMost(f64::from(u8::from(consults)));
-    sheet.put(Kind::Reach, level, "on_stuck", on_stuck.as_str());
-    sheet.usual(!consults);
+    let level = RiskDirection::AtMost(f64::from(u8::from(consults)));
+    sheet.add_line(SummaryLineKind::Reach, level, "on_stuck", on_stuck.as_str());
+    sheet.mark_default(!consults);
 }
 
-fn strict(is_strict: bool, sheet: &mut Sheet) {
+fn strict(is_strict: bool, sheet: &mut SummaryBuilder) {
     let (text, level) = if is_strict {
-        ("yes: only what holds in full is accepted", 0.0)
+        ("yes: a run is accepted only if every check passes", 0.0)
     } else {
-        ("no: what is missing up to delta is accepted", 1.0)
+        ("no: a run is accepted if failing checks stay within delta", 1.0)
     };
-    sheet.put(Kind::Proof, Sense::AtMost(level), "replan.strict", text);
+    sheet.add_line(SummaryLineKind::Proof, RiskDirection::AtMost(level), "replan.strict", text);
 }

@@ -1,40 +1,46 @@
 use std::collections::BTreeMap;
 
-use super::{Kind, Line, Sense};
+use super::{RiskDirection, SummaryLine, SummaryLineKind};
 
 /// Gathers lines. No two of them have the same path.
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
-    lines: Vec<Line>,
+pub(super) struct SummaryBuilder {
+    lines: Vec<SummaryLine>,
     plan: String,
-    within: String,
-    taken: BTreeMap<String, u32>,
+    part: String,
+    path_counts: BTreeMap<String, u32>,
 }
 
-impl Sheet {
-    /// What follows belongs to the plan of a file; empty: the plan that is asked about.
-    pub(super) fn of_plan(&mut self, path: &str) {
+impl SummaryBuilder {
+    /// Assigns the following lines to the plan of a file; empty: the plan to be approved.
+    pub(super) fn set_plan(&mut self, path: &str) {
         path.clone_into(&mut self.plan);
-        self.within.clear();
+        self.part.clear();
     }
 
-    /// What follows belongs to a part of the plan.
-    pub(super) fn inside(&mut self, within: &str) {
-        within.clone_into(&mut self.within);
+    /// Assigns the following lines to a part of the plan.
+    pub(super) fn set_part(&mut self, within: &str) {
+        within.clone_into(&mut self.part);
     }
 
     /// Adds a line.
-    pub(super) fn put(&mut self, kind: Kind, sense: Sense, key: &str, text: impl Into<String>) {
-        let mut line = Line {
+    pub(super) fn add_line(
+        &mut self,
+        kind: SummaryLineKind,
+        sense: RiskDirection,
+        key: &str,
+        text: impl Into<String>,
+    ) {
+        let mut line = SummaryLine {
             plan: self.plan.clone(),
-            within: self.within.clone(),
+            part: self.part.clone(),
             key: key.to_owned(),
             kind,
             text: text.into(),
-            sense,
-            usual: false,
+            risk: sense,
+            is_default: false,
         };
-        let times = self.taken.entry(line.path()).or_insert(0);
+        let times = self.path_counts.entry(line.path()).or_insert(0);
         *times += 1;
         if *times > 1 {
             line.key = format!("{key} ({times})");
@@ -42,22 +48,28 @@ impl Sheet {
         self.lines.push(line);
     }
 
-    /// Says of the last line that it holds where nothing is said.
-    pub(super) fn usual(&mut self, usual: bool) {
+    /// Marks the last line as a default or not.
+    pub(super) fn mark_default(&mut self, usual: bool) {
         if let Some(line) = self.lines.last_mut() {
-            line.usual = usual;
+            line.is_default = usual;
         }
     }
 
-    /// Adds a line for each of a list, whose key ends with what it says.
-    pub(super) fn each(&mut self, kind: Kind, sense: Sense, key: &str, texts: &[String]) {
+    /// Adds a line for each item of a list, whose key ends with the item.
+    pub(super) fn add_each(
+        &mut self,
+        kind: SummaryLineKind,
+        sense: RiskDirection,
+        key: &str,
+        texts: &[String],
+    ) {
         for text in texts {
-            self.put(kind, sense, &format!("{key}[{text}]"), text);
+            self.add_line(kind, sense, &format!("{key}[{text}]"), text);
         }
     }
 
     /// The lines, in the order in which they were added.
-    pub(super) fn lines(self) -> Vec<Line> {
+    pub(super) fn lines(self) -> Vec<SummaryLine> {
         self.lines
     }
 }

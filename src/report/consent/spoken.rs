@@ -1,7 +1,7 @@
-//! Common cron expressions in words. What is not common has none: wrong words are worse.
+//! Common cron expressions in words. Uncommon ones have none: wrong words are worse.
 
 /// An expression in words, if it is a common one of five fields.
-pub(super) fn spoken(expression: &str) -> Option<String> {
+pub(super) fn cron_in_words(expression: &str) -> Option<String> {
     let expression = match expression {
         "@hourly" => "0 * * * *",
         "@daily" | "@midnight" => "0 0 * * *",
@@ -17,12 +17,12 @@ pub(super) fn spoken(expression: &str) -> Option<String> {
     let time = match (*minute, *hour) {
         ("*", "*") => "every minute".to_owned(),
         (minute, "*") => match minute.strip_prefix("*/") {
-            Some(step) => format!("every {} minutes of the hour", even(step, 60)?),
+            Some(step) => format!("every {} minutes of the hour", even_interval(step, 60)?),
             None => format!("every hour at :{:02}", number(minute, 59)?),
         },
         (minute, hour) => match hour.strip_prefix("*/") {
             Some(step) => {
-                let (step, minute) = (even(step, 24)?, number(minute, 59)?);
+                let (step, minute) = (even_interval(step, 24)?, number(minute, 59)?);
                 format!("every {step} hours of the day at :{minute:02}")
             }
             None => format!("at {:02}:{:02}", number(hour, 23)?, number(minute, 59)?),
@@ -33,11 +33,7 @@ pub(super) fn spoken(expression: &str) -> Option<String> {
         ("*", "*", days) => format!("on {}", names(days)?),
         (day, "*", "*") => format!("on day {} of every month", number(day, 31)?),
         (day, month, "*") => {
-            format!(
-                "every year on {:02}-{:02}",
-                number(month, 12)?,
-                number(day, 31)?
-            )
+            format!("every year on {:02}-{:02}", number(month, 12)?, number(day, 31)?)
         }
         _ => return None,
     };
@@ -53,8 +49,8 @@ fn number(text: &str, most: u32) -> Option<u32> {
     (plain && number <= most).then_some(number)
 }
 
-/// A step after which the whole is over without a rest, so that it is the same all the time.
-fn even(text: &str, whole: u32) -> Option<u32> {
+/// Returns an interval that divides the whole without a remainder, so that it is always the same.
+fn even_interval(text: &str, whole: u32) -> Option<u32> {
     let step = number(text, whole)?;
     (step > 1 && step < whole && whole.is_multiple_of(step)).then_some(step)
 }
@@ -70,7 +66,7 @@ fn names(days: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::spoken;
+    use super::cron_in_words;
 
     #[test]
     fn common_schedules_have_words() {
@@ -86,7 +82,7 @@ mod tests {
             ("0 0 1 * *", "on day 1 of every month at 00:00"),
             ("@yearly", "every year on 01-01 at 00:00"),
         ] {
-            assert_eq!(spoken(expression).as_deref(), Some(words), "{expression}");
+            assert_eq!(cron_in_words(expression).as_deref(), Some(words), "{expression}");
         }
     }
 
@@ -104,7 +100,7 @@ mod tests {
             "+5 * * * *",
             "",
         ] {
-            assert_eq!(spoken(expression), None, "{expression}");
+            assert_eq!(cron_in_words(expression), None, "{expression}");
         }
     }
 }

@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Consent, House, consent};
-use crate::digest::Digest;
-use crate::model::Object;
+use super::{PlanSummary, WorkspaceSettings, consent};
+use crate::digest::Sha256Digest;
+use crate::model::JsonObject;
 use crate::report::plain;
 use crate::spec::{goal_schema, plan_schema};
 use sample::{ALL, GOAL, goal, plan};
@@ -12,11 +12,9 @@ use sample::{ALL, GOAL, goal, plan};
 mod gates;
 pub(in crate::report) mod sample;
 
-/// Every key of the language, where it is shown, and what is shown of it.
+/// Every key of the language, the place where it is shown, and the text shown.
 fn keys() -> Vec<(&'static str, &'static str, &'static str)> {
-    let rows = include_str!("tests/keys.txt")
-        .lines()
-        .filter(|row| !row.starts_with('#'));
+    let rows = include_str!("tests/keys.txt").lines().filter(|row| !row.starts_with('#'));
     rows.map(|row| {
         let mut cells = row.splitn(3, " | ");
         let mut cell = || cells.next().unwrap();
@@ -57,24 +55,17 @@ fn every_key_of_the_language_is_shown_or_said_not_to_matter() {
         let listed = keys.iter().any(|(name, ..)| *name == format!("{of}.{key}"));
         let word = language.contains(&("Contract".to_owned(), key.clone()));
         let whole = word && WHOLE.contains(&of.as_str());
-        assert!(
-            listed || whole,
-            "`{key}` of {of} is neither shown nor said not to matter"
-        );
+        assert!(listed || whole, "`{key}` of {of} is neither shown nor said not to matter");
     }
 }
 
 #[test]
 fn what_is_said_to_be_shown_is_shown() {
-    let of_plan = Consent::of(&plan(ALL), "plan.md");
+    let of_plan = PlanSummary::of_plan(&plan(ALL), "plan.md");
     let of_goal = all_of_a_goal();
     for (key, path, text) in keys() {
-        let view = if key.starts_with("Goal.") {
-            &of_goal
-        } else {
-            &of_plan
-        };
-        let rest = of_goal.lines.iter().filter(|line| line.within == "goal");
+        let view = if key.starts_with("Goal.") { &of_goal } else { &of_plan };
+        let rest = of_goal.lines.iter().filter(|line| line.part == "goal");
         let is_there = view.lines.iter().chain(rest).any(|line| {
             let own = line.path();
             let here = own == path || own.ends_with(&format!(".{path}"));
@@ -85,15 +76,15 @@ fn what_is_said_to_be_shown_is_shown() {
     }
 }
 
-fn all_of_a_goal() -> Consent {
+fn all_of_a_goal() -> PlanSummary {
     let (plan, goal) = goal(GOAL);
-    Consent::of(&plan, "plan.md").of_goal(&goal)
+    PlanSummary::of_plan(&plan, "plan.md").add_goal(&goal)
 }
 
 #[test]
 fn no_two_lines_have_the_same_path() {
-    for view in [Consent::of(&plan(ALL), "plan.md"), all_of_a_goal()] {
-        let paths: BTreeSet<String> = view.lines.iter().map(super::Line::path).collect();
+    for view in [PlanSummary::of_plan(&plan(ALL), "plan.md"), all_of_a_goal()] {
+        let paths: BTreeSet<String> = view.lines.iter().map(super::SummaryLine::path).collect();
         assert_eq!(paths.len(), view.lines.len());
     }
 }
@@ -101,8 +92,9 @@ fn no_two_lines_have_the_same_path() {
 #[test]
 fn a_goal_says_first_when_it_begins() {
     let (plan, goal) = goal(GOAL);
-    let text = plain(&consent(&plan, "goal.md", &[], &Object::new(), Some(&goal)));
-    let expected = "\n\ngoal\n  schedule             on MON to FRI at 06:00, Europe/Berlin (0 6 * * MON-FRI)\n";
+    let text = plain(&consent(&plan, "goal.md", &[], &JsonObject::new(), Some(&goal)));
+    let expected =
+        "\n\ngoal\n  schedule             on MON to FRI at 06:00, Europe/Berlin (0 6 * * MON-FRI)\n";
     let at = text.find(expected).expect("it is there");
     assert!(at < text.find("\nplan").unwrap_or(usize::MAX), "{text}");
 }
@@ -112,15 +104,15 @@ fn nested_plans_are_shown_once_and_in_full() {
     let text = "---\nkind: plan\nid: twice\nsteps:\n  \
         - {id: a, uses: parts.md, with: {what: x}}\n  \
         - {id: b, uses: parts.md, with: {what: y}}\n---\n";
-    let view = Consent::of(&plan(text), "plan.md");
-    let inner = |line: &&super::Line| line.path() == "parts.md: steps.inner.run";
+    let view = PlanSummary::of_plan(&plan(text), "plan.md");
+    let inner = |line: &&super::SummaryLine| line.path() == "parts.md: steps.inner.run";
     assert_eq!(view.lines.iter().filter(inner).count(), 1);
 }
 
 #[test]
 fn a_person_reads_it_in_80_columns() {
-    let params = Object::from_iter([("day".to_owned(), "mon".into())]);
-    let files = [("plan.md".to_owned(), Digest::of(ALL.as_bytes()))];
+    let params = JsonObject::from_iter([("day".to_owned(), "mon".into())]);
+    let files = [("plan.md".to_owned(), Sha256Digest::of_bytes(ALL.as_bytes()))];
     let text = plain(&consent(&plan(ALL), "plan.md", &files, &params, None));
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
@@ -142,15 +134,9 @@ fn a_person_reads_it_in_80_columns() {
 fn nobody_is_fooled_by_characters_that_do_not_show() {
     let text = "---\nkind: plan\nid: sly\nsteps:\n  \
         - {id: a, run: \"echo safe # \\u202E}x; rm -rf ~\\u001b[2K\"}\n---\n";
-    let text = plain(&consent(&plan(text), "plan.md", &[], &Object::new(), None));
-    assert!(
-        text.contains("are written as ⟨U+…⟩ in\n    steps.a.run\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("echo safe # ⟨U+202E⟩}x; rm -rf ~⟨U+001B⟩[2K"),
-        "{text}"
-    );
+    let text = plain(&consent(&plan(text), "plan.md", &[], &JsonObject::new(), None));
+    assert!(text.contains("are shown as ⟨U+…⟩ in\n    steps.a.run\n"), "{text}");
+    assert!(text.contains("echo safe # ⟨U+202E⟩}x; rm -rf ~⟨U+001B⟩[2K"), "{text}");
     assert!(!text.contains('\u{202e}'), "{text}");
 }
 
@@ -161,14 +147,10 @@ fn long_scripts_are_shown_in_full() {
         "---\nkind: plan\nid: long\nsteps:\n  - id: a\n    run: |\n{}---\n",
         format!("      {long}\n").repeat(50)
     );
-    let text = plain(&consent(&plan(&text), "plan.md", &[], &Object::new(), None));
+    let text = plain(&consent(&plan(&text), "plan.md", &[], &JsonObject::new(), None));
     let whole: String = text
         .lines()
-        .filter_map(|line| {
-            line.trim_start()
-                .strip_prefix(['│', '┆'])?
-                .strip_prefix(' ')
-        })
+        .filter_map(|line| line.trim_start().strip_prefix(['│', '┆'])?.strip_prefix(' '))
         .collect();
     assert_eq!(whole.matches("end-of-line").count(), 50);
     assert_eq!(whole.matches('x').count(), 50 * 300);
@@ -176,17 +158,13 @@ fn long_scripts_are_shown_in_full() {
 
 #[test]
 fn what_holds_in_the_workspace_is_shown() {
-    let house = House {
-        confined: false,
-        read: &["/srv".into()],
-        pass: &["CI_*".into()],
+    let house = WorkspaceSettings {
+        is_sandboxed: false,
+        readable_paths: &["/srv".into()],
+        env_passthrough: &["CI_*".into()],
     };
-    let view = Consent::default().within(&house);
-    let paths: Vec<String> = view.lines.iter().map(super::Line::path).collect();
-    let expected = [
-        "workspace.sandbox",
-        "workspace.sandbox.read[/srv]",
-        "workspace.env_pass[CI_*]",
-    ];
+    let view = PlanSummary::default().add_workspace_settings(&house);
+    let paths: Vec<String> = view.lines.iter().map(super::SummaryLine::path).collect();
+    let expected = ["workspace.sandbox", "workspace.sandbox.read[/srv]", "workspace.env_pass[CI_*]"];
     assert_eq!(paths, expected);
 }

@@ -1,37 +1,39 @@
-use super::exact::{json, period, words};
-use super::plan::Used;
-use super::{Kind, Sense, Sheet, gate};
-use crate::expr::{SpannedRef, Template};
-use crate::model::{EnvVar, Http, Script, SkillArg, SkillCall, Step, Uses, Wait, Work};
+use super::exact::{exact_duration, json, shell_words};
+use super::plan::ShownPlans;
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
+use crate::expr::{SpannedReference, Template};
+use crate::model::{
+    EnvVar, HttpCall, NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
+};
 
-pub(super) fn work(work: &Work, used: &mut Used, sheet: &mut Sheet) {
+pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
     match work {
-        Work::Run(own) => script(own, sheet, ""),
-        Work::Exec(own) => argv(own, sheet, ""),
-        Work::Skill(call) => skill(call, sheet),
-        Work::Http(request) => http(request, sheet),
-        Work::Uses(nested) => uses(nested, used, sheet),
-        Work::Wait(what) => wait(what, sheet),
-        Work::Approve(decision) => gate::approve(decision, sheet),
+        StepWork::Run(own) => script(own, sheet, ""),
+        StepWork::Exec(own) => argv(own, sheet, ""),
+        StepWork::Skill(call) => skill(call, sheet),
+        StepWork::Http(request) => http(request, sheet),
+        StepWork::Uses(nested) => uses(nested, used, sheet),
+        StepWork::Wait(what) => wait(what, sheet),
+        StepWork::Approve(decision) => gate::approve(decision, sheet),
     }
 }
 
 /// A script in full, and the shell that reads it.
-pub(super) fn script(script: &Script, sheet: &mut Sheet, before: &str) {
-    let Script { shell, text } = script;
-    let shell = words(shell.iter().map(String::as_str));
-    sheet.put(Kind::Work, Sense::Plain, &format!("{before}shell"), shell);
-    sheet.put(Kind::Work, Sense::Plain, &format!("{before}run"), text);
+pub(super) fn script(script: &ShellScript, sheet: &mut SummaryBuilder, before: &str) {
+    let ShellScript { shell, text } = script;
+    let shell = shell_words(shell.iter().map(String::as_str));
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}shell"), shell);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}run"), text);
 }
 
 /// A program and its arguments.
-pub(super) fn argv(argv: &[Template], sheet: &mut Sheet, before: &str) {
-    let text = words(argv.iter().map(Template::source));
-    sheet.put(Kind::Work, Sense::Plain, &format!("{before}exec"), text);
+pub(super) fn argv(argv: &[Template], sheet: &mut SummaryBuilder, before: &str) {
+    let text = shell_words(argv.iter().map(Template::source));
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}exec"), text);
 }
 
-/// A script of a skill, what executes it, and what it is given.
-fn skill(call: &SkillCall, sheet: &mut Sheet) {
+/// A script of a skill, its interpreter and its arguments.
+fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
     let SkillCall {
         skill,
         folder: _, // It is in the path.
@@ -40,47 +42,34 @@ fn skill(call: &SkillCall, sheet: &mut Sheet) {
         args,
         words: given,
     } = call;
-    sheet.put(Kind::Work, Sense::Plain, "skill.name", skill.as_str());
-    sheet.put(Kind::Work, Sense::Plain, "skill.script", call.path());
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.name", skill.as_str());
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.script", call.path());
     if !head.is_empty() {
-        let program = words(head.iter().map(String::as_str));
-        sheet.put(Kind::Work, Sense::Plain, "skill.program", program);
+        let program = shell_words(head.iter().map(String::as_str));
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.program", program);
     }
-    for SkillArg {
-        name,
-        schema,
-        value,
-        position,
-    } in args
-    {
+    for SkillArg { name, schema, value, position } in args {
         let key = format!("skill.args.{name}");
         if let Some(value) = value {
-            sheet.put(Kind::Data, Sense::Plain, &key, value.source());
+            sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
         }
         if let Some(position) = position {
             let key = format!("{key}.position");
-            sheet.put(Kind::Work, Sense::Plain, &key, position.to_string());
+            sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &key, position.to_string());
         }
         let key = format!("{key}.schema");
-        sheet.put(Kind::Proof, Sense::Guard, &key, json(schema.text()));
+        sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &key, json(schema.text()));
     }
     if !given.is_empty() {
-        let given = words(given.iter().map(Template::source));
-        sheet.put(Kind::Data, Sense::Plain, "skill.args", given);
+        let given = shell_words(given.iter().map(Template::source));
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, "skill.args", given);
     }
 }
 
-fn http(request: &Http, sheet: &mut Sheet) {
-    let Http {
-        method,
-        url,
-        headers,
-        body,
-        expect,
-        outputs,
-    } = request;
+fn http(request: &HttpCall, sheet: &mut SummaryBuilder) {
+    let HttpCall { method, url, headers, body, expect, outputs } = request;
     let mut put = |key: &str, text: &str| {
-        sheet.put(Kind::Work, Sense::Plain, &format!("http.{key}"), text);
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("http.{key}"), text);
     };
     put("method", method);
     put("url", url.source());
@@ -93,48 +82,44 @@ fn http(request: &Http, sheet: &mut Sheet) {
     for (name, path) in outputs {
         put(&format!("outputs.{name}"), path);
     }
-    let status = if expect.is_empty() {
-        "200 to 299".into()
-    } else {
-        json(&expect.clone().into())
-    };
-    sheet.put(Kind::Proof, Sense::Plain, "http.expect.status", status);
+    let status = if expect.is_empty() { "200 to 299".into() } else { json(&expect.clone().into()) };
+    sheet.add_line(SummaryLineKind::Proof, RiskDirection::Plain, "http.expect.status", status);
 }
 
-fn uses(nested: &Uses, used: &mut Used, sheet: &mut Sheet) {
-    let Uses { plan, path, with } = nested;
+fn uses(nested: &NestedPlan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
+    let NestedPlan { plan, path, with } = nested;
     let name = used.name(plan, path);
-    sheet.put(Kind::Work, Sense::Plain, "uses", name);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "uses", name);
     for (param, value) in with {
         let key = format!("with.{param}");
-        sheet.put(Kind::Data, Sense::Plain, &key, value.source());
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
     }
 }
 
-fn wait(wait: &Wait, sheet: &mut Sheet) {
+fn wait(wait: &WaitCondition, sheet: &mut SummaryBuilder) {
     let (key, text) = match wait {
-        Wait::For(time) => ("wait.duration", period(*time)),
-        Wait::Until(moment) => ("wait.until", moment.to_string()),
-        Wait::File(path) => ("wait.file", path.source().to_owned()),
+        WaitCondition::For(time) => ("wait.duration", exact_duration(*time)),
+        WaitCondition::Until(moment) => ("wait.until", moment.to_string()),
+        WaitCondition::File(path) => ("wait.file", path.source().to_owned()),
     };
-    sheet.put(Kind::Work, Sense::Plain, key, text);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, key, text);
 }
 
 /// Everything that the work of a step reads, its variables included.
-pub(super) fn reads(step: &Step) -> Vec<SpannedRef> {
+pub(super) fn reads(step: &Step) -> Vec<SpannedReference> {
     let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
     match &step.work {
-        Work::Run(_) | Work::Wait(Wait::For(_) | Wait::Until(_)) => {}
-        Work::Exec(argv) => templates.extend(argv),
-        Work::Skill(call) => templates.extend(call.templates()),
-        Work::Http(request) => {
+        StepWork::Run(_) | StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
+        StepWork::Exec(argv) => templates.extend(argv),
+        StepWork::Skill(call) => templates.extend(call.templates()),
+        StepWork::Http(request) => {
             templates.push(&request.url);
             templates.extend(request.headers.iter().map(|(_, value)| value));
             templates.extend(&request.body);
         }
-        Work::Uses(nested) => templates.extend(nested.with.iter().map(|(_, value)| value)),
-        Work::Wait(Wait::File(path)) => templates.push(path),
-        Work::Approve(decision) => {
+        StepWork::Uses(nested) => templates.extend(nested.with.iter().map(|(_, value)| value)),
+        StepWork::Wait(WaitCondition::File(path)) => templates.push(path),
+        StepWork::Approve(decision) => {
             templates.push(&decision.message);
             templates.extend(decision.show.iter().map(|(_, value)| value));
         }

@@ -1,98 +1,97 @@
 use serde::Serialize;
 
-use crate::report::consent::{Kind, Line};
+use crate::report::consent::{SummaryLine, SummaryLineKind};
 
-/// In which direction a change goes.
+/// The direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum ChangeDirection {
     /// More may happen, or more may pass.
     Looser,
     /// Less may happen, or less may pass.
     Tighter,
-    /// Nobody can say from the text.
+    /// Not known from the text alone.
     Other,
 }
 
-/// A line that is not the same in both versions.
+/// A line that differs between the two versions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// The line as it was; `None`: it was not there.
-    pub before: Option<Line>,
-    /// The line as it is; `None`: it is gone.
-    pub after: Option<Line>,
-    /// In which direction it goes.
-    pub way: Way,
+pub struct SummaryChange {
+    /// The line before the change; `None` if it is new.
+    pub before: Option<SummaryLine>,
+    /// The line after the change; `None` if it is gone.
+    pub after: Option<SummaryLine>,
+    /// The direction of the change.
+    pub direction: ChangeDirection,
 }
 
-/// A part of a plan that came, went or has another name: a step, a gate, a plan that is used.
+/// A part of a plan that was added, removed or renamed: a step, a gate, a plan that is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
-pub enum Moved {
-    /// It is new.
+pub enum PartChange {
+    /// A new part.
     Added {
-        /// Which.
+        /// The part.
         part: String,
     },
-    /// It is gone.
+    /// A removed part.
     Removed {
-        /// Which.
+        /// The part.
         part: String,
     },
-    /// It does the same under another name.
+    /// A part with the same content under another name.
     Renamed {
-        /// What it was called.
+        /// The former name.
         from: String,
-        /// What it is called.
+        /// The new name.
         to: String,
     },
 }
 
-/// What changes in meaning.
+/// The changes in meaning.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Diff {
-    /// Parts that came, went or have another name.
-    pub moved: Vec<Moved>,
-    /// Lines that differ, in the order of the plans. Those of parts that came or went are among
-    /// them.
-    pub changes: Vec<Change>,
+pub struct PlanDiff {
+    /// Parts that were added, removed or renamed.
+    pub parts: Vec<PartChange>,
+    /// Lines that differ, in the order of the plans, those of added and removed parts among them.
+    pub changes: Vec<SummaryChange>,
 }
 
-impl Diff {
-    /// Whether both mean the same.
+impl PlanDiff {
+    /// True if both mean the same.
     pub fn is_empty(&self) -> bool {
-        self.moved.is_empty() && self.changes.is_empty()
+        self.parts.is_empty() && self.changes.is_empty()
     }
 
-    /// As one JSON document. `same_bytes`: whether the files are the same to the byte.
+    /// Returns it as one JSON document. `same_bytes`: true if the files are the same to the byte.
     pub fn json(&self, same_bytes: bool) -> String {
-        let changes: Vec<serde_json::Value> = self.changes.iter().map(Change::json).collect();
+        let changes: Vec<serde_json::Value> = self.changes.iter().map(SummaryChange::json).collect();
         let value = serde_json::json!({
             "same_meaning": self.is_empty(),
             "same_bytes": same_bytes,
-            "parts": self.moved,
+            "parts": self.parts,
             "changes": changes,
         });
         format!("{value:#}\n")
     }
 }
 
-impl Change {
-    /// The line as it is, else as it was.
-    pub fn line(&self) -> Option<&Line> {
+impl SummaryChange {
+    /// Returns the line after the change, else the one before.
+    pub fn line(&self) -> Option<&SummaryLine> {
         self.after.as_ref().or(self.before.as_ref())
     }
 
-    /// The word for what it does, by what it is about.
+    /// Returns the word for its effect, by its subject.
     pub fn word(&self) -> &'static str {
-        let kind = self.line().map_or(Kind::About, |line| line.kind);
-        match (self.way, kind) {
-            (Way::Looser, Kind::Reach) => "wider",
-            (Way::Tighter, Kind::Reach) => "narrower",
-            (Way::Looser, Kind::Proof | Kind::Decision) => "weaker",
-            (Way::Tighter, Kind::Proof | Kind::Decision) => "stronger",
-            (Way::Looser, Kind::Effort) => "more",
-            (Way::Tighter, Kind::Effort) => "less",
+        let kind = self.line().map_or(SummaryLineKind::About, |line| line.kind);
+        match (self.direction, kind) {
+            (ChangeDirection::Looser, SummaryLineKind::Reach) => "wider",
+            (ChangeDirection::Tighter, SummaryLineKind::Reach) => "narrower",
+            (ChangeDirection::Looser, SummaryLineKind::Proof | SummaryLineKind::Decision) => "weaker",
+            (ChangeDirection::Tighter, SummaryLineKind::Proof | SummaryLineKind::Decision) => "stronger",
+            (ChangeDirection::Looser, SummaryLineKind::Effort) => "more",
+            (ChangeDirection::Tighter, SummaryLineKind::Effort) => "less",
             _ if self.before.is_none() => "added",
             _ if self.after.is_none() => "removed",
             _ => "changed",
@@ -100,9 +99,9 @@ impl Change {
     }
 
     fn json(&self) -> serde_json::Value {
-        let text = |line: &Option<Line>| line.as_ref().map(|line| line.text.clone());
+        let text = |line: &Option<SummaryLine>| line.as_ref().map(|line| line.text.clone());
         serde_json::json!({
-            "path": self.line().map(Line::path),
+            "path": self.line().map(SummaryLine::path),
             "kind": self.line().map(|line| line.kind),
             "change": self.word(),
             "before": text(&self.before),

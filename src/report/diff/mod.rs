@@ -1,11 +1,10 @@
-//! What changes in meaning between two versions of a plan, for somebody who reviews it.
+//! The changes in meaning between two versions of a plan, for a reviewer.
 //!
-//! Two [`Consent`](super::consent::Consent)s are compared line by line, so that what an approver
-//! sees and what a reviewer sees cannot fall apart. What only changes how a file is written changes
-//! no line.
+//! Two [`Consent`](super::consent::PlanSummary)s are compared line by line, so that an approver and a
+//! reviewer cannot see different things. Changes of a file's formatting change no line.
 //!
-//! **Invariant:** what lets more happen, or more pass, is said as that ([`Way::Looser`]) and comes
-//! first; where nobody can say the direction, it is a plain change, never a narrowing.
+//! **Invariant:** a change that lets more happen, or more pass, is marked as such ([`ChangeDirection::Looser`])
+//! and comes first; where the direction is unknown, it is a plain change, never a narrowing.
 
 mod change;
 mod find;
@@ -13,5 +12,5 @@ mod find;
 mod tests;
 mod text;
 
-pub use change::{Change, Diff, Moved, Way};
+pub use change::{ChangeDirection, PartChange, PlanDiff, SummaryChange};
 pub use find::diff;

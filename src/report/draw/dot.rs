@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
-use super::{Node, Sketch};
+use super::{PlanSketch, SketchNode};
 use crate::untrusted::untrusted;
 
 /// A sketch in the language of Graphviz.
-pub fn dot(sketch: &Sketch) -> String {
+pub fn dot(sketch: &PlanSketch) -> String {
     let mut text = String::from("digraph plan {\n");
     let _ = writeln!(text, "  label={};", quote(&sketch.title));
     text.push_str("  labelloc=t;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n");
@@ -17,7 +17,7 @@ pub fn dot(sketch: &Sketch) -> String {
 }
 
 /// The boxes of a zone, then the zones within it.
-fn inside(sketch: &Sketch, zone: Option<usize>, depth: usize, text: &mut String) {
+fn inside(sketch: &PlanSketch, zone: Option<usize>, depth: usize, text: &mut String) {
     let margin = "  ".repeat(depth);
     for (at, node) in sketch.nodes.iter().enumerate() {
         if node.zone == zone {
@@ -34,23 +34,17 @@ fn inside(sketch: &Sketch, zone: Option<usize>, depth: usize, text: &mut String)
     }
 }
 
-fn attributes(node: &Node) -> String {
+fn attributes(node: &SketchNode) -> String {
     let title = Some(&node.title).filter(|title| !title.is_empty());
-    let lines: Vec<&str> = std::iter::once(&node.name)
-        .chain(title)
-        .chain(&node.marks)
-        .map(String::as_str)
-        .collect();
+    let lines: Vec<&str> =
+        std::iter::once(&node.name).chain(title).chain(&node.marks).map(String::as_str).collect();
     let label = quote(&lines.join("\n"));
     let nested = if node.nested { ", peripheries=2" } else { "" };
     format!("label={label}{nested}")
 }
 
 fn quote(text: &str) -> String {
-    let lines: Vec<String> = untrusted(text)
-        .lines()
-        .map(|line| line.to_string())
-        .collect();
+    let lines: Vec<String> = untrusted(text).lines().map(|line| line.to_string()).collect();
     let escaped = lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", escaped.replace('\n', "\\n"))
 }
@@ -58,7 +52,7 @@ fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::dot;
-    use crate::report::draw::{Sketch, sample};
+    use crate::report::draw::{PlanSketch, sample};
 
     #[test]
     fn boxes_arrows_and_zones_are_written() {
@@ -77,6 +71,6 @@ mod tests {
   s1 -> s2;
 }
 "#;
-        assert_eq!(dot(&Sketch::of(&sample::plan(), false)), expected);
+        assert_eq!(dot(&PlanSketch::of(&sample::plan(), false)), expected);
     }
 }

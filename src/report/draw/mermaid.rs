@@ -1,10 +1,10 @@
 use std::fmt::Write as _;
 
-use super::{Node, Sketch};
+use super::{PlanSketch, SketchNode};
 use crate::untrusted::untrusted;
 
 /// A sketch in the language of Mermaid, which GitHub shows as a picture.
-pub fn mermaid(sketch: &Sketch) -> String {
+pub fn mermaid(sketch: &PlanSketch) -> String {
     let mut text = String::from("flowchart TD\n");
     inside(sketch, None, 1, &mut text);
     for (from, to) in &sketch.edges {
@@ -14,7 +14,7 @@ pub fn mermaid(sketch: &Sketch) -> String {
 }
 
 /// The boxes of a zone, then the zones within it.
-fn inside(sketch: &Sketch, zone: Option<usize>, depth: usize, text: &mut String) {
+fn inside(sketch: &PlanSketch, zone: Option<usize>, depth: usize, text: &mut String) {
     let margin = "  ".repeat(depth);
     for (at, node) in sketch.nodes.iter().enumerate() {
         if node.zone == zone {
@@ -30,22 +30,14 @@ fn inside(sketch: &Sketch, zone: Option<usize>, depth: usize, text: &mut String)
     }
 }
 
-fn shape(node: &Node) -> String {
+fn shape(node: &SketchNode) -> String {
     let mut lines = vec![format!("<b>{}</b>", escape(&node.name))];
     if !node.title.is_empty() {
         lines.push(escape(&node.title));
     }
-    lines.extend(
-        node.marks
-            .iter()
-            .map(|mark| format!("<i>{}</i>", escape(mark))),
-    );
+    lines.extend(node.marks.iter().map(|mark| format!("<i>{}</i>", escape(mark))));
     let label = lines.join("<br/>");
-    if node.nested {
-        format!("[[\"{label}\"]]")
-    } else {
-        format!("(\"{label}\")")
-    }
+    if node.nested { format!("[[\"{label}\"]]") } else { format!("(\"{label}\")") }
 }
 
 fn escape(text: &str) -> String {
@@ -66,7 +58,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::mermaid;
-    use crate::report::draw::{Sketch, sample};
+    use crate::report::draw::{PlanSketch, sample};
 
     #[test]
     fn boxes_arrows_and_zones_are_written() {
@@ -86,6 +78,6 @@ flowchart TD
   s1 --> s3
   s2 --> s3
 ";
-        assert_eq!(mermaid(&Sketch::of(&sample::plan(), true)), expected);
+        assert_eq!(mermaid(&PlanSketch::of(&sample::plan(), true)), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! A plan as a picture.
 //!
-//! A [`Sketch`] is a plan reduced to what a picture shows: boxes, arrows, and which boxes belong
-//! together. The formats differ only in how they write it.
+//! A [`PlanSketch`] is a plan reduced to the content of a picture: boxes, arrows, and the groups of
+//! boxes. The formats differ only in their notation.
 
 mod dot;
 mod mermaid;
@@ -12,5 +12,5 @@ mod svg;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
-pub use sketch::{Node, Sketch, Zone};
+pub use sketch::{PlanSketch, SketchNode, SketchZone};
 pub use svg::svg;

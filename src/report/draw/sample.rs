@@ -3,38 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Fan, OnFailure, Parts, Plan, Policy, Script, Step, StepIx, Uses, Work};
+use crate::model::{
+    NestedPlan, OnStepFailure, Plan, PlanParts, PlanPolicy, ShellScript, Step, StepIx, StepRepetition,
+    StepWork,
+};
 use crate::name::{Name, PlanId};
 
 /// The plan.
 pub(super) fn plan() -> Arc<Plan> {
     let parts = made("parts", vec![step("one", &[]), step("two", &[])], 2);
     let all = Step {
-        work: Work::Uses(Box::new(Uses {
-            plan: parts,
-            path: "parts.md".into(),
-            with: Vec::new(),
-        })),
+        work: StepWork::Uses(Box::new(NestedPlan { plan: parts, path: "parts.md".into(), with: Vec::new() })),
         ..step("all", &[0])
     };
-    let publish = Step {
-        fan: Fan::List(vec!["<eu>".into(), "us".into()]),
-        ..step("publish", &[1])
-    };
+    let publish =
+        Step { fan: StepRepetition::List(vec!["<eu>".into(), "us".into()]), ..step("publish", &[1]) };
     let steps = vec![step("fetch", &[]), all, publish, step("cleanup", &[])];
     made("nightly-report", steps, 3)
 }
 
 fn made(id: &str, steps: Vec<Step>, main: usize) -> Arc<Plan> {
-    Plan::new(Parts::new(
+    Plan::new(PlanParts::new(
         PlanId::parse(id).unwrap(),
         steps,
         main,
-        Policy {
-            max_parallel: 1,
-            on_failure: OnFailure::Stop,
-            grace: Duration::ZERO,
-        },
+        PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::ZERO },
     ))
     .unwrap()
 }
@@ -45,10 +38,7 @@ fn step(id: &str, needs: &[u32]) -> Step {
         depends_on: needs.iter().map(|ix| StepIx(*ix)).collect(),
         ..Step::new(
             Name::parse(id).unwrap(),
-            Work::Run(Script {
-                shell: vec!["sh".into(), "-c".into()],
-                text: "true".into(),
-            }),
+            StepWork::Run(ShellScript { shell: vec!["sh".into(), "-c".into()], text: "true".into() }),
         )
     }
 }

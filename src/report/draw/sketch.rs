@@ -1,68 +1,65 @@
-use crate::model::{Fan, Plan, Step, StepIx, Work};
+use crate::model::{Plan, Step, StepIx, StepRepetition, StepWork};
 
 /// The most boxes of a picture; nested plans beyond it stay folded.
-const LARGE: usize = 5_000;
+const MAX_BOXES: usize = 5_000;
 
-/// How deep nested plans are unfolded.
-const DEEP: usize = 8;
+/// The depth to which nested plans are unfolded.
+const MAX_UNFOLD_DEPTH: usize = 8;
 
-/// What a picture of a plan shows.
+/// The content of a picture of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sketch {
-    /// What stands above it.
+pub struct PlanSketch {
+    /// The title above it.
     pub title: String,
     /// The boxes, in plan order.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<SketchNode>,
     /// The arrows, from box to box, by index.
     pub edges: Vec<(usize, usize)>,
     /// Boxes that belong together, outermost first.
-    pub zones: Vec<Zone>,
+    pub zones: Vec<SketchZone>,
 }
 
 /// A box.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct SketchNode {
     /// The step's id.
     pub name: String,
-    /// A line for people, if the step has one.
+    /// The step's title, if it has one.
     pub title: String,
-    /// What is special about it: `when …`, `for each …`, `retry 3`.
+    /// Its special features: `when …`, `for each …`, `retry 3`.
     pub marks: Vec<String>,
-    /// Whether it stands for a whole plan.
+    /// True if it represents a whole plan.
     pub nested: bool,
-    /// Whether checks decide about it.
+    /// True if it has checks.
     pub checked: bool,
-    /// The zone it stands in; `None`: the plan's main steps.
+    /// The zone that it belongs to; `None`: the plan's main steps.
     pub zone: Option<usize>,
 }
 
 /// A frame around boxes: `finally`, or an unfolded plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Zone {
-    /// What it is called.
+pub struct SketchZone {
+    /// The name.
     pub name: String,
     /// The zone around it.
     pub within: Option<usize>,
 }
 
-impl Sketch {
+impl PlanSketch {
     /// Reduces a plan; `unfold` shows the steps of the plans that it uses.
     pub fn of(plan: &Plan, unfold: bool) -> Self {
         let title = plan.parts().title.as_deref();
-        let mut sketch = Self {
-            title: title.unwrap_or(plan.id().as_str()).to_owned(),
-            ..Self::default()
-        };
-        sketch.add(plan, None, if unfold { DEEP } else { 0 });
+        let mut sketch = Self { title: title.unwrap_or(plan.id().as_str()).to_owned(), ..Self::default() };
+        sketch.add(plan, None, if unfold { MAX_UNFOLD_DEPTH } else { 0 });
         sketch
     }
 
-    /// The boxes, arrows and zones as a document. Boxes are named as they are seen: below the plans
-    /// around them.
+    /// Returns the boxes, arrows and zones as a document. Boxes are named as displayed: below the
+    /// plans around them.
     pub fn json(&self) -> serde_json::Value {
         let name = |at: &usize| self.nodes.get(*at).map(|node| node.name.as_str());
         let zone = |at: Option<usize>| at.and_then(|at| self.zones.get(at)).map(|zone| &zone.name);
-        let node = |node: &Node| {
+        let node = |node: &SketchNode| {
             serde_json::json!({
                 "step": node.name,
                 "title": node.title,
@@ -81,7 +78,7 @@ impl Sketch {
         })
     }
 
-    /// Adds a plan's steps within a zone; gives its first and its last boxes.
+    /// Adds a plan's steps within a zone; returns its first and its last boxes.
     fn add(&mut self, plan: &Plan, zone: Option<usize>, unfold: usize) -> (Vec<usize>, Vec<usize>) {
         let mut ends: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
         let mut finally = None;
@@ -93,7 +90,7 @@ impl Sketch {
                 zone
             };
             let own = match &step.work {
-                Work::Uses(uses) if unfold > 0 && self.nodes.len() < LARGE => {
+                StepWork::Uses(uses) if unfold > 0 && self.nodes.len() < MAX_BOXES => {
                     let inner = self.zone(heading(step, uses.plan.id().as_str()), zone);
                     self.add(&uses.plan, Some(inner), unfold - 1)
                 }
@@ -114,7 +111,7 @@ impl Sketch {
 
     fn arrows(&mut self, plan: &Plan, ends: &[(Vec<usize>, Vec<usize>)]) {
         for (step, (first, _)) in plan.steps().iter().zip(ends) {
-            let needed = step.depends_on.iter().filter_map(|ix| ends.get(ix.at()));
+            let needed = step.depends_on.iter().filter_map(|ix| ends.get(ix.index()));
             for from in needed.flat_map(|(_, last)| last) {
                 self.edges.extend(first.iter().map(|to| (*from, *to)));
             }
@@ -123,11 +120,11 @@ impl Sketch {
 
     fn node(&mut self, step: &Step, zone: Option<usize>) -> (Vec<usize>, Vec<usize>) {
         let at = self.nodes.len();
-        self.nodes.push(Node {
+        self.nodes.push(SketchNode {
             name: step.id.to_string(),
             title: step.title.clone().unwrap_or_default(),
             marks: marks(step),
-            nested: matches!(step.work, Work::Uses(_)),
+            nested: matches!(step.work, StepWork::Uses(_)),
             checked: !step.verify.is_empty(),
             zone,
         });
@@ -135,7 +132,7 @@ impl Sketch {
     }
 
     fn zone(&mut self, name: String, within: Option<usize>) -> usize {
-        self.zones.push(Zone { name, within });
+        self.zones.push(SketchZone { name, within });
         self.zones.len() - 1
     }
 }
@@ -145,28 +142,24 @@ fn is_first(step: &Step) -> bool {
 }
 
 fn heading(step: &Step, plan: &str) -> String {
-    let marks = marks(step)
-        .into_iter()
-        .filter(|mark| !mark.starts_with("uses "));
-    let marks: Vec<String> = std::iter::once(format!("{}: {plan}", step.id))
-        .chain(marks)
-        .collect();
+    let marks = marks(step).into_iter().filter(|mark| !mark.starts_with("uses "));
+    let marks: Vec<String> = std::iter::once(format!("{}: {plan}", step.id)).chain(marks).collect();
     marks.join(" · ")
 }
 
 fn marks(step: &Step) -> Vec<String> {
     let mut marks = Vec::new();
-    if let Work::Uses(uses) = &step.work {
+    if let StepWork::Uses(uses) = &step.work {
         marks.push(format!("uses {}", uses.plan.id()));
     }
     if let Some(when) = &step.when {
         marks.push(format!("when {}", when.source()));
     }
     match &step.fan {
-        Fan::Once => {}
-        Fan::Each(list) => marks.push(format!("for each of {}", list.source())),
-        Fan::List(items) => marks.push(format!("for each of {} items", items.len())),
-        Fan::Matrix(cells) => marks.push(format!("matrix of {}", cells.len())),
+        StepRepetition::Once => {}
+        StepRepetition::Each(list) => marks.push(format!("for each of {}", list.source())),
+        StepRepetition::List(items) => marks.push(format!("for each of {} items", items.len())),
+        StepRepetition::Matrix(cells) => marks.push(format!("matrix of {}", cells.len())),
     }
     if step.retry.max > 0 {
         marks.push(format!("retry {}", step.retry.max));
@@ -176,28 +169,21 @@ fn marks(step: &Step) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Sketch;
+    use super::PlanSketch;
     use crate::report::draw::sample;
 
     #[test]
     fn a_plan_that_is_used_unfolds_between_its_neighbours() {
-        let folded = Sketch::of(&sample::plan(), false);
-        let names = |sketch: &Sketch| -> Vec<String> {
+        let folded = PlanSketch::of(&sample::plan(), false);
+        let names = |sketch: &PlanSketch| -> Vec<String> {
             sketch.nodes.iter().map(|node| node.name.clone()).collect()
         };
         assert_eq!(names(&folded), ["fetch", "all", "publish", "cleanup"]);
         assert_eq!(folded.edges, [(0, 1), (1, 2)]);
-        let unfolded = Sketch::of(&sample::plan(), true);
-        assert_eq!(
-            names(&unfolded),
-            ["fetch", "one", "two", "publish", "cleanup"]
-        );
+        let unfolded = PlanSketch::of(&sample::plan(), true);
+        assert_eq!(names(&unfolded), ["fetch", "one", "two", "publish", "cleanup"]);
         assert_eq!(unfolded.edges, [(0, 1), (0, 2), (1, 3), (2, 3)]);
-        let zones: Vec<&str> = unfolded
-            .zones
-            .iter()
-            .map(|zone| zone.name.as_str())
-            .collect();
+        let zones: Vec<&str> = unfolded.zones.iter().map(|zone| zone.name.as_str()).collect();
         assert_eq!(zones, ["all: parts", "finally"]);
     }
 }

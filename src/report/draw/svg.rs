@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::{Node, Sketch};
+use super::{PlanSketch, SketchNode};
 use crate::report::fit;
 use crate::untrusted::untrusted;
 
@@ -13,25 +13,24 @@ const PAD: usize = 12;
 /// The space between boxes of a layer.
 const GAP: usize = 28;
 /// The space between layers.
-const RISE: usize = 48;
+const LAYER_GAP: usize = 48;
 /// The space around everything.
 const MARGIN: usize = 24;
 /// The most characters of a line.
-const WIDEST: usize = 40;
+const MAX_LINE_CHARS: usize = 40;
 
-/// Where a box stands.
+/// The position of a box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Frame {
+struct BoxFrame {
     x: usize,
     y: usize,
     width: usize,
     height: usize,
 }
 
-/// A sketch as a picture of its own, for a browser or a document. `layers` are the boxes from
-/// top to bottom, each layer from left to right; layers from `apart` on are those of `finally`
-/// steps.
-pub fn svg(sketch: &Sketch, layers: &[Vec<usize>], apart: usize) -> String {
+/// A sketch as an SVG picture, for a browser or a document. `layers` are the boxes from top to
+/// bottom, each layer from left to right; layers from `apart` on are those of `finally` steps.
+pub fn svg(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> String {
     let frames = place(sketch, layers, apart);
     let right = frames.iter().map(|f| f.x + f.width).max().unwrap_or(0);
     let bottom = frames.iter().map(|f| f.y + f.height).max().unwrap_or(0);
@@ -42,14 +41,8 @@ pub fn svg(sketch: &Sketch, layers: &[Vec<usize>], apart: usize) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{STYLE}"
     );
-    let _ = writeln!(
-        text,
-        "<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>"
-    );
-    let _ = writeln!(
-        text,
-        "<text class=\"title\" x=\"{MARGIN}\" y=\"36\">{title}</text>"
-    );
+    let _ = writeln!(text, "<rect class=\"page\" width=\"{width}\" height=\"{height}\"/>");
+    let _ = writeln!(text, "<text class=\"title\" x=\"{MARGIN}\" y=\"36\">{title}</text>");
     text.push_str(&divider(layers, apart, &frames, width));
     for (from, to) in &sketch.edges {
         if let (Some(from), Some(to)) = (frames.get(*from), frames.get(*to)) {
@@ -79,9 +72,9 @@ text{font:13px system-ui,sans-serif;fill:#1f2328}
 markerHeight=\"8\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#818b98\"/></marker></defs>
 ";
 
-/// Puts layers below each other, each centred.
-fn place(sketch: &Sketch, layers: &[Vec<usize>], apart: usize) -> Vec<Frame> {
-    let sizes: Vec<Frame> = sketch.nodes.iter().map(measure).collect();
+/// Arranges layers below each other, each centred.
+fn place(sketch: &PlanSketch, layers: &[Vec<usize>], apart: usize) -> Vec<BoxFrame> {
+    let sizes: Vec<BoxFrame> = sketch.nodes.iter().map(measure).collect();
     let size = |at: &usize| sizes.get(*at).copied().unwrap_or_default();
     let wide = |layer: &Vec<usize>| {
         let boxes: usize = layer.iter().map(|at| size(at).width).sum();
@@ -92,7 +85,7 @@ fn place(sketch: &Sketch, layers: &[Vec<usize>], apart: usize) -> Vec<Frame> {
     let mut y = MARGIN + 40;
     for (at, layer) in layers.iter().enumerate() {
         if at == apart && at > 0 {
-            y += RISE;
+            y += LAYER_GAP;
         }
         let mut x = MARGIN + (widest - wide(layer)) / 2;
         for node in layer {
@@ -101,15 +94,15 @@ fn place(sketch: &Sketch, layers: &[Vec<usize>], apart: usize) -> Vec<Frame> {
                 x += frame.width + GAP;
             }
         }
-        y += layer.iter().map(|at| size(at).height).max().unwrap_or(0) + RISE;
+        y += layer.iter().map(|at| size(at).height).max().unwrap_or(0) + LAYER_GAP;
     }
     frames
 }
 
-fn measure(node: &Node) -> Frame {
+fn measure(node: &SketchNode) -> BoxFrame {
     let lines = lines(node);
     let widest = lines.iter().map(|(_, line)| line.chars().count()).max();
-    Frame {
+    BoxFrame {
         x: 0,
         y: 0,
         width: widest.unwrap_or(0) * CHAR + 2 * PAD,
@@ -118,22 +111,22 @@ fn measure(node: &Node) -> Frame {
 }
 
 /// The lines of a box, each with its class.
-fn lines(node: &Node) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("name", fit(&node.name, WIDEST))];
+fn lines(node: &SketchNode) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("name", fit(&node.name, MAX_LINE_CHARS))];
     if !node.title.is_empty() {
-        lines.push(("about", fit(&node.title, WIDEST)));
+        lines.push(("about", fit(&node.title, MAX_LINE_CHARS)));
     }
-    lines.extend(node.marks.iter().map(|mark| ("mark", fit(mark, WIDEST))));
+    lines.extend(node.marks.iter().map(|mark| ("mark", fit(mark, MAX_LINE_CHARS))));
     lines
 }
 
 /// The line between the main steps and the `finally` steps.
-fn divider(layers: &[Vec<usize>], apart: usize, frames: &[Frame], width: usize) -> String {
+fn divider(layers: &[Vec<usize>], apart: usize, frames: &[BoxFrame], width: usize) -> String {
     let first = layers.get(apart).and_then(|layer| layer.first());
     let Some(frame) = first.and_then(|at| frames.get(*at)) else {
         return String::new();
     };
-    let y = frame.y.saturating_sub(RISE / 2 + 4);
+    let y = frame.y.saturating_sub(LAYER_GAP / 2 + 4);
     let end = width - MARGIN;
     let below = y + 14;
     format!(
@@ -142,7 +135,7 @@ fn divider(layers: &[Vec<usize>], apart: usize, frames: &[Frame], width: usize) 
     )
 }
 
-fn arrow(from: &Frame, to: &Frame) -> String {
+fn arrow(from: &BoxFrame, to: &BoxFrame) -> String {
     let (x1, y1) = (from.x + from.width / 2, from.y + from.height);
     let (x2, y2) = (to.x + to.width / 2, to.y);
     let bend = y2.saturating_sub(y1) / 2;
@@ -150,27 +143,15 @@ fn arrow(from: &Frame, to: &Frame) -> String {
     format!("<path class=\"arrow\" d=\"M{x1} {y1}C{x1} {a} {x2} {b} {x2} {y2}\"/>\n")
 }
 
-fn boxed(node: &Node, frame: &Frame) -> String {
-    let Frame {
-        x,
-        y,
-        width,
-        height,
-    } = *frame;
+fn boxed(node: &SketchNode, frame: &BoxFrame) -> String {
+    let BoxFrame { x, y, width, height } = *frame;
     let checked = if node.checked { " checked" } else { "" };
     let rect = |x: usize, y: usize, w: usize, h: usize| {
-        format!(
-            "<rect class=\"box{checked}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n"
-        )
+        format!("<rect class=\"box{checked}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n")
     };
     let mut text = rect(x, y, width, height);
     if node.nested {
-        text.push_str(&rect(
-            x + 4,
-            y + 4,
-            width.saturating_sub(8),
-            height.saturating_sub(8),
-        ));
+        text.push_str(&rect(x + 4, y + 4, width.saturating_sub(8), height.saturating_sub(8)));
     }
     let middle = x + width / 2;
     for (at, (class, line)) in lines(node).iter().enumerate() {
@@ -201,11 +182,11 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{place, svg};
-    use crate::report::draw::{Sketch, sample};
+    use crate::report::draw::{PlanSketch, sample};
 
     #[test]
     fn every_box_stands_below_what_it_needs() {
-        let sketch = Sketch::of(&sample::plan(), true);
+        let sketch = PlanSketch::of(&sample::plan(), true);
         let layers = [vec![0], vec![1, 2], vec![3], vec![4]];
         let frames = place(&sketch, &layers, 3);
         for (from, to) in &sketch.edges {
@@ -216,7 +197,7 @@ mod tests {
 
     #[test]
     fn text_stays_text() {
-        let mut sketch = Sketch::of(&sample::plan(), false);
+        let mut sketch = PlanSketch::of(&sample::plan(), false);
         sketch.title = "<script>\"&".into();
         let picture = svg(&sketch, &[vec![0], vec![1], vec![2], vec![3]], 3);
         assert!(picture.contains("&lt;script&gt;&quot;&amp;"), "{picture}");

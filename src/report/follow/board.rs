@@ -1,137 +1,132 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::early::Early;
-use super::ending::{differs, ending, noted};
-use super::held::held;
-use super::under_way::{Busy, Going, Open};
-use super::{Ending, News, Next, RunEnding};
+use super::early::EarlyOutput;
+use super::ending::{changed_result, run_notification, task_ending};
+use super::held::gate_or_approval_notification;
+use super::under_way::{DisplayedTask, RunInProgress, TaskInProgress};
+use super::{ResumeOptions, RunEnding, RunNotification, TaskEnding};
 use crate::engine::RunRef;
-use crate::machine::{Attempt, Event, Fact, Place, Round, StepState, Verdict};
+use crate::machine::{Attempt, CheckVerdict, Event, EventKind, Round, StepState, TaskId};
 use crate::name::RunId;
-use crate::report::Names;
+use crate::report::ItemNames;
 use crate::time::Moment;
 
-/// What is known of runs that go on. Folds events into news.
+/// The state of running runs. Folds events into notifications.
 #[derive(Debug, Default)]
-pub struct Board {
-    runs: BTreeMap<RunId, Open>,
-    names: Names,
-    early: Early,
-    /// When the first event came: a run that is resumed may begin with those of a nested one.
-    first: Option<Moment>,
-    /// How long the run has been worked on before.
-    worked: Duration,
+pub struct RunTracker {
+    runs: BTreeMap<RunId, RunInProgress>,
+    names: ItemNames,
+    early_output: EarlyOutput,
+    /// The time of the first event: a resumed run may begin with events of a nested one.
+    first_event_at: Option<Moment>,
+    /// The time worked on the run before.
+    prior_work: Duration,
     ended: u32,
     failed: u32,
-    /// The rounds of the outermost run; a plan bounds how many there can be.
+    /// The rounds of the outermost run; the plan bounds their number.
     rounds: Vec<Round>,
-    /// What can be done after the last round.
+    /// The options after the last round.
     moves: Vec<String>,
-    next: Next,
-    /// Whether nothing has a sandbox.
-    is_open: bool,
+    resume_options: ResumeOptions,
+    /// True if nothing has a sandbox.
+    is_unsandboxed: bool,
 }
 
-impl Board {
-    /// A board of a run that one goes on with in this way, and that has been worked on for a while
-    /// before.
-    pub fn of(next: Next, worked: Duration) -> Self {
-        Self {
-            worked,
-            next,
-            ..Self::default()
-        }
+impl RunTracker {
+    /// Returns a board of a run with these options for resuming it and this time of earlier work.
+    pub fn for_run(next: ResumeOptions, worked: Duration) -> Self {
+        Self { prior_work: worked, resume_options: next, ..Self::default() }
     }
 
-    /// The same, where nothing has a sandbox if that is so.
+    /// Returns the board, which reports a missing sandbox if `is_open`.
     #[must_use]
     pub fn without_sandbox(self, is_open: bool) -> Self {
-        Self { is_open, ..self }
+        Self { is_unsandboxed: is_open, ..self }
     }
 
-    /// Takes an event in; `None` if there is nothing to tell.
-    pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+    /// Processes an event; `None` if there is nothing to print.
+    pub fn event(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
         let top = run.path.is_empty();
-        self.first.get_or_insert(event.at);
-        self.behind(run, event);
+        self.first_event_at.get_or_insert(event.at);
+        self.replay(run, event);
         match &event.fact {
-            Fact::RunStarted { plan, .. } => {
-                self.open(run);
-                top.then(|| News::Began {
+            EventKind::RunStarted { plan, .. } => {
+                self.open_run(run);
+                top.then(|| RunNotification::Began {
                     plan: plan.clone(),
                     run: run.id.clone(),
-                    is_open: self.is_open,
+                    is_unsandboxed: self.is_unsandboxed,
                 })
             }
-            Fact::RoundClosed(round) if top => {
+            EventKind::RoundCompleted(round) if top => {
                 self.moves = crate::report::moves::moves(round);
-                noted(&event.fact)
+                run_notification(&event.fact)
             }
-            Fact::RunEnded { .. } => self.run_ended(run, event),
-            Fact::CriterionJudged { attempt, verdict } => {
-                self.judged(run, attempt.as_ref(), verdict)
+            EventKind::RunEnded { .. } => self.on_run_ended(run, event),
+            EventKind::CheckCompleted { attempt, verdict } => {
+                self.on_check_completed(run, attempt.as_ref(), verdict)
             }
-            Fact::StepEnded { .. } | Fact::StepKept { .. } => self.step_ended(run, event),
-            Fact::AttemptStarted(_) | Fact::AttemptEnded { .. } | Fact::RetryScheduled { .. } => {
-                self.attempt(run, event)
-            }
-            Fact::StepExpanded { step, .. } => {
-                self.expanded(run, &Place::of(step), event.at);
+            EventKind::StepEnded { .. } | EventKind::StepReused { .. } => self.on_step_ended(run, event),
+            EventKind::AttemptStarted(_)
+            | EventKind::AttemptEnded { .. }
+            | EventKind::RetryScheduled { .. } => self.on_attempt_event(run, event),
+            EventKind::StepExpanded { step, .. } => {
+                self.mark_expanded(run, &TaskId::of_step(step), event.at);
                 None
             }
-            Fact::EvidenceStale(_) | Fact::ResultDropped { .. } => {
-                differs(run, &event.fact, &self.names)
+            EventKind::EvidenceStale(_) | EventKind::ResultDropped { .. } => {
+                changed_result(run, &event.fact, &self.names)
             }
-            Fact::ApprovalAsked(ask) => {
+            EventKind::ApprovalRequested(ask) => {
                 let place = ask.place.as_ref();
-                if let Some(busy) = place.and_then(|place| self.busy(run, place)) {
+                if let Some(busy) = place.and_then(|place| self.task_in_progress(run, place)) {
                     busy.waiting = true;
                 }
-                held(run, &event.fact, &self.names)
+                gate_or_approval_notification(run, &event.fact, &self.names)
             }
             other => {
-                let noted = noted(other).filter(|_| top);
-                noted.or_else(|| held(run, other, &self.names))
+                let noted = run_notification(other).filter(|_| top);
+                noted.or_else(|| gate_or_approval_notification(run, other, &self.names))
             }
         }
     }
 
-    /// Takes in what happened before a run is gone on with, which is no news.
-    pub fn behind(&mut self, run: &RunRef, event: &Event) {
-        self.next.take(&event.fact);
-        self.names.note(run, event);
-        if let (Fact::RoundClosed(round), true) = (&event.fact, run.path.is_empty()) {
+    /// Processes an event from before a run was resumed, which is not printed.
+    pub fn replay(&mut self, run: &RunRef, event: &Event) {
+        self.resume_options.record_approval(&event.fact);
+        self.names.record(run, event);
+        if let (EventKind::RoundCompleted(round), true) = (&event.fact, run.path.is_empty()) {
             self.rounds.push((**round).clone());
         }
     }
 
-    /// How long the run has been worked on before.
+    /// Returns the time worked on the run before.
     pub fn worked(&self) -> Duration {
-        self.worked
+        self.prior_work
     }
 
-    /// A place with those above it, as people are shown it.
-    pub fn subject(&self, run: &RunRef, place: &Place) -> String {
+    /// Returns the display name of a task with those above it.
+    pub fn subject(&self, run: &RunRef, place: &TaskId) -> String {
         self.names.subject(&run.path, place)
     }
 
-    /// Takes output in.
+    /// Processes output.
     pub fn output(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) {
         let number = attempt.attempt;
-        match self.busy(run, &attempt.place) {
-            Some(busy) if busy.attempt >= number => busy.tail.push(bytes),
-            _ => self.early.push(&run.id, attempt, bytes),
+        match self.task_in_progress(run, &attempt.place) {
+            Some(busy) if busy.attempt >= number => busy.output_tail.push(bytes),
+            _ => self.early_output.push(&run.id, attempt, bytes),
         }
     }
 
-    /// The places that go on, the one that began first first. Those that only wait for a
-    /// nested run are left out: its places are here.
-    pub fn going(&self) -> Vec<Going> {
-        let mut going: Vec<_> = self.runs.values().flat_map(Open::going).collect();
-        // Items in their order, whatever they are called.
+    /// The running tasks, the earliest first. Tasks that only wait for a nested run are left out:
+    /// its tasks are listed instead.
+    pub fn running_tasks(&self) -> Vec<DisplayedTask> {
+        let mut going: Vec<_> = self.runs.values().flat_map(RunInProgress::running_tasks).collect();
+        // Items in their order, whatever their names.
         going.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-        let shown = going.into_iter().map(|(since, way, busy)| Going {
+        let shown = going.into_iter().map(|(since, way, busy)| DisplayedTask {
             subject: way.subject(&self.names),
             since,
             attempt: busy.attempt,
@@ -140,21 +135,18 @@ impl Board {
         shown.collect()
     }
 
-    /// How many steps of the outermost run have ended, and how many of those failed.
+    /// Returns the number of steps of the outermost run that have ended, and of those that failed.
     pub fn progress(&self) -> (u32, u32) {
         (self.ended, self.failed)
     }
 
-    fn open(&mut self, run: &RunRef) {
-        let open = || Open {
-            path: run.path.clone(),
-            places: BTreeMap::new(),
-        };
+    fn open_run(&mut self, run: &RunRef) {
+        let open = || RunInProgress { path: run.path.clone(), places: BTreeMap::new() };
         self.runs.entry(run.id.clone()).or_insert_with(open);
         self.mark_nested(run);
     }
 
-    /// The place above a nested run does nothing of its own.
+    /// Marks the task above a nested run, which does no work of its own.
     fn mark_nested(&mut self, run: &RunRef) {
         let Some((last, above)) = run.path.split_last() else {
             return;
@@ -167,147 +159,134 @@ impl Board {
         }
     }
 
-    fn busy(&mut self, run: &RunRef, place: &Place) -> Option<&mut Busy> {
+    fn task_in_progress(&mut self, run: &RunRef, place: &TaskId) -> Option<&mut TaskInProgress> {
         self.runs.get_mut(&run.id)?.places.get_mut(place)
     }
 
-    fn attempt(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+    fn on_attempt_event(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
         match &event.fact {
-            Fact::AttemptStarted(attempt) => Some(self.started(run, attempt, event.at)),
-            Fact::AttemptEnded { attempt, how, .. } => {
-                let busy = self.busy(run, &attempt.place)?;
+            EventKind::AttemptStarted(attempt) => Some(self.on_attempt_started(run, attempt, event.at)),
+            EventKind::AttemptEnded { attempt, how, .. } => {
+                let busy = self.task_in_progress(run, &attempt.place)?;
                 busy.checking = how.is_success();
                 None
             }
-            Fact::RetryScheduled {
-                attempt,
-                due,
-                why,
-                looped,
-            } => {
+            EventKind::RetryScheduled { attempt, due, reason, looped } => {
                 let mut gap = None;
-                if let Some(busy) = self.busy(run, &attempt.place) {
+                if let Some(busy) = self.task_in_progress(run, &attempt.place) {
                     (busy.waiting, busy.checking) = (true, false);
                     gap = busy.gap();
                 }
-                Some(News::Retries {
+                Some(RunNotification::Retries {
                     gap,
                     looped: *looped,
                     subject: self.subject(run, &attempt.place),
                     attempt: attempt.attempt,
                     wait: due.since(event.at),
-                    why: why.clone(),
+                    reason: reason.clone(),
                 })
             }
             _ => None,
         }
     }
 
-    fn started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> News {
-        self.open(run);
-        let tail = self.early.take(&run.id, attempt);
+    fn on_attempt_started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> RunNotification {
+        self.open_run(run);
+        let tail = self.early_output.take(&run.id, attempt);
         if let Some(open) = self.runs.get_mut(&run.id) {
             let begun = open.places.get(&attempt.place);
-            let busy = Busy {
-                tail,
-                ..Busy::new(begun.map_or(at, |busy| busy.since), attempt.attempt)
+            let busy = TaskInProgress {
+                output_tail: tail,
+                ..TaskInProgress::new(begun.map_or(at, |busy| busy.since), attempt.attempt)
             };
             open.places.insert(attempt.place.clone(), busy);
         }
-        News::Started {
-            subject: self.subject(run, &attempt.place),
-            attempt: attempt.attempt,
-        }
+        RunNotification::Started { subject: self.subject(run, &attempt.place), attempt: attempt.attempt }
     }
 
-    /// A repeated step does nothing of its own, like one that uses a plan.
-    fn expanded(&mut self, run: &RunRef, place: &Place, at: Moment) {
-        self.open(run);
+    /// Marks a repeated step, which does no work of its own, like one that uses a plan.
+    fn mark_expanded(&mut self, run: &RunRef, place: &TaskId, at: Moment) {
+        self.open_run(run);
         if let Some(open) = self.runs.get_mut(&run.id) {
-            let busy = Busy {
-                nested: true,
-                ..Busy::new(at, 0)
-            };
+            let busy = TaskInProgress { nested: true, ..TaskInProgress::new(at, 0) };
             open.places.insert(place.clone(), busy);
         }
     }
 
-    fn judged(&mut self, run: &RunRef, of: Option<&Attempt>, verdict: &Verdict) -> Option<News> {
+    fn on_check_completed(
+        &mut self,
+        run: &RunRef,
+        of: Option<&Attempt>,
+        verdict: &CheckVerdict,
+    ) -> Option<RunNotification> {
         let Some(attempt) = of else {
-            return Some(News::Judged {
+            return Some(RunNotification::Judged {
                 plan: run.plan.clone(),
                 subject: self.names.text(&run.path, run.plan.as_str()),
                 verdict: verdict.clone(),
             });
         };
-        let busy = self.busy(run, &attempt.place)?;
-        busy.judged += 1;
+        let busy = self.task_in_progress(run, &attempt.place)?;
+        busy.verdict_count += 1;
         if !verdict.passed() {
-            busy.broken.push(verdict.clone());
+            busy.failed_checks.push(verdict.clone());
         }
         None
     }
 
-    fn step_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
-        let mut ending = ending(run, &event.fact, &self.names)?;
+    fn on_step_ended(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
+        let mut ending = task_ending(run, &event.fact, &self.names)?;
         let place = match &event.fact {
-            Fact::StepEnded { place, .. } => place.clone(),
-            _ => return Some(self.count(ending, true)),
+            EventKind::StepEnded { place, .. } => place.clone(),
+            _ => return Some(self.count_step(ending, true)),
         };
         let open = self.runs.get_mut(&run.id);
         if let Some(busy) = open.and_then(|open| open.places.remove(&place)) {
-            ending.took = Some(event.at.since(busy.since));
+            ending.duration = Some(event.at.since(busy.since));
             ending.attempts = busy.attempt;
-            ending.broken = busy.broken;
-            ending.tail = busy.tail.lines();
+            ending.failed_checks = busy.failed_checks;
+            ending.output_tail = busy.output_tail.lines();
             ending.nested = busy.nested;
         }
-        Some(self.count(ending, place.item.is_none()))
+        Some(self.count_step(ending, place.item.is_none()))
     }
 
-    fn count(&mut self, ending: Ending, whole: bool) -> News {
+    fn count_step(&mut self, ending: TaskEnding, whole: bool) -> RunNotification {
         if whole && ending.run.path.is_empty() {
             self.ended += 1;
-            let failed = ending.state == StepState::Failed && !ending.tolerated;
+            let failed = ending.state == StepState::Failed && !ending.allowed_to_fail;
             self.failed += u32::from(failed);
         }
-        News::Ended(Box::new(ending))
+        RunNotification::Ended(Box::new(ending))
     }
 
-    fn run_ended(&mut self, run: &RunRef, event: &Event) -> Option<News> {
+    fn on_run_ended(&mut self, run: &RunRef, event: &Event) -> Option<RunNotification> {
         self.runs.remove(&run.id);
-        // The end of a nested run is told as that of its step, and takes nothing with it.
+        // The end of a nested run is reported as that of its step.
         if !run.path.is_empty() {
             self.names.forget(run);
             return None;
         }
-        let Fact::RunEnded {
-            outcome,
-            why,
-            failed,
-            tally,
-            stale,
-            accepted,
-            ..
-        } = &event.fact
+        let EventKind::RunEnded { outcome, reason, failed_step: failed, counts, stale, accepted, .. } =
+            &event.fact
         else {
             return None;
         };
         let told = stale.iter();
         let told = told.map(|one| one.text(&self.names.place(&run.path, &one.place)));
-        Some(News::Over(Box::new(RunEnding {
+        Some(RunNotification::Over(Box::new(RunEnding {
             run: run.id.clone(),
             plan: run.plan.clone(),
             outcome: *outcome,
-            why: why.clone(),
-            failed: failed.clone(),
-            tally: *tally,
+            reason: reason.clone(),
+            failed_step: failed.clone(),
+            counts: *counts,
             stale: told.collect(),
             accepted: *accepted,
-            moves: self.next.possible(std::mem::take(&mut self.moves)),
-            took: self.worked + event.at.since(self.first.unwrap_or(event.at)),
+            moves: self.resume_options.retain_possible(std::mem::take(&mut self.moves)),
+            duration: self.prior_work + event.at.since(self.first_event_at.unwrap_or(event.at)),
             rounds: std::mem::take(&mut self.rounds),
-            next: self.next.commands(run),
+            next_commands: self.resume_options.commands(run),
         })))
     }
 }
@@ -316,9 +295,9 @@ impl Board {
 mod tests {
     use std::time::Duration;
 
-    use super::{Board, News, Next};
+    use super::{ResumeOptions, RunNotification, RunTracker};
     use crate::engine::RunRef;
-    use crate::machine::{Attempt, Event, Fact, Outcome, Place, Standing, Tally};
+    use crate::machine::{Attempt, Event, EventKind, RunOutcome, Standing, StepCounts, TaskId};
     use crate::name::{Name, PlanId, RunId};
     use crate::time::Moment;
 
@@ -332,27 +311,27 @@ mod tests {
 
     #[test]
     fn a_resumed_run_took_as_long_as_its_nested_ones() {
-        let mut board = Board::of(Next::default(), Duration::from_mins(1));
-        let mut tell = |run: &RunRef, millis, fact| {
-            let at = Moment::from_millis(millis);
+        let mut board = RunTracker::for_run(ResumeOptions::default(), Duration::from_mins(1));
+        let mut tell = |run: &RunRef, duration_ms, fact| {
+            let at = Moment::from_millis(duration_ms);
             board.event(run, &Event { at, fact })
         };
-        let place = Place::of(&Name::parse("say").unwrap());
+        let place = TaskId::of_step(&Name::parse("say").unwrap());
         let attempt = Attempt { place, attempt: 1 };
-        tell(&run("2", &["inner"]), 1_000, Fact::AttemptStarted(attempt));
-        let ended = Fact::RunEnded {
-            outcome: Outcome::Succeeded,
-            why: String::new(),
-            failed: None,
+        tell(&run("2", &["inner"]), 1_000, EventKind::AttemptStarted(attempt));
+        let ended = EventKind::RunEnded {
+            outcome: RunOutcome::Succeeded,
+            reason: String::new(),
+            failed_step: None,
             standing: Standing::Reported,
-            tally: Tally::default(),
+            counts: StepCounts::default(),
             stale: Vec::new(),
-            outputs: crate::model::Object::new(),
+            outputs: crate::model::JsonObject::new(),
             accepted: None,
         };
-        let Some(News::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
+        let Some(RunNotification::Over(ending)) = tell(&run("1", &[]), 4_000, ended) else {
             panic!("the end is news");
         };
-        assert_eq!(ending.took, Duration::from_secs(63));
+        assert_eq!(ending.duration, Duration::from_secs(63));
     }
 }

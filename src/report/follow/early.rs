@@ -1,15 +1,15 @@
 use std::collections::BTreeMap;
 
-use super::Tail;
+use super::OutputTail;
 use crate::machine::Attempt;
 use crate::name::RunId;
 
-/// What attempts printed that are not yet known to have begun: one that was staged begins before
-/// that is durable.
+/// The output of attempts that are not yet known to have started: a staged one starts before that
+/// is durable.
 #[derive(Debug, Default)]
-pub(super) struct Early(BTreeMap<(RunId, Attempt), Tail>);
+pub(super) struct EarlyOutput(BTreeMap<(RunId, Attempt), OutputTail>);
 
-impl Early {
+impl EarlyOutput {
     /// Keeps the last lines of an attempt.
     pub(super) fn push(&mut self, run: &RunId, attempt: &Attempt, bytes: &[u8]) {
         let key = (run.clone(), attempt.clone());
@@ -17,7 +17,7 @@ impl Early {
     }
 
     /// The last lines of an attempt that has begun.
-    pub(super) fn take(&mut self, run: &RunId, attempt: &Attempt) -> Tail {
+    pub(super) fn take(&mut self, run: &RunId, attempt: &Attempt) -> OutputTail {
         let key = (run.clone(), attempt.clone());
         self.0.remove(&key).unwrap_or_default()
     }

@@ -1,136 +1,113 @@
-use super::{Ending, News};
-use crate::engine::{Remark, RunRef};
-use crate::machine::{Fact, StepState};
+use super::{RunNotification, TaskEnding};
+use crate::engine::{RunRef, TaskRemark};
+use crate::machine::{EventKind, StepState};
 use crate::name::Name;
-use crate::report::{Names, noticed};
+use crate::report::{ItemNames, threshold_text};
 use crate::time::format_duration;
 
-/// How a step ended, by its event alone.
-pub(super) fn ending(run: &RunRef, fact: &Fact, names: &Names) -> Option<Ending> {
-    let blank = |step: &Name, place: String| Ending {
+/// The outcome of a step, by its event alone.
+pub(super) fn task_ending(run: &RunRef, fact: &EventKind, names: &ItemNames) -> Option<TaskEnding> {
+    let blank = |step: &Name, place: String| TaskEnding {
         step: step.clone(),
-        run: RunRef {
-            path: names.path(&run.path),
-            ..run.clone()
-        },
-        place,
+        run: RunRef { path: names.path(&run.path), ..run.clone() },
+        task: place,
         state: StepState::Succeeded,
         standing: crate::machine::Standing::Reported,
-        why: String::new(),
-        class: None,
-        tolerated: false,
+        reason: String::new(),
+        failure_class: None,
+        allowed_to_fail: false,
         cached: false,
-        took: None,
+        duration: None,
         attempts: 0,
-        broken: Vec::new(),
-        tail: Vec::new(),
+        failed_checks: Vec::new(),
+        output_tail: Vec::new(),
         nested: false,
     };
     match fact {
-        Fact::StepEnded {
+        EventKind::StepEnded {
             place,
             state,
             standing,
-            why,
-            class,
-            tolerated,
-            cached,
+            reason,
+            failure_class,
+            allowed_to_fail,
+            cache_key: cached,
             ..
-        } => Some(Ending {
+        } => Some(TaskEnding {
             state: *state,
             standing: *standing,
-            why: why.clone(),
-            class: *class,
-            tolerated: *tolerated,
+            reason: reason.clone(),
+            failure_class: *failure_class,
+            allowed_to_fail: *allowed_to_fail,
             cached: cached.is_some(),
             ..blank(&place.step, names.place(&run.path, place))
         }),
-        Fact::StepKept {
-            step,
-            standing,
-            from,
-            ..
-        } => Some(Ending {
+        EventKind::StepReused { step, standing, reused_from: from, .. } => Some(TaskEnding {
             standing: *standing,
-            why: format!("kept from run {}", from.short()),
+            reason: format!("reused from run {}", from.short()),
             ..blank(step, step.to_string())
         }),
         _ => None,
     }
 }
 
-/// A result that is not what it was.
-pub(super) fn differs(run: &RunRef, fact: &Fact, names: &Names) -> Option<News> {
-    let (verb, place, why) = match fact {
-        Fact::EvidenceStale(stale) => (
+/// A stale or dropped result.
+pub(super) fn changed_result(run: &RunRef, fact: &EventKind, names: &ItemNames) -> Option<RunNotification> {
+    let (verb, place, reason) = match fact {
+        EventKind::EvidenceStale(stale) => (
             "stale",
             names.place(&run.path, &stale.place),
             format!("{} changed after it was checked", stale.path),
         ),
-        Fact::ResultDropped { step, key, why, .. } => {
+        EventKind::ResultDropped { step, item_key: key, reason, .. } => {
             let place = match key {
                 Some(key) => format!("{step}[{key}]"),
                 None => step.to_string(),
             };
-            ("not kept", place, why.clone())
+            ("not reused", place, reason.clone())
         }
         _ => return None,
     };
-    let text = format!("{} · {why}", names.text(&run.path, place));
-    Some(News::Noted { verb, text })
+    let text = format!("{} · {reason}", names.text(&run.path, place));
+    Some(RunNotification::Noted { verb, text })
 }
 
-/// What came up about a place, by its name, and is no event.
-pub(super) fn remarked(subject: String, remark: &Remark) -> News {
+/// A remark about a task, by its name, that is not an event.
+pub(super) fn remark_notification(subject: String, remark: &TaskRemark) -> RunNotification {
     match remark {
-        Remark::LockHeld(lock) => News::Awaits {
-            subject,
-            lock: lock.clone(),
-        },
-        Remark::NotStored(why) => News::Noted {
-            verb: "not cached",
-            text: format!("{subject} · {why}"),
-        },
+        TaskRemark::LockHeld(lock) => RunNotification::Awaits { subject, lock: lock.clone() },
+        TaskRemark::NotStored(reason) => {
+            RunNotification::Noted { verb: "not cached", text: format!("{subject} · {reason}") }
+        }
     }
 }
 
-/// What happened to the run as a whole.
-pub(super) fn noted(fact: &Fact) -> Option<News> {
+/// A notification about the run as a whole.
+pub(super) fn run_notification(fact: &EventKind) -> Option<RunNotification> {
     let (verb, text) = match fact {
-        Fact::RunStopping { step } => (
-            "stopping",
-            format!("no further steps begin: `{step}` failed"),
-        ),
-        Fact::CancelRequested { why, force: true } => ("killing", format!("at once: {why}")),
-        Fact::CancelRequested { why, force: false } => ("cancelling", why.clone()),
-        Fact::MemoryAdvised {
-            intent,
-            advice,
-            changes,
-        } => (
+        EventKind::RunDraining { step } => ("stopping", format!("`{step}` failed, no new steps will start")),
+        EventKind::CancelRequested { reason, force: true } => ("killing", format!("immediately: {reason}")),
+        EventKind::CancelRequested { reason, force: false } => ("cancelling", reason.clone()),
+        EventKind::MemoryApplied { intent, advice, changes } => (
             "memory",
-            crate::report::rounds::remembered(intent.as_ref(), advice, changes).join(" · "),
+            crate::report::rounds::memory_advice_text(intent.as_ref(), advice, changes).join(" · "),
         ),
-        Fact::RoundClosed(round) => ("round", crate::report::rounds::news(round)),
-        Fact::PlannerAsked { .. } | Fact::PlannerAnswered { .. } | Fact::PlannerRefused { .. } => {
-            ("planner", crate::report::rounds::planner(fact))
-        }
-        Fact::RunTimedOut => ("timed out", "the run took longer than it may".to_owned()),
-        Fact::BudgetNoticed { spent, percent } => ("budget", noticed(*spent, *percent)),
-        Fact::BudgetExtended { limit } => {
+        EventKind::RoundCompleted(round) => ("round", crate::report::rounds::round_text(round)),
+        EventKind::PlannerRequested { .. }
+        | EventKind::PlannerAccepted { .. }
+        | EventKind::PlannerRejected { .. } => ("planner", crate::report::rounds::planner_text(fact)),
+        EventKind::RunTimedOut => ("timed out", "the run exceeded its time limit".to_owned()),
+        EventKind::BudgetThresholdReached { spent, percent } => ("budget", threshold_text(*spent, *percent)),
+        EventKind::BudgetExtended { limit_ms: limit } => {
             let limit = format_duration(std::time::Duration::from_millis(*limit));
-            let text = format!("the run makes progress, so it may take {limit} in all");
+            let text = format!("the run makes progress; its time limit is now {limit}");
             ("budget", text)
         }
-        Fact::BudgetSpent { spent, at_once } => {
-            let then = if *at_once {
-                "what runs is ended"
-            } else {
-                "no further steps begin"
-            };
+        EventKind::BudgetExhausted { spent, hard } => {
+            let then = if *hard { "running steps are cancelled" } else { "no new steps will start" };
             ("budget", format!("{then}: {spent}"))
         }
         _ => return None,
     };
-    Some(News::Noted { verb, text })
+    Some(RunNotification::Noted { verb, text })
 }

@@ -2,7 +2,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::engine::{Observer, RunRef, Stream};
+use crate::engine::{OutputStream, RunObserver, RunRef};
 use crate::machine::{Attempt, Event};
 use crate::name::RunId;
 use crate::untrusted::json;
@@ -10,36 +10,36 @@ use crate::untrusted::json;
 /// The version of the public event format. Within a version, keys and events are only added.
 pub const EVENT_VERSION: u32 = 1;
 
-/// One line of `wf run --json`: an event and the run it belongs to.
+/// One line of `wf run --json`: an event and its run.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct EventLine {
     /// The version of the format.
     pub v: u32,
     /// The run.
     pub run: RunId,
-    /// The places above the run, outermost first, where it is nested.
-    pub path: Vec<String>,
-    /// What happened.
+    /// The tasks above the run, outermost first, if it is nested.
+    pub parents: Vec<String>,
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
 
 /// Writes every event as one line of JSON.
 #[derive(Debug)]
-pub struct JsonLines<W> {
+pub struct JsonEventWriter<W> {
     out: W,
-    lost: Option<io::Error>,
+    write_error: Option<io::Error>,
 }
 
-impl<W: Write> JsonLines<W> {
-    /// Writes to `out`. After the first line that cannot be written nothing more is: the run goes
-    /// on, and [`Observer::lost`] tells.
+impl<W: Write> JsonEventWriter<W> {
+    /// Writes to `out`. After the first line that cannot be written nothing more is written: the
+    /// run continues, and [`RunObserver::write_error`] reports the loss.
     pub fn new(out: W) -> Self {
-        Self { out, lost: None }
+        Self { out, write_error: None }
     }
 }
 
-impl<W: Write> JsonLines<W> {
+impl<W: Write> JsonEventWriter<W> {
     fn write(&mut self, line: &EventLine) -> io::Result<()> {
         let text = serde_json::to_string(line)? + "\n";
         self.out.write_all(json(&text).as_bytes())?;
@@ -47,31 +47,31 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-impl<W: Write> Observer for JsonLines<W> {
+impl<W: Write> RunObserver for JsonEventWriter<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         let line = EventLine {
             v: EVENT_VERSION,
             run: run.id.clone(),
-            path: run.path.clone(),
+            parents: run.path.clone(),
             event: event.clone(),
         };
-        if self.lost.is_none() {
-            self.lost = self.write(&line).err();
+        if self.write_error.is_none() {
+            self.write_error = self.write(&line).err();
         }
     }
 
-    fn output(&mut self, _: &RunRef, _: &Attempt, _: Stream, _: &[u8]) {}
+    fn output(&mut self, _: &RunRef, _: &Attempt, _: OutputStream, _: &[u8]) {}
 
-    fn lost(&mut self) -> Option<io::Error> {
-        self.lost.take()
+    fn write_error(&mut self) -> Option<io::Error> {
+        self.write_error.take()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::JsonLines;
-    use crate::engine::{Observer, RunRef};
-    use crate::machine::{Event, Fact, Phase};
+    use super::JsonEventWriter;
+    use crate::engine::{RunObserver, RunRef};
+    use crate::machine::{Event, EventKind, RunPhase};
     use crate::name::{PlanId, RunId};
     use crate::time::Moment;
 
@@ -82,17 +82,13 @@ mod tests {
             plan: PlanId::parse("demo").unwrap(),
             path: vec!["build[2]".into()],
         };
-        let event = Event {
-            at: Moment::from_millis(0),
-            fact: Fact::PhaseEntered {
-                phase: Phase::Finally,
-            },
-        };
+        let event =
+            Event { at: Moment::from_millis(0), fact: EventKind::PhaseStarted { phase: RunPhase::Finally } };
         let mut out = Vec::new();
-        JsonLines::new(&mut out).event(&run, &event);
+        JsonEventWriter::new(&mut out).event(&run, &event);
         let expected = concat!(
-            r#"{"v":1,"run":"ab","path":["build[2]"],"at":"1970-01-01T00:00:00.000Z","#,
-            r#""event":"phase_entered","phase":"finally"}"#,
+            r#"{"v":1,"run":"ab","parents":["build[2]"],"at":"1970-01-01T00:00:00.000Z","#,
+            r#""event":"phase_started","phase":"finally"}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(out).unwrap(), expected);

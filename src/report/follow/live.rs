@@ -3,52 +3,52 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ending::remarked;
-use super::{Board, Lines, News, Volume, final_line, tell};
-use crate::engine::{Interest, Observer, Remark, RunRef, Stream};
-use crate::machine::{Attempt, Event, Fact, Ledger, Place};
+use super::ending::remark_notification;
+use super::{OutputLineBuffer, RunNotification, RunTracker, Verbosity, final_line, notification_text};
+use crate::engine::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+use crate::machine::{Attempt, BudgetLedger, Event, EventKind, TaskId};
 use crate::report::paint::{BOLD, DIM, paint, plain};
-use crate::report::{elapsed, fit, ledger, plural};
+use crate::report::{elapsed, fit, plural, usage_line};
 use crate::time::{Clock, Moment};
 use crate::untrusted::{styled, untrusted};
 
 /// The most running steps on view at once.
-const ROWS: usize = 12;
+const MAX_LIVE_ROWS: usize = 12;
 
-/// What a live view draws on.
+/// The properties of the terminal that a live view draws on.
 #[derive(Clone, Copy, Debug)]
-pub struct Screen {
+pub struct TerminalInfo {
     /// Its width in characters.
     pub width: usize,
     /// Its height in lines.
     pub height: usize,
-    /// Whether it shows colours.
+    /// True if it shows colours.
     pub color: bool,
-    /// How many steps the run has.
+    /// The number of steps of the run.
     pub steps: usize,
 }
 
-/// Tells a run on a terminal: what ended scrolls up, what runs stays on view below with its
-/// time. Moves the cursor, so `out` is the terminal itself.
-pub struct Live<W> {
+/// Prints a run on a terminal: ended steps scroll up, running ones stay on view below with their
+/// times. Moves the cursor, so `out` is the terminal itself.
+pub struct LiveView<W> {
     out: W,
-    screen: Screen,
-    volume: Volume,
+    screen: TerminalInfo,
+    volume: Verbosity,
     clock: Arc<dyn Clock>,
-    board: Board,
-    lines: Lines,
+    board: RunTracker,
+    lines: OutputLineBuffer,
     began: Option<Moment>,
-    /// What the outermost run has used up.
-    ledger: Ledger,
+    /// The amounts that the outermost run has used.
+    ledger: BudgetLedger,
     drawn: usize,
 }
 
-impl<W: Write> Live<W> {
-    /// Tells to a terminal.
+impl<W: Write> LiveView<W> {
+    /// Prints to a terminal.
     pub fn new(
         out: W,
-        screen: Screen,
-        (volume, board): (Volume, Board),
+        screen: TerminalInfo,
+        (volume, board): (Verbosity, RunTracker),
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -57,18 +57,18 @@ impl<W: Write> Live<W> {
             volume,
             clock,
             board,
-            lines: Lines::default(),
+            lines: OutputLineBuffer::default(),
             began: None,
-            ledger: Ledger::default(),
+            ledger: BudgetLedger::default(),
             drawn: 0,
         }
     }
 
     /// Puts text above the view.
-    fn above(&mut self, text: &str) {
+    fn print_above(&mut self, text: &str) {
         if !text.is_empty() {
             let text = format!("{}{text}", self.erase());
-            self.put(&text);
+            self.write_once(&text);
             self.draw();
         }
     }
@@ -77,7 +77,7 @@ impl<W: Write> Live<W> {
         let view = self.view();
         let text = format!("{}{view}", self.erase());
         self.drawn = view.lines().count();
-        self.put(&text);
+        self.write_once(&text);
     }
 
     fn erase(&mut self) -> String {
@@ -88,18 +88,14 @@ impl<W: Write> Live<W> {
     }
 
     /// Writes in one piece, so that the view does not flicker.
-    fn put(&mut self, text: &str) {
+    fn write_once(&mut self, text: &str) {
         let _ = self.out.write_all(text.as_bytes());
         let _ = self.out.flush();
     }
 
     fn colored(&self, text: &str) -> String {
         let text = styled(text);
-        if self.screen.color {
-            text.into_owned()
-        } else {
-            plain(&text)
-        }
+        if self.screen.color { text.into_owned() } else { plain(&text) }
     }
 
     fn view(&self) -> String {
@@ -107,8 +103,8 @@ impl<W: Write> Live<W> {
             return String::new();
         };
         let now = self.clock.now();
-        let going = self.board.going();
-        let rows = ROWS.min(self.screen.height.saturating_sub(4) / 2).max(1);
+        let going = self.board.running_tasks();
+        let rows = MAX_LIVE_ROWS.min(self.screen.height.saturating_sub(4) / 2).max(1);
         let mut view = String::new();
         for one in going.iter().take(rows) {
             let took = elapsed(now.since(one.since));
@@ -117,7 +113,7 @@ impl<W: Write> Live<W> {
                 n => format!(" · attempt {n}"),
             };
             let subject = untrusted(&one.subject);
-            let text = fit(&format!("{subject}{again}"), self.free(24));
+            let text = fit(&format!("{subject}{again}"), self.free_width(24));
             let verb = paint(DIM, &format!("{:>11}", one.state.as_str()));
             let _ = writeln!(view, "{verb} {took:>9}  {text}");
         }
@@ -126,8 +122,8 @@ impl<W: Write> Live<W> {
             let _ = writeln!(view, "{}", paint(DIM, &more));
         }
         view.push_str(&self.status(self.board.worked() + now.since(began), going.len()));
-        if let Some(used) = ledger(&self.ledger, now) {
-            let used = fit(&used, self.free(24));
+        if let Some(used) = usage_line(&self.ledger, now) {
+            let used = fit(&used, self.free_width(24));
             let _ = writeln!(view, "{:>23}{}", "", paint(DIM, &used));
         }
         self.colored(&view)
@@ -141,62 +137,60 @@ impl<W: Write> Live<W> {
             let _ = write!(text, " · {failed} failed");
         }
         let verb = paint(BOLD, &format!("{:>11}", "running"));
-        let text = fit(&text, self.free(24));
+        let text = fit(&text, self.free_width(24));
         format!("{verb} {:>9}  {text}\n", elapsed(took))
     }
 
     /// The width left beside `used` characters.
-    fn free(&self, used: usize) -> usize {
+    fn free_width(&self, used: usize) -> usize {
         self.screen.width.saturating_sub(used).max(10)
     }
 }
 
-impl<W: Write> Observer for Live<W> {
+impl<W: Write> RunObserver for LiveView<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
         if run.path.is_empty() {
             self.began.get_or_insert(event.at);
-            self.ledger.take(event.at, &event.fact);
+            self.ledger.apply_fact(event.at, &event.fact);
         }
         let mut text = String::new();
-        if let Fact::AttemptEnded { attempt, .. } = &event.fact {
+        if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
             let name = self.board.subject(run, &attempt.place);
             text.push_str(&self.lines.close(&name, &run.id, attempt));
         }
         match self.board.event(run, event) {
-            Some(News::Over(ending)) => {
+            Some(RunNotification::Over(ending)) => {
                 self.began = None;
                 let _ = write!(text, "\n{}", final_line(&ending));
             }
-            Some(news) => text.push_str(&tell(&news, self.volume)),
+            Some(news) => text.push_str(&notification_text(&news, self.volume)),
             None => {}
         }
         let text = self.colored(&text);
-        self.above(&text);
+        self.print_above(&text);
     }
 
-    fn behind(&mut self, run: &RunRef, event: &Event) {
-        self.board.behind(run, event);
+    fn replayed(&mut self, run: &RunRef, event: &Event) {
+        self.board.replay(run, event);
         if run.path.is_empty() {
-            self.ledger.take(event.at, &event.fact);
+            self.ledger.apply_fact(event.at, &event.fact);
         }
     }
 
-    fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
-        let text = tell(
-            &remarked(self.board.subject(run, place), remark),
-            self.volume,
-        );
+    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
+        let text =
+            notification_text(&remark_notification(self.board.subject(run, place), remark), self.volume);
         let text = self.colored(&text);
-        self.above(&text);
+        self.print_above(&text);
     }
 
-    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
         self.board.output(run, attempt, bytes);
-        if self.volume == Volume::Verbose {
+        if self.volume == Verbosity::Verbose {
             let name = self.board.subject(run, &attempt.place);
             let text = self.lines.push(&name, &run.id, attempt, bytes);
             let text = self.colored(&text);
-            self.above(&text);
+            self.print_above(&text);
         }
     }
 
@@ -204,8 +198,8 @@ impl<W: Write> Observer for Live<W> {
         self.draw();
     }
 
-    fn wants_output(&self) -> Interest {
-        Interest::Everything
+    fn wants_output(&self) -> OutputInterest {
+        OutputInterest::Everything
     }
 
     fn wants_ticks(&self) -> bool {
@@ -215,17 +209,17 @@ impl<W: Write> Observer for Live<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Live, Screen};
-    use crate::engine::{Observer, RunRef};
-    use crate::machine::{Attempt, Event, Fact, Place};
-    use crate::model::Object;
+    use super::{LiveView, TerminalInfo};
+    use crate::engine::{RunObserver, RunRef};
+    use crate::machine::{Attempt, Event, EventKind, TaskId};
+    use crate::model::JsonObject;
     use crate::name::{Name, PlanId, RunId};
-    use crate::report::follow::Board;
-    use crate::report::follow::Volume;
+    use crate::report::follow::RunTracker;
+    use crate::report::follow::Verbosity;
     use crate::time::{FixedClock, Moment};
     use std::sync::Arc;
 
-    fn event(fact: Fact) -> Event {
+    fn event(fact: EventKind) -> Event {
         let at = Moment::from_millis(0);
         Event { at, fact }
     }
@@ -237,29 +231,16 @@ mod tests {
             plan: PlanId::parse("demo").unwrap(),
             path: Vec::new(),
         };
-        let screen = Screen {
-            width: 40,
-            height: 10,
-            color: false,
-            steps: 9,
-        };
+        let screen = TerminalInfo { width: 40, height: 10, color: false, steps: 9 };
         let clock = Arc::new(FixedClock(Moment::from_millis(61_500)));
-        let mut live = Live::new(
-            Vec::new(),
-            screen,
-            (Volume::Normal, Board::default()),
-            clock,
-        );
-        let begun = Fact::RunStarted {
-            logic: 1,
-            plan: run.plan.clone(),
-            params: Object::new(),
-        };
+        let mut live = LiveView::new(Vec::new(), screen, (Verbosity::Normal, RunTracker::default()), clock);
+        let begun =
+            EventKind::RunStarted { logic_version: 1, plan: run.plan.clone(), params: JsonObject::new() };
         live.event(&run, &event(begun));
         for at in 0..5 {
-            let place = Place::of(&Name::parse(&format!("a_step_with_a_long_name_{at}")).unwrap());
+            let place = TaskId::of_step(&Name::parse(&format!("a_step_with_a_long_name_{at}")).unwrap());
             let attempt = Attempt { place, attempt: 1 };
-            live.event(&run, &event(Fact::AttemptStarted(attempt)));
+            live.event(&run, &event(EventKind::AttemptStarted(attempt)));
         }
         live.tick();
         let told = String::from_utf8(live.out).unwrap();

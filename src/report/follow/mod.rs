@@ -1,11 +1,11 @@
-//! A run while it goes on.
+//! A run in progress.
 //!
-//! A [`Board`] folds events into [`News`]: what is worth telling, with what is known about it.
-//! [`tell()`] turns news into text. The observers differ in where that text goes: [`Plain`]
-//! writes line after line, [`Live`] keeps the running steps on view below, [`JsonLines`] writes
-//! the events themselves, [`Actions`] adds what GitHub Actions shows beside the log.
+//! A [`RunTracker`] folds events into [`RunNotification`]: notifications with their context. [`notification_text()`] turns them
+//! into text. The observers differ in where that text goes: [`PlainPrinter`] writes line after line,
+//! [`LiveView`] keeps the running steps on view below, [`JsonEventWriter`] writes the events themselves,
+//! [`GithubAnnotator`] adds annotations that GitHub Actions shows beside the log.
 //!
-//! **Invariant:** what is kept is bounded by what runs at once, not by what has run.
+//! **Invariant:** the memory used is bounded by what runs at once, not by what has run.
 
 mod actions;
 mod board;
@@ -23,14 +23,14 @@ mod tail;
 mod tell;
 mod under_way;
 
-pub use actions::Actions;
-pub use board::Board;
-pub use json::{EVENT_VERSION, EventLine, JsonLines};
-pub use live::{Live, Screen};
-pub use news::{Ending, News, RunEnding};
-pub use next::Next;
-pub use output::Lines;
-pub use plain::Plain;
-pub use several::Several;
-pub use tail::Tail;
-pub use tell::{Volume, final_line, tell};
+pub use actions::GithubAnnotator;
+pub use board::RunTracker;
+pub use json::{EVENT_VERSION, EventLine, JsonEventWriter};
+pub use live::{LiveView, TerminalInfo};
+pub use news::{RunEnding, RunNotification, TaskEnding};
+pub use next::ResumeOptions;
+pub use output::OutputLineBuffer;
+pub use plain::PlainPrinter;
+pub use several::CombinedObserver;
+pub use tail::OutputTail;
+pub use tell::{Verbosity, final_line, notification_text};

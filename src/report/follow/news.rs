@@ -1,140 +1,142 @@
 use std::time::Duration;
 
 use crate::engine::RunRef;
-use crate::machine::{Criteria, Gap, Loop, Outcome, Round, Standing, StepState, Tally, Verdict};
-use crate::model::Class;
+use crate::machine::{
+    CheckVerdict, CriteriaCount, FailureCount, ReworkLoop, Round, RunOutcome, Standing, StepCounts, StepState,
+};
+use crate::model::FailureClass;
 use crate::name::{Name, PlanId, RunId};
 
-/// Something worth telling about a run, with what is known about it.
+/// A notification about a run, with its context.
 #[derive(Clone, Debug, PartialEq)]
-pub enum News {
-    /// A run began. Nested runs begin silently.
+pub enum RunNotification {
+    /// A run started. Nested runs start silently.
     Began {
         /// The plan.
         plan: PlanId,
         /// The run.
         run: RunId,
-        /// Whether nothing of it has a sandbox.
-        is_open: bool,
+        /// True if nothing in it has a sandbox.
+        is_unsandboxed: bool,
     },
-    /// An attempt of a place began.
+    /// An attempt of a task started.
     Started {
-        /// The place with those above it: `build/compile[linux]`.
+        /// The task with those above it: `build/compile[linux]`.
         subject: String,
-        /// Which attempt.
+        /// The number of the attempt.
         attempt: u32,
     },
-    /// A place waits for a named lock.
+    /// A task waits for a named lock.
     Awaits {
-        /// The place with those above it.
+        /// The task with those above it.
         subject: String,
         /// The lock.
         lock: String,
     },
     /// An attempt failed and another will follow.
     Retries {
-        /// The place with those above it.
+        /// The task with those above it.
         subject: String,
         /// The next attempt.
         attempt: u32,
         /// The time until then.
         wait: Duration,
-        /// Why the one before failed.
-        why: String,
-        /// How many of its criteria failed, if they were judged.
-        gap: Option<Gap>,
-        /// Which loop of `inspect` or `test` it is, if it is one.
-        looped: Option<Loop>,
+        /// The reason for the failure of the one before.
+        reason: String,
+        /// The number of its failed criteria, if they were checked.
+        gap: Option<FailureCount>,
+        /// The loop of `inspect` or `test`, if it is one.
+        looped: Option<ReworkLoop>,
     },
-    /// A place ended.
-    Ended(Box<Ending>),
-    /// A criterion of a plan was ruled on.
+    /// A task ended.
+    Ended(Box<TaskEnding>),
+    /// A verdict on a criterion of a plan.
     Judged {
         /// The plan.
         plan: PlanId,
-        /// The plan, below the places above it.
+        /// The plan, below the tasks above it.
         subject: String,
-        /// The ruling.
-        verdict: Verdict,
+        /// The verdict.
+        verdict: CheckVerdict,
     },
-    /// Something happened to the run as a whole.
+    /// An event of the run as a whole.
     Noted {
-        /// One word for it.
+        /// A one-word label.
         verb: &'static str,
-        /// What.
+        /// The text.
         text: String,
     },
-    /// The run ended. Nested runs end silently: the step that uses them tells.
+    /// The run ended. Nested runs end silently: the step that uses them is reported.
     Over(Box<RunEnding>),
 }
 
-/// How a place ended.
+/// The end of a task.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
-    /// The run it belongs to, with the places above it as people are shown them; its logs are
-    /// found there.
+pub struct TaskEnding {
+    /// The run it belongs to, with the display names of the tasks above it; its logs are found
+    /// there.
     pub run: RunRef,
-    /// The place, as people are shown it and commands take it: `compile[linux]`.
-    pub place: String,
+    /// The task, by its display name, which commands accept: `compile[linux]`.
+    pub task: String,
     /// The step.
     pub step: Name,
-    /// One of the final states.
+    /// The final state.
     pub state: StepState,
-    /// How far it is believed.
+    /// The standing of its result.
     pub standing: Standing,
-    /// Why; empty for success.
-    pub why: String,
-    /// Whose fault a failure is.
-    pub class: Option<Class>,
-    /// Whether its failure lets the run go on.
-    pub tolerated: bool,
-    /// Whether an earlier result was reused.
+    /// The reason; empty for success.
+    pub reason: String,
+    /// The class of its failure.
+    pub failure_class: Option<FailureClass>,
+    /// True if the run continues despite its failure.
+    pub allowed_to_fail: bool,
+    /// True if an earlier result was reused.
     pub cached: bool,
-    /// From its first attempt to its end; `None` if it never began.
-    pub took: Option<Duration>,
-    /// How many attempts began.
+    /// The time from its first attempt to its end; `None` if it never started.
+    pub duration: Option<Duration>,
+    /// The number of attempts that started.
     pub attempts: u32,
-    /// The criteria of the last attempt that do not hold.
-    pub broken: Vec<Verdict>,
-    /// The last lines that the last attempt printed.
-    pub tail: Vec<String>,
-    /// Whether the step was a nested run, which told its own story.
+    /// The failed criteria of the last attempt.
+    pub failed_checks: Vec<CheckVerdict>,
+    /// The last lines of output of the last attempt.
+    pub output_tail: Vec<String>,
+    /// True if the step was a nested run, which printed its own steps.
     pub nested: bool,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnding {
     /// The run.
     pub run: RunId,
     /// Its plan.
     pub plan: PlanId,
-    /// How.
-    pub outcome: Outcome,
-    /// Why; empty for success.
-    pub why: String,
+    /// The outcome.
+    pub outcome: RunOutcome,
+    /// The reason; empty for success.
+    pub reason: String,
     /// The first step that failed.
-    pub failed: Option<Name>,
-    /// How its steps ended.
-    pub tally: Tally,
-    /// What is stale of its evidence, each in a sentence.
+    pub failed_step: Option<Name>,
+    /// The counts of its steps by outcome.
+    pub counts: StepCounts,
+    /// The stale evidence, each in a sentence.
     pub stale: Vec<String>,
-    /// How many criteria hold, if it was accepted with less than all.
-    pub accepted: Option<Criteria>,
-    /// What can be done next, where nothing more was tried.
+    /// The number of passed criteria, if it was accepted with less than all.
+    pub accepted: Option<CriteriaCount>,
+    /// The options left, where nothing more was tried.
     pub moves: Vec<String>,
-    /// How long it took.
-    pub took: Duration,
-    /// What the controller made of its rounds.
+    /// The duration.
+    pub duration: Duration,
+    /// The rounds of the controller.
     pub rounds: Vec<Round>,
-    /// The commands that go on with it.
-    pub next: String,
+    /// The commands that resume or repeat it.
+    pub next_commands: String,
 }
 
-impl Ending {
-    /// The place with those above it: `build/compile[linux]`.
+impl TaskEnding {
+    /// Returns the task with those above it: `build/compile[linux]`.
     pub fn subject(&self) -> String {
-        let path = self.run.path.iter().chain([&self.place]);
+        let path = self.run.path.iter().chain([&self.task]);
         path.map(String::as_str).collect::<Vec<_>>().join("/")
     }
 }

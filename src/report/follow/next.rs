@@ -1,36 +1,32 @@
 use crate::engine::RunRef;
-use crate::machine::{ApprovalPolicy, Fact};
+use crate::machine::{ApprovalPolicy, EventKind};
 use crate::report::lines::goal_name;
 
-/// What is known of how one goes on with a run that did not succeed.
+/// The options for resuming a run that did not succeed.
 #[derive(Clone, Debug, Default)]
-pub struct Next {
+pub struct ResumeOptions {
     path: String,
     is_goal: bool,
-    /// Whether others approved it, for no further run.
+    /// True if its reviewed approval allows no further run.
     used_up: bool,
 }
 
-impl Next {
-    /// After a run of a plan at this path, or of a part of a cycle of a goal.
+impl ResumeOptions {
+    /// The options after a run of a plan at this path, or of a part of a reconciliation of a goal.
     pub fn of(path: &str, is_goal: bool) -> Self {
-        Self {
-            path: path.to_owned(),
-            is_goal,
-            used_up: false,
-        }
+        Self { path: path.to_owned(), is_goal, used_up: false }
     }
 
-    /// Takes in by whose word the run began.
-    pub(super) fn take(&mut self, fact: &Fact) {
-        if let Fact::RunApproved(approved) = fact {
+    /// Records the approval with which the run started.
+    pub(super) fn record_approval(&mut self, fact: &EventKind) {
+        if let EventKind::RunApproved(approved) = fact {
             let reviewed = approved.policy == ApprovalPolicy::Reviewed;
             self.used_up = reviewed && approved.execution >= approved.executions;
         }
     }
 
-    /// The commands that go on: a cycle of a goal is not repeated in part, and an approval that is
-    /// used up lets no other run begin.
+    /// Returns the commands to resume: a reconciliation of a goal is not repeated in part, and a
+    /// used-up approval allows no other run.
     pub(super) fn commands(&self, run: &RunRef) -> String {
         let retry = format!("wf retry {}", run.id.short());
         if self.is_goal {
@@ -42,8 +38,8 @@ impl Next {
         }
     }
 
-    /// What can be done, without what would be refused.
-    pub(super) fn possible(&self, mut moves: Vec<String>) -> Vec<String> {
+    /// Returns the options without those that would be refused.
+    pub(super) fn retain_possible(&self, mut moves: Vec<String>) -> Vec<String> {
         if self.is_goal {
             moves.retain(|one| !one.starts_with("`wf retry "));
         }
@@ -53,10 +49,10 @@ impl Next {
 
 #[cfg(test)]
 mod tests {
-    use super::Next;
-    use crate::digest::Digest;
+    use super::ResumeOptions;
+    use crate::digest::Sha256Digest;
     use crate::engine::RunRef;
-    use crate::machine::{ApprovalPolicy, Approved, Fact};
+    use crate::machine::{ApprovalPolicy, EventKind, RunApproval};
     use crate::name::{PlanId, RunId};
     use crate::time::Moment;
 
@@ -68,46 +64,37 @@ mod tests {
             path: Vec::new(),
         };
         let approved = |policy, execution| {
-            Fact::RunApproved(Box::new(Approved {
+            EventKind::RunApproved(Box::new(RunApproval {
                 policy,
-                token: Digest::of(b""),
-                plan: Digest::of(b""),
+                token: Sha256Digest::of_bytes(b""),
+                plan_digest: Sha256Digest::of_bytes(b""),
                 by: Vec::new(),
                 nonce: String::new(),
                 execution,
                 executions: 2,
                 expires: Moment::default(),
                 initiator: None,
-                pins: Vec::new(),
+                pinned_files: Vec::new(),
                 products: Vec::new(),
                 tree: None,
                 skills: Vec::new(),
             }))
         };
-        let after = |fact: Option<Fact>, is_goal| {
-            let mut next = Next::of("plan.md", is_goal);
+        let after = |fact: Option<EventKind>, is_goal| {
+            let mut next = ResumeOptions::of("plan.md", is_goal);
             if let Some(fact) = &fact {
-                next.take(fact);
+                next.record_approval(fact);
             }
             next.commands(&run)
         };
         assert_eq!(after(None, false), "wf retry 1a2b3c4d");
         assert_eq!(after(None, true), "wf goal run plan.md");
-        assert_eq!(
-            after(Some(approved(ApprovalPolicy::Owner, 2)), false),
-            "wf retry 1a2b3c4d"
-        );
-        assert_eq!(
-            after(Some(approved(ApprovalPolicy::Reviewed, 1)), false),
-            "wf retry 1a2b3c4d"
-        );
+        assert_eq!(after(Some(approved(ApprovalPolicy::Owner, 2)), false), "wf retry 1a2b3c4d");
+        assert_eq!(after(Some(approved(ApprovalPolicy::Reviewed, 1)), false), "wf retry 1a2b3c4d");
         let both = "wf approve plan.md, then wf retry 1a2b3c4d";
-        assert_eq!(
-            after(Some(approved(ApprovalPolicy::Reviewed, 2)), false),
-            both
-        );
+        assert_eq!(after(Some(approved(ApprovalPolicy::Reviewed, 2)), false), both);
         let moves = vec!["try more".to_owned(), "`wf retry \0` keeps it".to_owned()];
-        let possible = Next::of("goal.md", true).possible(moves);
+        let possible = ResumeOptions::of("goal.md", true).retain_possible(moves);
         assert_eq!(possible, ["try more"]);
     }
 }

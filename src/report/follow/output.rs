@@ -1,42 +1,42 @@
 use std::collections::BTreeMap;
 
-use super::tail::{put, text};
+use super::tail::{append_to_line, text};
 use crate::machine::Attempt;
 use crate::name::RunId;
 use crate::report::paint::{DIM, paint};
 
-/// The longest line that is held back while its end has not come, in bytes.
+/// The longest incomplete line that is held back, in bytes.
 const OPEN_LIMIT: usize = 8 * 1024;
 
 /// Turns output in pieces into whole lines, each after the name of its step.
 #[derive(Debug, Default)]
-pub struct Lines {
-    open: BTreeMap<(RunId, Attempt), Vec<u8>>,
+pub struct OutputLineBuffer {
+    partial_lines: BTreeMap<(RunId, Attempt), Vec<u8>>,
 }
 
-impl Lines {
-    /// Takes output of an attempt in and gives the lines that are complete, after the name of its
-    /// place.
+impl OutputLineBuffer {
+    /// Takes in output of an attempt and returns the lines that are complete, after the name of its
+    /// task.
     pub fn push(&mut self, name: &str, run: &RunId, attempt: &Attempt, bytes: &[u8]) -> String {
         let key = (run.clone(), attempt.clone());
-        let mut open = self.open.remove(&key).unwrap_or_default();
+        let mut open = self.partial_lines.remove(&key).unwrap_or_default();
         let mut lines = String::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            put(&mut open, part, usize::MAX);
+            append_to_line(&mut open, part, usize::MAX);
             if part.ends_with(b"\n") || open.len() > OPEN_LIMIT {
                 lines.push_str(&prefixed(name, &open));
                 open.clear();
             }
         }
         if !open.is_empty() {
-            self.open.insert(key, open);
+            self.partial_lines.insert(key, open);
         }
         lines
     }
 
-    /// Gives what an attempt left without a line end.
+    /// Returns the output of an attempt that has no line end.
     pub fn close(&mut self, name: &str, run: &RunId, attempt: &Attempt) -> String {
-        let open = self.open.remove(&(run.clone(), attempt.clone()));
+        let open = self.partial_lines.remove(&(run.clone(), attempt.clone()));
         open.map(|line| prefixed(name, &line)).unwrap_or_default()
     }
 }
@@ -47,26 +47,20 @@ fn prefixed(name: &str, line: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Lines;
-    use crate::machine::{Attempt, Place};
+    use super::OutputLineBuffer;
+    use crate::machine::{Attempt, TaskId};
     use crate::name::{Name, RunId};
     use crate::report::plain;
 
     #[test]
     fn lines_come_whole_and_named() {
         let (run, name) = (RunId::from_stored("r"), "all/build");
-        let attempt = Attempt {
-            place: Place::of(&Name::parse("build").unwrap()),
-            attempt: 1,
-        };
-        let mut lines = Lines::default();
+        let attempt = Attempt { place: TaskId::of_step(&Name::parse("build").unwrap()), attempt: 1 };
+        let mut lines = OutputLineBuffer::default();
         assert_eq!(lines.push(name, &run, &attempt, b"one"), "");
         let mut told = lines.push(name, &run, &attempt, b" line\ntwo\nthr");
         assert_eq!(plain(&told), "all/build │ one line\nall/build │ two\n");
-        assert_eq!(
-            plain(&lines.close(name, &run, &attempt)),
-            "all/build │ thr\n"
-        );
+        assert_eq!(plain(&lines.close(name, &run, &attempt)), "all/build │ thr\n");
         assert_eq!(lines.close(name, &run, &attempt), "");
         for part in ["10%\r2", "0%", "\r", "30%\r40%", "\r", "\r\n5", "0%\r\n"] {
             told = lines.push(name, &run, &attempt, part.as_bytes());

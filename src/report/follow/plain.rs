@@ -1,29 +1,26 @@
 use std::io::Write;
 
-use super::ending::remarked;
-use super::{Board, Lines, News, RunEnding, Volume, final_line, tell};
-use crate::engine::{Interest, Observer, Remark, RunRef, Stream};
-use crate::machine::{Attempt, Event, Fact, Place};
+use super::ending::remark_notification;
+use super::{
+    OutputLineBuffer, RunEnding, RunNotification, RunTracker, Verbosity, final_line, notification_text,
+};
+use crate::engine::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+use crate::machine::{Attempt, Event, EventKind, TaskId};
 
-/// Tells a run line after line.
+/// Prints a run line after line.
 #[derive(Debug)]
-pub struct Plain<W> {
+pub struct PlainPrinter<W> {
     out: W,
-    volume: Volume,
-    board: Board,
-    lines: Lines,
+    volume: Verbosity,
+    board: RunTracker,
+    lines: OutputLineBuffer,
 }
 
-impl<W: Write> Plain<W> {
-    /// Tells to `out` what the board makes of it. What cannot be written is lost: a reader that
-    /// goes away ends no run.
-    pub fn new(out: W, volume: Volume, board: Board) -> Self {
-        Self {
-            out,
-            volume,
-            board,
-            lines: Lines::default(),
-        }
+impl<W: Write> PlainPrinter<W> {
+    /// Writes the notifications of the board to `out`. Text that cannot be written is lost: a
+    /// closed reader ends no run.
+    pub fn new(out: W, volume: Verbosity, board: RunTracker) -> Self {
+        Self { out, volume, board, lines: OutputLineBuffer::default() }
     }
 
     fn write(&mut self, text: &str) {
@@ -33,55 +30,47 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn over(&mut self, ending: &RunEnding) {
-        let gap = if self.volume == Volume::Quiet {
-            ""
-        } else {
-            "\n"
-        };
+    fn print_notification(&mut self, ending: &RunEnding) {
+        let gap = if self.volume == Verbosity::Quiet { "" } else { "\n" };
         self.write(&format!("{gap}{}", final_line(ending)));
     }
 }
 
-impl<W: Write> Observer for Plain<W> {
+impl<W: Write> RunObserver for PlainPrinter<W> {
     fn event(&mut self, run: &RunRef, event: &Event) {
-        if let Fact::AttemptEnded { attempt, .. } = &event.fact {
+        if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
             let name = self.board.subject(run, &attempt.place);
             let rest = self.lines.close(&name, &run.id, attempt);
             self.write(&rest);
         }
         match self.board.event(run, event) {
-            Some(News::Over(ending)) => self.over(&ending),
-            Some(news) => self.write(&tell(&news, self.volume)),
+            Some(RunNotification::Over(ending)) => self.print_notification(&ending),
+            Some(news) => self.write(&notification_text(&news, self.volume)),
             None => {}
         }
     }
 
-    fn behind(&mut self, run: &RunRef, event: &Event) {
-        self.board.behind(run, event);
+    fn replayed(&mut self, run: &RunRef, event: &Event) {
+        self.board.replay(run, event);
     }
 
-    fn remark(&mut self, run: &RunRef, place: &Place, remark: &Remark) {
-        self.write(&tell(
-            &remarked(self.board.subject(run, place), remark),
+    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
+        self.write(&notification_text(
+            &remark_notification(self.board.subject(run, place), remark),
             self.volume,
         ));
     }
 
-    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: Stream, bytes: &[u8]) {
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
         self.board.output(run, attempt, bytes);
-        if self.volume == Volume::Verbose {
+        if self.volume == Verbosity::Verbose {
             let name = self.board.subject(run, &attempt.place);
             let lines = self.lines.push(&name, &run.id, attempt, bytes);
             self.write(&lines);
         }
     }
 
-    fn wants_output(&self) -> Interest {
-        if self.volume == Volume::Verbose {
-            Interest::Everything
-        } else {
-            Interest::Ends
-        }
+    fn wants_output(&self) -> OutputInterest {
+        if self.volume == Verbosity::Verbose { OutputInterest::Everything } else { OutputInterest::Ends }
     }
 }

@@ -1,4 +1,4 @@
-use crate::untrusted::Untrusted;
+use crate::untrusted::UntrustedText;
 use std::collections::VecDeque;
 
 /// The longest part of a line that is kept, in bytes.
@@ -6,27 +6,23 @@ const LINE_LIMIT: usize = 400;
 
 /// The last lines of an output, in bounded memory.
 #[derive(Clone, Debug)]
-pub struct Tail {
+pub struct OutputTail {
     limit: usize,
     lines: VecDeque<String>,
-    open: Vec<u8>,
+    partial_line: Vec<u8>,
 }
 
-impl Default for Tail {
-    /// As many as are shown of a failure.
+impl Default for OutputTail {
+    /// A tail of as many lines as are shown of a failure.
     fn default() -> Self {
         Self::new(20)
     }
 }
 
-impl Tail {
+impl OutputTail {
     /// Keeps up to `limit` lines.
     pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            lines: VecDeque::new(),
-            open: Vec::new(),
-        }
+        Self { limit, lines: VecDeque::new(), partial_line: Vec::new() }
     }
 
     /// Takes more output.
@@ -39,31 +35,31 @@ impl Tail {
         }
     }
 
-    /// The lines kept, the last one even if it has no end.
+    /// Returns the lines kept, the last one even if it has no end.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.lines.iter().cloned().collect();
-        if !self.open.is_empty() {
-            lines.push(text(&self.open));
+        if !self.partial_line.is_empty() {
+            lines.push(text(&self.partial_line));
         }
         let surplus = lines.len().saturating_sub(self.limit);
         lines.split_off(surplus)
     }
 
     fn extend(&mut self, part: &[u8]) {
-        put(&mut self.open, part, LINE_LIMIT);
+        append_to_line(&mut self.partial_line, part, LINE_LIMIT);
     }
 
     fn close(&mut self) {
-        self.lines.push_back(text(&self.open));
-        self.open.clear();
+        self.lines.push_back(text(&self.partial_line));
+        self.partial_line.clear();
         if self.lines.len() > self.limit {
             self.lines.pop_front();
         }
     }
 }
 
-/// Adds to a line, up to a limit. What a carriage return goes back over is gone.
-pub(super) fn put(line: &mut Vec<u8>, part: &[u8], limit: usize) {
+/// Adds to a line, up to a limit. Text before a carriage return is overwritten.
+pub(super) fn append_to_line(line: &mut Vec<u8>, part: &[u8], limit: usize) {
     let shown = part.trim_ascii_end();
     let returned = line.ends_with(b"\r") && !shown.is_empty();
     let part = match memchr::memrchr(b'\r', shown) {
@@ -80,18 +76,18 @@ pub(super) fn put(line: &mut Vec<u8>, part: &[u8], limit: usize) {
     }
 }
 
-/// A line of a worker, as it is safe to look at.
+/// A line of a worker's output, made safe to display.
 pub(super) fn text(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    Untrusted::printed(line).to_string()
+    UntrustedText::printed(line).to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Tail;
+    use super::OutputTail;
 
     fn check(chunks: &[&str], expected: &[&str]) {
-        let mut tail = Tail::new(2);
+        let mut tail = OutputTail::new(2);
         for chunk in chunks {
             tail.push(chunk.as_bytes());
         }
@@ -103,16 +99,13 @@ mod tests {
         check(&[], &[]);
         check(&["a\nb\nc\n"], &["b", "c"]);
         check(&["a\nb", "c\nd"], &["bc", "d"]);
-        check(
-            &["a\r\n", "\x1b[31mred\x1b[0m\x07\n"],
-            &["a", "red⟨U+0007⟩"],
-        );
+        check(&["a\r\n", "\x1b[31mred\x1b[0m\x07\n"], &["a", "red⟨U+0007⟩"]);
         check(&["\n\n"], &["", ""]);
     }
 
     #[test]
     fn a_line_without_an_end_stays_small() {
-        let mut tail = Tail::new(2);
+        let mut tail = OutputTail::new(2);
         for _ in 0..10_000 {
             tail.push(&[b'x'; 1000]);
         }

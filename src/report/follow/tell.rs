@@ -1,222 +1,180 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Ending, News, RunEnding};
-use crate::ggs::{Directive, Solved};
-use crate::machine::{Outcome, Round, StepState, Verdict};
-use crate::report::lines::{INDENT, broken, line, nth, word};
+use super::{RunEnding, RunNotification, TaskEnding};
+use crate::ggs::{Directive, SolverOutcome};
+use crate::machine::{CheckVerdict, Round, RunOutcome, StepState};
+use crate::report::lines::{INDENT, attempt_label, failed_check_text, line, shell_word};
 use crate::report::moves;
 use crate::report::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
-use crate::report::rounds::rounds;
-use crate::report::words::{believed, counts, outcome_style, state_style};
+use crate::report::rounds::rounds_table;
+use crate::report::words::{counts_text, outcome_style, state_style, state_word};
 use crate::report::{elapsed, first_line, plural};
 use crate::untrusted::{styled_line, untrusted};
 
-/// How much is told.
+/// The amount of text that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Volume {
-    /// Failures and the end.
+pub enum Verbosity {
+    /// Failures and the end of the run.
     Quiet,
-    /// What ended.
+    /// Ended steps.
     #[default]
     Normal,
-    /// What began, too, and what the steps print.
+    /// Started steps, too, and the output of the steps.
     Verbose,
 }
 
-/// News as lines of text; empty if the volume is too low for it.
-pub fn tell(news: &News, volume: Volume) -> String {
-    let loud = volume >= Volume::Normal;
+/// Notifications as lines of text; empty if the volume is too low for them.
+pub fn notification_text(news: &RunNotification, volume: Verbosity) -> String {
+    let loud = volume >= Verbosity::Normal;
     match news {
-        News::Ended(ending) => ended(ending, volume),
-        News::Judged {
-            subject, verdict, ..
-        } => judged(subject, verdict, volume),
-        News::Began { plan, run, is_open } if loud => {
+        RunNotification::Ended(ending) => step_ended_text(ending, volume),
+        RunNotification::Judged { subject, verdict, .. } => verdict_line(subject, verdict, volume),
+        RunNotification::Began { plan, run, is_unsandboxed: is_open } if loud => {
             let mut text = format!("{plan} · run {}", paint(NAME, run.short()));
             if *is_open {
                 text += &paint(WARN, " · without any sandbox");
             }
             line(BOLD, "running", None, &text)
         }
-        News::Started { subject, attempt } if volume == Volume::Verbose => {
-            line(DIM, "started", None, &format!("{subject}{}", nth(*attempt)))
+        RunNotification::Started { subject, attempt } if volume == Verbosity::Verbose => {
+            line(DIM, "started", None, &format!("{subject}{}", attempt_label(*attempt)))
         }
-        News::Awaits { subject, lock } if loud => line(
-            DIM,
-            "waiting",
-            None,
-            &format!("{subject} · for the lock `{}`", untrusted(lock)),
-        ),
-        News::Retries {
-            subject,
-            attempt,
-            wait,
-            why,
-            gap,
-            looped,
-        } if loud => {
+        RunNotification::Awaits { subject, lock } if loud => {
+            line(DIM, "waiting", None, &format!("{subject} · lock `{}`", untrusted(lock)))
+        }
+        RunNotification::Retries { subject, attempt, wait, reason, gap, looped } if loud => {
             let wait = elapsed(*wait);
-            let why = untrusted(first_line(why));
-            // Of a single criterion there is nothing to count.
+            let reason = untrusted(first_line(reason));
+            // A single criterion needs no count.
             let gap = gap.filter(|gap| gap.of > 1);
-            let gap = gap.map(|gap| format!(" · gap {gap}")).unwrap_or_default();
+            let gap = gap.map(|gap| format!(" · failing checks {gap}")).unwrap_or_default();
             let when = match looped {
                 Some(looped) => format!(" · {looped}"),
                 None => format!(" in {wait}"),
             };
-            let text = format!("{subject} · attempt {attempt}{when}{gap} · {why}");
+            let text = format!("{subject} · attempt {attempt}{when}{gap} · {reason}");
             line(WARN, "retrying", None, &text)
         }
-        News::Noted { verb, text } if loud => line(WARN, verb, None, text),
+        RunNotification::Noted { verb, text } if loud => line(WARN, verb, None, text),
         _ => String::new(),
     }
 }
 
-/// How a run ended: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`; where it did not
-/// succeed, why, and how to go on.
+/// The outcome of a run: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`; without
+/// success, also the reason and the commands to resume.
 ///
-/// Before it, the rounds, if there was more than one or one that did not hold.
+/// Before it, the rounds, if there was more than one or one that failed verification.
 pub fn final_line(ending: &RunEnding) -> String {
-    let mut text = trajectory(&ending.rounds);
-    text.push_str(&paint(
-        outcome_style(ending.outcome),
-        ending.outcome.as_str(),
-    ));
-    let took = elapsed(ending.took);
+    let mut text = rounds_text(&ending.rounds);
+    text.push_str(&paint(outcome_style(ending.outcome), ending.outcome.as_str()));
+    let took = elapsed(ending.duration);
     let run = paint(NAME, ending.run.short());
     let _ = writeln!(
         text,
         " · {}{} · {took} · run {run}",
-        counts(&ending.tally),
-        stale(&ending.stale)
+        counts_text(&ending.counts),
+        stale_note(&ending.stale)
     );
     if let Some(met) = ending.accepted {
         let told = paint(WARN, &format!("accepted within δ: {met}"));
-        let _ = writeln!(text, "{told}; the others do not hold");
+        let _ = writeln!(text, "{told}; the others fail");
     }
-    if !ending.why.is_empty() {
-        let _ = writeln!(text, "{}", untrusted(first_line(&ending.why)));
+    if !ending.reason.is_empty() {
+        let _ = writeln!(text, "{}", untrusted(first_line(&ending.reason)));
     }
-    if ending.outcome == Outcome::Abandoned {
+    if ending.outcome == RunOutcome::Abandoned {
         let more = format!("wf show {} --rounds", ending.run.short());
-        let _ = writeln!(text, "what was tried: {}", paint(NAME, &more));
-        text.push_str(&moves::told(&ending.moves, ending.run.short()));
+        let _ = writeln!(text, "rounds: {}", paint(NAME, &more));
+        text.push_str(&moves::moves_text(&ending.moves, ending.run.short()));
     }
-    // Of a look at a goal, which has no steps, there is nothing to repeat.
-    if ending.outcome != Outcome::Succeeded && ending.tally != crate::machine::Tally::default() {
-        let _ = writeln!(
-            text,
-            "to go on: {}",
-            paint(NAME, &styled_line(&ending.next))
-        );
+    // A check of a goal, which has no steps, cannot be repeated.
+    if ending.outcome != RunOutcome::Succeeded && ending.counts != crate::machine::StepCounts::default() {
+        let _ = writeln!(text, "retry with: {}", paint(NAME, &styled_line(&ending.next_commands)));
     }
     text
 }
 
-/// The way that a run went, round after round. Of a single round in which everything held there is
-/// nothing to tell.
-fn trajectory(all: &[Round]) -> String {
-    if matches!(
-        all,
-        [] | [Round {
-            solved: Solved {
-                directive: Directive::Accept,
-                ..
-            },
-            ..
-        }]
-    ) {
+/// The rounds of a run, one after another. Empty for a single round in which everything passed.
+fn rounds_text(all: &[Round]) -> String {
+    if matches!(all, [] | [Round { solved: SolverOutcome { directive: Directive::Accept, .. }, .. }]) {
         return String::new();
     }
-    format!("{}\n{}\n", paint(DIM, "rounds"), rounds(all, false))
+    format!("{}\n{}\n", paint(DIM, "rounds"), rounds_table(all, false))
 }
 
-/// Which evidence is not worth what it was: ` (evidence of `build` is stale: …)`.
-fn stale(stale: &[String]) -> String {
+/// The stale evidence: ` (evidence of `build` is stale: …)`.
+fn stale_note(stale: &[String]) -> String {
     match stale {
         [] => String::new(),
         [one] => format!(" ({})", untrusted(one)),
-        [one, more @ ..] => format!(
-            " ({}; and of {})",
-            untrusted(one),
-            plural(more.len(), "more place")
-        ),
+        [one, more @ ..] => format!(" ({}; and of {})", untrusted(one), plural(more.len(), "more place")),
     }
 }
 
-fn ended(ending: &Ending, volume: Volume) -> String {
+fn step_ended_text(ending: &TaskEnding, volume: Verbosity) -> String {
     let bad = ending.state == StepState::Failed;
-    if !bad && volume == Volume::Quiet {
+    if !bad && volume == Verbosity::Quiet {
         return String::new();
     }
     let (verb, style) = match ending.state {
         StepState::Succeeded if ending.cached => ("cached", GOOD),
-        StepState::Failed if ending.tolerated => ("failed", WARN),
-        state => (believed(state, ending.standing), state_style(state)),
+        StepState::Failed if ending.allowed_to_fail => ("failed", WARN),
+        state => (state_word(state, ending.standing), state_style(state)),
     };
     let mut text = ending.subject();
     if ending.attempts > 1 {
-        text.push_str(&nth(ending.attempts));
+        text.push_str(&attempt_label(ending.attempts));
     }
-    if ending.tolerated && bad {
-        text.push_str(" · allowed to fail");
+    if ending.allowed_to_fail && bad {
+        text.push_str(" · ignored (on_error: continue)");
     }
-    if !ending.why.is_empty() && ending.broken.is_empty() {
-        let _ = write!(text, " · {}", untrusted(first_line(&ending.why)));
+    if !ending.reason.is_empty() && ending.failed_checks.is_empty() {
+        let _ = write!(text, " · {}", untrusted(first_line(&ending.reason)));
     }
-    let mut told = line(style, verb, ending.took, &text);
+    let mut told = line(style, verb, ending.duration, &text);
     if bad {
-        told.push_str(&failure(ending));
+        told.push_str(&failure_text(ending));
     }
     told
 }
 
-/// Why a step failed and what to do about it.
-fn failure(ending: &Ending) -> String {
+/// The reason for the failure of a step and the remedy.
+fn failure_text(ending: &TaskEnding) -> String {
     let mut text = String::new();
-    for verdict in &ending.broken {
-        text.push_str(&broken(verdict));
+    for verdict in &ending.failed_checks {
+        text.push_str(&failed_check_text(verdict));
     }
-    if !ending.nested && ending.took.is_some() {
-        for line in &ending.tail {
+    if !ending.nested && ending.duration.is_some() {
+        for line in &ending.output_tail {
             let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
         }
-        let (more, command) = if ending.tail.is_empty() {
-            ("it printed nothing", "why")
-        } else {
-            ("the whole log", "logs")
-        };
-        let command = format!(
-            "wf {command} {} {}",
-            ending.run.id.short(),
-            word(&ending.place)
-        );
+        let (more, command) =
+            if ending.output_tail.is_empty() { ("no output; see", "why") } else { ("full log", "logs") };
+        let command = format!("wf {command} {} {}", ending.run.id.short(), shell_word(&ending.task));
         let _ = writeln!(text, "{INDENT}{more}: {}", paint(NAME, &command));
     }
     text
 }
 
-fn judged(subject: &str, verdict: &Verdict, volume: Volume) -> String {
-    let took = Some(Duration::from_millis(verdict.millis));
+fn verdict_line(subject: &str, verdict: &CheckVerdict, volume: Verbosity) -> String {
+    let took = Some(Duration::from_millis(verdict.duration_ms));
     let text = format!("{subject} · check `{}`", verdict.name);
     if !verdict.passed() {
-        return line(BAD, "refuted", took, &text) + &broken(verdict);
+        return line(BAD, "refuted", took, &text) + &failed_check_text(verdict);
     }
-    if volume >= Volume::Normal {
-        line(GOOD, "verified", took, &text)
-    } else {
-        String::new()
-    }
+    if volume >= Verbosity::Normal { line(GOOD, "verified", took, &text) } else { String::new() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Volume, final_line, tell};
+    use super::{Verbosity, final_line, notification_text};
     use crate::engine::RunRef;
-    use crate::machine::{Outcome, Place, Ruling, Stale, Standing, StepState, Tally, Verdict};
+    use crate::machine::{
+        CheckRuling, CheckVerdict, RunOutcome, StaleFile, Standing, StepCounts, StepState, TaskId,
+    };
     use crate::name::{Name, PlanId, RunId};
-    use crate::report::follow::{Ending, News, RunEnding};
+    use crate::report::follow::{RunEnding, RunNotification, TaskEnding};
     use crate::report::plain;
     use std::time::Duration;
 
@@ -224,91 +182,83 @@ mod tests {
         RunId::from_stored("1a2b3c4d5e6f708192a3b4c5d6e7f809")
     }
 
-    fn verdict(ruling: Ruling) -> Verdict {
-        Verdict {
+    fn verdict(ruling: CheckRuling) -> CheckVerdict {
+        CheckVerdict {
             name: Name::parse("is_json").unwrap(),
             phase: crate::model::CheckPhase::default(),
             ruling,
             expected: "exit code 0".into(),
             found: "exit code 1".into(),
             evidence: "line 3: no comma".into(),
-            class: None,
-            millis: 120,
-            mode: crate::model::Mode::default(),
-            guards: None,
+            failure_class: None,
+            duration_ms: 120,
+            certainty: crate::model::CheckCertainty::default(),
+            isolation: None,
             hidden: Vec::new(),
         }
     }
 
-    fn ending(state: StepState, standing: Standing) -> Ending {
-        Ending {
-            run: RunRef {
-                id: run(),
-                plan: PlanId::parse("demo").unwrap(),
-                path: Vec::new(),
-            },
-            place: "build".into(),
+    fn ending(state: StepState, standing: Standing) -> TaskEnding {
+        TaskEnding {
+            run: RunRef { id: run(), plan: PlanId::parse("demo").unwrap(), path: Vec::new() },
+            task: "build".into(),
             step: Name::parse("build").unwrap(),
             state,
             standing,
-            why: String::new(),
-            class: None,
-            tolerated: false,
+            reason: String::new(),
+            failure_class: None,
+            allowed_to_fail: false,
             cached: false,
-            took: Some(Duration::from_millis(1_250)),
+            duration: Some(Duration::from_millis(1_250)),
             attempts: 1,
-            broken: Vec::new(),
-            tail: Vec::new(),
+            failed_checks: Vec::new(),
+            output_tail: Vec::new(),
             nested: false,
         }
     }
 
-    fn check(ending: Ending, volume: Volume, expected: &str) {
-        let news = News::Ended(Box::new(ending));
-        assert_eq!(plain(&tell(&news, volume)), expected);
+    fn check(ending: TaskEnding, volume: Verbosity, expected: &str) {
+        let news = RunNotification::Ended(Box::new(ending));
+        assert_eq!(plain(&notification_text(&news, volume)), expected);
     }
 
     #[test]
     fn success_takes_one_line() {
         let verified = ending(StepState::Succeeded, Standing::Verified);
-        check(
-            verified.clone(),
-            Volume::Normal,
-            "   verified      1.2s  build\n",
-        );
-        check(verified, Volume::Quiet, "");
+        check(verified.clone(), Verbosity::Normal, "   verified      1.2s  build\n");
+        check(verified, Verbosity::Quiet, "");
         let mut second = ending(StepState::Succeeded, Standing::Reported);
         second.attempts = 2;
         second.run.path = vec!["all".into(), "docs[2]".into()];
         let line = "   reported      1.2s  all/docs[2]/build · attempt 2\n";
-        check(second, Volume::Normal, line);
+        check(second, Verbosity::Normal, line);
     }
 
     #[test]
     fn a_failure_says_what_was_expected_and_what_to_do() {
         let mut failed = ending(StepState::Failed, Standing::Refuted);
-        failed.why = "check `is_json` failed".into();
-        failed.broken = vec![verdict(Ruling::Fail)];
-        failed.tail = vec!["writing data.json".into()];
+        failed.reason = "check `is_json` failed".into();
+        failed.failed_checks = vec![verdict(CheckRuling::Fail)];
+        failed.output_tail = vec!["writing data.json".into()];
         let expected = "     failed      1.2s  build
-                       check is_json does not hold
+                       check is_json failed
                          expected exit code 0
                          found    exit code 1
                          │ line 3: no comma
                        │ writing data.json
-                       the whole log: wf logs 1a2b3c4d build
+                       full log: wf logs 1a2b3c4d build
 ";
-        check(failed, Volume::Quiet, expected);
+        check(failed, Verbosity::Quiet, expected);
     }
 
     #[test]
     fn what_was_skipped_says_why() {
         let mut skipped = ending(StepState::Skipped, Standing::Unchecked);
-        skipped.why = "`build` failed".into();
-        skipped.took = None;
-        skipped.place = "publish".into();
+        skipped.reason = "`build` failed".into();
+        skipped.duration = None;
+        skipped.task = "publish".into();
         let line = "    skipped            publish · `build` failed\n";
-        check(skipped, Volume::Normal, line);
+        check(skipped, Verbosity::Normal, line);
     }
 
     #[test]
@@ -316,42 +266,31 @@ mod tests {
         let ending = RunEnding {
             run: run(),
             plan: PlanId::parse("demo").unwrap(),
-            outcome: Outcome::Succeeded,
-            why: String::new(),
-            failed: None,
-            tally: Tally {
-                verified: 5,
-                reported: 2,
-                ..Tally::default()
-            },
+            outcome: RunOutcome::Succeeded,
+            reason: String::new(),
+            failed_step: None,
+            counts: StepCounts { verified: 5, reported: 2, ..StepCounts::default() },
             stale: Vec::new(),
             accepted: None,
             moves: Vec::new(),
-            took: Duration::from_millis(3_210),
+            duration: Duration::from_millis(3_210),
             rounds: Vec::new(),
-            next: "wf retry 1a2b3c4d".into(),
+            next_commands: "wf retry 1a2b3c4d".into(),
         };
         let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&ending)), line);
-        let cancelled = RunEnding {
-            outcome: Outcome::Cancelled,
-            why: "interrupted".into(),
-            ..ending
-        };
+        let cancelled = RunEnding { outcome: RunOutcome::Cancelled, reason: "interrupted".into(), ..ending };
         let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
-            interrupted\nto go on: wf retry 1a2b3c4d\n";
+            interrupted\nretry with: wf retry 1a2b3c4d\n";
         assert_eq!(plain(&final_line(&cancelled)), lines);
         let mut stale = vec![
-            Stale {
-                place: Place::of(&Name::parse("build").unwrap()),
-                path: "out.txt".into(),
-            }
-            .text("build"),
+            StaleFile { place: TaskId::of_step(&Name::parse("build").unwrap()), path: "out.txt".into() }
+                .text("build"),
         ];
         let told = |stale: &[String]| {
             plain(&final_line(&RunEnding {
-                outcome: Outcome::Succeeded,
-                why: String::new(),
+                outcome: RunOutcome::Succeeded,
+                reason: String::new(),
                 stale: stale.to_vec(),
                 ..cancelled.clone()
             }))

@@ -1,55 +1,55 @@
 use std::collections::BTreeMap;
 
-use super::Tail;
-use crate::machine::{Gap, Place, StepState, Verdict};
-use crate::report::Names;
+use super::OutputTail;
+use crate::machine::{CheckVerdict, FailureCount, StepState, TaskId};
+use crate::report::ItemNames;
 use crate::time::Moment;
 
-/// A run that goes on.
+/// A run in progress.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct RunInProgress {
     pub(super) path: Vec<String>,
-    pub(super) places: BTreeMap<Place, Busy>,
+    pub(super) places: BTreeMap<TaskId, TaskInProgress>,
 }
 
-/// A place that has begun.
+/// A task that has started.
 #[derive(Debug)]
-pub(super) struct Busy {
+pub(super) struct TaskInProgress {
     pub(super) since: Moment,
     pub(super) attempt: u32,
     pub(super) checking: bool,
     pub(super) waiting: bool,
     pub(super) nested: bool,
-    pub(super) broken: Vec<Verdict>,
-    /// How many criteria were ruled on.
-    pub(super) judged: u32,
-    pub(super) tail: Tail,
+    pub(super) failed_checks: Vec<CheckVerdict>,
+    /// The number of criteria that have a verdict.
+    pub(super) verdict_count: u32,
+    pub(super) output_tail: OutputTail,
 }
 
-/// A place on view while it goes on.
+/// A task on view while it runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Going {
-    /// The place with those above it.
+pub struct DisplayedTask {
+    /// The task with those above it.
     pub subject: String,
-    /// When its first attempt began.
+    /// The start of its first attempt.
     pub since: Moment,
-    /// Which attempt it is at.
+    /// The number of its current attempt.
     pub attempt: u32,
-    /// What it does.
+    /// The current state.
     pub state: StepState,
 }
 
-impl Busy {
-    /// How many criteria of its attempt failed, if they were judged.
-    pub(super) fn gap(&self) -> Option<Gap> {
-        (self.judged > 0).then(|| Gap {
+impl TaskInProgress {
+    /// Returns the number of failed criteria of its attempt, if they were checked.
+    pub(super) fn gap(&self) -> Option<FailureCount> {
+        (self.verdict_count > 0).then(|| FailureCount {
             attempt: self.attempt,
-            failed: u32::try_from(self.broken.len()).unwrap_or(u32::MAX),
-            of: self.judged,
+            failed: u32::try_from(self.failed_checks.len()).unwrap_or(u32::MAX),
+            of: self.verdict_count,
         })
     }
 
-    /// A place that begins an attempt.
+    /// A task that starts an attempt.
     pub(super) fn new(since: Moment, attempt: u32) -> Self {
         Self {
             since,
@@ -57,13 +57,13 @@ impl Busy {
             checking: false,
             waiting: false,
             nested: false,
-            broken: Vec::new(),
-            judged: 0,
-            tail: Tail::default(),
+            failed_checks: Vec::new(),
+            verdict_count: 0,
+            output_tail: OutputTail::default(),
         }
     }
 
-    /// What it does.
+    /// Returns the current state.
     pub(super) fn state(&self) -> StepState {
         match self {
             Self { waiting: true, .. } => StepState::Waiting,
@@ -73,30 +73,32 @@ impl Busy {
     }
 }
 
-/// The way to a place: the places above it, and itself.
+/// The path of a task: the tasks above it, and itself.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Way<'o> {
-    /// The places above, with their items in order.
-    above: Vec<Option<Place>>,
+pub(super) struct NestedTaskPath<'o> {
+    /// The tasks above, with their items in order.
+    parents: Vec<Option<TaskId>>,
     path: &'o [String],
-    place: &'o Place,
+    place: &'o TaskId,
 }
 
-impl Way<'_> {
-    /// The place as people are shown it.
-    pub(super) fn subject(&self, names: &Names) -> String {
+impl NestedTaskPath<'_> {
+    /// Returns the display name of the task.
+    pub(super) fn subject(&self, names: &ItemNames) -> String {
         names.subject(self.path, self.place)
     }
 }
 
-impl Open {
-    /// The places that do something of their own, each with when it began.
-    pub(super) fn going(&self) -> impl Iterator<Item = (Moment, Way<'_>, &Busy)> {
+impl RunInProgress {
+    /// The tasks that do work of their own, each with its start.
+    pub(super) fn running_tasks(
+        &self,
+    ) -> impl Iterator<Item = (Moment, NestedTaskPath<'_>, &TaskInProgress)> {
         let visible = self.places.iter().filter(|(_, busy)| !busy.nested);
         visible.map(|(place, busy)| {
             let above = self.path.iter().map(|above| above.parse().ok()).collect();
             let path = &self.path;
-            (busy.since, Way { above, path, place }, busy)
+            (busy.since, NestedTaskPath { parents: above, path, place }, busy)
         })
     }
 }

@@ -1,26 +1,20 @@
-use super::Checked;
+use super::CheckedFile;
 use crate::diag::{Diagnostic, Severity};
 use crate::untrusted::untrusted;
 
 /// A workflow command of GitHub Actions: a note that is shown beside the code.
 pub fn annotation(level: &str, properties: &[(&str, &str)], message: &str) -> String {
-    let properties: Vec<String> = properties
-        .iter()
-        .map(|(key, value)| format!("{key}={}", escape(value, true)))
-        .collect();
-    format!(
-        "::{level} {}::{}\n",
-        properties.join(","),
-        escape(message, false)
-    )
+    let properties: Vec<String> =
+        properties.iter().map(|(key, value)| format!("{key}={}", escape(value, true))).collect();
+    format!("::{level} {}::{}\n", properties.join(","), escape(message, false))
 }
 
-/// All files' diagnostics as annotations.
-pub fn annotations(all: &[Checked]) -> String {
+/// The diagnostics of all files as annotations.
+pub fn annotations(all: &[CheckedFile]) -> String {
     let mut text = String::new();
     for file in all {
         for diagnostic in &file.diagnostics {
-            text.push_str(&one(file, diagnostic));
+            text.push_str(&diagnostic_annotation(file, diagnostic));
         }
     }
     text
@@ -34,9 +28,9 @@ pub(super) fn level(diagnostic: &Diagnostic) -> &'static str {
     }
 }
 
-fn one(file: &Checked, diagnostic: &Diagnostic) -> String {
-    let start = file.source.place(diagnostic.span.start);
-    let end = file.source.place(diagnostic.span.end);
+fn diagnostic_annotation(file: &CheckedFile, diagnostic: &Diagnostic) -> String {
+    let start = file.source.line_column(diagnostic.span.start);
+    let end = file.source.line_column(diagnostic.span.end);
     let numbers = [start.line, start.column, end.line, end.column].map(|n| n.to_string());
     let [line, column, end_line, end_column] = &numbers;
     let help = diagnostic.help.as_deref();
@@ -57,17 +51,10 @@ fn one(file: &Checked, diagnostic: &Diagnostic) -> String {
 
 fn escape(text: &str, property: bool) -> String {
     let all = untrusted(text);
-    let lines: Vec<String> = if property {
-        vec![all.to_string()]
-    } else {
-        all.lines().map(|line| line.to_string()).collect()
-    };
+    let lines: Vec<String> =
+        if property { vec![all.to_string()] } else { all.lines().map(|line| line.to_string()).collect() };
     let text = lines.join("\n").replace('%', "%25").replace('\n', "%0A");
-    if property {
-        text.replace(':', "%3A").replace(',', "%2C")
-    } else {
-        text
-    }
+    if property { text.replace(':', "%3A").replace(',', "%2C") } else { text }
 }
 
 #[cfg(test)]

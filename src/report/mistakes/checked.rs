@@ -1,17 +1,17 @@
 use crate::diag::{Diagnostic, Severity};
-use crate::source::Source;
+use crate::source::SourceText;
 
-/// A file that was checked and what is wrong with it.
+/// A file that was checked and its diagnostics.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedFile {
     /// The file; its path is shown as it is.
-    pub source: Source,
-    /// What is wrong with it, in the order of the text.
+    pub source: SourceText,
+    /// The diagnostics, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Checked {
-    /// How many mistakes of a severity the file has.
+impl CheckedFile {
+    /// Returns the number of diagnostics of a severity in the file.
     pub fn count(&self, severity: Severity) -> usize {
         let of = |diagnostic: &&Diagnostic| diagnostic.severity() == severity;
         self.diagnostics.iter().filter(of).count()

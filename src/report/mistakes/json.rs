@@ -1,47 +1,47 @@
 use serde::Serialize;
 
-use super::Checked;
+use super::CheckedFile;
 use crate::diag::{Diagnostic, Severity};
-use crate::source::{Source, Span};
+use crate::source::{SourceText, Span};
 
 /// The version of the document of `wf check --json`. Within a version, keys are only added.
 pub const DIAGNOSTICS_VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct DiagnosticsDocument<'a> {
     v: u32,
     files: usize,
     errors: usize,
     warnings: usize,
-    diagnostics: Vec<One<'a>>,
+    diagnostics: Vec<JsonDiagnostic<'a>>,
 }
 
 #[derive(Serialize)]
-struct One<'a> {
+struct JsonDiagnostic<'a> {
     code: &'static str,
     severity: &'static str,
     message: &'a str,
     path: &'a str,
     #[serde(flatten)]
-    place: Place,
+    place: JsonPosition,
     #[serde(skip_serializing_if = "str::is_empty")]
     label: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    also: Vec<Also<'a>>,
+    also: Vec<JsonLabel<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Also<'a> {
+struct JsonLabel<'a> {
     #[serde(flatten)]
-    place: Place,
+    place: JsonPosition,
     text: &'a str,
 }
 
-/// Lines and columns from one, columns in characters; bytes from zero.
+/// A position: line and column from one, columns in characters; bytes from zero.
 #[derive(Serialize)]
-struct Place {
+struct JsonPosition {
     line: usize,
     column: usize,
     end_line: usize,
@@ -49,45 +49,42 @@ struct Place {
     bytes: [u32; 2],
 }
 
-/// All files' diagnostics as one JSON document.
-pub fn json(all: &[Checked]) -> String {
+/// The diagnostics of all files as one JSON document.
+pub fn json(all: &[CheckedFile]) -> String {
     let sum = |severity| all.iter().map(|file| file.count(severity)).sum();
-    let document = Document {
+    let document = DiagnosticsDocument {
         v: DIAGNOSTICS_VERSION,
         files: all.len(),
         errors: sum(Severity::Error),
         warnings: sum(Severity::Warning),
         diagnostics: all
             .iter()
-            .flat_map(|file| file.diagnostics.iter().map(|d| one(&file.source, d)))
+            .flat_map(|file| file.diagnostics.iter().map(|d| json_diagnostic(&file.source, d)))
             .collect(),
     };
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn one<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> One<'a> {
-    One {
+fn json_diagnostic<'a>(source: &'a SourceText, diagnostic: &'a Diagnostic) -> JsonDiagnostic<'a> {
+    JsonDiagnostic {
         code: diagnostic.code.as_str(),
         severity: super::annotate::level(diagnostic),
         message: &diagnostic.message,
         path: source.path(),
-        place: place(source, diagnostic.span),
+        place: json_position(source, diagnostic.span),
         label: &diagnostic.label,
         also: diagnostic
-            .also
+            .related
             .iter()
-            .map(|label| Also {
-                place: place(source, label.span),
-                text: &label.text,
-            })
+            .map(|label| JsonLabel { place: json_position(source, label.span), text: &label.text })
             .collect(),
         help: diagnostic.help.as_deref(),
     }
 }
 
-fn place(source: &Source, span: Span) -> Place {
-    let (start, end) = (source.place(span.start), source.place(span.end));
-    Place {
+fn json_position(source: &SourceText, span: Span) -> JsonPosition {
+    let (start, end) = (source.line_column(span.start), source.line_column(span.end));
+    JsonPosition {
         line: start.line,
         column: start.column,
         end_line: end.line,

@@ -1,6 +1,6 @@
-//! Diagnostics as text for people, and as JSON, SARIF and annotations for programs.
+//! Diagnostics as text for terminals, and as JSON, SARIF and annotations for programs.
 //!
-//! **Invariant:** any diagnostic can be shown, wherever its spans are; what is drawn of a text
+//! **Invariant:** any diagnostic can be shown, wherever its spans are; the excerpt drawn of a text
 //! is bounded.
 
 mod annotate;
@@ -12,7 +12,7 @@ mod sarif;
 mod text;
 
 pub use annotate::{annotation, annotations};
-pub use checked::Checked;
+pub use checked::CheckedFile;
 pub use json::{DIAGNOSTICS_VERSION, json};
 pub use sarif::sarif;
 pub use text::{summary, text};

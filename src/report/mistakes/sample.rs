@@ -1,25 +1,18 @@
-//! A mistake to test with.
+//! A sample diagnostic for tests.
 
-use super::Checked;
+use super::CheckedFile;
 use crate::diag::{Code, Diagnostic};
-use crate::source::{Source, Span};
+use crate::source::{SourceText, Span};
 
 /// A file with one error that bears on two places.
-pub(super) fn checked() -> Checked {
+pub(super) fn checked() -> CheckedFile {
     let text = "---\nkind: plan\nsteps:\n  - {id: build}\n  - {id: build}\n---\n";
     let first = text.find("build").unwrap();
     let second = text.rfind("build").unwrap();
     let span = |at| Span::new(at, at + 5);
-    let wrong = Diagnostic::new(
-        Code::DuplicateId,
-        span(second),
-        "two steps are called `build`",
-    )
-    .label("the second")
-    .also(span(first), "the first")
-    .help("give one of them another id");
-    Checked {
-        source: Source::new("plans/a.md", text),
-        diagnostics: vec![wrong],
-    }
+    let wrong = Diagnostic::new(Code::DuplicateId, span(second), "two steps are called `build`")
+        .with_label("the second")
+        .with_related(span(first), "the first")
+        .with_help("give one of them another id");
+    CheckedFile { source: SourceText::new("plans/a.md", text), diagnostics: vec![wrong] }
 }

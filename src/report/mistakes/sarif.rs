@@ -2,17 +2,15 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Checked;
+use super::CheckedFile;
 use super::annotate::level;
 use crate::diag::{Code, Diagnostic, Severity};
-use crate::source::{Source, Span};
+use crate::source::{SourceText, Span};
 
-/// All files' diagnostics as a SARIF 2.1.0 log, which code scanners take in.
-pub fn sarif(all: &[Checked], version: &str) -> String {
-    let results: Vec<Value> = all
-        .iter()
-        .flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, one)))
-        .collect();
+/// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners.
+pub fn sarif(all: &[CheckedFile], version: &str) -> String {
+    let results: Vec<Value> =
+        all.iter().flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, one))).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -40,11 +38,11 @@ fn rules() -> Vec<Value> {
     Code::ALL.iter().map(rule).collect()
 }
 
-fn result(source: &Source, diagnostic: &Diagnostic) -> Value {
+fn result(source: &SourceText, diagnostic: &Diagnostic) -> Value {
     let help = diagnostic.help.as_deref();
     let remedy = help.map(|help| format!("\n{help}")).unwrap_or_default();
     let related: Vec<Value> = diagnostic
-        .also
+        .related
         .iter()
         .map(|label| {
             let mut place = location(source, label.span);
@@ -63,8 +61,8 @@ fn result(source: &Source, diagnostic: &Diagnostic) -> Value {
     })
 }
 
-fn location(source: &Source, span: Span) -> Value {
-    let (start, end) = (source.place(span.start), source.place(span.end));
+fn location(source: &SourceText, span: Span) -> Value {
+    let (start, end) = (source.line_column(span.start), source.line_column(span.end));
     json!({
         "physicalLocation": {
             "artifactLocation": { "uri": uri(source.path()) },

@@ -1,17 +1,19 @@
 use anstyle::Style;
 
-use crate::engine::{Criterion, Finding, Freshness};
-use crate::machine::Ruling;
-use crate::report::{Align, BAD, DIM, GOOD, NAME, Names, Table, WARN, first_line, paint, plural};
+use crate::engine::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
+use crate::machine::CheckRuling;
+use crate::report::{
+    BAD, ColumnAlign, DIM, GOOD, ItemNames, NAME, TextTable, WARN, first_line, paint, plural,
+};
 
-/// What results were checked again, as a table, and in a line whether they hold.
-pub fn findings(all: &[Finding], names: &Names) -> String {
-    let mut table = Table::new(&[
-        ("step", Align::Left),
-        ("criterion", Align::Left),
-        ("then", Align::Left),
-        ("now", Align::Left),
-        ("why", Align::Left),
+/// The results of repeated checks, as a table, with a line that says if they pass.
+pub fn findings(all: &[ReverifiedResult], names: &ItemNames) -> String {
+    let mut table = TextTable::new(&[
+        ("step", ColumnAlign::Left),
+        ("criterion", ColumnAlign::Left),
+        ("then", ColumnAlign::Left),
+        ("now", ColumnAlign::Left),
+        ("reason", ColumnAlign::Left),
     ]);
     for finding in all {
         let mut name = name(finding, names);
@@ -23,27 +25,27 @@ pub fn findings(all: &[Finding], names: &Names) -> String {
         }
     }
     if table.is_empty() {
-        return format!("{} no check was passed\n", paint(BAD, "nothing to verify:"));
+        return format!("{} no check passed in this run\n", paint(BAD, "nothing to verify:"));
     }
     table.render() + "\n" + &verdict(all)
 }
 
-/// Whether something passed then, and all of that holds now.
-pub fn hold(all: &[Finding]) -> bool {
-    all.iter().any(Finding::passed) && all.iter().all(Finding::holds)
+/// True if something passed then, and all of it passes now.
+pub fn all_pass(all: &[ReverifiedResult]) -> bool {
+    all.iter().any(ReverifiedResult::passed) && all.iter().all(ReverifiedResult::still_holds)
 }
 
-fn name(finding: &Finding, names: &Names) -> String {
+fn name(finding: &ReverifiedResult, names: &ItemNames) -> String {
     match &finding.place {
         Some(place) => names.subject(&finding.path, place),
         None => names.text(&finding.path, "(plan)"),
     }
 }
 
-fn row(name: String, criterion: &Criterion) -> Vec<(String, Style)> {
-    let Criterion { then, now } = criterion;
-    let why = match now.ruling {
-        Ruling::Pass => String::new(),
+fn row(name: String, criterion: &CriterionComparison) -> Vec<(String, Style)> {
+    let CriterionComparison { then, now } = criterion;
+    let reason = match now.ruling {
+        CheckRuling::Pass => String::new(),
         _ => now.mismatch(),
     };
     vec![
@@ -51,65 +53,58 @@ fn row(name: String, criterion: &Criterion) -> Vec<(String, Style)> {
         (now.name.to_string(), Style::new()),
         (word(*then).to_owned(), style(*then)),
         (word(now.ruling).to_owned(), style(now.ruling)),
-        (first_line(&why).to_owned(), DIM),
+        (first_line(&reason).to_owned(), DIM),
     ]
 }
 
-fn files(name: String, evidence: &Freshness) -> Vec<(String, Style)> {
-    let (now, style, why) = match &evidence.stale {
+fn files(name: String, evidence: &EvidenceFreshness) -> Vec<(String, Style)> {
+    let (now, style, reason) = match &evidence.stale {
         None => ("fresh", GOOD, String::new()),
-        Some(path) => (
-            "stale",
-            WARN,
-            format!("{path} changed after it was checked"),
-        ),
+        Some(path) => ("stale", WARN, format!("{path} changed after it was checked")),
     };
     vec![
         (name, NAME),
         (plural(evidence.files, "file"), DIM),
         ("fresh".to_owned(), GOOD),
         (now.to_owned(), style),
-        (why, DIM),
+        (reason, DIM),
     ]
 }
 
-fn word(ruling: Ruling) -> &'static str {
+fn word(ruling: CheckRuling) -> &'static str {
     match ruling {
-        Ruling::Pass => "pass",
-        Ruling::Fail => "fail",
-        Ruling::Error => "error",
+        CheckRuling::Pass => "pass",
+        CheckRuling::Fail => "fail",
+        CheckRuling::Error => "error",
     }
 }
 
-fn style(ruling: Ruling) -> Style {
+fn style(ruling: CheckRuling) -> Style {
     match ruling {
-        Ruling::Pass => GOOD,
-        Ruling::Fail => BAD,
-        Ruling::Error => WARN,
+        CheckRuling::Pass => GOOD,
+        CheckRuling::Fail => BAD,
+        CheckRuling::Error => WARN,
     }
 }
 
-fn verdict(all: &[Finding]) -> String {
+fn verdict(all: &[ReverifiedResult]) -> String {
     let criteria = || all.iter().flat_map(|finding| &finding.criteria);
-    let then = criteria().filter(|one| one.then == Ruling::Pass);
+    let then = criteria().filter(|one| one.then == CheckRuling::Pass);
     let (passed, still) = then.fold((0, 0), |(passed, still), one| {
-        (
-            passed + 1,
-            still + usize::from(one.now.ruling == Ruling::Pass),
-        )
+        (passed + 1, still + usize::from(one.now.ruling == CheckRuling::Pass))
     });
-    let stale = |finding: &&Finding| {
+    let stale = |finding: &&ReverifiedResult| {
         let evidence = finding.evidence.as_ref();
         evidence.is_some_and(|files| files.stale.is_some())
     };
     let stale = all.iter().filter(stale).count();
-    let mut line = format!("{still} of {passed} criteria that passed still pass");
+    let mut line = format!("{still} of {passed} checks that passed still pass");
     if stale > 0 {
         line += &format!(", the evidence of {} is stale", plural(stale, "result"));
     }
-    if hold(all) {
-        format!("{} {line}\n", paint(GOOD, "holds:"))
+    if all_pass(all) {
+        format!("{} {line}\n", paint(GOOD, "passed:"))
     } else {
-        format!("{} {line}\n", paint(BAD, "does not hold:"))
+        format!("{} {line}\n", paint(BAD, "failed:"))
     }
 }

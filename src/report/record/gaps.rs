@@ -1,26 +1,26 @@
 use serde::Serialize;
 
-use crate::machine::{Gap, Place};
+use crate::machine::{FailureCount, TaskId};
 use crate::name::Name;
 use crate::store::CheckRow;
 
-/// How many gaps of a long trajectory are told: the first, and the last ones.
-const TOLD: usize = 6;
+/// The number of gaps printed of a long trajectory: the first, and the last ones.
+const PRINTED_GAPS: usize = 6;
 
-/// How far the attempts of a place were from done, one after the other.
+/// The gaps of the attempts of a task, one after another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trajectory {
+pub struct GapTrajectory {
     /// The step.
     pub step: Name,
     /// The item.
     pub item: Option<u32>,
-    /// The gap of each attempt that was judged, oldest first.
-    pub gaps: Vec<Gap>,
+    /// The gap of each attempt that was checked, oldest first.
+    pub gaps: Vec<FailureCount>,
 }
 
-impl Trajectory {
-    /// The trajectories of all places that were judged, in the order in which they were.
-    pub fn all(checks: &[CheckRow]) -> Vec<Self> {
+impl GapTrajectory {
+    /// The trajectories of all tasks that were checked, in the order of the checks.
+    pub fn of_checks(checks: &[CheckRow]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let mut found = std::collections::BTreeMap::new();
         for check in checks {
@@ -28,46 +28,42 @@ impl Trajectory {
                 continue;
             };
             let at = *found.entry((step, check.item)).or_insert_with(|| {
-                all.push(Self {
-                    step: step.clone(),
-                    item: check.item,
-                    gaps: Vec::new(),
-                });
+                all.push(Self { step: step.clone(), item: check.item, gaps: Vec::new() });
                 all.len() - 1
             });
             if let Some(one) = all.get_mut(at) {
-                one.judged(attempt, check.verdict.passed());
+                one.was_checked(attempt, check.verdict.passed());
             }
         }
         all
     }
 
-    /// Whether it is the trajectory of a place.
-    pub fn is_of(&self, place: &Place) -> bool {
+    /// True if it is the trajectory of a task.
+    pub fn is_of(&self, place: &TaskId) -> bool {
         self.step == place.step && self.item == place.item
     }
 
-    fn judged(&mut self, attempt: u32, passed: bool) {
-        Gap::count(&mut self.gaps, attempt, passed);
+    fn was_checked(&mut self, attempt: u32, passed: bool) {
+        FailureCount::count(&mut self.gaps, attempt, passed);
     }
 
-    /// `gap 3/5 → 1/5 → 0/5`: how many criteria failed, of how many. `None` of a single attempt.
+    /// Returns `gap 3/5 → 1/5 → 0/5`: failed criteria out of all. `None` for a single attempt.
     pub fn text(&self) -> Option<String> {
         if self.gaps.len() < 2 {
             return None;
         }
         let mut told: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
-        if told.len() > TOLD {
-            told.splice(1..=told.len() - (TOLD - 1), ["…".to_owned()]);
+        if told.len() > PRINTED_GAPS {
+            told.splice(1..=told.len() - (PRINTED_GAPS - 1), ["…".to_owned()]);
         }
-        Some(format!("gap {}", told.join(" → ")))
+        Some(format!("failing checks {}", told.join(" → ")))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Trajectory;
-    use crate::machine::Ruling;
+    use super::GapTrajectory;
+    use crate::machine::CheckRuling;
     use crate::report::record::sample;
 
     #[test]
@@ -76,20 +72,17 @@ mod tests {
             let checks: Vec<_> = (1..=count)
                 .flat_map(|attempt| {
                     let last = attempt == count;
-                    let ruling = if last { Ruling::Pass } else { Ruling::Fail };
-                    [
-                        sample::check("a", attempt, Ruling::Pass),
-                        sample::check("a", attempt, ruling),
-                    ]
+                    let ruling = if last { CheckRuling::Pass } else { CheckRuling::Fail };
+                    [sample::check("a", attempt, CheckRuling::Pass), sample::check("a", attempt, ruling)]
                 })
                 .collect();
-            Trajectory::all(&checks).remove(0).text()
+            GapTrajectory::of_checks(&checks).remove(0).text()
         };
         assert_eq!(attempts(1), None);
-        assert_eq!(attempts(2).as_deref(), Some("gap 1/2 → 0/2"));
-        let six = "gap 1/2 → 1/2 → 1/2 → 1/2 → 1/2 → 0/2";
+        assert_eq!(attempts(2).as_deref(), Some("failing checks 1/2 → 0/2"));
+        let six = "failing checks 1/2 → 1/2 → 1/2 → 1/2 → 1/2 → 0/2";
         assert_eq!(attempts(6).as_deref(), Some(six));
-        let many = "gap 1/2 → … → 1/2 → 1/2 → 1/2 → 0/2";
+        let many = "failing checks 1/2 → … → 1/2 → 1/2 → 1/2 → 0/2";
         assert_eq!(attempts(9).as_deref(), Some(many));
     }
 }

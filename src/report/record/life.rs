@@ -2,37 +2,37 @@ use anstyle::Style;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::machine::Outcome;
+use crate::machine::RunOutcome;
 use crate::report::paint::{BOLD, WARN};
 use crate::report::words::outcome_style;
-use crate::store::{Owner, RunRow, RunState};
+use crate::store::{RunOwner, RunRow, RunState};
 
-/// Where a run is in its life, the process that works on it considered.
+/// The state of a run in its life cycle, its process considered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Life {
+pub enum RunLifecycle {
     /// A process works on it.
     Running,
-    /// People are asked, and no process works on it meanwhile.
+    /// An approval is pending, and no process works on it meanwhile.
     Waiting,
     /// It has not ended and no process works on it: it can be resumed.
     #[default]
     Interrupted,
-    /// It ended so.
-    Ended(Outcome),
+    /// It ended with this outcome.
+    Ended(RunOutcome),
 }
 
-impl Life {
-    /// Judges by what the store knows.
-    pub fn of(run: &RunRow, owner: Option<Owner>) -> Self {
+impl RunLifecycle {
+    /// Derives it from the record in the store.
+    pub fn of(run: &RunRow, owner: Option<RunOwner>) -> Self {
         match run.state {
             RunState::Ended(outcome) => Self::Ended(outcome),
             RunState::Running if owner.is_some_and(|owner| owner.alive) => Self::Running,
-            RunState::Running if run.asks > 0 => Self::Waiting,
+            RunState::Running if run.pending_approvals > 0 => Self::Waiting,
             RunState::Running => Self::Interrupted,
         }
     }
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -42,7 +42,7 @@ impl Life {
         }
     }
 
-    /// The style of the word.
+    /// Returns the style of the word.
     pub fn style(self) -> Style {
         match self {
             Self::Running => BOLD,
@@ -52,27 +52,27 @@ impl Life {
     }
 }
 
-/// Writes where a run is in its life into the fields of its row: what the store knows alone is that a
-/// run has not ended, and two answers to one question would be none.
-pub fn tell_life(run: &mut Value, life: &Value) {
+/// Writes the state of a run into the fields of its row: the store alone knows only that it has not
+/// ended, and the document must not contradict itself.
+pub fn write_lifecycle(run: &mut Value, life: &Value) {
     if let Some(state) = run.get_mut("state") {
         *state = life.clone();
     }
 }
 
-/// As [`tell_life`], for the record of a run and of all that are nested in it.
-pub(super) fn tell_lives(record: &mut Value) {
+/// Does the same as [`write_lifecycle`], for the record of a run and of all that are nested in it.
+pub(super) fn write_lifecycles(record: &mut Value) {
     let life = record.get("life").cloned().unwrap_or_default();
     if let Some(run) = record.get_mut("run") {
-        tell_life(run, &life);
+        write_lifecycle(run, &life);
     }
     let nested = record.get_mut("nested").and_then(Value::as_array_mut);
     for one in nested.into_iter().flatten() {
-        one.get_mut("record").map(tell_lives);
+        one.get_mut("record").map(write_lifecycles);
     }
 }
 
-impl Serialize for Life {
+impl Serialize for RunLifecycle {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

@@ -1,6 +1,6 @@
-//! A run as the store remembers it: lists, reports, explanations.
+//! A run as recorded in the store: lists, reports, explanations.
 //!
-//! A [`Record`] is everything that is known of one run, with the runs nested in it.
+//! A [`RunRecord`] is everything known of one run, with the runs nested in it.
 
 mod findings;
 mod gaps;
@@ -8,10 +8,7 @@ mod held;
 mod junit;
 mod life;
 mod looped;
-#[expect(
-    clippy::module_inception,
-    reason = "the module is named after its type"
-)]
+#[expect(clippy::module_inception, reason = "the module is named after its type")]
 mod record;
 mod redone;
 mod runs;
@@ -23,16 +20,16 @@ mod summary;
 mod trust;
 mod why;
 
-pub use findings::{findings, hold};
-pub use gaps::Trajectory;
-pub use held::{Gating, Held, Question};
-pub use junit::{Printed, junit};
-pub use life::{Life, tell_life};
-pub use looped::Looped;
-pub use record::{Nested, RECORD_VERSION, Record};
+pub use findings::{all_pass, findings};
+pub use gaps::GapTrajectory;
+pub use held::{GateRecord, RecordedApproval, RunDecisions};
+pub use junit::{OutputLookup, junit};
+pub use life::{RunLifecycle, write_lifecycle};
+pub use looped::LoopedAttempt;
+pub use record::{NestedRunRecord, RECORD_VERSION, RunRecord};
 pub use runs::runs;
-pub use shaken::Shaken;
+pub use shaken::StaleDependant;
 pub use show::show;
 pub use summary::summary;
 pub use trust::trust;
-pub use why::{CacheStory, Why, why, why_json};
+pub use why::{CacheExplanation, StepExplanation, explain_step, explain_step_json};

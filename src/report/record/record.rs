@@ -1,72 +1,72 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::life::tell_lives;
-use super::{Held, Life, Looped, Shaken, Trajectory};
-use crate::machine::{Ledger, Place, StepState};
+use super::life::write_lifecycles;
+use super::{GapTrajectory, LoopedAttempt, RunDecisions, RunLifecycle, StaleDependant};
+use crate::machine::{BudgetLedger, StepState, TaskId};
 use crate::name::RunId;
-use crate::store::{ArtifactRow, AttemptRow, CheckRow, Owner, RunRow, StepRow};
+use crate::store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
 
 /// The version of the document of `wf show --json`. Within a version, keys are only added.
 pub const RECORD_VERSION: u32 = 1;
 
-/// Everything that is known of a run.
+/// Everything known of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Record {
+pub struct RunRecord {
     /// The version of the format.
     pub v: u32,
     /// The run itself.
     pub run: RunRow,
-    /// Where it is in its life, the process that works on it considered.
-    pub life: Life,
+    /// The state in its life cycle, its process considered.
+    pub life: RunLifecycle,
     /// The run that it is part of, at the top, if it is part of one.
     #[serde(skip)]
     pub top: Option<RunId>,
-    /// The runs that repeat it.
+    /// The runs that retry it.
     pub repeated_by: Vec<RunId>,
     /// The process that works on it, or did when it died.
-    pub owner: Option<Owner>,
-    /// The steps that something happened to.
+    pub owner: Option<RunOwner>,
+    /// The steps that have events.
     pub steps: Vec<StepRow>,
     /// The attempts.
     pub attempts: Vec<AttemptRow>,
-    /// The rulings.
+    /// The verdicts.
     pub checks: Vec<CheckRow>,
-    /// How far the attempts of each place were from done.
-    pub gaps: Vec<Trajectory>,
+    /// The gaps of the attempts of each task.
+    pub gaps: Vec<GapTrajectory>,
     /// The attempts for which `inspect` or `test` sent the work back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub loops: Vec<Looped>,
+    pub loops: Vec<LoopedAttempt>,
     /// The steps that depend on one whose evidence is stale.
-    pub shaken: Vec<Shaken>,
-    /// What let it begin and go on.
+    pub shaken: Vec<StaleDependant>,
+    /// The approvals, gates and decisions that it needed.
     #[serde(flatten)]
-    pub held: Held,
-    /// What it has used up, and of what budget; absent if there is neither a budget nor anything
-    /// that only a ledger tells.
+    pub held: RunDecisions,
+    /// The amounts that it has used, and their budget; absent if there is neither a budget nor
+    /// anything that only a ledger records.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<Ledger>,
-    /// The files that were left.
+    pub ledger: Option<BudgetLedger>,
+    /// The files that it left.
     pub artifacts: Vec<ArtifactRow>,
     /// The runs nested in it, each with the attempt that it is nested in.
-    pub nested: Vec<Nested>,
+    pub nested: Vec<NestedRunRecord>,
 }
 
 /// A run nested in another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Nested {
-    /// The attempt above it, as shown: `build[2]#1`.
+pub struct NestedRunRecord {
+    /// The attempt above it, by its display name: `build[2]#1`.
     pub attempt: String,
     /// The run.
-    pub record: Record,
+    pub record: RunRecord,
 }
 
-impl Record {
-    /// Shows as waiting what waits for its items or for a run inside: of a run that only waits for
-    /// people, nothing runs.
+impl RunRecord {
+    /// Marks as waiting the tasks that wait for their items or for a nested run: in a run with only
+    /// pending approvals, nothing runs.
     #[must_use]
-    pub fn at_rest(mut self) -> Self {
-        if self.life == Life::Waiting {
+    pub fn with_waiting_tasks(mut self) -> Self {
+        if self.life == RunLifecycle::Waiting {
             let running = self.steps.iter_mut();
             let running = running.filter(|row| row.state == StepState::Running);
             running.for_each(|row| row.state = StepState::Waiting);
@@ -74,18 +74,18 @@ impl Record {
         self
     }
 
-    /// What people are asked and have not answered, in it and inside of it, by its names.
+    /// Returns the pending approvals of it and of nested runs, by its names.
     pub fn open_questions(&self) -> Vec<String> {
         let open = self.held.questions.iter();
         let open = open.filter(|question| question.given.is_none());
         let own = open.map(|question| match &question.ask.place {
-            Some(place) => self.called(place),
+            Some(place) => self.task_display_name(place),
             None => "run".to_owned(),
         });
         let inside = self.nested.iter().flat_map(|nested| {
             let above = nested.attempt.split('#').next().unwrap_or_default();
-            let place = above.parse::<Place>();
-            let above = place.map_or_else(|_| above.to_owned(), |place| self.called(&place));
+            let place = above.parse::<TaskId>();
+            let above = place.map_or_else(|_| above.to_owned(), |place| self.task_display_name(&place));
             let names = nested.record.open_questions().into_iter();
             names.map(move |name| match name.as_str() {
                 "run" => above.clone(),
@@ -95,87 +95,72 @@ impl Record {
         own.chain(inside).collect()
     }
 
-    /// The document.
+    /// Returns the document.
     pub fn document(&self) -> Value {
         let mut document = serde_json::to_value(self).unwrap_or_default();
-        tell_lives(&mut document);
+        write_lifecycles(&mut document);
         document
     }
 
-    /// The document as JSON.
+    /// Returns the document as JSON.
     pub fn json(&self) -> String {
         format!("{:#}\n", self.document())
     }
 
-    /// The rulings on the last judged attempt of a place.
-    pub fn rulings(&self, place: &Place) -> Vec<&CheckRow> {
-        let of = |check: &&CheckRow| {
-            check.step.as_ref() == Some(&place.step) && check.item == place.item
-        };
-        let last = self
-            .checks
-            .iter()
-            .filter(of)
-            .filter_map(|check| check.attempt)
-            .max();
+    /// Returns the verdicts on the last checked attempt of a task.
+    pub fn rulings(&self, place: &TaskId) -> Vec<&CheckRow> {
+        let of = |check: &&CheckRow| check.step.as_ref() == Some(&place.step) && check.item == place.item;
+        let last = self.checks.iter().filter(of).filter_map(|check| check.attempt).max();
         let checks = self.checks.iter().filter(of);
         checks.filter(|check| check.attempt == last).collect()
     }
 
-    /// `gap 3/5 → 0/5`, where more than one attempt of a place was judged.
-    pub fn gap(&self, place: &Place) -> Option<String> {
+    /// Returns `gap 3/5 → 0/5`, if more than one attempt of a task was checked.
+    pub fn gap(&self, place: &TaskId) -> Option<String> {
         self.gaps.iter().find(|gaps| gaps.is_of(place))?.text()
     }
 
-    /// The rulings on the plan's own criteria.
+    /// Returns the verdicts on the plan's own criteria.
     pub fn own_rulings(&self) -> impl Iterator<Item = &CheckRow> {
         self.checks.iter().filter(|check| check.step.is_none())
     }
 
-    /// A place as people are shown it.
-    pub fn called(&self, place: &Place) -> String {
+    /// Returns the display name of a task.
+    pub fn task_display_name(&self, place: &TaskId) -> String {
         let own = |row: &&StepRow| row.step == place.step && row.item == place.item;
         match self.steps.iter().find(own).filter(|_| place.item.is_some()) {
-            Some(row) => called(row),
+            Some(row) => row_display_name(row),
             None => place.to_string(),
         }
     }
 
-    /// The runs nested in attempts of a place.
-    pub fn nested_in(&self, place: &Place) -> impl Iterator<Item = &Record> {
+    /// Returns the runs nested in attempts of a task.
+    pub fn nested_in(&self, place: &TaskId) -> impl Iterator<Item = &RunRecord> {
         let place = place.to_string();
         self.nested
             .iter()
-            .filter(move |nested| {
-                nested
-                    .attempt
-                    .rsplit_once('#')
-                    .is_some_and(|(p, _)| p == place)
-            })
+            .filter(move |nested| nested.attempt.rsplit_once('#').is_some_and(|(p, _)| p == place))
             .map(|nested| &nested.record)
     }
 }
 
-/// The place that a row is about.
-pub(super) fn place(row: &StepRow) -> Place {
-    Place {
-        step: row.step.clone(),
-        item: row.item,
-    }
+/// The task of a row.
+pub(super) fn task_of_row(row: &StepRow) -> TaskId {
+    TaskId { step: row.step.clone(), item: row.item }
 }
 
-/// The place that a row is about, as people are shown it.
-pub(super) fn called(row: &StepRow) -> String {
-    place(row).called(row.item_key.as_deref())
+/// The display name of the task of a row.
+pub(super) fn row_display_name(row: &StepRow) -> String {
+    task_of_row(row).display_name(row.item_key.as_deref())
 }
 
-/// How long a step took, if it began and ended.
-pub(super) fn took(row: &StepRow) -> Option<std::time::Duration> {
+/// The duration of a step, if it started and ended.
+pub(super) fn step_duration(row: &StepRow) -> Option<std::time::Duration> {
     let started = row.started?;
     row.ended.map(|ended| ended.since(started))
 }
 
-/// Whether the row counts in the tally: a whole step that ended.
+/// True if the row counts in the tally: a whole step that ended.
 pub(super) fn is_whole(row: &StepRow) -> bool {
     row.item.is_none() && row.state != StepState::Pending
 }

@@ -1,35 +1,35 @@
 use anstyle::Style;
 
-use super::Life;
+use super::RunLifecycle;
 use crate::report::paint::{DIM, NAME, WARN};
-use crate::report::{Align, Table, counts, elapsed, moment};
-use crate::store::{Owner, RunRow, RunState};
+use crate::report::{ColumnAlign, TextTable, counts_text, elapsed, moment};
+use crate::store::{RunOwner, RunRow, RunState};
 use crate::time::Moment;
 
 /// Runs as a table, newest first.
-pub fn runs(rows: &[(RunRow, Option<Owner>)], now: Moment) -> String {
-    let mut table = Table::new(&[
-        ("run", Align::Left),
-        ("plan", Align::Left),
-        ("state", Align::Left),
-        ("steps", Align::Left),
-        ("started", Align::Left),
-        ("took", Align::Right),
+pub fn runs(rows: &[(RunRow, Option<RunOwner>)], now: Moment) -> String {
+    let mut table = TextTable::new(&[
+        ("run", ColumnAlign::Left),
+        ("plan", ColumnAlign::Left),
+        ("state", ColumnAlign::Left),
+        ("steps", ColumnAlign::Left),
+        ("started", ColumnAlign::Left),
+        ("took", ColumnAlign::Right),
     ]);
     for (row, owner) in rows {
-        let life = Life::of(row, *owner);
+        let life = RunLifecycle::of(row, *owner);
         let steps = match row.state {
             RunState::Running => String::new(),
-            RunState::Ended(_) => counts(&row.tally),
+            RunState::Ended(_) => counts_text(&row.counts),
         };
         let plan = match (&row.parent, row.goal) {
             (Some((_, attempt)), _) => format!("{} (in {attempt})", row.plan),
             (None, Some(part)) => format!("{} ({})", row.plan, part.as_str()),
             (None, None) => row.plan.clone(),
         };
-        let took = match (row.took(), life) {
+        let took = match (row.duration(), life) {
             (Some(took), _) => elapsed(took),
-            (None, Life::Running) => elapsed(row.took_until(now)),
+            (None, RunLifecycle::Running) => elapsed(row.duration_until(now)),
             (None, _) => String::new(),
         };
         table.row(vec![
@@ -44,9 +44,9 @@ pub fn runs(rows: &[(RunRow, Option<Owner>)], now: Moment) -> String {
     table.render()
 }
 
-/// The word for the life of a run. What was accepted with less than all is not told as a success
-/// like others.
-fn state(row: &RunRow, life: Life) -> (String, Style) {
+/// The word for the life of a run. A run that was accepted with less than all is not shown as an
+/// ordinary success.
+fn state(row: &RunRow, life: RunLifecycle) -> (String, Style) {
     if row.accepted.is_some() {
         ("accepted".to_owned(), WARN)
     } else {
@@ -59,24 +59,17 @@ mod tests {
     use super::runs;
     use crate::report::plain;
     use crate::report::record::sample;
-    use crate::store::{Owner, RunState};
+    use crate::store::{RunOwner, RunState};
     use crate::time::Moment;
 
     #[test]
     fn a_dead_run_is_not_shown_as_running() {
         let mut going = sample::run();
         (going.state, going.ended) = (RunState::Running, None);
-        let owner = |alive| Some(Owner { pid: 7, alive });
-        let look = crate::store::RunRow {
-            goal: Some(crate::goal::Part::Look),
-            ..sample::run()
-        };
-        let rows = [
-            (look, None),
-            (going.clone(), owner(true)),
-            (going, owner(false)),
-            (sample::run(), None),
-        ];
+        let owner = |alive| Some(RunOwner { pid: 7, alive });
+        let look =
+            crate::store::RunRow { goal: Some(crate::goal::ReconciliationPart::Look), ..sample::run() };
+        let rows = [(look, None), (going.clone(), owner(true)), (going, owner(false)), (sample::run(), None)];
         let now = Moment::from_millis(1_700_000_060_000);
         let expected = "\
 run       plan                   state        steps                            started                took

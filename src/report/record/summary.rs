@@ -1,69 +1,58 @@
 use std::fmt::Write as _;
 
-use super::Record;
-use super::record::{is_whole, place, took};
-use super::show::doubts;
-use crate::machine::{Place, StepState};
-use crate::report::{believed, counts, elapsed, first_line};
+use super::RunRecord;
+use super::record::{is_whole, step_duration, task_of_row};
+use super::show::doubts_text;
+use crate::machine::{StepState, TaskId};
+use crate::report::{counts_text, elapsed, first_line, state_word};
 use crate::store::{CheckRow, StepRow};
 use crate::untrusted::untrusted;
 
-/// The most steps that a summary lists; failed ones first.
-const ROWS: usize = 200;
+/// The maximum number of steps in a summary; failed ones first.
+const MAX_STEP_ROWS: usize = 200;
 
 /// A run as Markdown, for the step summary of GitHub Actions.
-pub fn summary(record: &Record) -> String {
+pub fn summary(record: &RunRecord) -> String {
     let run = &record.run;
     let life = record.life.as_str();
     let mut text = format!("### {} · {life}\n\n", escape(&run.plan));
-    let took = run.took().map(elapsed);
+    let took = run.duration().map(elapsed);
     let took = took.unwrap_or_default();
-    let _ = writeln!(
-        text,
-        "{} · {took} · run `{}`\n",
-        counts(&run.tally),
-        run.id.short()
-    );
+    let _ = writeln!(text, "{} · {took} · run `{}`\n", counts_text(&run.counts), run.id.short());
     if let Some(met) = run.accepted {
-        let _ = writeln!(
-            text,
-            "**accepted within δ: {met}; the others do not hold**\n"
-        );
+        let _ = writeln!(text, "**accepted within δ: {met}; the others fail**\n");
     }
     text.push_str("| step | result | took | why |\n|---|---|--:|---|\n");
     let rows: Vec<&StepRow> = record.steps.iter().filter(|row| is_whole(row)).collect();
-    let failed = rows.iter().filter(|row| row.class.is_some());
-    let others = rows.iter().filter(|row| row.class.is_none());
-    for row in failed.chain(others).take(ROWS) {
+    let failed = rows.iter().filter(|row| row.failure_class.is_some());
+    let others = rows.iter().filter(|row| row.failure_class.is_none());
+    for row in failed.chain(others).take(MAX_STEP_ROWS) {
         text.push_str(&line(record, row));
     }
-    if rows.len() > ROWS {
-        let _ = writeln!(text, "\nand {} more", rows.len() - ROWS);
+    if rows.len() > MAX_STEP_ROWS {
+        let _ = writeln!(text, "\nand {} more", rows.len() - MAX_STEP_ROWS);
     }
     text.push_str(&checks(record));
     text
 }
 
-fn line(record: &Record, row: &StepRow) -> String {
-    let took = took(row).map(elapsed).unwrap_or_default();
+fn line(record: &RunRecord, row: &StepRow) -> String {
+    let took = step_duration(row).map(elapsed).unwrap_or_default();
     let result = match row.state {
-        StepState::Failed if row.tolerated => "allowed to fail",
-        state => believed(state, row.standing),
+        StepState::Failed if row.allowed_to_fail => "failed (ignored)",
+        state => state_word(state, row.standing),
     };
-    let mut why = vec![first_line(&row.why).to_owned()];
-    why.extend(record.gap(&place(row)));
-    why.extend(doubts(record, row));
-    why.retain(|why| !why.is_empty());
-    let why = escape(&why.join("; "));
-    format!("| `{}` | {result} | {took} | {why} |\n", row.step)
+    let mut reason = vec![first_line(&row.reason).to_owned()];
+    reason.extend(record.gap(&task_of_row(row)));
+    reason.extend(doubts_text(record, row));
+    reason.retain(|reason| !reason.is_empty());
+    let reason = escape(&reason.join("; "));
+    format!("| `{}` | {result} | {took} | {reason} |\n", row.step)
 }
 
-/// The criteria that do not hold.
-fn checks(record: &Record) -> String {
-    let of_steps = record
-        .steps
-        .iter()
-        .flat_map(|row| record.rulings(&place(row)));
+/// The failed criteria.
+fn checks(record: &RunRecord) -> String {
+    let of_steps = record.steps.iter().flat_map(|row| record.rulings(&task_of_row(row)));
     let mut text = String::new();
     for check in of_steps.chain(record.own_rulings()) {
         if !check.verdict.passed() {
@@ -73,13 +62,10 @@ fn checks(record: &Record) -> String {
     text
 }
 
-fn broken(record: &Record, check: &CheckRow) -> String {
+fn broken(record: &RunRecord, check: &CheckRow) -> String {
     let verdict = &check.verdict;
     let step = match &check.step {
-        Some(step) => record.called(&Place {
-            step: step.clone(),
-            item: check.item,
-        }),
+        Some(step) => record.task_display_name(&TaskId { step: step.clone(), item: check.item }),
         None => "the plan".to_owned(),
     };
     let step = escape(&step);
@@ -87,7 +73,7 @@ fn broken(record: &Record, check: &CheckRow) -> String {
     format!("\n**{step}: {}** {mismatch}\n", verdict.name)
 }
 
-/// Text as text, whatever Markdown or HTML is in it.
+/// Text escaped, whatever Markdown or HTML is in it.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in untrusted(text).to_string().chars() {

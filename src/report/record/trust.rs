@@ -2,51 +2,49 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::model::taint::{Mixed, Taint, taints};
-use crate::model::{Plan, Work};
+use crate::model::taint::{MixedTaint, TaintLevel, taints};
+use crate::model::{Plan, StepWork};
 
-/// How far the values of a plan are trusted, for programs: its parameters, what each step is
-/// given and makes, and what the plan gives.
+/// The trust in the values of a plan, as JSON: its parameters, the inputs and outputs of each step,
+/// and the outputs of the plan.
 pub fn trust(plan: &Plan) -> Value {
     let summary = taints(plan);
     let steps = summary.steps.iter().map(|(id, step)| {
         let taint = json!({
-            "given": one(&step.given),
-            "made": one(&step.made),
-            "outputs": all(&step.outputs),
+            "given": value_trust(&step.inputs_taint),
+            "made": value_trust(&step.outputs_taint),
+            "outputs": value_trusts(&step.outputs),
         });
         (id.clone(), taint)
     });
     json!({
-        "params": all(&summary.params),
+        "params": value_trusts(&summary.params),
         "steps": steps.collect::<serde_json::Map<_, _>>(),
-        "outputs": all(&summary.outputs),
+        "outputs": value_trusts(&summary.outputs),
     })
 }
 
-fn all(values: &BTreeMap<String, Mixed>) -> Value {
-    let each = values
-        .iter()
-        .map(|(name, value)| (name.clone(), one(value)));
+fn value_trusts(values: &BTreeMap<String, MixedTaint>) -> Value {
+    let each = values.iter().map(|(name, value)| (name.clone(), value_trust(value)));
     each.collect::<serde_json::Map<_, _>>().into()
 }
 
-fn one(value: &Mixed) -> Value {
+fn value_trust(value: &MixedTaint) -> Value {
     json!({ "taint": value.taint, "from": value.from.as_deref() })
 }
 
-/// Why what a step gives is external, if it gives anything that is.
+/// The reason why the outputs of a step are external, if any are.
 pub(super) fn untrusted_values(plan: &Plan, step: &str) -> Option<String> {
     let written = plan.step(plan.find(step)?);
-    let is_process = matches!(written.work, Work::Run(_) | Work::Exec(_) | Work::Skill(_));
+    let is_process = matches!(written.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_));
     if is_process && written.outputs.is_empty() && written.artifacts.is_empty() {
         return None;
     }
     let summary = taints(plan);
     let step = summary.steps.get(step)?;
-    let given = Mixed::all(step.outputs.values().chain([&step.made]));
-    let from = given.from.filter(|_| given.taint == Taint::External)?;
-    Some(format!("what it gives is external: it comes from {from}"))
+    let given = MixedTaint::mix_all(step.outputs.values().chain([&step.outputs_taint]));
+    let from = given.from.filter(|_| given.taint == TaintLevel::External)?;
+    Some(format!("its outputs are external: they come from {from}"))
 }
 
 #[cfg(test)]
@@ -64,11 +62,11 @@ mod tests {
             - {id: free, exec: [x], artifacts: [c]}\n  \
             - {id: bare, exec: [x]}\n---\n";
         let plan = sample::plan(text);
-        let from = "what it gives is external: it comes from the http step `get`";
+        let from = "its outputs are external: they come from the http step `get`";
         assert_eq!(untrusted_values(&plan, "use").as_deref(), Some(from));
         assert_eq!(untrusted_values(&plan, "own"), None);
         let free = untrusted_values(&plan, "free").unwrap();
-        assert!(free.ends_with("step `free`, which runs without a sandbox, so with a network"));
+        assert!(free.ends_with("step `free`, which runs without a sandbox, and so with network access"));
         assert_eq!(untrusted_values(&plan, "bare"), None);
         let document = trust(&plan);
         assert_eq!(document["steps"]["use"]["made"]["taint"], "external");

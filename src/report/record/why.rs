@@ -2,85 +2,73 @@ mod cached;
 
 use std::fmt::Write as _;
 
-use super::Record;
-use super::record::place;
+use super::RunRecord;
+use super::record::task_of_row;
 use super::trust::untrusted_values;
-use crate::machine::{Exit, Guard, NOT_CHOSEN, NOT_STARTED, Place, SPENT, StepState};
-use crate::model::{Class, Mode, Plan, Step};
+use crate::machine::{
+    BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_STARTED, StepState, TaskId, WorkExit,
+};
+use crate::model::{CheckCertainty, FailureClass, Plan, Step};
 use crate::report::paint::{BOLD, DIM, paint, plain};
-use crate::report::rounds::change;
-use crate::report::{believed, first_line, state_style};
+use crate::report::rounds::change_text;
+use crate::report::{first_line, state_style, state_word};
 use crate::store::{AttemptRow, CheckRow, StepRow};
 use crate::untrusted::{styled_line, untrusted};
 
-pub use cached::CacheStory;
-use cached::cached;
+pub use cached::CacheExplanation;
+use cached::cache_explanation;
 
-/// What a step's explanation is made of.
+/// The parts of a step's explanation.
 #[derive(Clone, Copy, Debug)]
-pub struct Why<'a> {
+pub struct StepExplanation<'a> {
     /// The run.
-    pub record: &'a Record,
-    /// The plan that it ran by.
+    pub record: &'a RunRecord,
+    /// The plan of the run.
     pub plan: &'a Plan,
     /// The step or item.
-    pub place: &'a Place,
-    /// What the cache was asked.
-    pub cache: Option<&'a CacheStory>,
-    /// Why it ran again, if the run repeats another.
-    pub again: Option<&'a str>,
+    pub place: &'a TaskId,
+    /// The lookups in the cache.
+    pub cache: Option<&'a CacheExplanation>,
+    /// The reason why it ran again, if the run retries another.
+    pub rerun_reason: Option<&'a str>,
 }
 
-/// Why a step ran or did not, why it ended so, and by which rule.
-pub fn why(of: &Why<'_>) -> String {
-    let row = of.record.steps.iter().find(|row| place(row) == *of.place);
-    let mut text = head(&of.record.called(of.place), row);
+/// Explains why a step ran or did not, why it ended so, and by which rule.
+pub fn explain_step(of: &StepExplanation<'_>) -> String {
+    let row = of.record.steps.iter().find(|row| task_of_row(row) == *of.place);
+    let mut text = head(&of.record.task_display_name(of.place), row);
     for reason in reasons(of, row) {
         let _ = writeln!(text, "  {} {}", paint(DIM, "·"), styled_line(&reason));
     }
     text
 }
 
-/// The same as a document.
-pub fn why_json(of: &Why<'_>) -> serde_json::Value {
-    let row = of.record.steps.iter().find(|row| place(row) == *of.place);
-    let reasons: Vec<String> = reasons(of, row)
-        .iter()
-        .map(|reason| plain(reason))
-        .collect();
+/// Returns the same as a document.
+pub fn explain_step_json(of: &StepExplanation<'_>) -> serde_json::Value {
+    let row = of.record.steps.iter().find(|row| task_of_row(row) == *of.place);
+    let reasons: Vec<String> = reasons(of, row).iter().map(|reason| plain(reason)).collect();
     serde_json::json!({
         "v": 1,
         "run": of.record.run.id,
-        "step": of.record.called(of.place),
+        "step": of.record.task_display_name(of.place),
         "state": row.map(|row| row.state),
         "reasons": reasons,
     })
 }
 
-fn reasons(of: &Why<'_>, row: Option<&StepRow>) -> Vec<String> {
-    let step = of
-        .plan
-        .find(of.place.step.as_str())
-        .map(|ix| of.plan.step(ix));
+fn reasons(of: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<String> {
+    let step = of.plan.find(of.place.step.as_str()).map(|ix| of.plan.step(ix));
     let mut reasons = Vec::new();
     match row {
-        None => reasons.push("nothing happened to it: the run ended, or is not there yet".into()),
+        None => reasons.push("it never started: the run ended before it, or has not reached it yet".into()),
         Some(row) => {
-            reasons.extend(beginning(of, row, step));
-            reasons.extend(
-                of.cache
-                    .map(|story| cached(of, row, story))
-                    .unwrap_or_default(),
-            );
+            reasons.extend(start_explanation(of, row, step));
+            reasons.extend(of.cache.map(|story| cache_explanation(of, row, story)).unwrap_or_default());
             reasons.extend(of.record.held.reasons(of.place));
             reasons.extend(attempts(of, row, step));
-            reasons.extend(
-                of.record
-                    .gap(of.place)
-                    .map(|gap| format!("{gap} of its criteria")),
-            );
-            reasons.extend(otherwise(of, row));
-            reasons.extend(confined(of));
+            reasons.extend(of.record.gap(of.place).map(|gap| format!("{gap} of its criteria")));
+            reasons.extend(used_alternative(of, row));
+            reasons.extend(isolation_of_checks(of));
             reasons.extend(untrusted_values(of.plan, of.place.step.as_str()));
             reasons.extend(end(of.record, row));
         }
@@ -91,26 +79,26 @@ fn reasons(of: &Why<'_>, row: Option<&StepRow>) -> Vec<String> {
 fn head(place: &str, row: Option<&StepRow>) -> String {
     let name = paint(BOLD, place);
     let Some(row) = row else {
-        return format!("{name} · not begun\n");
+        return format!("{name} · not started\n");
     };
-    let state = paint(state_style(row.state), believed(row.state, row.standing));
-    match first_line(&row.why) {
+    let state = paint(state_style(row.state), state_word(row.state, row.standing));
+    match first_line(&row.reason) {
         "" => format!("{name} · {state}\n"),
-        why => format!("{name} · {state} · {}\n", untrusted(why)),
+        reason => format!("{name} · {state} · {}\n", untrusted(reason)),
     }
 }
 
-/// Why it began, or did not.
-fn beginning(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
-    if let Some(from) = &row.kept_from {
+/// Explains why it started, or did not.
+fn start_explanation(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+    if let Some(from) = &row.reused_from {
         let short = from.short();
         return vec![format!(
-            "it did not run: its result is that of run {short}, and a retry repeats only what \
-             did not succeed"
+            "it did not run: its result was reused from run {short}, since a retry repeats only \
+             what did not succeed"
         )];
     }
-    let again = of.again.filter(|_| row.state != StepState::Skipped);
-    let mut reasons: Vec<String> = again.map(|why| repeats(of, why)).into_iter().collect();
+    let again = of.rerun_reason.filter(|_| row.state != StepState::Skipped);
+    let mut reasons: Vec<String> = again.map(|reason| rerun_explanation(of, reason)).into_iter().collect();
     reasons.extend(step.map(|step| needs(of, step)).unwrap_or_default());
     if row.state == StepState::Skipped {
         reasons.push(skip_rule(row, step));
@@ -118,37 +106,34 @@ fn beginning(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
     reasons
 }
 
-/// Why it ran although the run that this one repeats had run it, or was to run it.
-fn repeats(of: &Why<'_>, why: &str) -> String {
+/// Explains why it ran although the run that this one retries had run it, or was to run it.
+fn rerun_explanation(of: &StepExplanation<'_>, reason: &str) -> String {
     match &of.record.run.retry_of {
-        Some(earlier) => format!("it runs again after run {}: {why}", earlier.short()),
-        None => format!("it runs again: {why}"),
+        Some(earlier) => format!("re-run after run {}: {reason}", earlier.short()),
+        None => format!("re-run: {reason}"),
     }
 }
 
-fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
+fn needs(of: &StepExplanation<'_>, step: &Step) -> Vec<String> {
     let mut reasons = Vec::new();
     for ix in &step.depends_on {
         let id = &of.plan.step(*ix).id;
         let own = |row: &&StepRow| row.step == *id && row.item.is_none();
         let state = match of.record.steps.iter().find(own) {
-            Some(row) => believed(row.state, row.standing),
-            None => "not ended",
+            Some(row) => state_word(row.state, row.standing),
+            None => "not finished",
         };
-        reasons.push(format!("it depends on `{id}`, which is {state}"));
+        reasons.push(format!("depends on `{id}` ({state})"));
     }
-    if let Some(on) = of.record.shaken_by(&step.id) {
-        reasons.push(format!("it depends on `{on}`, whose evidence is stale"));
+    if let Some(on) = of.record.stale_dependency(&step.id) {
+        reasons.push(format!("depends on `{on}`, whose evidence is stale"));
     }
     if step.depends_on.is_empty() {
-        let finally = of
-            .plan
-            .find(step.id.as_str())
-            .is_some_and(|ix| of.plan.is_finally(ix));
+        let finally = of.plan.find(step.id.as_str()).is_some_and(|ix| of.plan.is_finally(ix));
         reasons.push(if finally {
-            "it is a `finally` step: it runs whatever happened".into()
+            "it is a `finally` step: it always runs".into()
         } else {
-            "it depends on no other step".into()
+            "no dependencies".into()
         });
     }
     if let Some(when) = &step.when {
@@ -158,116 +143,117 @@ fn needs(of: &Why<'_>, step: &Step) -> Vec<String> {
 }
 
 fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
-    let asks = step
-        .and_then(|step| step.when.as_deref())
-        .is_some_and(crate::expr::Expr::asks_status);
-    if row.why.contains(SPENT) {
-        "the rule: once a limit of the budget is reached, less what is kept, no step begins".into()
-    } else if row.why == NOT_CHOSEN {
-        "`wf retry --only` runs nothing that is not chosen, and it had no result to keep".into()
-    } else if row.why.starts_with(NOT_STARTED) {
-        "the rule: once a step has failed, no other begins, unless `on_failure` is `continue` or \
-         its `when` asks for the state of steps"
+    let asks = step.and_then(|step| step.when.as_deref()).is_some_and(crate::expr::Expr::asks_status);
+    if row.reason.contains(BUDGET_SPENT_PREFIX) {
+        "rule: once a budget limit, less its reserve, is reached, no new steps start".into()
+    } else if row.reason == NOT_CHOSEN {
+        "`wf retry --only` runs only the selected steps, and it had no result to reuse".into()
+    } else if row.reason.starts_with(NOT_STARTED) {
+        "rule: once a step has failed, no new steps start, unless `on_failure` is `continue` or \
+         the step's `when` tests the status of steps"
             .into()
     } else if asks {
-        "its `when` asks for the state of steps, so it decides alone; it was not true".into()
+        "its `when` tests the status of steps, so it alone decides; it was false".into()
     } else {
-        "the rule: a step is skipped if its `when` is not true, or if a step that it depends on \
+        "rule: a step is skipped if its `when` is false, or if one of its dependencies \
          failed, was skipped or was cancelled"
             .into()
     }
 }
 
-fn attempts(of: &Why<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+fn attempts(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
     let own = |attempt: &&AttemptRow| attempt.step == row.step && attempt.item == row.item;
     let attempts: Vec<&AttemptRow> = of.record.attempts.iter().filter(own).collect();
     let mut reasons = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
         let round = of.record.round_of(attempt);
         let next = attempts.get(at + 1).map(|next| of.record.round_of(next));
-        reasons.push(told(of, row, attempt));
+        reasons.push(attempt_text(of, row, attempt));
         let last = next.is_none();
-        let class = attempt.class.or(if last {
-            row.class
+        let failure_class = attempt.failure_class.or(if last {
+            row.failure_class
         } else {
-            // Some attempts were not the last because their step began anew, though they held.
-            let failed = next == Some(round) || !refuted(of, row, attempt.attempt).is_empty();
-            failed.then_some(Class::Logical)
+            // Some attempts were not the last because their step began anew, though they passed.
+            let failed = next == Some(round) || !failed_checks(of, row, attempt.attempt).is_empty();
+            failed.then_some(FailureClass::Logical)
         });
-        if let Some(looped) = of.record.looped_after(row, attempt.attempt) {
+        if let Some(looped) = of.record.loop_reason(row, attempt.attempt) {
             reasons.push(looped);
-        } else if let (Some(class), Some(step)) = (class, step) {
-            let step = of.record.as_done(step, round);
-            let made = counted(of, attempt);
+        } else if let (Some(failure_class), Some(step)) = (failure_class, step) {
+            let step = of.record.executed_step(step, round);
+            let made = retry_count(of, attempt);
             let over = last && row.state.is_final() || next.is_some_and(|next| next != round);
-            reasons.extend(retried(made, class, step, over).or_else(|| unpaid(of, over)));
+            reasons.extend(
+                retry_explanation(made, failure_class, step, over).or_else(|| budget_explanation(of, over)),
+            );
         }
         if let Some(next) = next.filter(|next| *next != round) {
-            reasons.extend(redone(of, attempt, (round, next)));
+            reasons.extend(redo_explanation(of, attempt, (round, next)));
         }
     }
     reasons
 }
 
-/// In which way it was done, if not as it is written.
-fn otherwise(of: &Why<'_>, row: &StepRow) -> Option<String> {
+/// Returns the alternative that was used, if it was not done as written.
+fn used_alternative(of: &StepExplanation<'_>, row: &StepRow) -> Option<String> {
     let done = matches!(row.state, StepState::Succeeded | StepState::Failed);
-    let way = of.record.way(of.place).filter(|_| done)?;
-    Some(format!("it was done {way}"))
+    let way = of.record.last_alternative(of.place).filter(|_| done)?;
+    Some(format!("it ran {way}"))
 }
 
-/// How many attempts `retry` counted up to this one: those of its round that no loop asked for.
-fn counted(of: &Why<'_>, attempt: &AttemptRow) -> u32 {
-    let before = of.record.made_before(attempt);
-    let loops = |until| of.record.loops_until(of.place, until);
+/// Returns the number of attempts that `retry` counted up to this one: its round's, without loops.
+fn retry_count(of: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
+    let before = of.record.attempts_before_round(attempt);
+    let loops = |until| of.record.loop_count_until(of.place, until);
     let looped = loops(attempt.attempt).saturating_sub(loops(before));
     let own = attempt.attempt.saturating_sub(before);
     own.saturating_sub(looped)
 }
 
-/// Why an attempt of a later round followed.
-fn redone(of: &Why<'_>, attempt: &AttemptRow, (from, to): (usize, usize)) -> Vec<String> {
+/// Explains why an attempt of a later round followed.
+fn redo_explanation(
+    of: &StepExplanation<'_>,
+    attempt: &AttemptRow,
+    (from, to): (usize, usize),
+) -> Vec<String> {
     let closed = of.record.held.rounds.iter().take(to.saturating_sub(1));
     let closed = closed.skip(from.saturating_sub(1));
     let step = &attempt.step;
     let again = closed.filter(|round| round.reopened.contains(step));
     let reasons = again.map(|round| {
         let changed = round.changes.iter().find(|one| one.step == *step);
-        let number = round.number;
+        let number = round.round;
         match changed {
-            Some(one) => format!("round {number} led to another way: {}", change(one)),
-            None => format!("round {number} let it run again, with what failed in it"),
+            Some(one) => format!("round {number} switched to an alternative: {}", change_text(one)),
+            None => format!("round {number} re-ran it, with its failures as feedback"),
         }
     });
     reasons.collect()
 }
 
-/// How an attempt ended, and what its checks ruled.
-fn told(of: &Why<'_>, row: &StepRow, attempt: &AttemptRow) -> String {
+/// Returns the exit of an attempt, and the verdicts of its checks.
+fn attempt_text(of: &StepExplanation<'_>, row: &StepRow, attempt: &AttemptRow) -> String {
     let n = attempt.attempt;
     let Some(exit) = &attempt.exit else {
-        return format!("attempt {n} has not ended");
+        return format!("attempt {n} has not finished");
     };
-    let broken = refuted(of, row, n);
+    let broken = failed_checks(of, row, n);
     let said = match exit {
-        Exit::Code { code: 0 } | Exit::Done => "said that it succeeded".to_owned(),
-        other => format!("ended: {other}"),
+        WorkExit::Code { code: 0 } => "exited 0".to_owned(),
+        WorkExit::Completed => "completed".to_owned(),
+        other => format!("failed: {other}"),
     };
     if broken.is_empty() {
         format!("attempt {n} {said}")
     } else {
-        format!(
-            "attempt {n} {said}; its checks found otherwise: {}",
-            broken.join("; ")
-        )
+        format!("attempt {n} {said}, but its checks failed: {}", broken.join("; "))
     }
 }
 
-/// What the checks of an attempt found otherwise; the cache's result is attempt 0.
-fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
+/// Returns the failed checks of an attempt; the cache's result is attempt 0.
+fn failed_checks(of: &StepExplanation<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
     let own = |check: &&CheckRow| {
-        check.step.as_ref() == Some(&row.step)
-            && (check.item, check.attempt) == (row.item, Some(attempt))
+        check.step.as_ref() == Some(&row.step) && (check.item, check.attempt) == (row.item, Some(attempt))
     };
     let checks = of.record.checks.iter().filter(own);
     checks
@@ -275,7 +261,7 @@ fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
         .map(|check| {
             let (name, verdict) = (&check.verdict.name, &check.verdict);
             let mut told = format!("`{name}` {}", verdict.mismatch());
-            if verdict.mode == Mode::Plausible {
+            if verdict.certainty == CheckCertainty::Plausible {
                 told.push_str(" (plausible)");
             }
             told
@@ -283,62 +269,56 @@ fn refuted(of: &Why<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
         .collect()
 }
 
-/// Why a failed attempt was followed by another, or not.
-fn retried(made: u32, class: Class, step: &Step, last: bool) -> Option<String> {
+/// Explains why a failed attempt was followed by another, or not.
+fn retry_explanation(made: u32, failure_class: FailureClass, step: &Step, last: bool) -> Option<String> {
     let (n, max) = (made, step.retry.max);
-    let word = class_word(class);
+    let word = class_word(failure_class);
     if !last {
-        return Some(format!(
-            "its failure was {word}, so it was repeated: {n} of {max} retries"
-        ));
+        return Some(format!("failure class: {word}; retried ({n} of {max} retries)"));
     }
     if max == 0 {
-        return Some(format!("its failure was {word}; the step has no `retry`"));
+        return Some(format!("failure class: {word}; not retried: the step has no `retry`"));
     }
-    if !step.retry.on.contains(&class) {
-        return Some(format!(
-            "its failure was {word}, and `retry.on` does not name that"
-        ));
+    if !step.retry.on.contains(&failure_class) {
+        return Some(format!("failure class: {word}; not retried: `retry.on` does not include it"));
     }
-    (n > max).then(|| format!("its failure was {word}, and all {max} retries were used"))
+    (n > max).then(|| format!("failure class: {word}; all {max} retries were used"))
 }
 
-/// Why the budget let no attempt follow that `retry` would have allowed.
-fn unpaid(of: &Why<'_>, over: bool) -> Option<String> {
+/// Explains why the budget allowed no attempt that `retry` would have allowed.
+fn budget_explanation(of: &StepExplanation<'_>, over: bool) -> Option<String> {
     let spent = of.record.ledger.as_ref()?.spent?;
     let failed = of.record.steps.iter();
     let mut failed = failed.filter(|row| row.state == StepState::Failed);
-    let failed = failed.any(|row| place(row) == *of.place);
-    (over && failed).then(|| format!("it was not repeated: {SPENT}: {spent}"))
+    let failed = failed.any(|row| task_of_row(row) == *of.place);
+    (over && failed).then(|| format!("not retried: {BUDGET_SPENT_PREFIX}: {spent}"))
 }
 
-fn class_word(class: Class) -> &'static str {
-    match class {
-        Class::Logical => "logical (it ran, and the result was wrong)",
-        Class::Environmental => "environmental (the world around it failed)",
-        Class::Interrupted => "an interruption (nobody saw how it ended)",
+fn class_word(failure_class: FailureClass) -> &'static str {
+    match failure_class {
+        FailureClass::Logical => "logical (it ran, but the result was wrong)",
+        FailureClass::Environmental => "environmental (infrastructure, not the code)",
+        FailureClass::Interrupted => "interrupted (its exit was not observed)",
     }
 }
 
-/// What confined the processes of its last checks; nothing where none was run.
-fn confined(of: &Why<'_>) -> Option<String> {
+/// Returns the guards of the processes of its last checks; nothing if none was run.
+fn isolation_of_checks(of: &StepExplanation<'_>) -> Option<String> {
     let rulings = of.record.rulings(of.place);
-    let guards: Vec<&Vec<Guard>> = rulings
-        .iter()
-        .filter_map(|check| check.verdict.guards.as_ref())
-        .collect();
-    // What is said of all of them holds for each.
-    let (first, others) = guards.split_first()?;
+    let isolation: Vec<&Vec<IsolationKind>> =
+        rulings.iter().filter_map(|check| check.verdict.isolation.as_ref()).collect();
+    // Only the guards common to all of them are reported.
+    let (first, others) = isolation.split_first()?;
     let common = first.iter();
-    let common = common.filter(|guard| others.iter().all(|guards| guards.contains(guard)));
+    let common = common.filter(|guard| others.iter().all(|isolation| isolation.contains(guard)));
     let common: Vec<&str> = common.map(|guard| guard.as_str()).collect();
     Some(match common.as_slice() {
-        [] => "its checks ran with the sandbox: off".to_owned(),
+        [] => "its checks ran without a sandbox".to_owned(),
         words => format!("its checks ran in a sandbox: {}", words.join(" ")),
     })
 }
 
-fn end(record: &Record, row: &StepRow) -> Option<String> {
+fn end(record: &RunRecord, row: &StepRow) -> Option<String> {
     if let Some(path) = &row.stale {
         return Some(format!(
             "it is reported, not verified: its evidence is stale, {path} changed after it was \
@@ -346,14 +326,14 @@ fn end(record: &Record, row: &StepRow) -> Option<String> {
         ));
     }
     match row.state {
-        StepState::Succeeded if believed(row.state, row.standing) == "reported" => {
-            Some(match record.ignored(&place(row)).as_slice() {
+        StepState::Succeeded if state_word(row.state, row.standing) == "reported" => {
+            Some(match record.ignored_findings(&task_of_row(row)).as_slice() {
                 [] => "it is reported, not verified: it has no checks".into(),
                 all => format!("it is reported, not verified: {}", all.join(", ")),
             })
         }
-        StepState::Failed if row.tolerated => {
-            Some("`on_error: continue` lets the run go on without it".into())
+        StepState::Failed if row.allowed_to_fail => {
+            Some("its failure was ignored: on_error: continue".into())
         }
         _ => None,
     }

@@ -3,21 +3,18 @@ use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderMap,
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 
-use super::Health;
+use super::DaemonHealth;
 use super::address::names_this_machine;
-use super::metrics::{Format, metrics};
+use super::metrics::{MetricsFormat, metrics};
 
-/// Answers one request; its body, if it has one, is not read.
-pub(super) fn answer(request: &Request<Incoming>, health: &Health) -> Response<String> {
+/// Answers one request; its body, if any, is not read.
+pub(super) fn answer(request: &Request<Incoming>, health: &DaemonHealth) -> Response<String> {
     if !is_for_this_machine(request) {
-        let why = "ask for localhost, 127.0.0.1 or [::1]\n";
-        return plain(StatusCode::MISDIRECTED_REQUEST, why);
+        let reason = "use the host localhost, 127.0.0.1 or [::1]\n";
+        return plain(StatusCode::MISDIRECTED_REQUEST, reason);
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut refused = plain(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "only GET and HEAD are known\n",
-        );
+        let mut refused = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n");
         let known = HeaderValue::from_static("GET, HEAD");
         refused.headers_mut().insert(ALLOW, known);
         return refused;
@@ -26,18 +23,15 @@ pub(super) fn answer(request: &Request<Incoming>, health: &Health) -> Response<S
         "/healthz" => state(health, health.is_well()),
         "/readyz" => state(health, health.is_ready()),
         "/metrics" => {
-            let format = wanted(request.headers());
+            let format = wanted_format(request.headers());
             let page = metrics(health, format);
             respond(StatusCode::OK, format.content_type(), page)
         }
-        _ => plain(
-            StatusCode::NOT_FOUND,
-            "there are /healthz, /readyz and /metrics\n",
-        ),
+        _ => plain(StatusCode::NOT_FOUND, "not found; use /healthz, /readyz or /metrics\n"),
     }
 }
 
-/// Whether the one `Host`, and the place in the request line if there is one, name this machine.
+/// True if the only `Host`, and the authority in the request line if any, name this machine.
 fn is_for_this_machine(request: &Request<Incoming>) -> bool {
     let mut hosts = request.headers().get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -48,13 +42,9 @@ fn is_for_this_machine(request: &Request<Incoming>) -> bool {
         && place.is_none_or(|place| names_this_machine(place.as_str()))
 }
 
-/// All of it in JSON, also for those who only look at the status.
-fn state(health: &Health, good: bool) -> Response<String> {
-    let status = if good {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
+/// Returns the full state in JSON, even for clients that only read the status.
+fn state(health: &DaemonHealth, good: bool) -> Response<String> {
+    let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({
         "ok": good,
         "problem": health.problem,
@@ -68,19 +58,19 @@ fn state(health: &Health, good: bool) -> Response<String> {
     respond(status, "application/json", format!("{body}\n"))
 }
 
-/// OpenMetrics for whom accepts it, else what everybody reads.
-fn wanted(headers: &HeaderMap) -> Format {
+/// Returns OpenMetrics for clients that accept it, else the format that all clients read.
+fn wanted_format(headers: &HeaderMap) -> MetricsFormat {
     let accepts = headers.get_all(ACCEPT).iter();
     let mut accepts = accepts.filter_map(|value| value.to_str().ok());
     if accepts.any(|value| value.contains("application/openmetrics-text")) {
-        Format::OpenMetrics
+        MetricsFormat::OpenMetrics
     } else {
-        Format::Prometheus
+        MetricsFormat::Prometheus
     }
 }
 
-fn plain(status: StatusCode, why: &str) -> Response<String> {
-    respond(status, "text/plain; charset=utf-8", why.to_owned())
+fn plain(status: StatusCode, reason: &str) -> Response<String> {
+    respond(status, "text/plain; charset=utf-8", reason.to_owned())
 }
 
 fn respond(status: StatusCode, content_type: &'static str, body: String) -> Response<String> {

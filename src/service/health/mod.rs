@@ -1,13 +1,13 @@
-//! Answers whoever asks on this machine how the daemon does: `/healthz`, `/readyz`, `/metrics`.
+//! The health of the daemon, served on this machine: `/healthz`, `/readyz`, `/metrics`.
 //!
-//! It is for the machine itself: it listens on loopback addresses only, and answers only who asks
-//! for such an address by name, so that no page in a browser reads it through a name of its own.
-//! What it tells is a [`Health`], which the daemon keeps up to date; a request never asks further.
+//! It is for the machine itself: it listens on loopback addresses only, and answers only requests
+//! for such an address by name, so that no page in a browser reads it through a name of its own. It
+//! serves a [`DaemonHealth`], which the daemon keeps up to date; a request reads nothing else.
 //!
-//! Everything is bounded: headers of 8 KiB, [`LIMIT`] to ask and as long again to answer,
-//! [`MOST`] connections at once, one answer for each. Only `GET` and `HEAD` are known.
+//! Everything is bounded: headers of 8 KiB, [`REQUEST_TIMEOUT`] for the request and again for the answer,
+//! [`MAX_CONNECTIONS`] connections at once, one answer for each. Only `GET` and `HEAD` are known.
 //!
-//! Metrics are in the text format of Prometheus, or in OpenMetrics 1.0 for whom asks for that.
+//! Metrics are in the text format of Prometheus, or in OpenMetrics 1.0 for clients that ask for it.
 
 mod address;
 mod answer;
@@ -17,6 +17,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use address::{BadAddress, address};
-pub use serve::{Endpoint, LIMIT, MOST};
-pub use state::{GoalHealth, Health};
+pub use address::{HealthAddressError, address};
+pub use serve::{HealthEndpoint, MAX_CONNECTIONS, REQUEST_TIMEOUT};
+pub use state::{DaemonHealth, GoalHealth};

@@ -12,75 +12,75 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::Health;
+use super::DaemonHealth;
 use super::answer::answer;
 
-/// How long a request may take to come, and an answer to be taken.
-pub const LIMIT: Duration = Duration::from_secs(5);
+/// The longest time for a request to arrive, and for an answer to be read.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many connections there are at once; more wait.
-pub const MOST: usize = 16;
+/// The most connections at once; more wait.
+pub const MAX_CONNECTIONS: usize = 16;
 
 /// The longest head of a request, in bytes, and the most headers in it.
-const HEAD: usize = 8 * 1024;
-const HEADERS: usize = 64;
+const MAX_HEAD_SIZE: usize = 8 * 1024;
+const MAX_HEADERS: usize = 64;
 
-/// How long it waits where no connection can be taken, as without free descriptors.
-const PAUSE: Duration = Duration::from_millis(200);
+/// The pause after a connection could not be accepted, for lack of file descriptors for example.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// Listens for requests.
+/// An endpoint that listens for requests.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct HealthEndpoint {
     listener: TcpListener,
     address: SocketAddr,
 }
 
-impl Endpoint {
-    /// Begins to listen at an address that [`super::address()`] gave; needs a runtime of tokio with
-    /// I/O and time.
+impl HealthEndpoint {
+    /// Listens at an address returned by [`super::address()`]; needs a Tokio runtime with I/O and
+    /// time.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await.map_err(|error| {
-            let why = format!("cannot listen at {address}: {error}");
-            io::Error::new(error.kind(), why)
+            let reason = format!("cannot listen on {address}: {error}");
+            io::Error::new(error.kind(), reason)
         })?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address })
     }
 
-    /// Where it listens.
+    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers, for ever. Dropped, it ends all connections.
-    pub async fn serve(&self, health: watch::Receiver<Health>) -> Infallible {
+    /// Answers forever. When dropped, it closes all connections.
+    pub async fn serve(&self, health: watch::Receiver<DaemonHealth>) -> Infallible {
         let mut open = JoinSet::new();
         loop {
             tokio::select! {
                 _ = open.join_next(), if !open.is_empty() => {}
-                taken = self.listener.accept(), if open.len() < MOST => match taken {
+                taken = self.listener.accept(), if open.len() < MAX_CONNECTIONS => match taken {
                     Ok((stream, _)) => {
-                        open.spawn(converse(stream, health.clone()));
+                        open.spawn(handle_connection(stream, health.clone()));
                     }
-                    Err(_) => tokio::time::sleep(PAUSE).await,
+                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
                 },
             }
         }
     }
 }
 
-/// One request and its answer; who breaks off, or takes too long, has gone.
-async fn converse(stream: TcpStream, health: watch::Receiver<Health>) {
+/// Handles one request; a client that disconnects, or takes too long, is dropped.
+async fn handle_connection(stream: TcpStream, health: watch::Receiver<DaemonHealth>) {
     let answers = service_fn(move |request: Request<Incoming>| {
         let answered = answer(&request, &health.borrow());
         async move { Ok::<Response<String>, Infallible>(answered) }
     });
     let conversation = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(LIMIT)
+        .header_read_timeout(REQUEST_TIMEOUT)
         .keep_alive(false)
-        .max_buf_size(HEAD)
-        .max_headers(HEADERS)
+        .max_buf_size(MAX_HEAD_SIZE)
+        .max_headers(MAX_HEADERS)
         .serve_connection(TokioIo::new(stream), answers);
-    let _ = tokio::time::timeout(LIMIT * 2, conversation).await;
+    let _ = tokio::time::timeout(REQUEST_TIMEOUT * 2, conversation).await;
 }

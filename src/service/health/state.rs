@@ -4,48 +4,48 @@ use serde::Serialize;
 
 use crate::time::Moment;
 
-/// How the daemon does. It holds this in a [`tokio::sync::watch`] channel and changes it there.
+/// The health of the daemon, which updates it in a [`tokio::sync::watch`] channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Health {
-    /// What is wrong with the daemon itself, in one sentence; `None`: it is well.
+pub struct DaemonHealth {
+    /// The problem of the daemon itself, in one sentence; `None`: it is well.
     pub problem: Option<String>,
-    /// What it still waits for before it looks at goals; `None`: it is ready.
+    /// The condition that it waits for before it looks at goals; `None`: it is ready.
     pub waiting: Option<String>,
-    /// When it began.
+    /// The start of the daemon.
     pub since: Moment,
-    /// Whether this daemon is the one that acts, where there are several for one state.
+    /// True if this daemon is the active one of several that share one state.
     pub leads: bool,
-    /// Each goal by its id.
+    /// The health of each goal, by its id.
     pub goals: BTreeMap<String, GoalHealth>,
-    /// How many slots became what, as far as the ledger reaches: `started`, `skipped`, `missed`.
+    /// The number of scheduled times in the ledger by outcome: `started`, `skipped`, `missed`.
     pub slots: BTreeMap<String, u64>,
-    /// How many cycles ended how, as far as the ledger reaches.
+    /// The number of reconciliations in the ledger by outcome.
     pub cycles: BTreeMap<String, u64>,
-    /// How many cycles are under way.
+    /// The number of reconciliations under way.
     pub running: u64,
 }
 
-/// How it stands with one goal.
+/// The health of one goal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GoalHealth {
-    /// When it is due next; `None`: never, or not by itself.
+    /// The next scheduled time; `None`: never, or not by itself.
     pub next: Option<Moment>,
-    /// Whether it held when it was last looked at; `None`: nobody has looked yet.
+    /// True if the goal passed its last check; `None`: it was never checked.
     pub holds: Option<bool>,
 }
 
-impl Health {
-    /// Whether nothing is wrong with the daemon. Goals that do not hold are no fault of it.
+impl DaemonHealth {
+    /// True if the daemon has no problem. Goals that fail are not its problem.
     pub fn is_well(&self) -> bool {
         self.problem.is_none()
     }
 
-    /// Whether it does its work.
+    /// True if the daemon does its work.
     pub fn is_ready(&self) -> bool {
         self.is_well() && self.waiting.is_none()
     }
 
-    /// The next slot of all goals.
+    /// Returns the earliest next scheduled time of all goals.
     pub fn next(&self) -> Option<Moment> {
         self.goals.values().filter_map(|goal| goal.next).min()
     }

@@ -5,16 +5,14 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::{Endpoint, Health, LIMIT, MOST, address};
+use super::{DaemonHealth, HealthEndpoint, MAX_CONNECTIONS, REQUEST_TIMEOUT, address};
 
 /// Serves while `ask` asks.
 async fn serving<T>(
-    health: Health,
-    ask: impl AsyncFnOnce(SocketAddr, watch::Sender<Health>) -> T,
+    health: DaemonHealth,
+    ask: impl AsyncFnOnce(SocketAddr, watch::Sender<DaemonHealth>) -> T,
 ) -> T {
-    let endpoint = Endpoint::bind(address("127.0.0.1:0").unwrap())
-        .await
-        .unwrap();
+    let endpoint = HealthEndpoint::bind(address("127.0.0.1:0").unwrap()).await.unwrap();
     let (tell, told) = watch::channel(health);
     tokio::select! {
         never = endpoint.serve(told) => match never {},
@@ -22,13 +20,13 @@ async fn serving<T>(
     }
 }
 
-/// Sends bytes as they are and gives all that comes back.
+/// Sends bytes as they are and returns the whole response.
 async fn raw(at: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(at).await.unwrap();
-    // The other side may have had enough of it.
+    // The server may have closed the connection.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
-    let read = timeout(LIMIT * 4, stream.read_to_end(&mut answer)).await;
+    let read = timeout(REQUEST_TIMEOUT * 4, stream.read_to_end(&mut answer)).await;
     let _ = read.expect("the connection is closed");
     String::from_utf8(answer).unwrap()
 }
@@ -48,13 +46,10 @@ fn status(answer: &str) -> &str {
 
 #[tokio::test]
 async fn says_how_it_goes_as_that_changes() {
-    serving(Health::default(), async |at, tell| {
+    serving(DaemonHealth::default(), async |at, tell| {
         let well = get(at, "/healthz", "").await;
         assert_eq!(status(&well), "200");
-        assert!(
-            well.contains("connection: close") && well.contains("\"ok\":true"),
-            "{well}"
-        );
+        assert!(well.contains("connection: close") && well.contains("\"ok\":true"), "{well}");
         tell.send_modify(|health| health.waiting = Some("the state".into()));
         assert_eq!(status(&get(at, "/healthz", "").await), "200");
         let waits = get(at, "/readyz", "").await;
@@ -72,23 +67,13 @@ async fn says_how_it_goes_as_that_changes() {
 
 #[tokio::test]
 async fn metrics_are_in_the_format_that_is_asked_for() {
-    serving(Health::default(), async |at, _tell| {
+    serving(DaemonHealth::default(), async |at, _tell| {
         let plain = get(at, "/metrics", "Accept: */*\r\n").await;
-        assert!(
-            plain.contains("content-type: text/plain; version=0.0.4"),
-            "{plain}"
-        );
-        assert!(
-            plain.contains("\nwf_up 1\n") && !plain.contains("# EOF"),
-            "{plain}"
-        );
-        let accept =
-            "Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2\r\n";
+        assert!(plain.contains("content-type: text/plain; version=0.0.4"), "{plain}");
+        assert!(plain.contains("\nwf_up 1\n") && !plain.contains("# EOF"), "{plain}");
+        let accept = "Accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2\r\n";
         let open = get(at, "/metrics", accept).await;
-        assert!(
-            open.contains("content-type: application/openmetrics-text"),
-            "{open}"
-        );
+        assert!(open.contains("content-type: application/openmetrics-text"), "{open}");
         assert!(open.ends_with("# EOF\n"), "{open}");
     })
     .await;
@@ -96,7 +81,7 @@ async fn metrics_are_in_the_format_that_is_asked_for() {
 
 #[tokio::test]
 async fn a_head_has_no_body() {
-    serving(Health::default(), async |at, _tell| {
+    serving(DaemonHealth::default(), async |at, _tell| {
         let request = format!("HEAD /healthz HTTP/1.1\r\nHost: {at}\r\n\r\n");
         let answer = raw(at, request.as_bytes()).await;
         assert_eq!(status(&answer), "200");
@@ -107,47 +92,26 @@ async fn a_head_has_no_body() {
 
 #[tokio::test]
 async fn what_is_not_for_it_is_refused() {
-    serving(Health::default(), async |at, _tell| {
+    serving(DaemonHealth::default(), async |at, _tell| {
         let host = "Host: localhost\r\n";
         let long = format!("GET /{} HTTP/1.1\r\n{host}\r\n", "x".repeat(20_000));
         let many = format!("GET / HTTP/1.1\r\n{host}{}\r\n", "A: b\r\n".repeat(100));
         for (expected, request) in [
-            (
-                "421",
-                "GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(),
-            ),
-            (
-                "421",
-                "GET /healthz HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n".to_owned(),
-            ),
+            ("421", "GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned()),
+            ("421", "GET /healthz HTTP/1.1\r\nHost: localhost.evil.example\r\n\r\n".to_owned()),
             ("421", "GET /healthz HTTP/1.0\r\n\r\n".to_owned()),
             ("421", "GET /healthz HTTP/1.1\r\n\r\n".to_owned()),
             ("421", format!("GET /healthz HTTP/1.1\r\n{host}{host}\r\n")),
-            (
-                "421",
-                format!("GET http://evil.example/healthz HTTP/1.1\r\n{host}\r\n"),
-            ),
-            (
-                "405",
-                format!("POST /healthz HTTP/1.1\r\n{host}Content-Length: 1\r\n\r\nx"),
-            ),
+            ("421", format!("GET http://evil.example/healthz HTTP/1.1\r\n{host}\r\n")),
+            ("405", format!("POST /healthz HTTP/1.1\r\n{host}Content-Length: 1\r\n\r\nx")),
             ("405", format!("DELETE /metrics HTTP/1.1\r\n{host}\r\n")),
             ("404", format!("GET / HTTP/1.1\r\n{host}\r\n")),
-            (
-                "404",
-                format!("GET /healthz/../etc/passwd HTTP/1.1\r\n{host}\r\n"),
-            ),
+            ("404", format!("GET /healthz/../etc/passwd HTTP/1.1\r\n{host}\r\n")),
             ("431", long),
             ("431", many),
             ("400", "nonsense\r\n\r\n".to_owned()),
-            (
-                "400",
-                format!("GET /healthz HTTP/1.1\r\n{host} folded\r\n\r\n"),
-            ),
-            (
-                "400",
-                format!("GET /healthz HTTP/1.1\r\n{host}Content-Length: x\r\n\r\n"),
-            ),
+            ("400", format!("GET /healthz HTTP/1.1\r\n{host} folded\r\n\r\n")),
+            ("400", format!("GET /healthz HTTP/1.1\r\n{host}Content-Length: x\r\n\r\n")),
         ] {
             let answer = raw(at, request.as_bytes()).await;
             let shown: String = request.chars().take(70).collect();
@@ -162,7 +126,7 @@ async fn what_is_not_for_it_is_refused() {
 
 #[tokio::test]
 async fn one_request_for_each_connection() {
-    serving(Health::default(), async |at, _tell| {
+    serving(DaemonHealth::default(), async |at, _tell| {
         let one = format!("GET /healthz HTTP/1.1\r\nHost: {at}\r\n\r\n");
         let answer = raw(at, one.repeat(3).as_bytes()).await;
         assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
@@ -172,34 +136,29 @@ async fn one_request_for_each_connection() {
 
 #[tokio::test]
 async fn who_says_nothing_is_sent_away_and_others_get_their_turn() {
-    serving(Health::default(), async |at, _tell| {
+    serving(DaemonHealth::default(), async |at, _tell| {
         let mut idle = Vec::new();
-        for _ in 0..MOST {
+        for _ in 0..MAX_CONNECTIONS {
             let mut stream = TcpStream::connect(at).await.unwrap();
-            stream
-                .write_all(b"GET /healthz HTTP/1.1\r\nA: ")
-                .await
-                .unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nA: ").await.unwrap();
             idle.push(stream);
         }
         let began = Instant::now();
         assert_eq!(status(&get(at, "/healthz", "").await), "200");
         let took = began.elapsed();
-        assert!(took > LIMIT / 2 && took < LIMIT * 3, "{took:?}");
+        assert!(took > REQUEST_TIMEOUT / 2 && took < REQUEST_TIMEOUT * 3, "{took:?}");
         drop(idle);
         let began = Instant::now();
         assert_eq!(status(&get(at, "/healthz", "").await), "200");
-        assert!(began.elapsed() < LIMIT);
+        assert!(began.elapsed() < REQUEST_TIMEOUT);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_place_that_is_taken_says_so() {
-    let first = Endpoint::bind(address("127.0.0.1:0").unwrap())
-        .await
-        .unwrap();
-    let error = Endpoint::bind(first.address()).await.unwrap_err();
+    let first = HealthEndpoint::bind(address("127.0.0.1:0").unwrap()).await.unwrap();
+    let error = HealthEndpoint::bind(first.address()).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains(&first.address().to_string()), "{text}");
 }

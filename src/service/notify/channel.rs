@@ -4,87 +4,85 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{Notice, Secret};
-use crate::exec::http::{Client, Post};
-use crate::exec::probe::{Probe, Probed};
-use crate::exec::{Env, Hands, Host, Stop, Unable, process};
-use crate::machine::Exit;
-use crate::mask::Mask;
+use super::{GoalNotification, WebhookSecret};
+use crate::exec::http::{HttpClient, HttpNotification};
+use crate::exec::probe::{ProbeJob, ProbeOutcome};
+use crate::exec::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, process};
+use crate::machine::WorkExit;
+use crate::mask::SecretMask;
 use crate::time::{Moment, format_duration};
-use crate::untrusted::Untrusted;
+use crate::untrusted::UntrustedText;
 
-/// The longest a command may take, and how long it has to end when that is over.
-const COMMAND: Duration = Duration::from_secs(30);
+/// The longest run time of a command, and its time to exit after that.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The longest a webhook may take.
-const WEBHOOK: Duration = Duration::from_secs(10);
+/// The longest duration of a webhook request.
+const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much of what a command printed is told, in bytes.
-const TOLD: usize = 4096;
+/// The most bytes of a command's output that are reported.
+const REPORTED_OUTPUT_LIMIT: usize = 4096;
 
-/// How much is kept to find secrets in: one that is cut off at its end is not told.
-const KEPT: usize = 4 * TOLD;
+/// The bytes kept to find secrets in: a secret cut off at the end must not be reported.
+const KEPT_OUTPUT_LIMIT: usize = 4 * REPORTED_OUTPUT_LIMIT;
 
-/// How much a command may print before it is ended, in bytes.
-const MOST: u64 = 1024 * 1024;
+/// The most bytes that a command may print before it is ended.
+const OUTPUT_LIMIT: u64 = 1024 * 1024;
 
-/// How somebody is told.
+/// A channel for notifications.
 #[derive(Clone, Debug)]
-pub enum Channel {
-    /// A command of theirs.
-    Command(Command),
-    /// A request to them.
-    Webhook(Webhook),
+pub enum NotificationChannel {
+    /// A command of the user.
+    Command(NotificationCommand),
+    /// A request to an address of the user.
+    Webhook(NotificationWebhook),
 }
 
-/// A command that reads a notice from its standard input.
+/// A command that reads a notification from its standard input.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct NotificationCommand {
     /// The program and its arguments; no shell reads them.
     pub argv: Vec<String>,
-    /// Where it runs; absolute.
+    /// The working directory; absolute.
     pub cwd: PathBuf,
-    /// Its environment: see [`passed`].
-    pub env: Env,
-    /// What must not be told of what it prints.
-    pub mask: Arc<Mask>,
+    /// The environment: see [`passed_variables`].
+    pub env: ProcessEnv,
+    /// The secrets to mask in its output.
+    pub mask: Arc<SecretMask>,
 }
 
-/// Where a notice is posted.
+/// An address to which notifications are posted.
 #[derive(Clone)]
-pub struct Webhook {
+pub struct NotificationWebhook {
     /// The address, which may be a secret itself.
     pub url: String,
-    /// What it is signed with; `None`: it is not.
-    pub secret: Option<Secret>,
+    /// The secret for signatures; `None`: requests are not signed.
+    pub secret: Option<WebhookSecret>,
 }
 
-/// Addresses may be secret.
-impl std::fmt::Debug for Webhook {
+/// Hides the address, which may be secret.
+impl std::fmt::Debug for NotificationWebhook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Webhook")
     }
 }
 
-/// Those of the variables of `host` that a command may see.
-pub fn passed(host: &Host, names: &[String]) -> Env {
+/// Returns the variables of `host` that a command may see.
+pub fn passed_variables(host: &HostEnv, names: &[String]) -> ProcessEnv {
     let known = host.iter().filter(|(name, _)| names.contains(name));
-    known
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    known.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-impl Channel {
-    /// Tells it once.
-    pub(super) async fn once(
+impl NotificationChannel {
+    /// Sends the notification once.
+    pub(super) async fn send_once(
         &self,
-        notice: &Notice,
-        client: &Client,
+        notice: &GoalNotification,
+        client: &HttpClient,
         now: Moment,
-    ) -> Result<(), Unable> {
+    ) -> Result<(), WorkError> {
         let body = serde_json::to_string(notice)
-            .map_err(|error| Unable::logical(format!("the notice cannot be written: {error}")))?;
+            .map_err(|error| WorkError::logical(format!("cannot write the notification: {error}")))?;
         match self {
             Self::Command(command) => command.run(body).await,
             Self::Webhook(webhook) => client.post(webhook.post(&notice.id, now, body)).await,
@@ -92,8 +90,8 @@ impl Channel {
     }
 }
 
-impl Webhook {
-    fn post(&self, id: &str, now: Moment, body: String) -> Post {
+impl NotificationWebhook {
+    fn post(&self, id: &str, now: Moment, body: String) -> HttpNotification {
         let seconds = now.millis().div_euclid(1000);
         let mut headers = vec![
             ("content-type", "application/json".to_owned()),
@@ -103,24 +101,19 @@ impl Webhook {
         if let Some(secret) = &self.secret {
             headers.push(("webhook-signature", secret.sign(id, seconds, &body)));
         }
-        Post {
-            url: self.url.clone(),
-            headers,
-            body,
-            timeout: WEBHOOK,
-        }
+        HttpNotification { url: self.url.clone(), headers, body, timeout: WEBHOOK_TIMEOUT }
     }
 }
 
-impl Command {
-    async fn run(&self, body: String) -> Result<(), Unable> {
-        self.run_within(body, COMMAND).await
+impl NotificationCommand {
+    async fn run(&self, body: String) -> Result<(), WorkError> {
+        self.run_within(body, COMMAND_TIMEOUT).await
     }
 
-    /// Runs it; all that it started ends with it.
-    pub(super) async fn run_within(&self, body: String, limit: Duration) -> Result<(), Unable> {
-        let probe = Probe {
-            command: process::Command {
+    /// Runs it; all processes that it started end with it.
+    pub(super) async fn run_within(&self, body: String, limit: Duration) -> Result<(), WorkError> {
+        let probe = ProbeJob {
+            command: process::ProcessCommand {
                 argv: self.argv.clone(),
                 env: self.env.clone(),
                 cwd: self.cwd.clone(),
@@ -130,44 +123,40 @@ impl Command {
             },
             timeout: limit,
             grace: GRACE,
-            keep: KEPT,
-            output: Some(MOST),
+            keep: KEPT_OUTPUT_LIMIT,
+            output: Some(OUTPUT_LIMIT),
         };
-        let (_go_on, stop) = watch::channel(Stop::No);
-        let probed = Hands::Own.probe(probe, stop).await;
+        let (_go_on, stop) = watch::channel(StopLevel::No);
+        let probed = ProcessExecutor::InProcess.probe(probe, stop).await;
         let program = self.argv.first().map_or("", String::as_str);
-        let why = match &probed.exit {
+        let reason = match &probed.exit {
             exit if exit.is_success() => return Ok(()),
-            Exit::Unable { why, class } => {
-                return Err(Unable {
-                    why: self.mask.text(why).into_owned(),
-                    class: *class,
+            WorkExit::Error { reason, failure_class } => {
+                return Err(WorkError {
+                    reason: self.mask.text(reason).into_owned(),
+                    failure_class: *failure_class,
                 });
             }
-            Exit::Code { code } => format!("`{program}` ended with code {code}"),
-            Exit::Signal { signal } => format!("`{program}` was ended by signal {signal}"),
-            Exit::TimedOut => {
+            WorkExit::Code { code } => format!("`{program}` exited with code {code}"),
+            WorkExit::Signal { signal } => format!("`{program}` was killed by signal {signal}"),
+            WorkExit::TimedOut => {
                 let limit = format_duration(limit);
-                format!("`{program}` took longer than {limit}")
+                format!("`{program}` timed out after {limit}")
             }
-            Exit::Done | Exit::Cancelled | Exit::Interrupted => {
-                format!("`{program}` did not end by itself")
+            WorkExit::Completed | WorkExit::Cancelled | WorkExit::Interrupted => {
+                format!("`{program}` was stopped before it finished")
             }
         };
-        Err(Unable::environmental(why + &self.said(&probed)))
+        Err(WorkError::environmental(reason + &self.masked_output(&probed)))
     }
 
-    /// What it said about its failure, or else what it printed.
-    fn said(&self, probed: &Probed) -> String {
-        let bytes = if probed.err.is_empty() {
-            &probed.out
-        } else {
-            &probed.err
-        };
+    /// Returns its standard error, or else its standard output, with secrets masked.
+    fn masked_output(&self, probed: &ProbeOutcome) -> String {
+        let bytes = if probed.err.is_empty() { &probed.out } else { &probed.err };
         let text = String::from_utf8_lossy(bytes);
-        let text = Untrusted::printed(self.mask.text(&text).as_bytes()).block();
+        let text = UntrustedText::printed(self.mask.text(&text).as_bytes()).block();
         let text = text.trim();
-        let mut end = text.len().min(TOLD);
+        let mut end = text.len().min(REPORTED_OUTPUT_LIMIT);
         while !text.is_char_boundary(end) {
             end -= 1;
         }

@@ -1,35 +1,35 @@
 use serde::{Deserialize, Serialize};
 
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::time::Moment;
 
-/// What people are told; sent as this JSON object.
+/// A notification, sent as this JSON object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notice {
-    /// The same for the same news, however often it is sent: see [`Notice::id_of`].
+pub struct GoalNotification {
+    /// The id, the same for every attempt to send it: see [`GoalNotification::id_of`].
     pub id: String,
     /// The goal.
     pub goal: String,
-    /// What became of it.
+    /// The transition of the goal.
     pub transition: String,
-    /// The slot of the cycle that found it; `None`: it was looked at out of turn.
+    /// The scheduled time of the reconciliation that found it; `None`: it ran out of turn.
     pub slot: Option<Moment>,
-    /// When it was found.
+    /// The time at which it was found.
     pub at: Moment,
-    /// One sentence for people.
+    /// A summary in one sentence.
     pub summary: String,
     /// The runs that it comes from, the first look first.
     pub runs: Vec<String>,
-    /// Where to read more, if there is such a place.
+    /// The address for more information, if there is one.
     pub url: Option<String>,
 }
 
-impl Notice {
-    /// The id of the news that a goal made a transition, found at this instant: the same after a
-    /// restart, and without a dot, which signatures use as a mark.
+impl GoalNotification {
+    /// Returns the id of the notification that a goal made a transition, found at this instant: the
+    /// same after a restart, and without a dot, which signatures use as a separator.
     pub fn id_of(goal: &str, transition: &str, at: Moment) -> String {
         let at = at.millis().to_be_bytes();
-        let digest = Digest::of_parts([goal.as_bytes(), transition.as_bytes(), &at]);
+        let digest = Sha256Digest::of_parts([goal.as_bytes(), transition.as_bytes(), &at]);
         let short: String = digest.to_string().chars().take(32).collect();
         format!("notice_{short}")
     }

@@ -1,40 +1,40 @@
 use std::time::Duration;
 
-use super::{Channel, Notice};
-use crate::exec::http::Client;
-use crate::model::Class;
+use super::{GoalNotification, NotificationChannel};
+use crate::exec::http::HttpClient;
+use crate::model::FailureClass;
 use crate::time::Clock;
 
-/// How often somebody is tried to be told, at most.
-pub const TRIES: u32 = 3;
+/// The most attempts to send a notification.
+pub const MAX_SEND_TRIES: u32 = 3;
 
-/// Nobody could be told.
+/// A notification that could not be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why} (tries: {tries})")]
-pub struct Untold {
-    /// How often it was tried.
+#[error("{reason} (attempts: {tries})")]
+pub struct NotificationError {
+    /// The number of attempts.
     pub tries: u32,
-    /// Why the last one failed, in one sentence that has no secret.
-    pub why: String,
+    /// The reason why the last attempt failed, in one sentence without secrets.
+    pub reason: String,
 }
 
-/// Tells somebody; says how many tries it took. `wait` is how long to wait after a try that failed,
-/// the first being 1. May be dropped at any point; a command that runs ends then.
-pub async fn tell(
-    notice: &Notice,
-    channel: &Channel,
-    client: &Client,
+/// Sends a notification; returns the number of attempts. `wait` gives the pause after a failed
+/// attempt, the first being 1. May be dropped at any point; a running command ends then.
+pub async fn send_with_retries(
+    notice: &GoalNotification,
+    channel: &NotificationChannel,
+    client: &HttpClient,
     clock: &dyn Clock,
     wait: impl Fn(u32) -> Duration,
-) -> Result<u32, Untold> {
+) -> Result<u32, NotificationError> {
     let mut tries = 1;
     loop {
-        let Err(unable) = channel.once(notice, client, clock.now()).await else {
+        let Err(unable) = channel.send_once(notice, client, clock.now()).await else {
             return Ok(tries);
         };
-        if unable.class == Class::Logical || tries >= TRIES {
-            let why = unable.why;
-            return Err(Untold { tries, why });
+        if unable.failure_class == FailureClass::Logical || tries >= MAX_SEND_TRIES {
+            let reason = unable.reason;
+            return Err(NotificationError { tries, reason });
         }
         tokio::time::sleep(wait(tries)).await;
         tries += 1;

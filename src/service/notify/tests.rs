@@ -4,17 +4,20 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{Channel, Command, Notice, Secret, Untold, Webhook, passed, tell};
-use crate::exec::Host;
-use crate::exec::http::Client;
-use crate::mask::Mask;
+use super::{
+    GoalNotification, NotificationChannel, NotificationCommand, NotificationError, NotificationWebhook,
+    WebhookSecret, passed_variables, send_with_retries,
+};
+use crate::exec::HostEnv;
+use crate::exec::http::HttpClient;
+use crate::mask::SecretMask;
 use crate::time::{FixedClock, Moment};
 
 const NOW: Moment = Moment::from_millis(1_614_265_330_999);
 
-fn notice() -> Notice {
-    Notice {
-        id: Notice::id_of("backup", "broken", NOW),
+fn notice() -> GoalNotification {
+    GoalNotification {
+        id: GoalNotification::id_of("backup", "broken", NOW),
         goal: "backup".into(),
         transition: "broken".into(),
         slot: Some(Moment::from_millis(1_614_265_320_000)),
@@ -25,22 +28,22 @@ fn notice() -> Notice {
     }
 }
 
-async fn told(channel: &Channel) -> Result<u32, Untold> {
+async fn told(channel: &NotificationChannel) -> Result<u32, NotificationError> {
     let none = |_| Duration::ZERO;
-    let client = Client::new(&Host::new());
-    tell(&notice(), channel, &client, &FixedClock(NOW), none).await
+    let client = HttpClient::new(&HostEnv::new());
+    send_with_retries(&notice(), channel, &client, &FixedClock(NOW), none).await
 }
 
-fn command(dir: &Path, script: &str) -> Command {
-    Command {
+fn command(dir: &Path, script: &str) -> NotificationCommand {
+    NotificationCommand {
         argv: vec!["sh".into(), "-c".into(), script.into()],
         cwd: dir.to_path_buf(),
         env: Vec::new(),
-        mask: Arc::new(Mask::new(["hunter22"])),
+        mask: Arc::new(SecretMask::new(["hunter22"])),
     }
 }
 
-/// Gives each request one of the answers, the last for ever; tells what was asked.
+/// Gives each request one of the answers, the last one repeatedly; returns the requests.
 #[expect(clippy::disallowed_methods, reason = "the other side of the wire")]
 fn serve(answers: &'static [&'static str]) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -68,10 +71,10 @@ fn serve(answers: &'static [&'static str]) -> (u16, Arc<Mutex<Vec<String>>>) {
     (port, asked)
 }
 
-fn webhook(port: u16) -> Channel {
-    Channel::Webhook(Webhook {
+fn webhook(port: u16) -> NotificationChannel {
+    NotificationChannel::Webhook(NotificationWebhook {
         url: format!("http://127.0.0.1:{port}/services/hunter22?token=hunter22"),
-        secret: Some(Secret::parse("hunter22").unwrap()),
+        secret: Some(WebhookSecret::parse("hunter22").unwrap()),
     })
 }
 
@@ -79,15 +82,15 @@ fn webhook(port: u16) -> Channel {
 async fn a_command_reads_the_notice_and_sees_what_it_may() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = command(dir.path(), "cat > notice; env | sort > env");
-    let host = Host::from([
+    let host = HostEnv::from([
         ("PATH".into(), "/usr/bin:/bin".into()),
         ("TOKEN".into(), "hunter22".into()),
         ("OTHER".into(), "x".into()),
     ]);
-    command.env = passed(&host, &["PATH".into(), "TOKEN".into(), "ABSENT".into()]);
-    assert_eq!(told(&Channel::Command(command)).await, Ok(1));
+    command.env = passed_variables(&host, &["PATH".into(), "TOKEN".into(), "ABSENT".into()]);
+    assert_eq!(told(&NotificationChannel::Command(command)).await, Ok(1));
     let text = std::fs::read_to_string(dir.path().join("notice")).unwrap();
-    assert_eq!(serde_json::from_str::<Notice>(&text).unwrap(), notice());
+    assert_eq!(serde_json::from_str::<GoalNotification>(&text).unwrap(), notice());
     assert!(text.ends_with("}\n") && text.lines().count() == 1, "{text}");
     let env = std::fs::read_to_string(dir.path().join("env")).unwrap();
     let names = env.lines().filter_map(|line| line.split('=').next());
@@ -100,16 +103,13 @@ async fn a_command_reads_the_notice_and_sees_what_it_may() {
 async fn a_command_that_fails_is_tried_again_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let script = "echo x >> tries; echo 'no hunter22 today' >&2; exit 3";
-    let untold = told(&Channel::Command(command(dir.path(), script))).await;
+    let untold = told(&NotificationChannel::Command(command(dir.path(), script))).await;
     let untold = untold.unwrap_err();
-    assert_eq!(
-        untold.to_string(),
-        "`sh` ended with code 3: no *** today (tries: 3)"
-    );
+    assert_eq!(untold.to_string(), "`sh` exited with code 3: no *** today (attempts: 3)");
     let tries = std::fs::read_to_string(dir.path().join("tries")).unwrap();
     assert_eq!(tries.lines().count(), 3);
     let script = "echo x >> again; test $(wc -l < again) -ge 2";
-    let again = Channel::Command(command(dir.path(), script));
+    let again = NotificationChannel::Command(command(dir.path(), script));
     assert_eq!(told(&again).await, Ok(2));
 }
 
@@ -118,28 +118,24 @@ async fn a_command_that_cannot_begin_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut none = command(dir.path(), "");
     none.argv = Vec::new();
-    let untold = told(&Channel::Command(none)).await.unwrap_err();
-    assert_eq!(
-        (untold.tries, untold.why.as_str()),
-        (1, "there is no program to execute")
-    );
+    let untold = told(&NotificationChannel::Command(none)).await.unwrap_err();
+    assert_eq!((untold.tries, untold.reason.as_str()), (1, "no program to execute"));
     let mut absent = command(dir.path(), "");
     absent.argv = vec!["no-such-program".into()];
-    let untold = told(&Channel::Command(absent)).await.unwrap_err();
-    assert!(untold.why.contains("`no-such-program`"), "{untold}");
-    // Somebody may just be installing it.
+    let untold = told(&NotificationChannel::Command(absent)).await.unwrap_err();
+    assert!(untold.reason.contains("`no-such-program`"), "{untold}");
+    // The program may be about to be installed.
     assert_eq!(untold.tries, 3);
 }
 
 #[tokio::test]
 async fn what_a_command_says_is_bounded_and_no_secret_is_cut_in_two() {
     let dir = tempfile::tempdir().unwrap();
-    let script =
-        "printf '%4092s' '' | tr ' ' x; printf hunter22; printf '%90000s' '' | tr ' ' y; exit 1";
-    let untold = told(&Channel::Command(command(dir.path(), script))).await;
-    let why = untold.unwrap_err().why;
-    assert!(why.len() < 4300 && why.ends_with('…'), "{}", why.len());
-    assert!(why.contains("xxx***") && !why.contains("hunt"), "{why}");
+    let script = "printf '%4092s' '' | tr ' ' x; printf hunter22; printf '%90000s' '' | tr ' ' y; exit 1";
+    let untold = told(&NotificationChannel::Command(command(dir.path(), script))).await;
+    let reason = untold.unwrap_err().reason;
+    assert!(reason.len() < 4300 && reason.ends_with('…'), "{}", reason.len());
+    assert!(reason.contains("xxx***") && !reason.contains("hunt"), "{reason}");
 }
 
 #[tokio::test]
@@ -147,10 +143,8 @@ async fn a_command_that_takes_too_long_ends_with_all_that_it_started() {
     let dir = tempfile::tempdir().unwrap();
     let script = "sleep 600 & echo $! > pid; wait";
     let limit = Duration::from_millis(300);
-    let run = command(dir.path(), script)
-        .run_within("{}".into(), limit)
-        .await;
-    assert_eq!(run.unwrap_err().why, "`sh` took longer than 300ms");
+    let run = command(dir.path(), script).run_within("{}".into(), limit).await;
+    assert_eq!(run.unwrap_err().reason, "`sh` timed out after 300ms");
     let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     assert!(stat.is_err() || stat.unwrap().contains(") Z "), "it lives");
@@ -162,15 +156,10 @@ async fn a_webhook_is_signed_over_what_is_sent() {
     assert_eq!(told(&webhook(port)).await, Ok(1));
     let request = asked.lock().unwrap().concat();
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
-    assert!(
-        head.starts_with("POST /services/hunter22?token=hunter22 HTTP/1.1\r\n"),
-        "{head}"
-    );
-    assert_eq!(serde_json::from_str::<Notice>(body).unwrap(), notice());
+    assert!(head.starts_with("POST /services/hunter22?token=hunter22 HTTP/1.1\r\n"), "{head}");
+    assert_eq!(serde_json::from_str::<GoalNotification>(body).unwrap(), notice());
     let id = notice().id;
-    let signature = Secret::parse("hunter22")
-        .unwrap()
-        .sign(&id, 1_614_265_330, body);
+    let signature = WebhookSecret::parse("hunter22").unwrap().sign(&id, 1_614_265_330, body);
     for line in [
         format!("webhook-id: {id}"),
         "webhook-timestamp: 1614265330".into(),
@@ -193,14 +182,10 @@ async fn what_may_pass_is_tried_again_with_the_same_id() {
 #[tokio::test]
 async fn a_failure_names_the_origin_and_no_secret() {
     for (answers, tries, part) in [
-        (&["500 Internal Server Error"], 3, "answered 500"),
-        (&["410 Gone"], 1, "answered 410"),
-        (
-            &["302 Found\r\nLocation: /hunter22"],
-            1,
-            "a redirection is not followed",
-        ),
-        (&["nonsense"], 3, "the connection broke"),
+        (&["500 Internal Server Error"], 3, "got status 500"),
+        (&["410 Gone"], 1, "got status 410"),
+        (&["302 Found\r\nLocation: /hunter22"], 1, "redirects are not followed"),
+        (&["nonsense"], 3, "connection lost"),
     ] {
         let (port, asked) = serve(answers);
         let untold = told(&webhook(port)).await.unwrap_err();
@@ -215,21 +200,13 @@ async fn a_failure_names_the_origin_and_no_secret() {
 
 #[tokio::test]
 async fn an_address_that_is_none_is_not_quoted() {
-    for (url, part) in [
-        ("hunter22", "not a URL"),
-        ("file:///hunter22", "`file:`"),
-        ("http://hunter22:x/", "not a URL"),
-    ] {
-        let channel = Channel::Webhook(Webhook {
-            url: url.into(),
-            secret: None,
-        });
+    for (url, part) in
+        [("hunter22", "invalid URL"), ("file:///hunter22", "`file:`"), ("http://hunter22:x/", "invalid URL")]
+    {
+        let channel = NotificationChannel::Webhook(NotificationWebhook { url: url.into(), secret: None });
         let untold = told(&channel).await.unwrap_err();
-        assert!(untold.why.contains(part) && untold.tries == 1, "{untold}");
-        assert!(
-            !format!("{untold} {channel:?}").contains("hunter22"),
-            "{untold}"
-        );
+        assert!(untold.reason.contains(part) && untold.tries == 1, "{untold}");
+        assert!(!format!("{untold} {channel:?}").contains("hunter22"), "{untold}");
     }
 }
 
@@ -241,21 +218,21 @@ async fn the_pauses_are_the_callers() {
         waited.lock().unwrap().push(tried);
         Duration::from_millis(1)
     };
-    let client = Client::new(&Host::new());
-    let told = tell(&notice(), &webhook(port), &client, &FixedClock(NOW), wait).await;
+    let client = HttpClient::new(&HostEnv::new());
+    let told = send_with_retries(&notice(), &webhook(port), &client, &FixedClock(NOW), wait).await;
     assert!(told.is_err());
     assert_eq!(*waited.lock().unwrap(), [1, 2]);
 }
 
 #[test]
 fn the_same_news_has_the_same_id() {
-    let id = Notice::id_of("a", "broken", NOW);
-    assert_eq!(id, Notice::id_of("a", "broken", NOW));
+    let id = GoalNotification::id_of("a", "broken", NOW);
+    assert_eq!(id, GoalNotification::id_of("a", "broken", NOW));
     assert!(!id.contains('.') && id.len() == 39, "{id}");
     for other in [
-        Notice::id_of("b", "broken", NOW),
-        Notice::id_of("a", "held", NOW),
-        Notice::id_of("a", "broken", Moment::from_millis(0)),
+        GoalNotification::id_of("b", "broken", NOW),
+        GoalNotification::id_of("a", "held", NOW),
+        GoalNotification::id_of("a", "broken", Moment::from_millis(0)),
     ] {
         assert_ne!(id, other);
     }
@@ -266,7 +243,7 @@ fn the_example_of_the_document_is_one() {
     let document = include_str!("../../../docs/daemon.md");
     let shown = document.split("```json\n").nth(1).unwrap();
     let shown = shown.split("```").next().unwrap();
-    let notice: Notice = serde_json::from_str(shown).unwrap();
+    let notice: GoalNotification = serde_json::from_str(shown).unwrap();
     let shown: serde_json::Value = serde_json::from_str(shown).unwrap();
     assert_eq!(serde_json::to_value(&notice).unwrap(), shown);
 }

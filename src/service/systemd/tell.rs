@@ -5,45 +5,42 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The longest that the service manager may take to read a message.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest time for the service manager to read a message.
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Tells the service manager how it goes.
+/// A connection that reports the daemon's state to the service manager.
 #[derive(Debug)]
-pub struct Tell {
-    to: Option<(UnixDatagram, SocketAddr)>,
+pub struct SystemdNotifier {
+    socket: Option<(UnixDatagram, SocketAddr)>,
 }
 
-impl Tell {
-    /// Takes the value of `NOTIFY_SOCKET`: an absolute path, or `@` and a name that is in no folder.
-    /// `None`: nobody wants to know.
+impl SystemdNotifier {
+    /// Takes the value of `NOTIFY_SOCKET`: an absolute path, or `@` and an abstract name. `None`: there is no
+    /// service manager.
     pub fn new(socket: Option<&str>) -> io::Result<Self> {
         let Some(name) = socket.filter(|name| !name.is_empty()) else {
-            return Ok(Self { to: None });
+            return Ok(Self { socket: None });
         };
         let address = match name.strip_prefix('@') {
             Some(hidden) => SocketAddr::from_abstract_name(hidden.as_bytes())?,
             None if name.starts_with('/') => SocketAddr::from_pathname(name)?,
             None => {
-                let why = format!(
-                    "NOTIFY_SOCKET is `{name}`, neither an absolute path nor a name after `@`"
-                );
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+                let reason =
+                    format!("NOTIFY_SOCKET is `{name}`, neither an absolute path nor a name after `@`");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
             }
         };
         let own = UnixDatagram::unbound()?;
-        own.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self {
-            to: Some((own, address)),
-        })
+        own.set_write_timeout(Some(SEND_TIMEOUT))?;
+        Ok(Self { socket: Some((own, address)) })
     }
 
-    /// It is up, or has read its configuration anew.
+    /// Reports that the daemon is up, or has reloaded its configuration.
     pub fn ready(&self, status: &str) -> io::Result<()> {
         self.send(&format!("READY=1\n{}", line(status)))
     }
 
-    /// It begins to read its configuration anew; [`Self::ready`] ends that.
+    /// Reports the start of a reload; [`Self::ready`] ends it.
     pub fn reloading(&self) -> io::Result<()> {
         // The manager compares it with its own monotonic clock, so no other clock will do.
         let now = clock_gettime(ClockId::Monotonic);
@@ -51,39 +48,39 @@ impl Tell {
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}\n"))
     }
 
-    /// It begins to end.
+    /// Reports the start of the shutdown.
     pub fn stopping(&self) -> io::Result<()> {
         self.send("STOPPING=1\n")
     }
 
-    /// What `systemctl status` shows.
+    /// Sets the text that `systemctl status` shows.
     pub fn status(&self, status: &str) -> io::Result<()> {
         self.send(&line(status))
     }
 
-    /// It lives.
-    pub fn alive(&self) -> io::Result<()> {
+    /// Sends a keep-alive.
+    pub fn keep_alive(&self) -> io::Result<()> {
         self.send("WATCHDOG=1\n")
     }
 
     fn send(&self, message: &str) -> io::Result<()> {
-        if let Some((own, address)) = &self.to {
+        if let Some((own, address)) = &self.socket {
             own.send_to_addr(message.as_bytes(), address)?;
         }
         Ok(())
     }
 }
 
-/// One line, whatever it is made of.
+/// Returns the status as one line.
 fn line(status: &str) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     let status: String = status.chars().map(clean).collect();
     format!("STATUS={status}\n")
 }
 
-/// How often to tell that it lives, by the values of `WATCHDOG_USEC` and `WATCHDOG_PID` and the id
-/// of this process: half of the time after which it would be taken for dead. `None`: nobody asks.
-pub fn sign_of_life(usec: Option<&str>, pid: Option<&str>, own: u32) -> Option<Duration> {
+/// Returns the interval of keep-alives, by the values of `WATCHDOG_USEC` and `WATCHDOG_PID` and the id of
+/// this process: half the time after which it would be taken for dead. `None`: there is no watchdog.
+pub fn watchdog_interval(usec: Option<&str>, pid: Option<&str>, own: u32) -> Option<Duration> {
     if pid.is_some_and(|pid| pid.parse() != Ok(own)) {
         return None;
     }
@@ -97,13 +94,11 @@ mod tests {
     use std::os::unix::net::{SocketAddr, UnixDatagram};
     use std::time::Duration;
 
-    use super::{Tell, sign_of_life};
+    use super::{SystemdNotifier, watchdog_interval};
 
     fn heard(socket: &UnixDatagram) -> String {
         let mut bytes = [0; 4096];
-        socket
-            .set_read_timeout(Some(Duration::from_secs(5)))
-            .unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         let length = socket.recv(&mut bytes).unwrap();
         String::from_utf8(bytes[..length].to_vec()).unwrap()
     }
@@ -116,18 +111,15 @@ mod tests {
         let name = format!("wf-test-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let by_name = UnixDatagram::bind_addr(&address).unwrap();
-        for (socket, value) in [
-            (by_path, path.display().to_string()),
-            (by_name, format!("@{name}")),
-        ] {
-            let tell = Tell::new(Some(&value)).unwrap();
+        for (socket, value) in [(by_path, path.display().to_string()), (by_name, format!("@{name}"))] {
+            let tell = SystemdNotifier::new(Some(&value)).unwrap();
             tell.ready("2 goals\nREADY=0").unwrap();
             assert_eq!(heard(&socket), "READY=1\nSTATUS=2 goals READY=0\n");
             tell.stopping().unwrap();
             assert_eq!(heard(&socket), "STOPPING=1\n");
             tell.status("looks").unwrap();
             assert_eq!(heard(&socket), "STATUS=looks\n");
-            tell.alive().unwrap();
+            tell.keep_alive().unwrap();
             assert_eq!(heard(&socket), "WATCHDOG=1\n");
             tell.reloading().unwrap();
             let first = heard(&socket);
@@ -143,19 +135,19 @@ mod tests {
     #[test]
     fn without_a_socket_it_says_nothing() {
         for none in [None, Some("")] {
-            Tell::new(none).unwrap().ready("up").unwrap();
+            SystemdNotifier::new(none).unwrap().ready("up").unwrap();
         }
-        let error = Tell::new(Some("relative")).unwrap_err().to_string();
+        let error = SystemdNotifier::new(Some("relative")).unwrap_err().to_string();
         assert!(error.contains("`relative`"), "{error}");
-        let gone = Tell::new(Some("/nonexistent/notify")).unwrap();
+        let gone = SystemdNotifier::new(Some("/nonexistent/notify")).unwrap();
         assert!(gone.ready("up").is_err());
     }
 
     #[test]
     fn a_sign_of_life_is_given_when_it_is_asked_of_us() {
         let second = Some(Duration::from_secs(1));
-        assert_eq!(sign_of_life(Some("2000000"), None, 7), second);
-        assert_eq!(sign_of_life(Some("2000000"), Some("7"), 7), second);
+        assert_eq!(watchdog_interval(Some("2000000"), None, 7), second);
+        assert_eq!(watchdog_interval(Some("2000000"), Some("7"), 7), second);
         for (usec, pid) in [
             (Some("2000000"), Some("8")),
             (Some("2000000"), Some("x")),
@@ -164,7 +156,7 @@ mod tests {
             (Some("soon"), None),
             (None, Some("7")),
         ] {
-            assert_eq!(sign_of_life(usec, pid, 7), None, "{usec:?} {pid:?}");
+            assert_eq!(watchdog_interval(usec, pid, 7), None, "{usec:?} {pid:?}");
         }
     }
 }

@@ -4,59 +4,59 @@ use std::time::Duration;
 
 use crate::time::format_duration;
 
-/// The first version of systemd that knows `Type=notify-reload`.
-const RELOADS: u32 = 253;
+/// The first version of systemd that supports `Type=notify-reload`.
+const NOTIFY_RELOAD_VERSION: u32 = 253;
 
-/// Whose service it is.
+/// The owner of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The user's own, in `~/.config/systemd/user`.
+pub enum ServiceOwner {
+    /// The user, in `~/.config/systemd/user`.
     User,
-    /// The machine's, in `/etc/systemd/system`, which runs as this user.
+    /// The machine, in `/etc/systemd/system`, running as this user.
     System {
         /// The name of the user.
         user: String,
     },
 }
 
-/// What a unit file is made of.
+/// The contents of a unit file.
 #[derive(Clone, Debug)]
-pub struct Unit {
+pub struct UnitFile {
     /// The program; absolute.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments.
     pub args: Vec<String>,
-    /// Where it runs; absolute.
+    /// The working directory; absolute.
     pub workspace: PathBuf,
-    /// Whose it is.
-    pub owner: Owner,
-    /// The `PATH` of what it starts; `None`: that of systemd.
+    /// The owner.
+    pub owner: ServiceOwner,
+    /// The `PATH` of the processes it starts; `None`: that of systemd.
     pub path: Option<String>,
-    /// The version of systemd, where it is known. An older one is told how to ask for a reload.
+    /// The version of systemd, if known. An older one is told how to ask for a reload.
     pub systemd: Option<u32>,
-    /// After which silence it is taken for dead, and started again.
+    /// The silence after which it is taken for dead, and restarted.
     pub watchdog: Duration,
-    /// How long it waits for its cycles when it is to end; it is killed only a minute later.
+    /// The time it waits for its reconciliations on shutdown; it is killed only a minute later.
     pub drain: Duration,
 }
 
-/// How long cycles have to end in order after the daemon has waited for them.
-const MARGIN: Duration = Duration::from_mins(1);
+/// The time for reconciliations to end in order after the daemon has waited for them.
+const STOP_MARGIN: Duration = Duration::from_mins(1);
 
-/// What cannot be written into a unit file.
+/// A value that cannot be written into a unit file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} `{value}` cannot stand in a unit file: {why}")]
-pub struct BadUnit {
+#[error("{what} `{value}` cannot be used in a unit file: {reason}")]
+pub struct UnitFileError {
     what: &'static str,
     value: String,
-    why: &'static str,
+    reason: &'static str,
 }
 
-/// What is the same in every unit. No namespace, mount or system call is taken away: sandboxes are
-/// made of user namespaces, and a `/proc` that is covered in part cannot be mounted in them. One
-/// step that runs out of memory is one step that failed. `Delegate` lets keepers make control groups
-/// of their own. However often it ends, it is started again: it may wait for another daemon to end.
-const SAME: &str = "\
+/// The part common to all units. No namespace, mount or system call is taken away: sandboxes are made of user
+/// namespaces, and a partly covered `/proc` cannot be mounted in them. One step that runs out of memory is
+/// one step that failed. `Delegate` lets supervisors make control groups of their own. However often it
+/// exits, it is restarted: it may wait for another daemon to exit.
+const COMMON_UNIT: &str = "\
 Restart=on-failure
 RestartSec=10
 RestartPreventExitStatus=2 3
@@ -67,49 +67,49 @@ LockPersonality=yes
 RestrictRealtime=yes
 ";
 
-impl Unit {
-    /// The text of the unit file.
-    pub fn text(&self) -> Result<String, BadUnit> {
+impl UnitFile {
+    /// Returns the text of the unit file.
+    pub fn text(&self) -> Result<String, UnitFileError> {
         let mut text = String::from("[Unit]\nDescription=Goals of ");
         let workspace = path("the workspace", &self.workspace)?;
         let _ = writeln!(text, "{}", specified(workspace));
-        if let Owner::System { .. } = self.owner {
+        if let ServiceOwner::System { .. } = self.owner {
             text.push_str("Wants=network-online.target\nAfter=network-online.target\n");
         }
         text.push_str("StartLimitIntervalSec=0\n\n[Service]\n");
-        text.push_str(if self.systemd.is_some_and(|version| version >= RELOADS) {
+        text.push_str(if self.systemd.is_some_and(|version| version >= NOTIFY_RELOAD_VERSION) {
             "Type=notify-reload\n"
         } else {
             "Type=notify\nExecReload=kill -HUP $MAINPID\n"
         });
         let _ = writeln!(text, "ExecStart={}", self.command()?);
         let _ = writeln!(text, "WorkingDirectory={}", specified(workspace));
-        if let Owner::System { user } = &self.owner {
+        if let ServiceOwner::System { user } = &self.owner {
             let _ = writeln!(text, "User={}", account(user)?);
         }
         if let Some(value) = &self.path {
             let line = format!("PATH={}", plain("PATH", value)?);
             let _ = writeln!(text, "Environment={}", quoted(&line));
         }
-        // With a unit of their own: systemd reads `1m` as a minute, as we do.
+        // With an explicit unit: systemd reads `1m` as a minute, as `wf` does.
         let _ = writeln!(text, "WatchdogSec={}", spaced(self.watchdog));
-        let stop = self.drain.saturating_add(MARGIN).as_secs();
+        let stop = self.drain.saturating_add(STOP_MARGIN).as_secs();
         let _ = writeln!(text, "KillMode=mixed\nTimeoutStopSec={stop}");
-        text.push_str(SAME);
+        text.push_str(COMMON_UNIT);
         let target = match self.owner {
-            Owner::User => "default.target",
-            Owner::System { .. } => "multi-user.target",
+            ServiceOwner::User => "default.target",
+            ServiceOwner::System { .. } => "multi-user.target",
         };
         let _ = write!(text, "\n[Install]\nWantedBy={target}\n");
         Ok(text)
     }
 
-    /// The command line; the colon keeps `$` what it is.
-    fn command(&self) -> Result<String, BadUnit> {
+    /// Returns the command line; the colon keeps `$` literal.
+    fn command(&self) -> Result<String, UnitFileError> {
         let program = path("the program", &self.program)?;
         if program.contains(['"', '\'', '\\']) {
-            let why = "systemd starts no program with a quote or a backslash in its name";
-            return Err(bad("the program", program, why));
+            let reason = "systemd does not run programs with a quote or a backslash in their name";
+            return Err(invalid_value("the program", program, reason));
         }
         let mut command = format!(":{}", quoted(program));
         for arg in &self.args {
@@ -119,41 +119,41 @@ impl Unit {
     }
 }
 
-fn bad(what: &'static str, value: &str, why: &'static str) -> BadUnit {
+fn invalid_value(what: &'static str, value: &str, reason: &'static str) -> UnitFileError {
     let value = value.escape_debug().to_string();
-    BadUnit { what, value, why }
+    UnitFileError { what, value, reason }
 }
 
-fn path<'p>(what: &'static str, path: &'p Path) -> Result<&'p str, BadUnit> {
+fn path<'p>(what: &'static str, path: &'p Path) -> Result<&'p str, UnitFileError> {
     let shown = path.to_string_lossy();
     let text = path.to_str();
-    let text = text.ok_or_else(|| bad(what, &shown, "it is not UTF-8"))?;
+    let text = text.ok_or_else(|| invalid_value(what, &shown, "it is not UTF-8"))?;
     if !path.is_absolute() {
-        return Err(bad(what, text, "it is not absolute"));
+        return Err(invalid_value(what, text, "it is not an absolute path"));
     }
     if text.ends_with(['\\', ' ']) {
-        return Err(bad(what, text, "its end would be taken for something else"));
+        return Err(invalid_value(what, text, "its last character has a special meaning there"));
     }
     plain(what, text)
 }
 
-fn plain<'t>(what: &'static str, text: &'t str) -> Result<&'t str, BadUnit> {
+fn plain<'t>(what: &'static str, text: &'t str) -> Result<&'t str, UnitFileError> {
     if text.chars().any(char::is_control) {
-        return Err(bad(what, text, "it has a control character"));
+        return Err(invalid_value(what, text, "it contains a control character"));
     }
     Ok(text)
 }
 
-/// A user, by name or number; nothing that systemd would refuse in silence.
-fn account(user: &str) -> Result<&str, BadUnit> {
+/// Checks a user, by name or number; refuses what systemd would refuse silently.
+fn account(user: &str) -> Result<&str, UnitFileError> {
     let known = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     if user.is_empty() || user.starts_with('-') || !user.chars().all(known) {
-        return Err(bad("the user", user, "it is not the name of a user"));
+        return Err(invalid_value("the user", user, "it is not a valid user name"));
     }
     Ok(user)
 }
 
-/// A percent sign begins what systemd fills in.
+/// Escapes percent signs, which begin specifiers of systemd.
 fn specified(text: &str) -> String {
     text.replace('%', "%%")
 }
@@ -163,7 +163,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A duration as systemd reads it: `1m` and `30s` with a space between.
+/// Formats a duration as systemd reads it: `1m` and `30s` with a space between.
 fn spaced(duration: Duration) -> String {
     let text = format_duration(duration);
     let mut spaced = String::new();

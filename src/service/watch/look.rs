@@ -11,87 +11,84 @@ use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 use tokio::time::Instant;
 
-use super::places::{self, Places};
+use super::places::{self, WatchedFolders};
 
-/// Silence after which changes are told.
-pub const QUIET: Duration = Duration::from_millis(100);
+/// The silence after which changes are reported.
+pub const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
-/// The longest that changes are kept back, however many there are.
-pub const LONGEST: Duration = Duration::from_secs(1);
+/// The longest time that changes are held back, however many there are.
+pub const MAX_DELAY: Duration = Duration::from_secs(1);
 
-/// How many events are taken in one go.
-const MANY: usize = 4096;
+/// The number of events taken at once.
+const EVENT_BATCH: usize = 4096;
 
-/// Watches folders and files.
+/// A watch on folders and files.
 #[derive(Debug)]
-pub struct Watch {
+pub struct FileWatcher {
     pub(super) queue: AsyncFd<OwnedFd>,
     folders: Vec<PathBuf>,
     files: Vec<PathBuf>,
-    places: Places,
-    /// When the first change, and the last, came that nobody was told of.
-    untold: Option<(Instant, Instant)>,
-    /// Whether folders came or went.
-    moved: bool,
+    places: WatchedFolders,
+    /// The times of the first and the last change that were not reported yet.
+    unreported: Option<(Instant, Instant)>,
+    /// True if folders came or went.
+    folders_changed: bool,
 }
 
 /// One event of the kernel.
-struct Seen {
+struct InotifyEvent {
     number: i32,
-    what: ReadFlags,
+    flags: ReadFlags,
     name: Option<OsString>,
 }
 
-impl Watch {
-    /// Watches from now on; needs a runtime of tokio with I/O. Fails where the system lets nobody
-    /// watch that much, and says so. Paths should be absolute.
-    #[expect(
-        deprecated,
-        reason = "its replacement is unsafe; the descriptor is owned, and is never another"
-    )]
+impl FileWatcher {
+    /// Starts the watch; needs a Tokio runtime with I/O. Fails with a message if the system's limits do not
+    /// allow it. Paths should be absolute.
+    #[expect(deprecated, reason = "its replacement is unsafe; the descriptor is owned, and is never another")]
     pub fn new(folders: &[PathBuf], files: &[PathBuf]) -> io::Result<Self> {
-        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(none)?;
-        let places = places::find(&queue, folders, files)?;
+        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(watch_error)?;
+        let places = places::watch_folders(&queue, folders, files)?;
         Ok(Self {
             queue: AsyncFd::new(queue)?,
             folders: folders.to_vec(),
             files: files.to_vec(),
             places,
-            untold: None,
-            moved: false,
+            unreported: None,
+            folders_changed: false,
         })
     }
 
-    /// Waits until something changed, and was quiet for a while. May be dropped at any point: what
-    /// it saw is told by the next one. An error is a change, too: what came to be may not be watched
-    /// until the next one is seen.
-    pub async fn changed(&mut self) -> io::Result<()> {
+    /// Waits until something changed and was quiet for a while. May be dropped at any point: the next call
+    /// reports what it saw. An error counts as a change, too: new files may be unwatched until the next
+    /// change is seen.
+    pub async fn wait_for_change(&mut self) -> io::Result<()> {
         loop {
-            let Some((first, last)) = self.untold else {
-                self.take().await?;
+            let Some((first, last)) = self.unreported else {
+                self.read_events().await?;
                 continue;
             };
-            let end = (last + QUIET).min(first + LONGEST);
+            let end = (last + QUIET_PERIOD).min(first + MAX_DELAY);
             tokio::select! {
                 biased;
                 () = tokio::time::sleep_until(end) => {}
-                taken = self.take() => {
+                taken = self.read_events() => {
                     taken?;
                     continue;
                 }
             }
-            self.untold = None;
-            if self.moved {
-                self.look_again()?;
+            self.unreported = None;
+            if self.folders_changed {
+                self.rewatch()?;
             }
             return Ok(());
         }
     }
 
-    /// Watches what is there now, and no longer what was.
-    fn look_again(&mut self) -> io::Result<()> {
+    /// Watches the files that exist now, and no longer the previous ones.
+    fn rewatch(&mut self) -> io::Result<()> {
         let queue = self.queue.get_ref();
-        let places = places::find(queue, &self.folders, &self.files)?;
+        let places = places::watch_folders(queue, &self.folders, &self.files)?;
         for number in self.places.keys() {
             if !places.contains_key(number) {
                 // It may have gone by itself.
@@ -99,12 +96,12 @@ impl Watch {
             }
         }
         self.places = places;
-        self.moved = false;
+        self.folders_changed = false;
         Ok(())
     }
 
-    /// Waits for events, and takes those that are there.
-    async fn take(&mut self) -> io::Result<()> {
+    /// Waits for events, and takes all that are available.
+    async fn read_events(&mut self) -> io::Result<()> {
         let mut ready = self.queue.readable().await?;
         let (seen, is_all) = read(self.queue.get_ref())?;
         if is_all {
@@ -112,65 +109,60 @@ impl Watch {
         }
         drop(ready);
         for event in seen {
-            self.see(&event);
+            self.handle_event(&event);
         }
         Ok(())
     }
 
-    fn see(&mut self, seen: &Seen) {
-        let is_folder = seen.what.contains(ReadFlags::ISDIR);
+    fn handle_event(&mut self, seen: &InotifyEvent) {
+        let is_folder = seen.flags.contains(ReadFlags::ISDIR);
         let place = self.places.get(&seen.number);
         let (counts, moved) = match (&seen.name, place) {
-            _ if seen.what.contains(ReadFlags::QUEUE_OVERFLOW) => (true, true),
-            // Not ours any more.
+            _ if seen.flags.contains(ReadFlags::QUEUE_OVERFLOW) => (true, true),
+            // No longer watched.
             (_, None) => (false, false),
             (Some(name), Some(place)) => {
                 let awaited = place.is_awaited(name);
                 (place.counts(name, is_folder), is_folder || awaited)
             }
-            // The folder itself came to an end, or went elsewhere.
+            // The folder itself was deleted or moved.
             (None, Some(_)) => (true, true),
         };
-        if seen.what.contains(ReadFlags::IGNORED) {
+        if seen.flags.contains(ReadFlags::IGNORED) {
             self.places.remove(&seen.number);
         }
         if counts {
             let now = Instant::now();
-            let first = self.untold.map_or(now, |(first, _)| first);
-            self.untold = Some((first, now));
-            self.moved |= moved;
+            let first = self.unreported.map_or(now, |(first, _)| first);
+            self.unreported = Some((first, now));
+            self.folders_changed |= moved;
         }
     }
 }
 
-/// Says why nothing at all can be watched. Two limits share one number.
-fn none(error: Errno) -> io::Error {
+/// Returns the error for a watch that cannot start. Two limits share one number.
+fn watch_error(error: Errno) -> io::Error {
     if error == Errno::MFILE {
         return io::Error::other(
-            "files cannot be watched: either this process has too many of them open, or this user \
-             watches with as many programs as the system allows; raise that with \
-             `sysctl fs.inotify.max_user_instances=1024`",
+            "cannot watch files: either this process has too many open files, or this user has \
+             reached the limit of inotify instances; raise it with `sysctl \
+             fs.inotify.max_user_instances=1024`",
         );
     }
-    io::Error::new(
-        io::Error::from(error).kind(),
-        format!("files cannot be watched: {error}"),
-    )
+    io::Error::new(io::Error::from(error).kind(), format!("cannot watch files: {error}"))
 }
 
-/// Takes what the kernel has; says whether that is all.
-fn read(queue: &OwnedFd) -> io::Result<(Vec<Seen>, bool)> {
+/// Reads the kernel's events; true if there are no more.
+fn read(queue: &OwnedFd) -> io::Result<(Vec<InotifyEvent>, bool)> {
     let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
     let mut reader = inotify::Reader::new(queue, &mut buffer);
     let mut seen = Vec::new();
-    while seen.len() < MANY || !reader.is_buffer_empty() {
+    while seen.len() < EVENT_BATCH || !reader.is_buffer_empty() {
         match reader.next() {
-            Ok(event) => seen.push(Seen {
+            Ok(event) => seen.push(InotifyEvent {
                 number: event.wd(),
-                what: event.events(),
-                name: event
-                    .file_name()
-                    .map(|name| OsStr::from_bytes(name.to_bytes()).to_owned()),
+                flags: event.events(),
+                name: event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()).to_owned()),
             }),
             Err(Errno::AGAIN) => return Ok((seen, true)),
             Err(Errno::INTR) => {}

@@ -1,21 +1,21 @@
-//! Tells when files change, without looking at them again and again: `inotify(7)`.
+//! Reports changes of files without polling: `inotify(7)`.
 //!
-//! What counts is that something changed, not what: whoever hears it reads the files anew. So a
-//! queue of the kernel that ran over, or a whole tree that was moved in, is just one more change.
+//! Only the fact of a change is reported, not the change: the caller reads the files anew. So an overflow of
+//! the kernel's queue, or a whole tree that was moved in, is just one more change.
 //!
-//! - Of the folders given, all that is below counts, but for what is hidden and for folders named
-//!   `target` and `node_modules`; links to folders are not followed.
-//! - Of a file given, its name counts, so that a save by renaming is seen, and so is a file that
-//!   comes later. Where it is a link, what it leads to counts, too.
-//! - Of what does not exist yet, the nearest folder above that exists is watched.
-//! - Changes that come close together are told once: after [`QUIET`], at the latest after [`LONGEST`].
-//! - A file counts when it was closed by who wrote it; one that stays open changes unseen.
+//! - A folder counts with all that is below, except hidden files and folders named `target` and
+//!   `node_modules`; links to folders are not followed.
+//! - A file counts by its name, so that a save by renaming is seen, and so is a file that is created later.
+//!   If it is a link, its target counts, too.
+//! - For a path that does not exist yet, the nearest existing folder above is watched.
+//! - Changes close together are reported once: after [`QUIET_PERIOD`], at the latest after [`MAX_DELAY`].
+//! - A change counts when the writer closes the file; a file that stays open changes unseen.
 //!
-//! **Invariant:** a folder is watched before what is in it is listed, so nothing slips in between.
+//! **Invariant:** a folder is watched before its contents are listed, so nothing is missed in between.
 
 mod look;
 mod places;
 #[cfg(test)]
 mod tests;
 
-pub use look::{LONGEST, QUIET, Watch};
+pub use look::{FileWatcher, MAX_DELAY, QUIET_PERIOD};

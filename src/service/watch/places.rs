@@ -9,49 +9,50 @@ use std::path::{Path, PathBuf};
 use rustix::fs::inotify::{self, WatchFlags};
 use rustix::io::Errno;
 
-/// Folders that are full of what tools made.
-const MADE: [&str; 2] = ["target", "node_modules"];
+/// The folders that are full of build products.
+const BUILD_FOLDERS: [&str; 2] = ["target", "node_modules"];
 
-/// How often a path that comes and goes is looked for.
-const TRIES: usize = 16;
+/// The most attempts to watch a path that comes and goes.
+const MAX_WATCH_TRIES: usize = 16;
 
-/// A folder that is watched, and what of it counts.
+/// A watched folder, and the names in it that count.
 #[derive(Debug, Default)]
-pub(super) struct Place {
-    /// Whether everything in it does.
+pub(super) struct WatchedFolder {
+    /// True if everything in it counts.
     tree: bool,
-    /// The names in it that do.
+    /// The names in it that count.
     names: BTreeSet<OsString>,
 }
 
-impl Place {
-    /// Whether a change of what has this name counts.
+impl WatchedFolder {
+    /// True if a change of this name counts.
     pub(super) fn counts(&self, name: &OsStr, is_folder: bool) -> bool {
         self.is_awaited(name) || (self.tree && !is_skipped(name, is_folder))
     }
 
-    /// Whether just this name was waited for.
+    /// True if exactly this name was waited for.
     pub(super) fn is_awaited(&self, name: &OsStr) -> bool {
         self.names.contains(name)
     }
 }
 
-/// What nobody wants to hear of.
+/// True if changes of this name are ignored.
 fn is_skipped(name: &OsStr, is_folder: bool) -> bool {
-    let made = || MADE.iter().any(|made| name == *made);
+    let made = || BUILD_FOLDERS.iter().any(|made| name == *made);
     name.as_bytes().starts_with(b".") || (is_folder && made())
 }
 
-/// Every watched folder, by the number that the kernel gave it.
-pub(super) type Places = BTreeMap<i32, Place>;
+/// Every watched folder, by its watch descriptor.
+pub(super) type WatchedFolders = BTreeMap<i32, WatchedFolder>;
 
-/// Finds the places to watch as the disk is now, and watches them. A folder that was watched before
-/// keeps its number.
-pub(super) fn find(queue: &OwnedFd, folders: &[PathBuf], files: &[PathBuf]) -> io::Result<Places> {
-    let mut finder = Finder {
-        queue,
-        places: Places::new(),
-    };
+/// Finds the places to watch on the disk as it is, and watches them. A folder that was watched
+/// before keeps its number.
+pub(super) fn watch_folders(
+    queue: &OwnedFd,
+    folders: &[PathBuf],
+    files: &[PathBuf],
+) -> io::Result<WatchedFolders> {
+    let mut finder = FolderFinder { queue, places: WatchedFolders::new() };
     for folder in folders {
         if !finder.tree(folder)? {
             finder.anchor(folder)?;
@@ -69,24 +70,20 @@ pub(super) fn find(queue: &OwnedFd, folders: &[PathBuf], files: &[PathBuf]) -> i
     Ok(finder.places)
 }
 
-struct Finder<'q> {
+struct FolderFinder<'q> {
     queue: &'q OwnedFd,
-    places: Places,
+    places: WatchedFolders,
 }
 
-impl Finder<'_> {
-    /// Watches a folder and all below; says whether there is one.
+impl FolderFinder<'_> {
+    /// Watches a folder and all below; true if it exists.
     fn tree(&mut self, root: &Path) -> io::Result<bool> {
-        if self
-            .add(root, true)?
-            .map(|place| place.tree = true)
-            .is_none()
-        {
+        if self.add(root, true)?.map(|place| place.tree = true).is_none() {
             return Ok(false);
         }
         let mut open = vec![root.to_path_buf()];
         while let Some(folder) = open.pop() {
-            // What cannot be listed any more is gone, and that is a change of its own.
+            // A folder that can no longer be listed is gone, and that is a change of its own.
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_folder && !is_skipped(&entry.file_name(), true) {
@@ -103,15 +100,11 @@ impl Finder<'_> {
 
     /// Watches the nearest folder above `path` for the name that leads there.
     fn anchor(&mut self, path: &Path) -> io::Result<()> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_WATCH_TRIES {
             let above = path.ancestors().zip(path.ancestors().skip(1));
             let mut known = None;
             for (below, folder) in above {
-                let folder = if folder.as_os_str().is_empty() {
-                    Path::new(".")
-                } else {
-                    folder
-                };
+                let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
                 let Some(name) = below.file_name() else {
                     continue;
                 };
@@ -121,7 +114,7 @@ impl Finder<'_> {
                     break;
                 }
             }
-            // What is between may have come meanwhile.
+            // Folders in between may have come meanwhile.
             match known {
                 Some(below) if below != path && below.is_dir() => {}
                 _ => return Ok(()),
@@ -130,8 +123,8 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Watches a folder; `None`: there is none, or it is not ours to see.
-    fn add(&mut self, folder: &Path, follow: bool) -> io::Result<Option<&mut Place>> {
+    /// Watches a folder; `None`: it does not exist, or may not be read.
+    fn add(&mut self, folder: &Path, follow: bool) -> io::Result<Option<&mut WatchedFolder>> {
         let mut flags = WatchFlags::ONLYDIR
             | WatchFlags::CREATE
             | WatchFlags::CLOSE_WRITE
@@ -147,15 +140,15 @@ impl Finder<'_> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(None),
             Err(Errno::NOSPC) => {
                 let shown = folder.display();
-                let why = format!(
-                    "`{shown}` cannot be watched: this user watches as many folders as the system \
-                     allows; raise it with `sysctl fs.inotify.max_user_watches=524288`"
+                let reason = format!(
+                    "cannot watch `{shown}`: this user has reached the limit of watched folders; \
+                     raise it with `sysctl fs.inotify.max_user_watches=524288`"
                 );
-                Err(io::Error::other(why))
+                Err(io::Error::other(reason))
             }
             Err(error) => {
-                let why = format!("`{}` cannot be watched: {error}", folder.display());
-                Err(io::Error::new(io::Error::from(error).kind(), why))
+                let reason = format!("cannot watch `{}`: {error}", folder.display());
+                Err(io::Error::new(io::Error::from(error).kind(), reason))
             }
         }
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::{LONGEST, QUIET, Watch};
+use super::{FileWatcher, MAX_DELAY, QUIET_PERIOD};
 
-/// Longer than any change is kept back.
+/// Longer than any change is held back.
 const LONG: Duration = Duration::from_secs(10);
 
 fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -21,14 +21,13 @@ fn write(path: &Path) {
     fs::write(path, "x").unwrap();
 }
 
-async fn told(watch: &mut Watch, what: &str) {
-    let told = timeout(LONG, watch.changed()).await;
-    told.unwrap_or_else(|_| panic!("{what} was not told"))
-        .unwrap();
+async fn told(watch: &mut FileWatcher, what: &str) {
+    let told = timeout(LONG, watch.wait_for_change()).await;
+    told.unwrap_or_else(|_| panic!("{what} was not told")).unwrap();
 }
 
-async fn silent(watch: &mut Watch, what: &str) {
-    let told = timeout(QUIET * 3, watch.changed()).await;
+async fn silent(watch: &mut FileWatcher, what: &str) {
+    let told = timeout(QUIET_PERIOD * 3, watch.wait_for_change()).await;
     assert!(told.is_err(), "{what} was told");
 }
 
@@ -39,7 +38,7 @@ type Change = fn(&Path);
 async fn each_kind_of_change_is_told_once() {
     let (_dir, path) = folder();
     write(&path.join("goals/deep/a.md"));
-    let mut watch = Watch::new(&[path.join("goals")], &[]).unwrap();
+    let mut watch = FileWatcher::new(&[path.join("goals")], &[]).unwrap();
     silent(&mut watch, "nothing").await;
     let changes: [(&str, Change); 7] = [
         ("a new file", |p| write(&p.join("goals/b.md"))),
@@ -74,14 +73,8 @@ async fn what_tools_make_and_what_is_hidden_is_not_told() {
     for name in [".git/x", "target/x", "node_modules/x", "a/.wf/x"] {
         write(&path.join(name));
     }
-    let mut watch = Watch::new(std::slice::from_ref(&path), &[]).unwrap();
-    for name in [
-        ".git/y",
-        "target/d/y",
-        "node_modules/y",
-        "a/.wf/y",
-        ".b.swp",
-    ] {
+    let mut watch = FileWatcher::new(std::slice::from_ref(&path), &[]).unwrap();
+    for name in [".git/y", "target/d/y", "node_modules/y", "a/.wf/y", ".b.swp"] {
         write(&path.join(name));
     }
     silent(&mut watch, "what is skipped").await;
@@ -94,7 +87,7 @@ async fn a_tree_that_was_moved_in_is_watched_and_one_moved_out_is_not() {
     let (_dir, path) = folder();
     write(&path.join("out/a/b/c.md"));
     fs::create_dir(path.join("in")).unwrap();
-    let mut watch = Watch::new(&[path.join("in")], &[]).unwrap();
+    let mut watch = FileWatcher::new(&[path.join("in")], &[]).unwrap();
     fs::rename(path.join("out/a"), path.join("in/a")).unwrap();
     told(&mut watch, "a moved tree").await;
     write(&path.join("in/a/b/c.md"));
@@ -110,7 +103,7 @@ async fn what_does_not_exist_yet_is_waited_for() {
     let (_dir, path) = folder();
     let goals = path.join("a/b/goals");
     let file = path.join("c/wf.yaml");
-    let mut watch = Watch::new(std::slice::from_ref(&goals), std::slice::from_ref(&file)).unwrap();
+    let mut watch = FileWatcher::new(std::slice::from_ref(&goals), std::slice::from_ref(&file)).unwrap();
     write(&path.join("unrelated"));
     silent(&mut watch, "what nobody waits for").await;
     fs::create_dir(path.join("a")).unwrap();
@@ -138,7 +131,7 @@ async fn a_file_counts_by_its_name_and_by_what_it_leads_to() {
     write(&path.join("real/wf.yaml"));
     fs::create_dir(path.join("w")).unwrap();
     std::os::unix::fs::symlink(path.join("real/wf.yaml"), &file).unwrap();
-    let mut watch = Watch::new(&[], std::slice::from_ref(&file)).unwrap();
+    let mut watch = FileWatcher::new(&[], std::slice::from_ref(&file)).unwrap();
     write(&path.join("real/wf.yaml"));
     told(&mut watch, "the file behind the link").await;
     write(&path.join("w/new"));
@@ -153,12 +146,12 @@ async fn a_file_counts_by_its_name_and_by_what_it_leads_to() {
 async fn many_changes_are_one_and_none_waits_for_ever() {
     let (_dir, path) = folder();
     write(&path.join("a/f"));
-    let mut watch = Watch::new(std::slice::from_ref(&path), &[]).unwrap();
+    let mut watch = FileWatcher::new(std::slice::from_ref(&path), &[]).unwrap();
     let began = Instant::now();
     let busy = async {
         for number in 0.. {
             write(&path.join(format!("a/f{}", number % 7)));
-            tokio::time::sleep(QUIET / 5).await;
+            tokio::time::sleep(QUIET_PERIOD / 5).await;
         }
     };
     tokio::select! {
@@ -166,11 +159,10 @@ async fn many_changes_are_one_and_none_waits_for_ever() {
         () = busy => {}
     }
     let took = began.elapsed();
-    assert!(took >= LONGEST && took < LONG, "{took:?}");
+    assert!(took >= MAX_DELAY && took < LONG, "{took:?}");
 }
 
-/// Folders come, go and change places in bursts; in the end each that is there is watched, and none
-/// that is not.
+/// Folders come, go and move in bursts; in the end exactly the existing ones are watched.
 #[tokio::test]
 async fn after_any_moves_just_what_is_there_is_watched() {
     let (_dir, path) = folder();
@@ -178,7 +170,7 @@ async fn after_any_moves_just_what_is_there_is_watched() {
     for folder in [&within, &outside] {
         fs::create_dir(folder).unwrap();
     }
-    let mut watch = Watch::new(std::slice::from_ref(&within), &[]).unwrap();
+    let mut watch = FileWatcher::new(std::slice::from_ref(&within), &[]).unwrap();
     let mut dice = 7_u64;
     let mut roll = |sides: usize| {
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -194,7 +186,7 @@ async fn after_any_moves_just_what_is_there_is_watched() {
             let folders = [all(&within), all(&outside)].concat();
             let (from, to) = (&folders[roll(folders.len())], &folders[roll(folders.len())]);
             let new = to.join(format!("d{burst}-{number}"));
-            // What makes no sense, as a move into itself, fails, and that is fine.
+            // A senseless action, as a move into itself, fails, and that is fine.
             let _ = match roll(6) {
                 0 | 1 => fs::rename(from, &new),
                 2 if *from != within && *from != outside => fs::remove_dir_all(from),
@@ -230,9 +222,9 @@ async fn after_any_moves_just_what_is_there_is_watched() {
 #[tokio::test]
 async fn a_wait_that_was_given_up_loses_nothing() {
     let (_dir, path) = folder();
-    let mut watch = Watch::new(std::slice::from_ref(&path), &[]).unwrap();
+    let mut watch = FileWatcher::new(std::slice::from_ref(&path), &[]).unwrap();
     write(&path.join("a"));
-    assert!(timeout(QUIET / 4, watch.changed()).await.is_err());
+    assert!(timeout(QUIET_PERIOD / 4, watch.wait_for_change()).await.is_err());
     told(&mut watch, "what the first wait saw").await;
 }
 
@@ -241,7 +233,7 @@ async fn a_queue_that_ran_over_is_a_change() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     let (_dir, path) = folder();
-    let mut watch = Watch::new(std::slice::from_ref(&path), &[]).unwrap();
+    let mut watch = FileWatcher::new(std::slice::from_ref(&path), &[]).unwrap();
     // Names that do not count fill the queue; each differs from the one before, so that the kernel
     // does not merge them.
     for number in 0..=limit {

@@ -6,70 +6,62 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, fstat, openat};
 use rustix::io::Errno;
 
-use super::{FILE, FOLDER, MAX_FILE, MAX_SKILL_MD, Refusal, Unbundled, refused};
+use super::{FILE, FOLDER, MAX_FILE, MAX_SKILL_MD, SkillFolderError, SkillFolderProblem, refusal_of_errno};
 
-/// Reads only the `SKILL.md` of a folder, or its `skill.md`: the name of the file and what it
-/// holds; nothing if it has neither. The folder itself may be named through links; the file may
-/// be none.
-pub fn skill_md(folder: &Path) -> Result<Option<(&'static str, Vec<u8>)>, Unbundled> {
+/// Reads only the `SKILL.md` of a folder, or its `skill.md`: returns the file name and the content;
+/// `None` if it has neither. The path of the folder itself may contain links; the file must not be
+/// one.
+pub fn skill_md(folder: &Path) -> Result<Option<(&'static str, Vec<u8>)>, SkillFolderError> {
     for name in ["SKILL.md", "skill.md"] {
         let place = folder.join(name);
         match openat(CWD, &place, FILE, Mode::empty()) {
             Err(Errno::NOENT | Errno::NOTDIR) => {}
-            Err(errno) => return Err(error(place, refused(errno))),
+            Err(errno) => return Err(error(place, refusal_of_errno(errno))),
             Ok(opened) => return content(opened, place, MAX_SKILL_MD).map(|all| Some((name, all))),
         }
     }
     Ok(None)
 }
 
-/// Reads one file of a skill's folder by its path in it. No part of the path may be a link, and
-/// none leads upwards.
-pub fn file(folder: &Path, path: &str) -> Result<Vec<u8>, Unbundled> {
+/// Reads one file of a skill's folder by its path in it. No part of the path may be a link or lead
+/// upwards.
+pub fn file(folder: &Path, path: &str) -> Result<Vec<u8>, SkillFolderError> {
     let place = folder.join(path);
     let failed = |errno| match errno {
-        Errno::NOENT | Errno::NOTDIR => Refusal::Outside,
-        errno => refused(errno),
+        Errno::NOENT | Errno::NOTDIR => SkillFolderProblem::Outside,
+        errno => refusal_of_errno(errno),
     };
     let mut here = openat(CWD, folder, FOLDER, Mode::empty())
         .map_err(|errno| error(folder.to_path_buf(), failed(errno)))?;
     let mut parts: Vec<&str> = path.split('/').collect();
     let last = parts.pop().unwrap_or("");
-    if parts
-        .iter()
-        .chain([&last])
-        .any(|part| matches!(*part, "" | "." | ".."))
-    {
-        return Err(error(place, Refusal::Outside));
+    if parts.iter().chain([&last]).any(|part| matches!(*part, "" | "." | "..")) {
+        return Err(error(place, SkillFolderProblem::Outside));
     }
     for part in parts {
         here = openat(&here, part, FOLDER, Mode::empty())
             .map_err(|errno| error(place.clone(), failed(errno)))?;
     }
     let opened = openat(&here, last, FILE, Mode::empty());
-    content(
-        opened.map_err(|errno| error(place.clone(), failed(errno)))?,
-        place,
-        MAX_FILE,
-    )
+    content(opened.map_err(|errno| error(place.clone(), failed(errno)))?, place, MAX_FILE)
 }
 
-fn error(place: PathBuf, why: Refusal) -> Unbundled {
-    Unbundled { place, why }
+fn error(place: PathBuf, reason: SkillFolderProblem) -> SkillFolderError {
+    SkillFolderError { place, reason }
 }
 
-fn content(opened: OwnedFd, place: PathBuf, most: u64) -> Result<Vec<u8>, Unbundled> {
-    let about = fstat(&opened).map_err(|errno| error(place.clone(), Refusal::System(errno)))?;
+fn content(opened: OwnedFd, place: PathBuf, most: u64) -> Result<Vec<u8>, SkillFolderError> {
+    let about = fstat(&opened).map_err(|errno| error(place.clone(), SkillFolderProblem::System(errno)))?;
     if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
-        return Err(error(place, Refusal::Special));
+        return Err(error(place, SkillFolderProblem::Special));
     }
     let mut bytes = Vec::new();
     if let Err(failed) = File::from(opened).take(most + 1).read_to_end(&mut bytes) {
         let errno = Errno::from_io_error(&failed).unwrap_or(Errno::IO);
-        return Err(error(place, Refusal::System(errno)));
+        return Err(error(place, SkillFolderProblem::System(errno)));
     }
     if bytes.len() as u64 > most {
-        return Err(error(place, Refusal::TooLarge(most)));
+        return Err(error(place, SkillFolderProblem::TooLarge(most)));
     }
     Ok(bytes)
 }
@@ -86,10 +78,7 @@ mod tests {
     fn a_skill_md_is_read_alone() {
         let dir = made();
         let folder = dir.path().join("s");
-        assert_eq!(
-            skill_md(&folder).unwrap().unwrap(),
-            ("SKILL.md", b"x".to_vec())
-        );
+        assert_eq!(skill_md(&folder).unwrap().unwrap(), ("SKILL.md", b"x".to_vec()));
         fs::rename(folder.join("SKILL.md"), folder.join("skill.md")).unwrap();
         assert_eq!(skill_md(&folder).unwrap().unwrap().0, "skill.md");
         assert!(skill_md(&folder.join("scripts")).unwrap().is_none());

@@ -1,9 +1,9 @@
-use super::format::{Format, OPENAI_FILE};
-use super::transformation::LeftOut;
-use crate::skill::inspect::Detect;
-use crate::skill::{Bundle, BundleFile};
+use super::format::{OPENAI_FILE, SkillFormat};
+use super::transformation::OmittedFile;
+use crate::skill::inspect::TextDetector;
+use crate::skill::{BundleFile, SkillBundle};
 
-/// Folders that programs make anew whenever they need them.
+/// Folders that programs recreate when needed.
 const CACHES: [&str; 12] = [
     ".git",
     ".hg",
@@ -19,7 +19,7 @@ const CACHES: [&str; 12] = [
     "node_modules",
 ];
 
-/// How names of files begin that hold keys and passwords.
+/// The prefixes of the names of files with keys and passwords.
 const SECRET_STARTS: [&str; 11] = [
     ".env",
     ".htpasswd",
@@ -34,60 +34,50 @@ const SECRET_STARTS: [&str; 11] = [
     "id_rsa",
 ];
 
-/// How they end.
-const SECRET_ENDS: [&str; 8] = [
-    ".jks",
-    ".kdbx",
-    ".key",
-    ".keystore",
-    ".p12",
-    ".pem",
-    ".pfx",
-    ".ppk",
-];
+/// The suffixes of the same.
+const SECRET_ENDS: [&str; 8] = [".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx", ".ppk"];
 
-/// Endings of files that an interpreter executes.
+/// The extensions of files that an interpreter executes.
 const SCRIPTS: [&str; 7] = ["bash", "js", "mjs", "pl", "py", "rb", "sh"];
 
-/// The files of a skill that are taken, without its SKILL.md, and those that are not.
-pub(super) fn sorted(
-    bundle: &Bundle,
-    (skill_md, format): (&str, Format),
-    detect: Detect<'_>,
-) -> (Bundle, Vec<LeftOut>) {
-    let (mut taken, mut left_out) = (Bundle::default(), Vec::new());
+/// Returns the files of a skill to import, without its SKILL.md, and those to leave out.
+pub(super) fn partition_files(
+    bundle: &SkillBundle,
+    (skill_md, format): (&str, SkillFormat),
+    detect: TextDetector<'_>,
+) -> (SkillBundle, Vec<OmittedFile>) {
+    let (mut taken, mut left_out) = (SkillBundle::default(), Vec::new());
     for (path, file) in bundle.files.iter().filter(|(path, _)| *path != skill_md) {
-        match why_not(path, file, format, detect) {
+        match omission_reason(path, file, format, detect) {
             None => drop(taken.files.insert(path.clone(), file.clone())),
-            Some(why) => left_out.push(LeftOut {
-                path: path.clone(),
-                why,
-            }),
+            Some(reason) => left_out.push(OmittedFile { path: path.clone(), reason }),
         }
     }
     (taken, left_out)
 }
 
-fn why_not(path: &str, file: &BundleFile, format: Format, detect: Detect<'_>) -> Option<String> {
+fn omission_reason(
+    path: &str,
+    file: &BundleFile,
+    format: SkillFormat,
+    detect: TextDetector<'_>,
+) -> Option<String> {
     let lower = path.to_lowercase();
     let mut parts = lower.split('/');
-    if lower.split('/').any(|part| CACHES.contains(&part)) || ending(&lower) == "pyc" {
-        return Some("programs make it anew".to_owned());
+    if lower.split('/').any(|part| CACHES.contains(&part)) || extension(&lower) == "pyc" {
+        return Some("generated files".to_owned());
     }
     if lower.ends_with(".ds_store") {
-        return Some("it says how a folder is shown".to_owned());
+        return Some("folder display settings".to_owned());
     }
     if parts.any(is_secret) {
-        return Some("by its name it holds keys or passwords".to_owned());
+        return Some("its name suggests keys or passwords".to_owned());
     }
-    if format == Format::Openai && path == OPENAI_FILE {
-        return Some(
-            "it says how one client shows the skill, and what that client loads".to_owned(),
-        );
+    if format == SkillFormat::Openai && path == OPENAI_FILE {
+        return Some("settings for one client only: how it shows the skill, and what it loads".to_owned());
     }
-    let secret =
-        secret(&String::from_utf8_lossy(&file.bytes), detect).or_else(|| secret(path, detect))?;
-    Some(format!("it holds what looks like a credential: {secret}"))
+    let secret = secret(&String::from_utf8_lossy(&file.bytes), detect).or_else(|| secret(path, detect))?;
+    Some(format!("it seems to contain a credential: {secret}"))
 }
 
 fn is_secret(part: &str) -> bool {
@@ -95,29 +85,29 @@ fn is_secret(part: &str) -> bool {
     begins || SECRET_ENDS.iter().any(|end| part.ends_with(end))
 }
 
-/// What kind of credential is seen in a text first.
-pub(super) fn secret(text: &str, detect: Detect<'_>) -> Option<&'static str> {
+/// Returns the kind of the first credential in a text.
+pub(super) fn secret(text: &str, detect: TextDetector<'_>) -> Option<&'static str> {
     let seen = detect(text).into_iter();
     let mut seen = seen.filter(|seen| seen.detector == "secrets");
-    Some(seen.next()?.what)
+    Some(seen.next()?.description)
 }
 
-fn ending(path: &str) -> &str {
+fn extension(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-/// The files that a step could run.
-pub(super) fn scripts(bundle: &Bundle) -> Vec<String> {
+/// Returns the files that a step could run.
+pub(super) fn scripts(bundle: &SkillBundle) -> Vec<String> {
     let could = |(path, file): &(&String, &BundleFile)| {
-        let is_read = SCRIPTS.contains(&ending(path));
+        let is_read = SCRIPTS.contains(&extension(path));
         is_read && path.starts_with("scripts/") || file.is_executable && *path != "SKILL.md"
     };
     let all = bundle.files.iter().filter(could);
     all.map(|(path, _)| path.clone()).collect()
 }
 
-/// Front matter that declares scripts, with no rights at all.
+/// Returns front matter that declares scripts, with no rights at all.
 pub(super) fn suggestion(scripts: &[String]) -> Option<String> {
     if scripts.is_empty() {
         return None;
@@ -136,11 +126,9 @@ pub(super) fn suggestion(scripts: &[String]) -> Option<String> {
     Some(text)
 }
 
-/// The file that is the skill's SKILL.md, however its name is written.
-pub(super) fn skill_md(bundle: &Bundle) -> Option<&str> {
+/// Returns the path of the skill's SKILL.md, in any mixture of upper and lower case.
+pub(super) fn skill_md(bundle: &SkillBundle) -> Option<&str> {
     let is_it = |path: &&String| path.eq_ignore_ascii_case("SKILL.md");
     let exact = bundle.files.get_key_value("SKILL.md").map(|(path, _)| path);
-    exact
-        .or_else(|| bundle.files.keys().find(is_it))
-        .map(String::as_str)
+    exact.or_else(|| bundle.files.keys().find(is_it)).map(String::as_str)
 }

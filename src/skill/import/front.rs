@@ -1,32 +1,32 @@
 use std::collections::BTreeMap;
 
-use super::adapt::NotAdapted;
-use super::rules::{Rule, rule};
+use super::adapt::SkillConversionError;
+use super::rules::{FieldTreatment, rule};
 use super::write::{block, plain};
-use super::{Fate, FieldFate};
-use crate::skill::load::{is_nothing, split_tools};
+use super::{ConvertedField, FieldOutcome};
+use crate::skill::load::{is_null, split_tools};
 use crate::skill::words::{is_alphanumeric, length, strip};
-use crate::skill::yaml::{Entry, Form, Node, Value};
+use crate::skill::yaml::{SkillYamlEntry, SkillYamlNode, SkillYamlValue, YamlNotation};
 use crate::skill::{MAX_COMPATIBILITY, MAX_DESCRIPTION};
 
-/// The longest key of `metadata`, in characters.
+/// The maximum length of a key of `metadata`, in characters.
 const MAX_KEY: usize = 100;
 
-/// The fields of a front matter that is written.
+/// The fields of a front matter to write.
 #[derive(Debug, Default)]
-pub(super) struct Front {
+pub(super) struct FrontMatterFields {
     pub name: String,
     pub description: String,
     pub license: Option<String>,
     pub compatibility: Option<String>,
     pub tools: Vec<String>,
     pub metadata: BTreeMap<String, String>,
-    /// What stands below `metadata.wf`.
+    /// The text of `metadata.wf`.
     pub own: Option<String>,
 }
 
-impl Front {
-    /// Its texts, as they are read.
+impl FrontMatterFields {
+    /// Returns its texts, unescaped.
     pub(super) fn values(&self) -> impl Iterator<Item = &String> {
         let one = [&self.description].into_iter();
         let some = self.license.iter().chain(&self.compatibility);
@@ -35,24 +35,20 @@ impl Front {
     }
 }
 
-/// A front matter, what became of the fields it was made of, and what a person has to look at.
-type Taken = (Front, Vec<FieldFate>, Vec<String>);
+/// A front matter, the fate of the fields it was made from, and the points for the user to review.
+type FrontMatterConversion = (FrontMatterFields, Vec<ConvertedField>, Vec<String>);
 
-/// Takes what there is. The name is as it was said.
-pub(super) fn take(root: &Node, is_strict: bool) -> Result<Taken, NotAdapted> {
-    let mut taker = Taker::default();
-    let said = root.get("name").and_then(|entry| said(&entry.value));
+/// Takes the fields of the source. The name is the declared one.
+pub(super) fn convert_front_matter(
+    root: &SkillYamlNode,
+    is_strict: bool,
+) -> Result<FrontMatterConversion, SkillConversionError> {
+    let mut taker = FrontMatterConverter::default();
+    let said = root.get("name").and_then(|entry| field_text(&entry.value));
     taker.front.name = said.map_or(String::new(), |said| said.text);
     let entries = root.entries().unwrap_or(&[]);
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
-    let standard = [
-        "name",
-        "description",
-        "license",
-        "compatibility",
-        "allowed-tools",
-        "metadata",
-    ];
+    let standard = ["name", "description", "license", "compatibility", "allowed-tools", "metadata"];
     for key in standard.iter().skip(1) {
         if let Some(node) = get(key) {
             taker.standard(key, node);
@@ -61,49 +57,46 @@ pub(super) fn take(root: &Node, is_strict: bool) -> Result<Taken, NotAdapted> {
     for entry in entries {
         let key = entry.key.as_str();
         if !standard.contains(&key) {
-            taker.other(entry, is_strict);
+            taker.take_nonstandard(entry, is_strict);
         }
     }
     if strip(&taker.front.description).is_empty() {
-        let help = "write `description:` there: what the skill does and when to use it";
-        return Err(NotAdapted::new("SKILL.md has no description", help));
+        let help = "add `description:`: what the skill does and when to use it";
+        return Err(SkillConversionError::new("SKILL.md has no description", help));
     }
     Ok((taker.front, taker.fates, taker.review))
 }
 
-/// What a field says, as text.
-struct Said {
+/// The value of a field, as text.
+struct FieldText {
     text: String,
-    /// How it was written, if not as the text that it is.
-    was: Option<&'static str>,
+    /// The original type, if it was not text.
+    original_type: Option<&'static str>,
 }
 
-/// What a field says; nothing if it is null.
-fn said(node: &Node) -> Option<Said> {
-    let texts = |items: &[Node]| -> Option<Vec<String>> {
-        items
-            .iter()
-            .map(|item| item.text().map(str::to_owned))
-            .collect()
+/// Returns the value of a field; `None` if it is null.
+fn field_text(node: &SkillYamlNode) -> Option<FieldText> {
+    let texts = |items: &[SkillYamlNode]| -> Option<Vec<String>> {
+        items.iter().map(|item| item.text().map(str::to_owned)).collect()
     };
     let (text, was) = match &node.value {
-        Value::Text(_) if is_nothing(node) => return None,
-        Value::Text(text) => (text.clone(), None),
-        Value::List(items) => match texts(items) {
-            Some(all) => (all.join(", "), Some("a list became one text")),
-            None => (node.json().to_string(), Some("as JSON in a text")),
+        SkillYamlValue::Text(_) if is_null(node) => return None,
+        SkillYamlValue::Text(text) => (text.clone(), None),
+        SkillYamlValue::List(items) => match texts(items) {
+            Some(all) => (all.join(", "), Some("a list was joined into one string")),
+            None => (node.json().to_string(), Some("as a JSON string")),
         },
-        Value::Map(_) => (node.json().to_string(), Some("as JSON in a text")),
+        SkillYamlValue::Map(_) => (node.json().to_string(), Some("as a JSON string")),
     };
     let shown = plain(&text);
     let is_same = shown == text.replace("\r\n", "\n");
-    let was = was.or((!is_same).then_some("without characters that do not show"));
+    let was = was.or((!is_same).then_some("without invisible characters"));
     let text = strip(&shown).to_owned();
-    (!text.is_empty()).then_some(Said { text, was })
+    (!text.is_empty()).then_some(FieldText { text, original_type: was })
 }
 
-/// The words of a text that fit, and whether those are all.
-fn cut(text: &str, most: usize) -> Option<String> {
+/// Returns the words of a text that fit; `None` if all do.
+fn truncate_words(text: &str, most: usize) -> Option<String> {
     if length(text) <= most {
         return None;
     }
@@ -113,27 +106,23 @@ fn cut(text: &str, most: usize) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Taker {
-    front: Front,
-    fates: Vec<FieldFate>,
+struct FrontMatterConverter {
+    front: FrontMatterFields,
+    fates: Vec<ConvertedField>,
     review: Vec<String>,
 }
 
-impl Taker {
-    fn fate(&mut self, field: &str, fate: Fate, why: impl Into<String>) {
-        self.fates.push(FieldFate {
-            field: field.to_owned(),
-            fate,
-            why: why.into(),
-        });
+impl FrontMatterConverter {
+    fn fate(&mut self, field: &str, fate: FieldOutcome, reason: impl Into<String>) {
+        self.fates.push(ConvertedField { field: field.to_owned(), fate, reason: reason.into() });
     }
 
-    fn standard(&mut self, key: &str, node: &Node) {
+    fn standard(&mut self, key: &str, node: &SkillYamlNode) {
         if key == "metadata" {
             return self.metadata(node);
         }
-        let Some(said) = said(node) else {
-            return self.fate(key, Fate::Dropped, "it says nothing");
+        let Some(said) = field_text(node) else {
+            return self.fate(key, FieldOutcome::Dropped, "it is empty");
         };
         if key == "allowed-tools" {
             return self.tools(key, node);
@@ -143,19 +132,19 @@ impl Taker {
             "compatibility" => MAX_COMPATIBILITY,
             _ => usize::MAX,
         };
-        let short = cut(&said.text, most);
-        match (&short, said.was) {
+        let short = truncate_words(&said.text, most);
+        match (&short, said.original_type) {
             (Some(_), _) => {
-                let why = format!("cut to {most} characters; all of it is in `metadata.{key}`");
-                self.review
-                    .push(format!("`{key}` was cut: write a shorter one"));
-                self.front
-                    .metadata
-                    .insert(key.to_owned(), said.text.clone());
-                self.fate(key, Fate::Translated, why);
+                let reason = format!(
+                    "cut to {most} characters; the full text is in \
+                                      `metadata.{key}`"
+                );
+                self.review.push(format!("`{key}` was cut: write a shorter one"));
+                self.front.metadata.insert(key.to_owned(), said.text.clone());
+                self.fate(key, FieldOutcome::Translated, reason);
             }
-            (None, Some(was)) => self.fate(key, Fate::Translated, was),
-            (None, None) => self.fate(key, Fate::Kept, ""),
+            (None, Some(was)) => self.fate(key, FieldOutcome::Translated, was),
+            (None, None) => self.fate(key, FieldOutcome::Kept, ""),
         }
         let text = short.unwrap_or(said.text);
         match key {
@@ -165,12 +154,14 @@ impl Taker {
         }
     }
 
-    /// Tools are information: they grant nothing.
-    fn tools(&mut self, key: &str, node: &Node) {
+    /// Takes tools as information: they grant nothing.
+    fn tools(&mut self, key: &str, node: &SkillYamlNode) {
         let (texts, is_text): (Vec<&str>, bool) = match &node.value {
-            Value::Text(text) => (vec![text], true),
-            Value::List(items) => (items.iter().filter_map(Node::text).collect(), false),
-            Value::Map(_) => return self.fate(key, Fate::Dropped, "it is a mapping"),
+            SkillYamlValue::Text(text) => (vec![text], true),
+            SkillYamlValue::List(items) => (items.iter().filter_map(SkillYamlNode::text).collect(), false),
+            SkillYamlValue::Map(_) => {
+                return self.fate(key, FieldOutcome::Dropped, "it is a mapping");
+            }
         };
         let mut has_commas = false;
         for text in texts {
@@ -178,107 +169,104 @@ impl Taker {
             has_commas |= commas;
             self.front.tools.extend(tools);
         }
-        let only = "information only: wf grants nothing for it";
+        let only = "information only: wf grants no permissions for it";
         if is_text && !has_commas && key == "allowed-tools" {
-            self.fate(key, Fate::Kept, only);
+            self.fate(key, FieldOutcome::Kept, only);
         } else {
-            let why = format!("`allowed-tools`, separated by blanks; {only}");
-            self.fate(key, Fate::Translated, why);
+            let reason = format!("`allowed-tools`, separated by spaces; {only}");
+            self.fate(key, FieldOutcome::Translated, reason);
         }
     }
 
-    fn metadata(&mut self, node: &Node) {
+    fn metadata(&mut self, node: &SkillYamlNode) {
         let Some(entries) = node.entries() else {
-            return self.fate("metadata", Fate::Dropped, "it is no mapping");
+            return self.fate("metadata", FieldOutcome::Dropped, "it is not a mapping");
         };
-        self.fate("metadata", Fate::Kept, "");
+        self.fate("metadata", FieldOutcome::Kept, "");
         for entry in entries {
             if entry.key == "wf" {
                 self.own(&entry.value);
             } else {
-                self.pair(&format!("metadata.{}", entry.key), entry);
+                self.take_metadata(&format!("metadata.{}", entry.key), entry);
             }
         }
     }
 
-    fn own(&mut self, node: &Node) {
-        let text = node.text().filter(|_| node.form == Form::Literal);
+    fn own(&mut self, node: &SkillYamlNode) {
+        let text = node.text().filter(|_| node.form == YamlNotation::Literal);
         match text.and_then(block) {
             Some(text) => {
                 self.front.own = Some(text);
-                let what =
-                    "`metadata.wf` came with the skill: read what it declares of its scripts";
+                let what = "`metadata.wf` comes from the source: review what it declares about its scripts";
                 self.review.push(what.to_owned());
             }
-            None => self.fate("metadata.wf", Fate::Dropped, "it is read only below a `|`"),
+            None => self.fate(
+                "metadata.wf",
+                FieldOutcome::Dropped,
+                "it is only read when written below a \
+                `|`",
+            ),
         }
     }
 
-    /// Keeps a value below `metadata`.
-    fn pair(&mut self, field: &str, entry: &Entry) {
+    /// Takes a value into `metadata`.
+    fn take_metadata(&mut self, field: &str, entry: &SkillYamlEntry) {
         let key = strip(&entry.key);
         let is_known = |c: char| is_alphanumeric(c) || " _-./:".contains(c);
         let is_key = key.starts_with(is_alphanumeric) && key.chars().all(is_known);
         if !is_key || length(key) > MAX_KEY || key == "wf" {
-            return self.fate(field, Fate::Dropped, "other readers refuse a key like this");
+            return self.fate(field, FieldOutcome::Dropped, "other readers reject such a key");
         }
         if self.front.metadata.contains_key(key) {
-            return self.fate(
-                field,
-                Fate::Dropped,
-                format!("`metadata.{key}` is there already"),
-            );
+            return self.fate(field, FieldOutcome::Dropped, format!("`metadata.{key}` already exists"));
         }
         let is_inside = field != entry.key;
-        let (text, was) = match said(&entry.value) {
-            Some(said) => (said.text, said.was),
+        let (text, was) = match field_text(&entry.value) {
+            Some(said) => (said.text, said.original_type),
             None if is_inside => (String::new(), None),
-            None => return self.fate(field, Fate::Dropped, "it says nothing"),
+            None => return self.fate(field, FieldOutcome::Dropped, "it is empty"),
         };
         self.front.metadata.insert(key.to_owned(), text);
         match (is_inside, was) {
             (true, None) => {}
-            (true, Some(was)) => self.fate(field, Fate::Translated, was),
-            (false, None) => self.fate(field, Fate::Translated, format!("`metadata.{key}`")),
+            (true, Some(was)) => self.fate(field, FieldOutcome::Translated, was),
+            (false, None) => self.fate(field, FieldOutcome::Translated, format!("`metadata.{key}`")),
             (false, Some(was)) => {
-                self.fate(field, Fate::Translated, format!("`metadata.{key}`, {was}"));
+                self.fate(field, FieldOutcome::Translated, format!("`metadata.{key}`, {was}"));
             }
         }
     }
 
-    /// A field that the standard does not have.
-    fn other(&mut self, entry: &Entry, is_strict: bool) {
+    /// Takes a field that the standard does not have.
+    fn take_nonstandard(&mut self, entry: &SkillYamlEntry, is_strict: bool) {
         let key = entry.key.as_str();
         if is_strict {
-            return self.fate(key, Fate::Dropped, "the standard has no such field");
+            return self.fate(key, FieldOutcome::Dropped, "the field is not part of the standard");
         }
         let found = rule(key).map(|(_, rule)| rule);
-        if let Some(Rule::Drop(why)) = found {
+        if let Some(FieldTreatment::Drop(reason)) = found {
             if key == "hooks" {
-                let what = "`hooks` were dropped: what they executed is executed no more";
+                let what = "`hooks` were dropped: their commands no longer run";
                 self.review.push(what.to_owned());
             }
-            return self.fate(key, Fate::Dropped, why);
+            return self.fate(key, FieldOutcome::Dropped, reason);
         }
-        let Some(said) = said(&entry.value) else {
-            return self.fate(key, Fate::Dropped, "it says nothing");
+        let Some(said) = field_text(&entry.value) else {
+            return self.fate(key, FieldOutcome::Dropped, "it is empty");
         };
         match found {
-            Some(Rule::Tools) => self.tools(key, &entry.value),
-            Some(Rule::When) => self.when(entry, &said.text),
-            Some(Rule::Triggers) if entry.value.entries().is_none() => {
-                self.when(
-                    entry,
-                    &format!("Use when: {}.", said.text.trim_end_matches('.')),
-                );
+            Some(FieldTreatment::Tools) => self.tools(key, &entry.value),
+            Some(FieldTreatment::When) => self.append_occasions(entry, &said.text),
+            Some(FieldTreatment::Triggers) if entry.value.entries().is_none() => {
+                self.append_occasions(entry, &format!("Use when: {}.", said.text.trim_end_matches('.')));
             }
-            Some(Rule::Requires) => self.requires(entry),
-            _ => self.pair(key, entry),
+            Some(FieldTreatment::Requires) => self.requires(entry),
+            _ => self.take_metadata(key, entry),
         }
     }
 
-    /// Says in the description when to use the skill, if there is room.
-    fn when(&mut self, entry: &Entry, text: &str) {
+    /// Adds to the description when to use the skill, if there is room.
+    fn append_occasions(&mut self, entry: &SkillYamlEntry, text: &str) {
         let description = &self.front.description;
         let gap = match description.chars().last() {
             None => "",
@@ -288,25 +276,22 @@ impl Taker {
         let long = format!("{description}{gap}{text}");
         if length(&long) <= MAX_DESCRIPTION {
             self.front.description = long;
-            return self.fate(&entry.key, Fate::Translated, "appended to `description`");
+            return self.fate(&entry.key, FieldOutcome::Translated, "appended to `description`");
         }
-        let what = format!(
-            "`description` has no room for `{}`: it says not when",
-            entry.key
-        );
+        let what = format!("`description` is too long to add `{}`: it does not say when", entry.key);
         self.review.push(what + " to use the skill");
-        self.pair(&entry.key, entry);
+        self.take_metadata(&entry.key, entry);
     }
 
-    /// Says in `compatibility` what must be there, if there is room.
-    fn requires(&mut self, entry: &Entry) {
+    /// Adds requirements to `compatibility`, if there is room.
+    fn requires(&mut self, entry: &SkillYamlEntry) {
         let parts: Option<Vec<String>> = match entry.value.entries() {
-            None => said(&entry.value).map(|said| vec![said.text]),
+            None => field_text(&entry.value).map(|said| vec![said.text]),
             Some(all) => all
                 .iter()
                 .map(|one| match one.value.value {
-                    Value::Map(_) => None,
-                    _ => said(&one.value).map(|said| format!("{} {}", one.key, said.text)),
+                    SkillYamlValue::Map(_) => None,
+                    _ => field_text(&one.value).map(|said| format!("{} {}", one.key, said.text)),
                 })
                 .collect(),
         };
@@ -318,9 +303,9 @@ impl Taker {
         match long.filter(|long| length(long) <= MAX_COMPATIBILITY) {
             Some(long) => {
                 self.front.compatibility = Some(long);
-                self.fate(&entry.key, Fate::Translated, "appended to `compatibility`");
+                self.fate(&entry.key, FieldOutcome::Translated, "appended to `compatibility`");
             }
-            None => self.pair(&entry.key, entry),
+            None => self.take_metadata(&entry.key, entry),
         }
     }
 }

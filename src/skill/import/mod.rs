@@ -1,11 +1,11 @@
-//! Makes a skill of another flavour one of the standard (Silas 10.4.1).
+//! Converts a skill of another flavour to the standard (Silas 10.4.1).
 //!
-//! [`adapt()`] takes the files of a folder and gives those that are written, and a
-//! [`Transformation`]: what became of each field of the front matter, which files were left out,
-//! and what a person has to look at. The Markdown and the scripts stay as they are, byte for byte.
+//! [`adapt()`] takes the files of a folder and returns the files to write, and a
+//! [`SkillConversion`]: the fate of each field of the front matter, the files left out, and the
+//! points for the user to review. The Markdown and the scripts stay as they are, byte for byte.
 //!
-//! Pure. **Invariant:** what it gives is valid for the reference validator and is loaded without a
-//! warning; and nothing of it that looks like a credential is in it, by name or by content.
+//! Pure. **Invariant:** the result is valid for the reference validator and loads without a
+//! warning; and it contains nothing that looks like a credential, by name or by content.
 
 mod adapt;
 mod files;
@@ -18,6 +18,6 @@ mod tests;
 mod transformation;
 mod write;
 
-pub use adapt::{Ask, NotAdapted, adapt};
-pub use format::Format;
-pub use transformation::{Fate, FieldFate, LeftOut, Transformation};
+pub use adapt::{ConversionOptions, SkillConversionError, adapt};
+pub use format::SkillFormat;
+pub use transformation::{ConvertedField, FieldOutcome, OmittedFile, SkillConversion};

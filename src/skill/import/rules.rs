@@ -1,85 +1,59 @@
-use super::Format;
+use super::SkillFormat;
 
-/// What becomes of a field that the standard does not have.
+/// The treatment of a field that the standard does not have.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rule {
-    /// It says when to use the skill, and is appended to the description.
+pub(super) enum FieldTreatment {
+    /// It describes when to use the skill, and is appended to the description.
     When,
-    /// So it does, as a list.
+    /// The same, as a list.
     Triggers,
-    /// It is kept below `metadata`.
+    /// It is moved below `metadata`.
     Metadata,
-    /// It says what must be there.
+    /// It lists requirements.
     Requires,
-    /// It is another name of `allowed-tools`.
+    /// It is an alias of `allowed-tools`.
     Tools,
-    /// It means nothing outside of the client that reads it: why.
+    /// It has no meaning outside of its client; the reason.
     Drop(&'static str),
 }
 
-use Rule::{Drop, Metadata, Requires, Tools, Triggers, When};
+use FieldTreatment::{Drop, Metadata, Requires, Tools, Triggers, When};
 
 /// The fields of the flavours.
-const FIELDS: [(&str, Format, Rule); 21] = [
-    ("when_to_use", Format::Claude, When),
-    ("tools", Format::Claude, Tools),
-    ("model", Format::Claude, Metadata),
-    ("effort", Format::Claude, Metadata),
-    (
-        "argument-hint",
-        Format::Claude,
-        Drop("nobody types the arguments of a skill: a step names them"),
-    ),
-    (
-        "user-invocable",
-        Format::Claude,
-        Drop("there is no menu that a skill could be hidden from"),
-    ),
+const FIELDS: [(&str, SkillFormat, FieldTreatment); 21] = [
+    ("when_to_use", SkillFormat::Claude, When),
+    ("tools", SkillFormat::Claude, Tools),
+    ("model", SkillFormat::Claude, Metadata),
+    ("effort", SkillFormat::Claude, Metadata),
+    ("argument-hint", SkillFormat::Claude, Drop("arguments are not typed in: a step sets them")),
+    ("user-invocable", SkillFormat::Claude, Drop("there is no menu to hide the skill from")),
     (
         "disable-model-invocation",
-        Format::Claude,
-        Drop("no model starts a skill: a plan names it, and people approve the plan"),
+        SkillFormat::Claude,
+        Drop("models do not start skills: a plan does, and the plan is approved"),
     ),
-    (
-        "context",
-        Format::Claude,
-        Drop("a step runs in a process of its own in any case"),
-    ),
-    (
-        "agent",
-        Format::Claude,
-        Drop("who works on a step stands in the plan"),
-    ),
-    (
-        "hooks",
-        Format::Claude,
-        Drop(
-            "nothing is executed because a skill is there; a gate or a check of the plan can do it",
-        ),
-    ),
+    ("context", SkillFormat::Claude, Drop("every step runs in its own process anyway")),
+    ("agent", SkillFormat::Claude, Drop("the plan decides who executes a step")),
+    ("hooks", SkillFormat::Claude, Drop("skills have no hooks; use a gate or a check of the plan")),
     (
         "paths",
-        Format::Claude,
-        Drop("a plan names the skills that it uses, whatever files it touches"),
+        SkillFormat::Claude,
+        Drop("a plan lists the skills that it uses, regardless of the files it touches"),
     ),
-    (
-        "shell",
-        Format::Claude,
-        Drop("the ending of a script decides who executes it"),
-    ),
-    ("triggers", Format::Openai, Triggers),
-    ("requires", Format::Openai, Requires),
-    ("version", Format::Openai, Metadata),
-    ("author", Format::Openai, Metadata),
-    ("homepage", Format::Openai, Metadata),
-    ("source", Format::Openai, Metadata),
-    ("tags", Format::Openai, Metadata),
-    ("keywords", Format::Openai, Metadata),
-    ("category", Format::Openai, Metadata),
+    ("shell", SkillFormat::Claude, Drop("the extension of a script determines its interpreter")),
+    ("triggers", SkillFormat::Openai, Triggers),
+    ("requires", SkillFormat::Openai, Requires),
+    ("version", SkillFormat::Openai, Metadata),
+    ("author", SkillFormat::Openai, Metadata),
+    ("homepage", SkillFormat::Openai, Metadata),
+    ("source", SkillFormat::Openai, Metadata),
+    ("tags", SkillFormat::Openai, Metadata),
+    ("keywords", SkillFormat::Openai, Metadata),
+    ("category", SkillFormat::Openai, Metadata),
 ];
 
-/// Whose field it is, and what becomes of it.
-pub(super) fn rule(field: &str) -> Option<(Format, Rule)> {
+/// Returns the flavour of a field, and its treatment.
+pub(super) fn rule(field: &str) -> Option<(SkillFormat, FieldTreatment)> {
     let mut all = FIELDS.iter();
     let (_, format, rule) = all.find(|(name, _, _)| *name == field)?;
     Some((*format, *rule))

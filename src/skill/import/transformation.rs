@@ -1,52 +1,52 @@
 use serde::Serialize;
 
-use super::Format;
+use super::SkillFormat;
 
-/// What was done to make a skill one of the standard.
+/// A record of the conversion of a skill to the standard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Transformation {
-    /// What it is called now.
+pub struct SkillConversion {
+    /// Its new name.
     pub name: String,
     /// Its flavour.
-    pub format: Format,
-    /// How that was found out.
-    pub why: String,
-    /// What became of each field: those of the standard first, then the others in their order.
-    pub fields: Vec<FieldFate>,
-    /// Which files were not taken, by path.
-    pub left_out: Vec<LeftOut>,
-    /// What a person has to look at, one sentence each.
+    pub format: SkillFormat,
+    /// The evidence for the flavour.
+    pub reason: String,
+    /// The fate of each field: those of the standard first, then the others in their order.
+    pub fields: Vec<ConvertedField>,
+    /// The files left out, by path.
+    pub left_out: Vec<OmittedFile>,
+    /// The points for the user to review, one sentence each.
     pub review: Vec<String>,
-    /// Files that `wf` could run as steps, and that declare nothing yet.
+    /// Files that `wf` could run as steps, and that are not declared yet.
     pub scripts: Vec<String>,
-    /// Front matter that would declare them; none if there are none.
+    /// Front matter that would declare them; `None` if there are none.
     pub suggestion: Option<String>,
 }
 
-/// What became of a field.
+/// The fate of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FieldFate {
+pub struct ConvertedField {
     /// The field. Its value is not repeated.
     pub field: String,
-    /// What became of it.
-    pub fate: Fate,
-    /// Where it went, or why; empty if it is as it was.
-    pub why: String,
+    /// Its fate.
+    pub fate: FieldOutcome,
+    /// The destination, or the reason; empty if it is unchanged.
+    pub reason: String,
 }
 
-/// Whether a field is still there.
+/// The fate of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// As it was.
+pub enum FieldOutcome {
+    /// Unchanged.
     Kept,
-    /// In another form or place.
+    /// Kept in another form or place.
     Translated,
-    /// No more.
+    /// Dropped.
     Dropped,
 }
 
-impl Fate {
+impl FieldOutcome {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,11 +57,11 @@ impl Fate {
     }
 }
 
-/// A file that was not taken.
+/// A file that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    /// Where it is in the source.
+pub struct OmittedFile {
+    /// Its path in the source.
     pub path: String,
-    /// Why.
-    pub why: String,
+    /// The reason.
+    pub reason: String,
 }

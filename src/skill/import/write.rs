@@ -1,18 +1,11 @@
 use std::fmt::Write as _;
 
-use super::front::Front;
+use super::front::FrontMatterFields;
 
 /// Writes front matter that every reader understands: one line a field, texts in quotes.
-pub(super) fn write(front: &Front) -> String {
-    let mut yaml = format!(
-        "---\nname: {}\ndescription: {}\n",
-        front.name,
-        quoted(&front.description)
-    );
-    for (key, value) in [
-        ("license", &front.license),
-        ("compatibility", &front.compatibility),
-    ] {
+pub(super) fn write(front: &FrontMatterFields) -> String {
+    let mut yaml = format!("---\nname: {}\ndescription: {}\n", front.name, quoted(&front.description));
+    for (key, value) in [("license", &front.license), ("compatibility", &front.compatibility)] {
         if let Some(value) = value {
             let _ = writeln!(yaml, "{key}: {}", quoted(value));
         }
@@ -37,8 +30,8 @@ pub(super) fn write(front: &Front) -> String {
     yaml
 }
 
-/// A text in quotes, on one line. Three hyphens in a row would end the front matter for the
-/// reference validator, wherever they stand.
+/// Quotes a text on one line. Three hyphens in a row would end the front matter for the reference
+/// validator, even in quotes.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     let mut hyphens = 0;
@@ -60,7 +53,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Only what shows, and line ends and tabs: what YAML cannot hold goes.
+/// Keeps only printable characters, line ends and tabs; drops what YAML cannot hold.
 pub(super) fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let shown = text.chars().filter_map(|c| match c {
@@ -73,13 +66,11 @@ pub(super) fn plain(text: &str) -> String {
     shown.collect()
 }
 
-/// What wf is told, if it can stand below a `|` as it is.
+/// Returns the text of `metadata.wf`, if it can be written verbatim below a `|`.
 pub(super) fn block(text: &str) -> Option<String> {
     let is_plain = plain(text) == text && !text.contains("---");
     let first = text.lines().next().unwrap_or_default();
     let begins = !first.is_empty() && !first.starts_with([' ', '\t']);
-    let is_even = text
-        .lines()
-        .all(|line| line.is_empty() || !line.trim().is_empty());
+    let is_even = text.lines().all(|line| line.is_empty() || !line.trim().is_empty());
     (is_plain && begins && is_even).then(|| text.trim_end().to_owned())
 }

@@ -1,76 +1,76 @@
 use std::collections::BTreeSet;
 
 use super::flow::flow;
-use super::python::Dialect;
-use super::rules::{Given, Look, assigned, loaded, other, private, python, shell};
-use super::{Class, Detect, Issue, Rule, front, paths, texts};
-use crate::skill::{Bundle, Declared, Skill, shebang};
+use super::python::ScriptDialect;
+use super::rules::{FileInspection, ScriptPermissions, assigned, loaded, other, private, python, shell};
+use super::{InspectionIssue, IssueClass, Rule, TextDetector, front, paths, texts};
+use crate::skill::{ScriptDeclarations, Skill, SkillBundle, shebang};
 
-/// The largest script that is looked at, in bytes.
+/// The maximum size of a script that is inspected, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// What is inspected.
+/// The subject of an inspection.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub struct InspectionInput<'a> {
     /// The files.
-    pub bundle: &'a Bundle,
-    /// What `SKILL.md` says; `None`: it could not be loaded, which is said elsewhere.
+    pub bundle: &'a SkillBundle,
+    /// The loaded `SKILL.md`; `None` if it could not be loaded, which is reported elsewhere.
     pub skill: Option<&'a Skill>,
-    /// What the skill declares of its scripts.
-    pub declared: &'a Declared,
-    /// Finds credentials, characters that nobody sees and prompt injection in a text.
-    pub detect: Detect<'a>,
+    /// The declarations of the skill about its scripts.
+    pub declared: &'a ScriptDeclarations,
+    /// Finds credentials, invisible characters and prompt injection in a text.
+    pub detect: TextDetector<'a>,
 }
 
-/// In what a script is written.
+/// The language of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum ScriptLanguage {
     /// A shell script, for this shell.
     Shell(&'static str),
     /// Python.
     Python,
     /// JavaScript or TypeScript.
     Script,
-    /// Perl, Ruby and others that these rules hardly know.
+    /// Perl, Ruby and others that these rules barely cover.
     Other,
 }
 
 /// The shells whose scripts are read.
 const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "ksh", "dash", "ash"];
 
-/// In what a file is written, if it is a script: by its first line, else by its ending.
-pub fn language(path: &str, bytes: &[u8]) -> Option<Language> {
+/// Returns the language of a file, if it is a script: by its first line, else by its extension.
+pub fn language(path: &str, bytes: &[u8]) -> Option<ScriptLanguage> {
     let named = shebang(bytes);
-    if let Some(language) = named.as_deref().and_then(interpreted) {
+    if let Some(language) = named.as_deref().and_then(language_of_program) {
         return Some(language);
     }
     let name = path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending.to_ascii_lowercase().as_str() {
-        "py" | "pyw" => Some(Language::Python),
-        "js" | "mjs" | "cjs" | "ts" | "mts" | "jsx" | "tsx" => Some(Language::Script),
+        "py" | "pyw" => Some(ScriptLanguage::Python),
+        "js" | "mjs" | "cjs" | "ts" | "mts" | "jsx" | "tsx" => Some(ScriptLanguage::Script),
         "pl" | "pm" | "rb" | "php" | "lua" | "fish" | "ps1" | "psm1" | "bat" | "cmd" | "vbs" => {
-            Some(Language::Other)
+            Some(ScriptLanguage::Other)
         }
-        ending if SHELLS.contains(&ending) => interpreted(ending),
-        _ => named.map(|_| Language::Other),
+        ending if SHELLS.contains(&ending) => language_of_program(ending),
+        _ => named.map(|_| ScriptLanguage::Other),
     }
 }
 
-/// The language that a program executes.
-fn interpreted(program: &str) -> Option<Language> {
+/// Returns the language that a program executes.
+fn language_of_program(program: &str) -> Option<ScriptLanguage> {
     if let Some(shell) = SHELLS.into_iter().find(|shell| *shell == program) {
-        return Some(Language::Shell(shell));
+        return Some(ScriptLanguage::Shell(shell));
     }
     match program {
-        "node" | "deno" | "bun" => Some(Language::Script),
-        _ if program.starts_with("python") => Some(Language::Python),
+        "node" | "deno" | "bun" => Some(ScriptLanguage::Script),
+        _ if program.starts_with("python") => Some(ScriptLanguage::Python),
         _ => None,
     }
 }
 
-/// Everything that is wrong with a skill, by file and place. Takes time in the size of its files.
-pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
+/// Returns all issues of a skill, by file and offset. Takes time in the size of its files.
+pub fn inspect(case: &InspectionInput<'_>) -> Vec<InspectionIssue> {
     let mut issues = Vec::new();
     if let Some(skill) = case.skill {
         issues.extend(front::front(skill));
@@ -79,33 +79,30 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
     }
     for path in case.declared.scripts.keys() {
         if !case.bundle.files.contains_key(path) {
-            let why = format!("`metadata.wf` declares {path}, and there is no such file");
-            issues.push(Issue::new(Rule::ScriptMissing, "SKILL.md", 0, why));
+            let reason = format!("`metadata.wf` declares {path}, which does not exist");
+            issues.push(InspectionIssue::new(Rule::ScriptMissing, "SKILL.md", 0, reason));
         }
     }
-    let shared = Shared::of(case.bundle);
+    let shared = SharedShellState::of(case.bundle);
     for (path, file) in &case.bundle.files {
         issues.extend(texts::texts(case.detect, path, &file.bytes));
         let declared = case.declared.scripts.get(path);
         issues.extend(match language(path, &file.bytes) {
-            Some(language) => script(
-                (path, &file.bytes),
-                language,
-                &given(case.declared, path),
-                &shared,
-            ),
+            Some(language) => {
+                script((path, &file.bytes), language, &script_permissions(case.declared, path), &shared)
+            }
             None if is_compiled(path) => {
                 let has_source = case.bundle.files.contains_key(&source(path));
-                let (rule, why) = if has_source {
-                    let why = "it is compiled Python, which may say something else than its source";
-                    (Rule::Unread, why)
+                let (rule, reason) = if has_source {
+                    let reason = "it is compiled Python, which may differ from its source";
+                    (Rule::Unread, reason)
                 } else {
-                    let why = "it is compiled Python, and the skill does not have its source";
-                    (Rule::Compiled, why)
+                    let reason = "it is compiled Python without its source";
+                    (Rule::Compiled, reason)
                 };
-                vec![Issue::new(rule, path, 0, why)]
+                vec![InspectionIssue::new(rule, path, 0, reason)]
             }
-            None => unread(path, file.is_executable || declared.is_some(), &file.bytes),
+            None => executable_issues(path, file.is_executable || declared.is_some(), &file.bytes),
         });
     }
     let steps = flow(case.bundle, &issues);
@@ -115,11 +112,11 @@ pub fn inspect(case: &Case<'_>) -> Vec<Issue> {
     issues
 }
 
-/// What a file may use: what is declared of it; a file that is none of the scripts is part of
-/// any of them.
-fn given(declared: &Declared, path: &str) -> Given {
+/// Returns the permissions of a file: its declarations; a file that is not a declared script is
+/// part of all of them.
+fn script_permissions(declared: &ScriptDeclarations, path: &str) -> ScriptPermissions {
     let own = declared.scripts.get(path);
-    let mut given = Given::default();
+    let mut given = ScriptPermissions::default();
     for one in declared.scripts.values() {
         if own.is_some_and(|own| own != one) {
             continue;
@@ -133,37 +130,37 @@ fn given(declared: &Declared, path: &str) -> Given {
     given
 }
 
-/// What the shell scripts of a skill that load each other have in common.
+/// The state shared by shell scripts of a skill that load each other.
 #[derive(Default)]
-struct Shared {
+struct SharedShellState {
     /// The variables that any of them sets.
-    set: BTreeSet<String>,
+    variables: BTreeSet<String>,
     /// The names of the files that one of them loads.
-    loaded: BTreeSet<String>,
+    loaded_files: BTreeSet<String>,
 }
 
-impl Shared {
-    fn of(bundle: &Bundle) -> Self {
+impl SharedShellState {
+    fn of(bundle: &SkillBundle) -> Self {
         let mut shared = Self::default();
         for (path, file) in &bundle.files {
-            let is_shell = matches!(language(path, &file.bytes), Some(Language::Shell(_)));
+            let is_shell = matches!(language(path, &file.bytes), Some(ScriptLanguage::Shell(_)));
             if let Ok(text) = std::str::from_utf8(&file.bytes)
                 && is_shell
                 && text.len() <= LARGEST
             {
-                shared.set.extend(assigned(text));
-                shared.loaded.extend(loaded(text));
+                shared.variables.extend(assigned(text));
+                shared.loaded_files.extend(loaded(text));
             }
         }
         shared
     }
 
-    /// The variables that are set for a script from outside of it: it loads another, or another
-    /// loads it.
-    fn with(&self, path: &str, text: &str) -> BTreeSet<String> {
+    /// Returns the variables that other scripts set for a script: those that it loads, and those
+    /// that load it.
+    fn variables_set_for(&self, path: &str, text: &str) -> BTreeSet<String> {
         let name = path.rsplit('/').next().unwrap_or_default();
-        if self.loaded.contains(name) || !loaded(text).is_empty() {
-            return self.set.clone();
+        if self.loaded_files.contains(name) || !loaded(text).is_empty() {
+            return self.variables.clone();
         }
         BTreeSet::new()
     }
@@ -171,80 +168,65 @@ impl Shared {
 
 fn script(
     (path, bytes): (&str, &[u8]),
-    language: Language,
-    given: &Given,
-    shared: &Shared,
-) -> Vec<Issue> {
+    language: ScriptLanguage,
+    given: &ScriptPermissions,
+    shared: &SharedShellState,
+) -> Vec<InspectionIssue> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return vec![Issue::new(
-            Rule::NotText,
-            path,
-            0,
-            "it is a script and not UTF-8",
-        )];
+        return vec![InspectionIssue::new(Rule::NotText, path, 0, "this script is not UTF-8")];
     };
     if text.len() > LARGEST {
-        let why = "it is a script larger than 1 MiB, which is too large to be checked";
-        return vec![Issue::new(Rule::TooNested, path, 0, why)];
+        let reason = "this script is larger than 1 MiB, too large to check";
+        return vec![InspectionIssue::new(Rule::TooNested, path, 0, reason)];
     }
-    let mut look = Look::new(path, given);
+    let mut look = FileInspection::new(path, given);
     match language {
-        Language::Shell(_) => shell(&mut look, (text, 0), &shared.with(path, text)),
-        Language::Python => python(&mut look, (text, 0)),
-        Language::Script => other(&mut look, text, Dialect::Script),
-        Language::Other => {
-            other(&mut look, text, Dialect::Other);
-            let why = "these rules hardly know its language";
-            look.issues.push(Issue::new(Rule::Unread, path, 0, why));
+        ScriptLanguage::Shell(_) => shell(&mut look, (text, 0), &shared.variables_set_for(path, text)),
+        ScriptLanguage::Python => python(&mut look, (text, 0)),
+        ScriptLanguage::Script => other(&mut look, text, ScriptDialect::Script),
+        ScriptLanguage::Other => {
+            other(&mut look, text, ScriptDialect::Other);
+            let reason = "these rules barely cover its language";
+            look.issues.push(InspectionIssue::new(Rule::Unread, path, 0, reason));
         }
     }
     look.issues
 }
 
-/// Whether a file is a program of Python in the form that it is loaded from.
+/// True if a file is a compiled Python program.
 fn is_compiled(path: &str) -> bool {
-    let ending = path
-        .rsplit_once('.')
-        .map(|(_, ending)| ending.to_ascii_lowercase());
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     matches!(ending.as_deref(), Some("pyc" | "pyo"))
 }
 
-/// The file that Python loads in place of a compiled one, if it is there.
+/// Returns the path of the source file that Python prefers to a compiled one, if it exists.
 fn source(compiled: &str) -> String {
     let (stem, _) = compiled.rsplit_once('.').unwrap_or((compiled, ""));
     format!("{stem}.py")
 }
 
-/// What is executed and is no script.
-fn unread(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<Issue> {
+/// Returns the issues of an executable file that is not a script.
+fn executable_issues(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<InspectionIssue> {
     let mut issues = Vec::new();
     let binary: [&[u8]; 4] = [b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
     if binary.iter().any(|begin| bytes.starts_with(begin)) {
-        issues.push(Issue::new(
-            Rule::Unread,
-            path,
-            0,
-            "it is a program in binary form",
-        ));
+        issues.push(InspectionIssue::new(Rule::Unread, path, 0, "it is a binary program"));
     } else if is_executed {
-        let why = "it can be executed, and says not in which language it is written";
-        issues.push(Issue::new(Rule::Unread, path, 0, why));
+        let reason = "it is executable, but its language is unknown";
+        issues.push(InspectionIssue::new(Rule::Unread, path, 0, reason));
     }
     if bytes.len() > LARGEST {
-        issues.push(Issue::new(Rule::Large, path, 0, "it is larger than 1 MiB"));
+        issues.push(InspectionIssue::new(Rule::Large, path, 0, "it is larger than 1 MiB"));
     }
     issues
 }
 
-/// The commands that the body shows in fenced blocks: who follows it executes them, in a sandbox
-/// of their own, so that they are only told.
-fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
+/// Inspects the commands in fenced blocks of the body: an agent that follows it executes them in
+/// its own sandbox, so they are only reported.
+fn body(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
     let text = bundle.text("SKILL.md").unwrap_or_default();
-    let given = Given {
-        net: true,
-        ..Given::default()
-    };
-    let mut look = Look::new("SKILL.md", &given);
+    let given = ScriptPermissions { net: true, ..ScriptPermissions::default() };
+    let mut look = FileInspection::new("SKILL.md", &given);
     let mut open: Option<(usize, bool)> = None;
     let mut at = skill.body.range().start;
     for line in text.get(at..).unwrap_or_default().split_inclusive('\n') {
@@ -280,10 +262,5 @@ fn body(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
         )
     };
     let issues = look.issues.into_iter().filter(|issue| told(issue.rule));
-    issues
-        .map(|issue| Issue {
-            class: Class::Quality,
-            ..issue
-        })
-        .collect()
+    issues.map(|issue| InspectionIssue { class: IssueClass::Quality, ..issue }).collect()
 }

@@ -1,28 +1,28 @@
 use serde::Serialize;
 
-use super::{Class, Rule};
+use super::{IssueClass, Rule};
 
-/// What an inspection found.
+/// A finding of an inspection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Issue {
-    /// Where: the file, relative to the skill.
+pub struct InspectionIssue {
+    /// The file, relative to the skill.
     pub file: String,
-    /// Where: the byte in it.
+    /// The offset in it, in bytes.
     pub at: usize,
     /// The rule that is broken.
     pub rule: Rule,
-    /// How bad it is here: at most as bad as the rule says.
-    pub class: Class,
-    /// What it is about, where that has a name: a variable, a program, a module.
+    /// Its severity here: at most that of the rule.
+    pub class: IssueClass,
+    /// Its subject, if it has a name: a variable, a program, a module.
     pub subject: String,
-    /// What is wrong, as a fragment that holds no secret.
+    /// A description of the mistake, as a fragment without any secret.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
 }
 
-impl Issue {
-    /// Says what is wrong and where.
+impl InspectionIssue {
+    /// Makes an issue without subject and remedy.
     pub fn new(rule: Rule, file: &str, at: usize, message: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
@@ -35,17 +35,17 @@ impl Issue {
         }
     }
 
-    /// Names what it is about.
+    /// Sets its subject.
     #[must_use]
-    pub fn about(mut self, subject: &str) -> Self {
+    pub fn with_subject(mut self, subject: &str) -> Self {
         subject.clone_into(&mut self.subject);
         self
     }
 }
 
-/// An issue as reports write it.
+/// An issue in the form of reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct IssueRecord {
     /// The code of the rule.
     pub code: &'static str,
     /// `danger`, `need` or `quality`.
@@ -56,15 +56,15 @@ pub struct Told {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
 }
 
-impl Told {
-    /// An issue in a file with this text.
-    pub fn of(issue: &Issue, text: &str) -> Self {
+impl IssueRecord {
+    /// Returns an issue in a file with this text.
+    pub fn of(issue: &InspectionIssue, text: &str) -> Self {
         let before = text.get(..issue.at).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or(before);
         Self {
@@ -81,54 +81,55 @@ impl Told {
 
 fn help(rule: Rule) -> &'static str {
     match rule {
-        Rule::NotLoaded => "`wf skill validate` shows what is wrong with SKILL.md",
-        Rule::NameForm => "give it a name of a-z, 0-9 and single hyphens",
+        Rule::NotLoaded => "`wf skill validate` shows the problems of SKILL.md",
+        Rule::NameForm => "use a name of a-z, 0-9 and single hyphens",
         Rule::DescriptionShort | Rule::DescriptionWhen => {
-            "say in one or two sentences what it does and when to use it"
+            "describe in one or two sentences what it does and when to use it"
         }
         Rule::DescriptionLong | Rule::DescriptionSteps => {
-            "say what it does and when to use it; steps belong in the body"
+            "describe what it does and when to use it; steps belong in the body"
         }
-        Rule::PathMissing => "add the file, or name the one that is meant",
-        Rule::PathOutside => "name files of the skill relative to its folder",
-        Rule::ScriptMissing => "add the script, or take it out of `metadata.wf`",
-        Rule::Secret => "take it out and revoke it: whoever saw the file has it",
-        Rule::Hidden => "write the file anew without them",
-        Rule::Injection => "read the text as whoever follows it would",
+        Rule::PathMissing => "add the file, or fix the path",
+        Rule::PathOutside => "use paths relative to the skill's folder",
+        Rule::ScriptMissing => "add the script, or remove it from `metadata.wf`",
+        Rule::Secret => "remove and revoke it: it is known to everyone who has seen the file",
+        Rule::Hidden => "rewrite the file without them",
+        Rule::Injection => "read the text as an agent that follows it would",
         Rule::EncryptedArchive | Rule::FetchAndRun => {
-            "ship what is needed as a file of the skill, or name a package of a registry"
+            "ship what is needed as a file of the skill, or use a registry package"
         }
         Rule::AgentMemory | Rule::AgentSettings => {
-            "let the user decide what agents obey: keep it in the skill"
+            "let the user control agent instruction files: keep the instructions in the skill"
         }
-        Rule::Resembling => "write the name of the package as its publisher does",
-        Rule::Exfiltration => "take it out: no credential leaves the machine",
-        Rule::Covert => "say what is done, and let the user see it",
-        Rule::Encoded | Rule::Concealed => "write it so that a reader sees it",
+        Rule::Resembling => "spell the package name as its publisher does",
+        Rule::Exfiltration => "remove it: no credential may leave the machine",
+        Rule::Covert => "state what is done, and let the user see it",
+        Rule::Encoded | Rule::Concealed => "write it as readable text",
         Rule::RemoteText => "ship the instructions with the skill",
-        Rule::NotText => "write the script in UTF-8",
-        Rule::TooNested => "write it simpler",
+        Rule::NotText => "save the script as UTF-8",
+        Rule::TooNested => "simplify it",
         Rule::EnvUndeclared => "declare it in `metadata.wf` under the script's `env`",
         Rule::NetUndeclared => "declare `allow: {net: true}` for the script in `metadata.wf`",
-        Rule::NetDeclared => "read what it sends, and where to",
+        Rule::NetDeclared => "check what it sends, and where",
         Rule::PipeToShell | Rule::DecodeToShell => {
-            "ship what is executed as a file of the skill, so that it is seen"
+            "ship executed code as a file of the skill, so that it can be reviewed"
         }
-        Rule::EvalInput => "run a fixed program, and hand values over as arguments",
+        Rule::EvalInput => "run a fixed program, and pass values as arguments",
         Rule::Unpickled => "read JSON, or YAML with a safe loader",
-        Rule::DeleteAll => "name what is deleted; `${NAME:?}` ends where NAME is not set",
-        Rule::WorldWritable => "give rights to the owner alone",
-        Rule::Privilege => "do without: a skill has the rights of who runs it, at most",
-        Rule::Persistence => "write below the workspace alone",
-        Rule::Miner | Rule::ReverseShell => "take it out",
-        Rule::TlsOff => "let certificates be checked",
-        Rule::PackageInstall => "say under `compatibility` what must be there",
-        Rule::ArgumentRun => "name the program that is run",
+        Rule::DeleteAll => "use a literal path; `${NAME:?}` aborts if NAME is not set",
+        Rule::WorldWritable => "grant permissions to the owner only",
+        Rule::Privilege => "remove it: a skill has at most the permissions of its user",
+        Rule::Persistence => "write only inside the workspace",
+        Rule::Miner | Rule::ReverseShell => "remove it",
+        Rule::TlsOff => "keep certificate verification enabled",
+        Rule::PackageInstall => "list the requirements under `compatibility`",
+        Rule::ArgumentRun => "use a fixed program",
         Rule::Unread => "read it in full before you approve it",
         Rule::PrivatePlace => {
-            "read what it does with what is there; in the sandbox it is empty unless `allow: {read: […]}` names it"
+            "check what it does with it; in the sandbox, nothing is there unless `allow: {read: \
+             […]}` lists it"
         }
-        Rule::Compiled => "ship its source, and leave out what is made of it",
-        Rule::Large => "keep it out of the skill, or look at it before you approve it",
+        Rule::Compiled => "ship its source instead of compiled files",
+        Rule::Large => "remove it from the skill, or review it before you approve it",
     }
 }

@@ -1,18 +1,15 @@
-//! What a skill must not have in it, found without executing any of it (Silas 10.4, step 2).
+//! Forbidden content in a skill, found without executing any of it (Silas 10.4, step 2).
 //!
-//! [`inspect()`] gives every [`Issue`] of a skill's files, by rule and place, in three classes: a
-//! danger refuses the install, an undeclared need is asked for, and the rest is told. [`report()`]
-//! puts them into the install report, which the same bytes always make the same.
+//! [`inspect()`] returns every [`InspectionIssue`] of a skill's files, by rule and location, in three
+//! classes: a danger refuses the install, an undeclared need asks for a grant, and the rest is
+//! reported. [`report()`] assembles the install report, which is the same for the same bytes.
 //!
-//! Pure. These rules find what is careless or crude; what a script can really do is bounded by the
-//! sandbox that it runs in. **Invariant:** no message holds what looks like a credential.
+//! Pure. These rules find careless or crude mistakes; the actual abilities of a script are limited
+//! by its sandbox. **Invariant:** no message holds text that looks like a credential.
 
 mod flow;
 mod front;
-#[expect(
-    clippy::module_inception,
-    reason = "to inspect is what the module is about"
-)]
+#[expect(clippy::module_inception, reason = "to inspect is what the module is about")]
 mod inspect;
 mod issue;
 mod paths;
@@ -26,9 +23,9 @@ mod shell;
 mod tests;
 mod texts;
 
-pub use inspect::{Case, Language, inspect, language};
-pub use issue::{Issue, Told};
+pub use inspect::{InspectionInput, ScriptLanguage, inspect, language};
+pub use issue::{InspectionIssue, IssueRecord};
 pub use report::{REPORT_VERSION, report, report_digest, report_text};
-pub use rule::{Class, Rule};
+pub use rule::{IssueClass, Rule};
 pub use rules::private;
-pub use texts::{Detect, Seen};
+pub use texts::{DetectorHit, TextDetector};

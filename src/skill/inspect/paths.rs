@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::{Issue, Rule};
-use crate::skill::{Bundle, Skill};
+use super::{InspectionIssue, Rule};
+use crate::skill::{Skill, SkillBundle};
 
-/// The folders whose files a skill names.
+/// The folders of a skill whose files are checked.
 const FOLDERS: [&str; 3] = ["scripts", "references", "assets"];
 
-/// The paths that `SKILL.md` names: those below the folders of a skill exist, and none leads out.
-pub(super) fn paths(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
+/// Checks the paths in `SKILL.md`: those below a skill's folders must exist, none may lead out.
+pub(super) fn paths(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
     let text = bundle.text("SKILL.md").unwrap_or_default();
     let mut issues = Vec::new();
     let mut said = BTreeSet::new();
@@ -25,7 +25,7 @@ pub(super) fn paths(bundle: &Bundle, skill: &Skill) -> Vec<Issue> {
     issues
 }
 
-fn path(bundle: &Bundle, word: &str, at: usize) -> Option<Issue> {
+fn path(bundle: &SkillBundle, word: &str, at: usize) -> Option<InspectionIssue> {
     let bare = word.split('#').next().unwrap_or(word);
     let bare = bare.strip_prefix("./").unwrap_or(bare);
     let parts: Vec<&str> = bare.split('/').collect();
@@ -35,28 +35,24 @@ fn path(bundle: &Bundle, word: &str, at: usize) -> Option<Issue> {
         && parts.iter().any(|part| FOLDERS.contains(part))
         && !is_address
     {
-        let why = format!("{} leads out of the skill", word.escape_debug());
-        return Some(Issue::new(Rule::PathOutside, "SKILL.md", at, why));
+        let reason = format!("{} leads out of the skill", word.escape_debug());
+        return Some(InspectionIssue::new(Rule::PathOutside, "SKILL.md", at, reason));
     }
     let begins = parts.first().is_some_and(|first| FOLDERS.contains(first));
-    // A name without an ending may be a folder, or prose such as `scripts/references`.
+    // A name without an extension may be a folder, or prose such as `scripts/references`.
     let is_file = parts.len() > 1
         && parts.last().is_some_and(|last| {
-            last.rsplit_once('.')
-                .is_some_and(|(name, end)| !name.is_empty() && !end.is_empty())
+            last.rsplit_once('.').is_some_and(|(name, end)| !name.is_empty() && !end.is_empty())
         });
     let is_there = bundle.files.contains_key(bare);
     (begins && is_file && !is_there).then(|| {
-        let why = format!(
-            "{} is named, and there is no such file",
-            bare.escape_debug()
-        );
-        Issue::new(Rule::PathMissing, "SKILL.md", at, why)
+        let reason = format!("{} is referenced, but does not exist", bare.escape_debug());
+        InspectionIssue::new(Rule::PathMissing, "SKILL.md", at, reason)
     })
 }
 
-/// Links of the body to files outside: `[text](/etc/passwd)`, `[text](../other.md)`.
-fn outside(text: &str, skill: &Skill) -> Vec<Issue> {
+/// Returns the links of the body to files outside: `[text](/etc/passwd)`, `[text](../other.md)`.
+fn outside(text: &str, skill: &Skill) -> Vec<InspectionIssue> {
     let from = skill.body.range().start;
     let body = text.get(from..).unwrap_or_default();
     let mut issues = Vec::new();
@@ -69,13 +65,8 @@ fn outside(text: &str, skill: &Skill) -> Vec<Issue> {
             || target.starts_with("file:")
             || target.starts_with('~');
         if leads && !target.contains("://") || target.starts_with("file:") {
-            let why = format!("the link {} leads out of the skill", target.escape_debug());
-            issues.push(Issue::new(
-                Rule::PathOutside,
-                "SKILL.md",
-                from + at + 2,
-                why,
-            ));
+            let reason = format!("the symlink {} leads out of the skill", target.escape_debug());
+            issues.push(InspectionIssue::new(Rule::PathOutside, "SKILL.md", from + at + 2, reason));
         }
     }
     issues

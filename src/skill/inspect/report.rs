@@ -1,20 +1,20 @@
 use serde_json::{Value, json};
 
-use super::{Case, Issue, Told, private};
-use crate::digest::Digest;
+use super::{InspectionInput, InspectionIssue, IssueRecord, private};
+use crate::digest::Sha256Digest;
 
-/// The version of the rules and of the form of a report. It grows whenever the same bytes could
-/// get another report.
+/// The version of the rules and of the form of a report. It is increased by any change that could
+/// give the same bytes another report.
 pub const REPORT_VERSION: u32 = 4;
 
-/// The install report of a skill: what it is, what its scripts may do, what was found. The same
-/// bytes make the same report, whoever makes it, wherever.
-pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
+/// Returns the install report of a skill: its identity, the permissions of its scripts, the
+/// findings. The same bytes give the same report, on every machine.
+pub fn report(name: &str, case: &InspectionInput<'_>, issues: &[InspectionIssue]) -> Value {
     let files = case.bundle.files.iter().map(|(path, file)| {
         json!({
             "path": path,
             "bytes": file.bytes.len(),
-            "sha256": Digest::of(&file.bytes).to_string(),
+            "sha256": Sha256Digest::of_bytes(&file.bytes).to_string(),
             "executable": file.is_executable,
         })
     });
@@ -36,7 +36,7 @@ pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
     });
     let told = issues.iter().map(|issue| {
         let text = case.bundle.text(&issue.file).unwrap_or_default();
-        json!(Told::of(issue, text))
+        json!(IssueRecord::of(issue, text))
     });
     json!({
         "version": REPORT_VERSION,
@@ -49,13 +49,13 @@ pub fn report(name: &str, case: &Case<'_>, issues: &[Issue]) -> Value {
     })
 }
 
-/// A report as it is digested and shown: JSON with two spaces, and a line end.
+/// Formats a report as it is digested and shown: JSON with two spaces, and a line end.
 pub fn report_text(report: &Value) -> String {
     let text = serde_json::to_string_pretty(report).unwrap_or_default();
     text + "\n"
 }
 
-/// The digest of a report, which is signed with the skill.
-pub fn report_digest(report: &Value) -> Digest {
-    Digest::of(report_text(report).as_bytes())
+/// Returns the digest of a report, which is signed with the skill.
+pub fn report_digest(report: &Value) -> Sha256Digest {
+    Sha256Digest::of_bytes(report_text(report).as_bytes())
 }

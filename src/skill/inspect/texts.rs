@@ -1,24 +1,24 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Class, Issue, Rule, prose};
+use super::{InspectionIssue, IssueClass, Rule, prose};
 
-/// What a detector saw in a text.
+/// A finding of a detector in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Which detector: `secrets`, `hidden_unicode` or `injection`; others are not told.
+pub struct DetectorHit {
+    /// The detector: `secrets`, `hidden_unicode` or `injection`; others are ignored.
     pub detector: &'static str,
-    /// What it is, in words that hold nothing of it.
-    pub what: &'static str,
-    /// Where, in bytes.
-    pub at: Range<usize>,
+    /// A description, which repeats none of the text.
+    pub description: &'static str,
+    /// Its range, in bytes.
+    pub range: Range<usize>,
 }
 
-/// Finds credentials, characters that nobody sees and prompt injection in a text.
-pub type Detect<'a> = &'a dyn Fn(&str) -> Vec<Seen>;
+/// Finds credentials, invisible characters and prompt injection in a text.
+pub type TextDetector<'a> = &'a dyn Fn(&str) -> Vec<DetectorHit>;
 
-/// What detectors see in a file.
-pub(super) fn texts(detect: Detect<'_>, path: &str, bytes: &[u8]) -> Vec<Issue> {
+/// Returns the findings of detectors in a file.
+pub(super) fn texts(detect: TextDetector<'_>, path: &str, bytes: &[u8]) -> Vec<InspectionIssue> {
     let mut issues = Vec::new();
     let Some(text) = readable(path, bytes) else {
         return issues;
@@ -31,12 +31,10 @@ pub(super) fn texts(detect: Detect<'_>, path: &str, bytes: &[u8]) -> Vec<Issue> 
     }
     let found = detect(&text);
     let of = found.iter().filter(|seen| seen.detector == "injection");
-    let places: Vec<usize> = of.map(|seen| seen.at.start).collect();
-    let hidden = found
-        .iter()
-        .filter(|seen| seen.detector == "hidden_unicode");
+    let places: Vec<usize> = of.map(|seen| seen.range.start).collect();
+    let hidden = found.iter().filter(|seen| seen.detector == "hidden_unicode");
     let are_few = hidden.count() <= 16;
-    let mut described = prose::described(&text, &places).into_iter();
+    let mut described = prose::descriptions_at(&text, &places).into_iter();
     for seen in &found {
         let rule = match seen.detector {
             "secrets" => Rule::Secret,
@@ -44,52 +42,48 @@ pub(super) fn texts(detect: Detect<'_>, path: &str, bytes: &[u8]) -> Vec<Issue> 
             "injection" => Rule::Injection,
             _ => continue,
         };
-        let mut issue = Issue::new(rule, path, seen.at.start, seen.what);
+        let mut issue = InspectionIssue::new(rule, path, seen.range.start, seen.description);
         if rule == Rule::Injection {
             let is_described = described.next().unwrap_or_default();
-            // These two are said of chat templates and of politeness, too.
-            let is_weak = seen.what.contains("conversation") || seen.what.contains("from the user");
+            // These two also match chat templates and polite phrases.
+            let is_weak =
+                seen.description.contains("conversation") || seen.description.contains("from the user");
             if is_described || is_weak || is_script {
-                issue.class = Class::Quality;
+                issue.class = IssueClass::Quality;
             }
             if is_script {
                 continue;
             }
         }
-        // One that stands between no two letters hides nothing: writers keep fences apart with it.
-        if rule == Rule::Hidden && are_few && is_apart(&text, seen) {
-            issue.class = Class::Quality;
+        // A character outside of words hides nothing: authors separate fences with it.
+        if rule == Rule::Hidden && are_few && is_stray_zero_width(&text, seen) {
+            issue.class = IssueClass::Quality;
         }
         issues.push(issue);
     }
-    // Names of files are read, too.
-    for seen in detect(path)
-        .into_iter()
-        .filter(|seen| seen.detector == "hidden_unicode")
-    {
-        issues.push(Issue::new(
+    // File names are checked, too.
+    for seen in detect(path).into_iter().filter(|seen| seen.detector == "hidden_unicode") {
+        issues.push(InspectionIssue::new(
             Rule::Hidden,
             path,
             0,
-            format!("its name has {}", seen.what),
+            format!("its name has {}", seen.description),
         ));
     }
     issues
 }
 
-/// Whether one character without width stands between no two letters.
-fn is_apart(text: &str, seen: &Seen) -> bool {
+/// True if a single zero-width character is not between two letters.
+fn is_stray_zero_width(text: &str, seen: &DetectorHit) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let before = text
-        .get(..seen.at.start)
-        .and_then(|text| text.chars().next_back());
-    let after = text.get(seen.at.end..).and_then(|text| text.chars().next());
-    let is_one = seen.what == "a character without width" && seen.at.len() == 3;
+    let before = text.get(..seen.range.start).and_then(|text| text.chars().next_back());
+    let after = text.get(seen.range.end..).and_then(|text| text.chars().next());
+    let is_one = seen.description == "a zero-width character" && seen.range.len() == 3;
     is_one && !(is_letter(before) && is_letter(after))
 }
 
-/// A file as whoever opens it reads it: UTF-8, or UTF-16 with its mark; what is broken in a text does
-/// not hide the rest. `None`: it is no text.
+/// Decodes a file as its readers do: UTF-8, or UTF-16 with its mark; an invalid part does not hide
+/// the rest. `None` if it is not text.
 pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
     let wide = |from: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
@@ -110,10 +104,10 @@ pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> 
     }
 }
 
-/// Endings of files that are read as texts, whatever is in them.
+/// Extensions of files that are read as text, whatever their content.
 const TEXTS: [&str; 18] = [
-    "md", "markdown", "mdx", "txt", "rst", "adoc", "html", "htm", "json", "yaml", "yml", "toml",
-    "ini", "cfg", "ps1", "bat", "cmd", "vbs",
+    "md", "markdown", "mdx", "txt", "rst", "adoc", "html", "htm", "json", "yaml", "yml", "toml", "ini",
+    "cfg", "ps1", "bat", "cmd", "vbs",
 ];
 
 fn is_text(path: &str) -> bool {
@@ -121,7 +115,7 @@ fn is_text(path: &str) -> bool {
     TEXTS.contains(&ending.to_ascii_lowercase().as_str())
 }
 
-/// Whether a file is a program of a language that has rules of its own.
+/// True if a file is a program of a language that has rules of its own.
 fn is_script(path: &str) -> bool {
     !is_text(path) && super::language(path, b"").is_some()
 }

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
 use super::super::reference::{self, FIELDS};
-use super::super::skill::{Finding, Skill};
+use super::super::skill::{Skill, SkillFinding};
 use super::super::words::{length, normal, strip};
-use super::super::yaml::{Entry, Form, Node, Value};
-use super::Read;
+use super::super::yaml::{SkillYamlEntry, SkillYamlNode, SkillYamlValue, YamlNotation};
+use super::SkillFrontMatter;
 use crate::source::Span;
 
-/// Fields that one client reads and others do not.
+/// Fields that only some clients read.
 const EXTENSIONS: [&str; 11] = [
     "agent",
     "argument-hint",
@@ -27,18 +27,18 @@ const OWN: &str = "wf";
 
 /// Takes the fields of a front matter.
 pub(super) fn skill(
-    read: &Read<'_>,
+    read: &SkillFrontMatter<'_>,
     folder: &str,
-    warnings: Vec<Finding>,
-) -> Result<Skill, Vec<Finding>> {
-    let mut fields = Fields { read, warnings };
+    warnings: Vec<SkillFinding>,
+) -> Result<Skill, Vec<SkillFinding>> {
+    let mut fields = SkillFieldReader { read, warnings };
     let name = fields.name(folder);
     let description = fields.description().map_err(|finding| vec![finding])?;
     let license = fields.text("license", "LICENSE-TYPE");
     let compatibility = fields.text("compatibility", "COMPAT-TYPE");
     fields.long_compatibility(compatibility.as_deref());
     let allowed_tools = fields.tools();
-    let own = fields.own();
+    let own = fields.wf_metadata_span();
     let metadata = fields.metadata();
     fields.unknown();
     Ok(Skill {
@@ -54,74 +54,71 @@ pub(super) fn skill(
     })
 }
 
-struct Fields<'a> {
-    read: &'a Read<'a>,
-    warnings: Vec<Finding>,
+struct SkillFieldReader<'a> {
+    read: &'a SkillFrontMatter<'a>,
+    warnings: Vec<SkillFinding>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> SkillFieldReader<'a> {
     fn warn(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
-        self.warnings.push(Finding::new(code, span, message));
+        self.warnings.push(SkillFinding::new(code, span, message));
     }
 
-    fn get(&self, key: &str) -> Option<&'a Node> {
+    fn get(&self, key: &str) -> Option<&'a SkillYamlNode> {
         self.read.root.get(key).map(|entry| &entry.value)
     }
 
-    /// The declared name, or that of the folder if the declared one could be no name.
+    /// Returns the declared name, or that of the folder if the declared one is unusable.
     fn name(&mut self, folder: &str) -> String {
         let Some(node) = self.get("name") else {
             self.warn(
                 "NAME-MISSING",
                 self.read.root.span,
-                "the skill has no `name`; its folder's is used",
+                "the skill has no `name`; using the name of its folder",
             );
             return normal(folder);
         };
         let name = normal(strip(node.text().unwrap_or("")));
         if name.is_empty() {
-            self.warn(
-                "NAME-EMPTY",
-                node.span,
-                "the `name` is not text; the folder's is used",
-            );
+            self.warn("NAME-EMPTY", node.span, "the `name` is not a string; using the name of the folder");
             return normal(folder);
         }
         let broken = reference::name_rules(&name, folder, node.span);
-        let could_be = broken
-            .iter()
-            .all(|rule| matches!(rule.code, "NAME-DIR" | "NAME-LEN"));
+        let could_be = broken.iter().all(|rule| matches!(rule.code, "NAME-DIR" | "NAME-LEN"));
         self.warnings.extend(broken);
         if could_be { name } else { normal(folder) }
     }
 
-    fn description(&mut self) -> Result<String, Finding> {
-        let help = "say what the skill does and when to use it";
+    fn description(&mut self) -> Result<String, SkillFinding> {
+        let help = "describe what the skill does and when to use it";
         let Some(node) = self.get("description") else {
             let message = "the skill has no `description`";
-            return Err(Finding::new("DESC-MISSING", self.read.root.span, message).help(help));
+            return Err(SkillFinding::new("DESC-MISSING", self.read.root.span, message).help(help));
         };
         let text = node.text().unwrap_or("");
         if strip(text).is_empty() {
-            let message = "the `description` is blank, or is no text";
-            return Err(Finding::new("DESC-EMPTY", node.span, message).help(help));
+            let message = "the `description` is blank, or not a string";
+            return Err(SkillFinding::new("DESC-EMPTY", node.span, message).help(help));
         }
         let (count, most) = (length(text), reference::MAX_DESCRIPTION);
         if count > most {
-            let message = format!("the `description` has {count} characters, more than {most}");
+            let message = format!(
+                "the `description` has {count} characters; at most {most} are \
+                                   allowed"
+            );
             self.warn("DESC-LEN", node.span, message);
         }
         Ok(strip(text).to_owned())
     }
 
-    /// A field that should be text. Anything else is shown as JSON.
+    /// Returns a field that should be text. Any other value is converted to JSON.
     fn text(&mut self, key: &str, code: &'static str) -> Option<String> {
         let node = self.get(key)?;
         match &node.value {
-            Value::Text(_) if is_nothing(node) => None,
-            Value::Text(text) => Some(strip(text).to_owned()),
+            SkillYamlValue::Text(_) if is_null(node) => None,
+            SkillYamlValue::Text(text) => Some(strip(text).to_owned()),
             _ => {
-                self.warn(code, node.span, format!("`{key}` is no text"));
+                self.warn(code, node.span, format!("`{key}` is not a string"));
                 Some(node.json().to_string())
             }
         }
@@ -130,10 +127,11 @@ impl<'a> Fields<'a> {
     fn long_compatibility(&mut self, text: Option<&str>) {
         let (count, most) = (text.map_or(0, length), reference::MAX_COMPATIBILITY);
         if count > most {
-            let span = self
-                .get("compatibility")
-                .map_or(Span::default(), |node| node.span);
-            let message = format!("`compatibility` has {count} characters, more than {most}");
+            let span = self.get("compatibility").map_or(Span::default(), |node| node.span);
+            let message = format!(
+                "`compatibility` has {count} characters; at most {most} are \
+                                   allowed"
+            );
             self.warn("COMPAT-LEN", span, message);
         }
     }
@@ -143,64 +141,51 @@ impl<'a> Fields<'a> {
             return Vec::new();
         };
         match &node.value {
-            Value::Text(_) if is_nothing(node) => Vec::new(),
-            Value::Text(text) => {
+            SkillYamlValue::Text(_) if is_null(node) => Vec::new(),
+            SkillYamlValue::Text(text) => {
                 let (tools, has_commas) = split_tools(text);
                 if has_commas {
-                    self.warn(
-                        "TOOLS-COMMA",
-                        node.span,
-                        "the standard separates `allowed-tools` by blanks",
-                    );
+                    self.warn("TOOLS-COMMA", node.span, "the standard separates `allowed-tools` by spaces");
                 }
                 tools
             }
-            Value::List(items) => {
+            SkillYamlValue::List(items) => {
                 self.warn(
                     "TOOLS-TYPE",
                     node.span,
-                    "the standard has `allowed-tools` as one text",
+                    "the standard requires `allowed-tools` to be a single string",
                 );
                 items.iter().map(stringified).collect()
             }
-            Value::Map(_) => {
-                self.warn(
-                    "TOOLS-TYPE",
-                    node.span,
-                    "`allowed-tools` is no text, and is left out",
-                );
+            SkillYamlValue::Map(_) => {
+                self.warn("TOOLS-TYPE", node.span, "`allowed-tools` is not a string; ignored");
                 Vec::new()
             }
         }
     }
 
     fn metadata(&mut self) -> BTreeMap<String, String> {
-        let Some(node) = self.get("metadata").filter(|node| !is_nothing(node)) else {
+        let Some(node) = self.get("metadata").filter(|node| !is_null(node)) else {
             return BTreeMap::new();
         };
         let Some(entries) = node.entries() else {
-            self.warn(
-                "META-TYPE",
-                node.span,
-                "`metadata` is no mapping, and is left out",
-            );
+            self.warn("META-TYPE", node.span, "`metadata` is not a mapping; ignored");
             return BTreeMap::new();
         };
         let nested = entries.iter().filter(|entry| entry.value.text().is_none());
-        for entry in nested.collect::<Vec<&Entry>>() {
-            let message = format!("`metadata.{}` is no text; it is kept as JSON", entry.key);
+        for entry in nested.collect::<Vec<&SkillYamlEntry>>() {
+            let message = format!("`metadata.{}` is not a string; stored as JSON", entry.key);
             self.warn("META-TYPE", entry.at, message);
         }
-        let pair = |entry: &Entry| (entry.key.clone(), stringified(&entry.value));
+        let pair = |entry: &SkillYamlEntry| (entry.key.clone(), stringified(&entry.value));
         entries.iter().map(pair).collect()
     }
 
-    /// Where the lines of `metadata.wf` stand.
-    fn own(&mut self) -> Option<Span> {
+    /// Returns the span of the lines of `metadata.wf`.
+    fn wf_metadata_span(&mut self) -> Option<Span> {
         let own = self.get("metadata")?.get(OWN)?;
-        if own.value.form != Form::Literal || !self.read.has_places {
-            let message =
-                "`metadata.wf` is read only below a `|`, in front matter between `---` lines";
+        if own.value.form != YamlNotation::Literal || !self.read.has_places {
+            let message = "`metadata.wf` is only read below a `|`, in front matter between `---` lines";
             self.warn("OWN", own.at, message);
             return None;
         }
@@ -217,31 +202,30 @@ impl<'a> Fields<'a> {
                 continue;
             }
             if EXTENSIONS.contains(&key) {
-                let message =
-                    format!("`{key}` is an extension that some clients read; wf does not");
+                let message = format!("`{key}` is an extension that some clients support; wf ignores it");
                 self.warn("EXT", entry.at, message);
             } else {
-                let message = format!("the standard has no field `{key}`");
-                let finding = Finding::new("FIELDS", entry.at, message);
-                self.warnings.push(finding.help("put it below `metadata`"));
+                let message = format!("the field `{key}` is not part of the standard");
+                let finding = SkillFinding::new("FIELDS", entry.at, message);
+                self.warnings.push(finding.help("move it under `metadata`"));
             }
         }
     }
 }
 
-/// Whether a value is what YAML calls null.
-pub(in crate::skill) fn is_nothing(node: &Node) -> bool {
-    node.form == Form::Plain && matches!(node.text(), Some("" | "~" | "null"))
+/// True if a value is null in YAML.
+pub(in crate::skill) fn is_null(node: &SkillYamlNode) -> bool {
+    node.form == YamlNotation::Plain && matches!(node.text(), Some("" | "~" | "null"))
 }
 
-fn stringified(node: &Node) -> String {
+fn stringified(node: &SkillYamlNode) -> String {
     match node.text() {
         Some(text) => text.to_owned(),
         None => node.json().to_string(),
     }
 }
 
-/// Splits at blanks and commas that stand in no brackets, as `Bash(git diff:*), Read` needs it.
+/// Splits at blanks and commas outside of brackets, as `Bash(git diff:*), Read` needs it.
 pub(in crate::skill) fn split_tools(text: &str) -> (Vec<String>, bool) {
     let mut tools = vec![String::new()];
     let (mut depth, mut has_commas) = (0_usize, false);

@@ -1,19 +1,16 @@
-//! Front matter that is YAML but for a value that should stand in quotes, such as
+//! Front matter that is YAML except for a value that should be quoted, such as
 //! `description: Use when: asked`.
 
-use super::super::yaml::{self, Document};
+use super::super::yaml::{self, SkillYamlDocument};
 use crate::source::Span;
 
-/// How many values are put in quotes.
+/// The maximum number of values to quote.
 const MOST: usize = 16;
 
-/// Reads a front matter that is broken, with those values in quotes at which it breaks. Gives the
-/// document and where the values stand; nothing if that does not help either.
-pub(super) fn read(text: &str, at: Span) -> Option<(Document, Vec<Span>)> {
-    let mut own = Quoted {
-        lines: lines(text, at),
-        quoted: Vec::new(),
-    };
+/// Reads a broken front matter by quoting the values at which it breaks. Returns the document and
+/// the spans of these values; `None` if that does not help either.
+pub(super) fn read(text: &str, at: Span) -> Option<(SkillYamlDocument, Vec<Span>)> {
+    let mut own = RequotedYaml { lines: lines(text, at), quoted: Vec::new() };
     for _ in 0..=MOST {
         let yaml = own.text();
         match yaml::read(&yaml, Span::new(0, yaml.len())) {
@@ -27,42 +24,37 @@ pub(super) fn read(text: &str, at: Span) -> Option<(Document, Vec<Span>)> {
     None
 }
 
-/// One line: where it began, and what it is now.
-struct Line {
+/// One line: its original start, and its current text.
+struct RequotedLine {
     start: usize,
     text: String,
-    /// From which byte on its text is one longer for each of these.
+    /// The offsets at which a byte was inserted into its text.
     added: Vec<usize>,
     is_quoted: bool,
 }
 
-struct Quoted {
-    lines: Vec<Line>,
+struct RequotedYaml {
+    lines: Vec<RequotedLine>,
     quoted: Vec<Span>,
 }
 
-fn lines(text: &str, at: Span) -> Vec<Line> {
+fn lines(text: &str, at: Span) -> Vec<RequotedLine> {
     let mut start = at.range().start;
     let part = text.get(at.range()).unwrap_or("");
     let line = |line: &str| {
-        let own = Line {
-            start,
-            text: line.to_owned(),
-            added: Vec::new(),
-            is_quoted: false,
-        };
+        let own = RequotedLine { start, text: line.to_owned(), added: Vec::new(), is_quoted: false };
         start += line.len();
         own
     };
     part.split_inclusive('\n').map(line).collect()
 }
 
-impl Quoted {
+impl RequotedYaml {
     fn text(&self) -> String {
         self.lines.iter().map(|line| line.text.as_str()).collect()
     }
 
-    /// Puts the value in quotes that a place is in; nothing if there is none that could be.
+    /// Quotes the value at a byte offset; `None` if there is none that could be quoted.
     fn quote(&mut self, place: usize) -> Option<()> {
         let mut end = 0;
         let ends = self.lines.iter().map(|line| {
@@ -71,43 +63,31 @@ impl Quoted {
         });
         let here = ends.take_while(|end| *end <= place).count();
         let here = here.min(self.lines.len().checked_sub(1)?);
-        // The place may be in a line that goes on with the value of one before it, or may be where
-        // the parser saw that the value before it has not ended well.
+        // The offset may be in a line that continues the value of an earlier one, or at the point
+        // where the parser noticed that the value before it was not closed.
         let before = (0..here).rev().find(|at| self.value(*at).is_some());
-        let candidates = [self.holder(here), Some(here), before]
-            .into_iter()
-            .flatten();
+        let candidates = [self.parent_line(here), Some(here), before].into_iter().flatten();
         let first = candidates.into_iter().find(|at| self.is_open(*at))?;
         let indent = self.lines.get(first).map(|line| indent(&line.text))?;
         let below = self.lines.iter().skip(first + 1);
-        let more = below
-            .take_while(|line| indent_of(line).is_none_or(|own| own > indent))
-            .count();
-        let filled = (first..=first + more)
-            .rev()
-            .find(|at| self.is_filled(*at))?;
+        let more = below.take_while(|line| indent_of(line).is_none_or(|own| own > indent)).count();
+        let filled = (first..=first + more).rev().find(|at| self.is_filled(*at))?;
         self.wrap(first, filled)
     }
 
-    /// The nearest line above that is indented less: what is below a value goes on with it.
-    fn holder(&self, here: usize) -> Option<usize> {
+    /// Returns the nearest line above with less indentation: lines below a value continue it.
+    fn parent_line(&self, here: usize) -> Option<usize> {
         let own = self.lines.get(here).and_then(indent_of)?;
-        let less = |at: &usize| {
-            self.lines
-                .get(*at)
-                .and_then(indent_of)
-                .is_some_and(|it| it < own)
-        };
+        let less = |at: &usize| self.lines.get(*at).and_then(indent_of).is_some_and(|it| it < own);
         (0..here).rev().find(less)
     }
 
-    /// Whether a line has a value that can be put in quotes.
+    /// True if a line has a value that can be quoted.
     fn is_open(&self, at: usize) -> bool {
         self.value(at).is_some() && self.lines.get(at).is_some_and(|line| !line.is_quoted)
     }
 
-    /// Where the value of a `key: value` line begins, if it stands in no quotes yet and is no
-    /// block.
+    /// Returns the start of the value of a `key: value` line, if it is neither quoted nor a block.
     fn value(&self, at: usize) -> Option<usize> {
         let line = self.lines.get(at)?.text.as_str();
         let (key, rest) = line.split_once(": ")?;
@@ -120,9 +100,7 @@ impl Quoted {
     }
 
     fn is_filled(&self, at: usize) -> bool {
-        self.lines
-            .get(at)
-            .is_some_and(|line| !line.text.trim().is_empty())
+        self.lines.get(at).is_some_and(|line| !line.text.trim().is_empty())
     }
 
     fn wrap(&mut self, first: usize, last: usize) -> Option<()> {
@@ -130,11 +108,7 @@ impl Quoted {
         let mut place = Span::default();
         for at in first..=last {
             let line = self.lines.get_mut(at)?;
-            let from = if at == first {
-                start
-            } else {
-                indent(&line.text)
-            };
+            let from = if at == first { start } else { indent(&line.text) };
             let to = line.text.trim_end().len();
             if at == first {
                 place = Span::new(line.start + from, line.start + to);
@@ -146,7 +120,7 @@ impl Quoted {
         Some(())
     }
 
-    /// The place in the whole text of a place in the text with quotes.
+    /// Converts an offset in the quoted text to one in the original text.
     fn original(&self, place: usize) -> usize {
         let mut before = 0;
         for line in &self.lines {
@@ -160,7 +134,7 @@ impl Quoted {
         self.lines.last().map_or(0, |line| line.start)
     }
 
-    fn restore(&self, document: &mut Document) {
+    fn restore(&self, document: &mut SkillYamlDocument) {
         let back = |span: Span| {
             let range = span.range();
             Span::new(self.original(range.start), self.original(range.end))
@@ -174,7 +148,7 @@ impl Quoted {
     }
 }
 
-impl Line {
+impl RequotedLine {
     fn wrap(&mut self, from: usize, to: usize, (opens, closes): (bool, bool)) {
         let mut text = self.text.get(..from).unwrap_or("").to_owned();
         if opens {
@@ -202,8 +176,8 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// How far a line is indented that is not blank.
-fn indent_of(line: &Line) -> Option<usize> {
+/// Returns the indentation of a line that is not blank.
+fn indent_of(line: &RequotedLine) -> Option<usize> {
     (!line.text.trim().is_empty()).then(|| indent(&line.text))
 }
 
@@ -235,27 +209,15 @@ mod tests {
             "description",
             Some(("Use \"x\" when: a\\b", "Use \"x\" when: a\\b")),
         );
-        check(
-            "d: `code` first\ne: f\n",
-            "d",
-            Some(("`code` first", "`code` first")),
-        );
+        check("d: `code` first\ne: f\n", "d", Some(("`code` first", "`code` first")));
         check(
             "d: one: two\n  three: four\ne: f\n",
             "d",
             Some(("one: two three: four", "one: two\n  three: four")),
         );
-        check(
-            "d: one\n  two: three\ne: f\n",
-            "d",
-            Some(("one two: three", "one\n  two: three")),
-        );
+        check("d: one\n  two: three\ne: f\n", "d", Some(("one two: three", "one\n  two: three")));
         check("d: [a] b\ne: f: g\n", "e", Some(("f: g", "[a] b")));
-        check(
-            "m:\n  d: a: b\n  e: |\n    x: y: z\nf: g\n",
-            "f",
-            Some(("g", "a: b")),
-        );
+        check("m:\n  d: a: b\n  e: |\n    x: y: z\nf: g\n", "f", Some(("g", "a: b")));
     }
 
     #[test]

@@ -1,29 +1,31 @@
-//! A text as the reference validator's reader sees it.
+//! Prepares a text to be read like the reference validator's parser reads it.
 
-use super::super::yaml::{self, Broken, Document, Form, Node, OddKind, Value};
+use super::super::yaml::{
+    self, SkillYamlDocument, SkillYamlNode, SkillYamlValue, YamlNotation, YamlOddityKind, YamlSyntaxError,
+};
 use crate::source::Span;
 
-/// How often a blank is put in that our parser wants and the other one does not.
+/// The maximum number of blanks inserted for our parser only.
 const MOST_BLANKS: usize = 32;
 
-/// A front matter that our parser reads as the other one reads the front matter itself.
-pub(in crate::skill) struct Prepared {
+/// A front matter that our parser reads like the other parser reads the original.
+pub(in crate::skill) struct PreparedFrontMatter {
     /// The text.
     pub(in crate::skill) text: String,
-    /// The character that stands for U+FEFF, if there is one.
+    /// The character that replaces U+FEFF, if it occurs.
     pub(in crate::skill) mark: Option<char>,
 }
 
-/// Every line end as `\n`.
+/// Converts every line end to `\n`.
 pub(in crate::skill) fn lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Replaces what the parsers take differently: three line ends of YAML 1.1, after which the other
-/// one goes on counting columns, so that they are blanks to it in almost all places; and a
-/// byte-order mark in the text, of which the first character is none. An error is where a
-/// character stands that YAML does not allow.
-pub(in crate::skill) fn prepare(yaml: &str) -> Result<Prepared, usize> {
+/// Replaces text that the parsers read differently: three line ends of YAML 1.1, after which the
+/// other parser goes on counting columns, so that it treats them as blanks almost everywhere; and
+/// byte-order marks within the text, except one at its start. An error is the offset of a character
+/// that YAML does not allow.
+pub(in crate::skill) fn prepare(yaml: &str) -> Result<PreparedFrontMatter, usize> {
     if let Some((at, _)) = yaml.char_indices().find(|(_, c)| !is_printable(*c)) {
         return Err(at);
     }
@@ -36,7 +38,7 @@ pub(in crate::skill) fn prepare(yaml: &str) -> Result<Prepared, usize> {
     if let Some(own) = mark {
         text = text.replace('\u{feff}', own.encode_utf8(&mut [0; 4]));
     }
-    Ok(Prepared { text, mark })
+    Ok(PreparedFrontMatter { text, mark })
 }
 
 fn is_printable(c: char) -> bool {
@@ -48,12 +50,12 @@ fn is_printable(c: char) -> bool {
 }
 
 /// Puts the byte-order marks back.
-pub(in crate::skill) fn restore(node: &mut Node, own: char) {
+pub(in crate::skill) fn restore(node: &mut SkillYamlNode, own: char) {
     let back = |text: &mut String| *text = text.replace(own, "\u{feff}");
     match &mut node.value {
-        Value::Text(text) => back(text),
-        Value::List(items) => items.iter_mut().for_each(|item| restore(item, own)),
-        Value::Map(entries) => {
+        SkillYamlValue::Text(text) => back(text),
+        SkillYamlValue::List(items) => items.iter_mut().for_each(|item| restore(item, own)),
+        SkillYamlValue::Map(entries) => {
             for entry in entries {
                 back(&mut entry.key);
                 restore(&mut entry.value, own);
@@ -62,16 +64,16 @@ pub(in crate::skill) fn restore(node: &mut Node, own: char) {
     }
 }
 
-/// Reads what is prepared. The other parser needs no blank between quotes and a comment, and takes
-/// lines of quoted text that are not indented, or by a tab. A tab elsewhere is refused later.
-pub(in crate::skill) fn read(yaml: &mut String) -> Result<Document, Broken> {
+/// Reads a prepared text. The other parser needs no blank between quotes and a comment, and accepts
+/// lines of quoted text without indentation or indented by a tab. A tab elsewhere is refused later.
+pub(in crate::skill) fn read(yaml: &mut String) -> Result<SkillYamlDocument, YamlSyntaxError> {
     for _ in 0..MOST_BLANKS {
         let broken = match yaml::read(yaml, Span::new(0, yaml.len())) {
             Err(broken) if broken.wants_blank => broken,
             read => return read,
         };
         let at = broken.span.range().start;
-        // What would end the document stands in no quotes, indented or not.
+        // A document end is not inside quotes, indented or not.
         if yaml.get(at..).is_none_or(|rest| rest.starts_with("...")) {
             return Err(broken);
         }
@@ -80,26 +82,23 @@ pub(in crate::skill) fn read(yaml: &mut String) -> Result<Document, Broken> {
     yaml::read(yaml, Span::new(0, yaml.len()))
 }
 
-/// What the other parser refuses in a text that YAML allows.
-pub(in crate::skill) fn refused(document: &Document, yaml: &str) -> Option<(Span, String)> {
-    let odd = document
-        .odd
-        .iter()
-        .find(|odd| odd.kind != OddKind::Merge(true));
+/// Returns the first construct allowed by YAML that the other parser refuses.
+pub(in crate::skill) fn refused(document: &SkillYamlDocument, yaml: &str) -> Option<(Span, String)> {
+    let odd = document.odd.iter().find(|odd| odd.kind != YamlOddityKind::Merge(true));
     if let Some(odd) = odd {
-        return Some((odd.span, format!("{} is not allowed", odd.kind.says())));
+        return Some((odd.span, format!("{} is not allowed", odd.kind.description())));
     }
-    // A `...` ends the document, once, and stands nowhere else, not even in quotes.
+    // A `...` ends the document once, and is allowed nowhere else, not even in quotes.
     let end = document.root.as_ref().map(|root| root.span.range().end);
     let mut ends = document_ends(yaml);
     let first = ends.next()?;
     let is_due = end.is_some_and(|end| end <= first);
     let at = if is_due { ends.next()? } else { first };
-    let why = "an end of a document is not expected";
-    Some((Span::new(at, at), why.into()))
+    let reason = "an end of a document is not expected";
+    Some((Span::new(at, at), reason.into()))
 }
 
-/// Where lines begin that end a document.
+/// Returns the starts of lines that end a document.
 fn document_ends(yaml: &str) -> impl Iterator<Item = usize> {
     let mut start = 0;
     let lines = yaml.split_inclusive('\n').map(move |line| {
@@ -111,22 +110,18 @@ fn document_ends(yaml: &str) -> impl Iterator<Item = usize> {
         let rest = line.strip_prefix("...");
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n']))
     };
-    lines
-        .filter(move |(_, line)| is_end(line))
-        .map(|(at, _)| at)
+    lines.filter(move |(_, line)| is_end(line)).map(|(at, _)| at)
 }
 
-/// Two words are no text to it: `<<` and `=`, which are types of YAML 1.1.
-pub(in crate::skill) fn retype(node: &mut Node) {
+/// Replaces two words that it does not read as text: `<<` and `=`, which are types of YAML 1.1.
+pub(in crate::skill) fn retype(node: &mut SkillYamlNode) {
     match &mut node.value {
-        Value::Text(text) => {
-            if node.form == Form::Plain && (text == "<<" || text == "=") {
-                node.value = Value::List(Vec::new());
+        SkillYamlValue::Text(text) => {
+            if node.form == YamlNotation::Plain && (text == "<<" || text == "=") {
+                node.value = SkillYamlValue::List(Vec::new());
             }
         }
-        Value::List(items) => items.iter_mut().for_each(retype),
-        Value::Map(entries) => entries
-            .iter_mut()
-            .for_each(|entry| retype(&mut entry.value)),
+        SkillYamlValue::List(items) => items.iter_mut().for_each(retype),
+        SkillYamlValue::Map(entries) => entries.iter_mut().for_each(|entry| retype(&mut entry.value)),
     }
 }

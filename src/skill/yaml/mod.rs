@@ -1,7 +1,7 @@
 //! The front matter of a skill as a tree of texts, lists and mappings.
 //!
-//! Every scalar is text, as it is for the reference validator. What YAML allows and strict readers
-//! refuse is noted as [`Odd`] and does not stop the reading: each reader of skills decides itself.
+//! Every scalar is text, as it is for the reference validator. Constructs that YAML allows and
+//! strict readers refuse are recorded as [`YamlOddity`] and do not stop the reading: each caller decides.
 //!
 //! **Bounds:** `MAX_DEPTH` and `MAX_NODES`. An alias is never followed, so a text cannot grow.
 
@@ -11,4 +11,7 @@ mod tree;
 mod value;
 
 pub(super) use read::read;
-pub(super) use value::{Broken, Document, Entry, Form, Node, Odd, OddKind, Value};
+pub(super) use value::{
+    SkillYamlDocument, SkillYamlEntry, SkillYamlNode, SkillYamlValue, YamlNotation, YamlOddity,
+    YamlOddityKind, YamlSyntaxError,
+};

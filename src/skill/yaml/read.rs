@@ -1,17 +1,19 @@
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
-use super::tree::Tree;
-use super::{Broken, Document, Form, Node, OddKind, Value, tabs};
+use super::tree::SkillYamlBuilder;
+use super::{
+    SkillYamlDocument, SkillYamlNode, SkillYamlValue, YamlNotation, YamlOddityKind, YamlSyntaxError, tabs,
+};
 use crate::source::Span;
 
-/// How deep lists and mappings may be nested.
+/// The maximum nesting depth of lists and mappings.
 pub(in crate::skill) const MAX_DEPTH: usize = 64;
 
-/// How many values there may be.
+/// The maximum number of values.
 pub(in crate::skill) const MAX_NODES: usize = 100_000;
 
-/// Reads the YAML that stands at `at` in `text`.
-pub(in crate::skill) fn read(text: &str, at: Span) -> Result<Document, Broken> {
+/// Reads the YAML in the span `at` of `text`.
+pub(in crate::skill) fn read(text: &str, at: Span) -> Result<SkillYamlDocument, YamlSyntaxError> {
     let yaml = text.get(at.range()).unwrap_or("");
     let options = granit_parser::options! {
         emit_unresolved_aliases: true,
@@ -20,9 +22,9 @@ pub(in crate::skill) fn read(text: &str, at: Span) -> Result<Document, Broken> {
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
     };
-    let mut reader = Reader {
+    let mut reader = SkillYamlReader {
         yaml,
-        tree: Tree::default(),
+        tree: SkillYamlBuilder::default(),
         scalars: Vec::new(),
         nodes: 0,
         documents: 0,
@@ -31,15 +33,12 @@ pub(in crate::skill) fn read(text: &str, at: Span) -> Result<Document, Broken> {
         Ok((event, span)) => reader.event(event, &span),
         Err(error) => Err(reader.broken(&error)),
     });
-    let moved = |span: Span| at.part(span.range());
-    read.map_err(|broken| Broken {
-        span: moved(broken.span),
-        ..broken
-    })?;
+    let moved = |span: Span| at.subspan(span.range());
+    read.map_err(|broken| YamlSyntaxError { span: moved(broken.span), ..broken })?;
     let tab = tabs::outside(yaml, &reader.scalars);
-    let Reader { mut tree, .. } = reader;
+    let SkillYamlReader { mut tree, .. } = reader;
     if let Some(tab) = tab {
-        tree.note(OddKind::Tab, tab);
+        tree.note(YamlOddityKind::Tab, tab);
     }
     for odd in &mut tree.odd {
         odd.span = moved(odd.span);
@@ -48,50 +47,43 @@ pub(in crate::skill) fn read(text: &str, at: Span) -> Result<Document, Broken> {
     if let Some(root) = &mut tree.root {
         root.places(&moved);
     }
-    Ok(Document {
-        root: tree.root,
-        odd: tree.odd,
-    })
+    Ok(SkillYamlDocument { root: tree.root, odd: tree.odd })
 }
 
-struct Reader<'a> {
+struct SkillYamlReader<'a> {
     yaml: &'a str,
-    tree: Tree,
-    /// Where scalars stand, in order.
-    scalars: Vec<(Span, Form)>,
+    tree: SkillYamlBuilder,
+    /// The spans of scalars, in order.
+    scalars: Vec<(Span, YamlNotation)>,
     nodes: usize,
     documents: usize,
 }
 
-impl Reader<'_> {
-    fn event(&mut self, event: Event<'_>, span: &granit_parser::Span) -> Result<(), Broken> {
+impl SkillYamlReader<'_> {
+    fn event(&mut self, event: Event<'_>, span: &granit_parser::Span) -> Result<(), YamlSyntaxError> {
         let place = self.place(span);
         if event.tag().is_some() {
-            self.tree.note(OddKind::Tag, place);
+            self.tree.note(YamlOddityKind::Tag, place);
         }
         match event {
-            Event::Anchor(..) => self.tree.note(OddKind::Anchor, place),
+            Event::Anchor(..) => self.tree.note(YamlOddityKind::Anchor, place),
             Event::DocumentStart(..) => return self.document(place),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.count(place)?;
-                self.tree.note(OddKind::Alias, place);
-                self.value(String::new(), Form::Plain, place);
+                self.tree.note(YamlOddityKind::Alias, place);
+                self.value(String::new(), YamlNotation::Plain, place);
             }
             Event::Scalar(text, style, ..) => {
                 self.count(place)?;
                 let form = form(style);
                 self.scalars.push((place, form));
                 let place = match form {
-                    Form::Literal | Form::Folded => self.trimmed(place),
+                    YamlNotation::Literal | YamlNotation::Folded => self.trimmed(place),
                     _ => place,
                 };
-                // The parser says `~` where nothing is written.
-                let is_written = form != Form::Plain || place.end > place.start;
-                let text = if is_written {
-                    text.into_owned()
-                } else {
-                    String::new()
-                };
+                // The parser returns `~` for an empty value.
+                let is_written = form != YamlNotation::Plain || place.end > place.start;
+                let text = if is_written { text.into_owned() } else { String::new() };
                 self.value(text, form, place);
             }
             Event::SequenceStart(style, ..) => {
@@ -112,10 +104,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn value(&mut self, text: String, form: Form, span: Span) {
-        let value = Value::Text(text);
+    fn value(&mut self, text: String, form: YamlNotation, span: Span) {
+        let value = SkillYamlValue::Text(text);
         let yaml = self.yaml;
-        let node = Node { value, span, form };
+        let node = SkillYamlNode { value, span, form };
         self.tree.value(node, |span| column(yaml, span));
     }
 
@@ -123,57 +115,54 @@ impl Reader<'_> {
         let range = span.byte_range().unwrap_or_default();
         let start = range.start.min(self.yaml.len());
         let end = range.end.clamp(start, self.yaml.len());
-        Span::new(
-            self.yaml.floor_char_boundary(start),
-            self.yaml.ceil_char_boundary(end),
-        )
+        Span::new(self.yaml.floor_char_boundary(start), self.yaml.ceil_char_boundary(end))
     }
 
-    /// A block's place without the line ends after it.
+    /// Returns a block's span without the line ends after it.
     fn trimmed(&self, place: Span) -> Span {
         let text = self.yaml.get(place.range()).unwrap_or("");
-        place.part(0..text.trim_end().len())
+        place.subspan(0..text.trim_end().len())
     }
 
-    fn document(&mut self, span: Span) -> Result<(), Broken> {
+    fn document(&mut self, span: Span) -> Result<(), YamlSyntaxError> {
         self.documents += 1;
         if self.documents == 1 {
             return Ok(());
         }
-        let message = "a second document begins here";
-        Err(Broken::new(span, message))
+        let message = "a second document starts here";
+        Err(YamlSyntaxError::new(span, message))
     }
 
-    fn count(&mut self, span: Span) -> Result<(), Broken> {
+    fn count(&mut self, span: Span) -> Result<(), YamlSyntaxError> {
         self.nodes += 1;
         if self.nodes <= MAX_NODES {
             return Ok(());
         }
-        let message = format!("there are more than {MAX_NODES} values");
-        Err(Broken::new(span, message))
+        let message = format!("more than {MAX_NODES} values");
+        Err(YamlSyntaxError::new(span, message))
     }
 
-    fn start(&mut self, style: StructureStyle, place: Span) -> Result<(Span, Form), Broken> {
+    fn start(&mut self, style: StructureStyle, place: Span) -> Result<(Span, YamlNotation), YamlSyntaxError> {
         self.count(place)?;
         if self.tree.depth() >= MAX_DEPTH {
-            let message = format!("this is nested more than {MAX_DEPTH} deep");
-            return Err(Broken::new(place, message));
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
+            return Err(YamlSyntaxError::new(place, message));
         }
         Ok(match style {
-            // Without brackets it begins where its first child does.
-            StructureStyle::Block => (place.part(0..0), Form::Block),
+            // A structure without brackets begins where its first child does.
+            StructureStyle::Block => (place.subspan(0..0), YamlNotation::Block),
             StructureStyle::Flow => {
-                self.tree.note(OddKind::Flow, place);
-                (place, Form::Flow)
+                self.tree.note(YamlOddityKind::Flow, place);
+                (place, YamlNotation::Flow)
             }
         })
     }
 
-    fn broken(&self, error: &ScanError) -> Broken {
+    fn broken(&self, error: &ScanError) -> YamlSyntaxError {
         let length = self.yaml.len();
         let offset = error.marker().byte_offset().unwrap_or(length).min(length);
         let start = self.yaml.floor_char_boundary(offset);
-        Broken {
+        YamlSyntaxError {
             span: Span::new(start, start),
             message: error.kind().to_string(),
             wants_blank: matches!(
@@ -186,16 +175,16 @@ impl Reader<'_> {
     }
 }
 
-fn form(style: ScalarStyle) -> Form {
+fn form(style: ScalarStyle) -> YamlNotation {
     match style {
-        ScalarStyle::Literal => Form::Literal,
-        ScalarStyle::Folded => Form::Folded,
-        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Form::Quoted,
-        ScalarStyle::Plain => Form::Plain,
+        ScalarStyle::Literal => YamlNotation::Literal,
+        ScalarStyle::Folded => YamlNotation::Folded,
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => YamlNotation::Quoted,
+        ScalarStyle::Plain => YamlNotation::Plain,
     }
 }
 
-/// How many characters stand before a place in its line.
+/// Returns the number of characters before a span in its line.
 fn column(yaml: &str, span: Span) -> usize {
     let before = yaml.get(..span.start as usize).unwrap_or("");
     let line = before.rsplit(['\n', '\r']).next().unwrap_or("");

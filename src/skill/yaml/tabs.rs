@@ -1,9 +1,9 @@
-use super::Form;
+use super::YamlNotation;
 use crate::source::Span;
 
-/// The first tab that stands neither in quotes, nor in a block, nor in a comment. `scalars` are
-/// in the order of the text.
-pub(super) fn outside(yaml: &str, scalars: &[(Span, Form)]) -> Option<Span> {
+/// Returns the first tab outside of quotes, blocks and comments. `scalars` are in the order of the
+/// text.
+pub(super) fn outside(yaml: &str, scalars: &[(Span, YamlNotation)]) -> Option<Span> {
     let holder = |at: usize| {
         let after = scalars.partition_point(|(span, _)| span.start as usize <= at);
         let (span, form) = scalars.get(after.checked_sub(1)?)?;
@@ -15,7 +15,7 @@ pub(super) fn outside(yaml: &str, scalars: &[(Span, Form)]) -> Option<Span> {
         match byte {
             b'\n' | b'\r' => in_comment = false,
             b'#' if b" \t\r\n".contains(&before) && holder(at).is_none() => in_comment = true,
-            b'\t' if !in_comment && matches!(holder(at), None | Some(Form::Plain)) => {
+            b'\t' if !in_comment && matches!(holder(at), None | Some(YamlNotation::Plain)) => {
                 return Some(Span::new(at, at + 1));
             }
             _ => {}

@@ -1,102 +1,101 @@
 use std::collections::HashMap;
 
-use super::{Entry, Form, Node, Odd, OddKind, Value};
+use super::{SkillYamlEntry, SkillYamlNode, SkillYamlValue, YamlNotation, YamlOddity, YamlOddityKind};
 use crate::source::Span;
 
 /// A tree that grows as its values are read.
 #[derive(Default)]
-pub(super) struct Tree {
-    open: Vec<Open>,
-    pub(super) root: Option<Node>,
-    pub(super) odd: Vec<Odd>,
+pub(super) struct SkillYamlBuilder {
+    open: Vec<OpenSkillCollection>,
+    pub(super) root: Option<SkillYamlNode>,
+    pub(super) odd: Vec<YamlOddity>,
 }
 
-/// A list or a mapping whose end has not come.
-struct Open {
+/// A list or a mapping that is not closed yet.
+struct OpenSkillCollection {
     start: Span,
-    form: Form,
-    kind: Kind,
+    form: YamlNotation,
+    kind: SkillCollectionKind,
 }
 
-enum Kind {
-    List(Vec<Node>),
-    Map(Map),
+enum SkillCollectionKind {
+    List(Vec<SkillYamlNode>),
+    Map(SkillYamlMapping),
 }
 
-enum Key {
+enum SkillYamlKey {
     Text(String),
     Merge,
-    /// It is not text, which has been noted.
+    /// The key is not text, which has been recorded.
     Bad,
 }
 
 #[derive(Default)]
-struct Map {
-    entries: Vec<Entry>,
-    /// Where in `entries` a key is.
+struct SkillYamlMapping {
+    entries: Vec<SkillYamlEntry>,
+    /// The indices of keys in `entries`.
     places: HashMap<String, usize>,
-    /// The key whose value has not come.
-    key: Option<(Key, Span)>,
-    /// At which column the first mapping among the values begins.
+    /// The key whose value has not been read yet.
+    key: Option<(SkillYamlKey, Span)>,
+    /// The column at which the first mapping among the values begins.
     column: Option<usize>,
 }
 
-impl Tree {
-    /// How many lists and mappings are open.
+impl SkillYamlBuilder {
+    /// Returns the number of open lists and mappings.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    pub(super) fn note(&mut self, kind: OddKind, span: Span) {
-        self.odd.push(Odd { kind, span });
+    pub(super) fn note(&mut self, kind: YamlOddityKind, span: Span) {
+        self.odd.push(YamlOddity { kind, span });
     }
 
-    pub(super) fn open_list(&mut self, start: Span, form: Form) {
-        let kind = Kind::List(Vec::new());
-        self.open.push(Open { start, form, kind });
+    pub(super) fn open_list(&mut self, start: Span, form: YamlNotation) {
+        let kind = SkillCollectionKind::List(Vec::new());
+        self.open.push(OpenSkillCollection { start, form, kind });
     }
 
-    pub(super) fn open_map(&mut self, start: Span, form: Form) {
-        let kind = Kind::Map(Map::default());
-        self.open.push(Open { start, form, kind });
+    pub(super) fn open_map(&mut self, start: Span, form: YamlNotation) {
+        let kind = SkillCollectionKind::Map(SkillYamlMapping::default());
+        self.open.push(OpenSkillCollection { start, form, kind });
     }
 
-    /// Ends the innermost list or mapping. `column` is that of a place in the text.
+    /// Closes the innermost list or mapping. `column` returns the column of a span of the text.
     pub(super) fn close(&mut self, end: Span, column: impl Fn(Span) -> usize) {
-        let Some(Open { start, form, kind }) = self.open.pop() else {
+        let Some(OpenSkillCollection { start, form, kind }) = self.open.pop() else {
             return;
         };
         let (last, value) = match kind {
-            Kind::List(items) => (items.last().map(|item| item.span.end), Value::List(items)),
-            Kind::Map(map) => {
+            SkillCollectionKind::List(items) => {
+                (items.last().map(|item| item.span.end), SkillYamlValue::List(items))
+            }
+            SkillCollectionKind::Map(map) => {
                 let last = map.entries.last().map(|entry| entry.value.span.end);
-                (last, Value::Map(map.entries))
+                (last, SkillYamlValue::Map(map.entries))
             }
         };
         let end = match (form, last) {
-            (Form::Flow, _) => end.end,
+            (YamlNotation::Flow, _) => end.end,
             (_, Some(last)) => last,
             _ => start.end,
         };
-        let span = Span {
-            start: start.start,
-            end: end.max(start.start),
-        };
-        self.value(Node { value, span, form }, column);
+        let span = Span { start: start.start, end: end.max(start.start) };
+        self.value(SkillYamlNode { value, span, form }, column);
     }
 
-    /// Puts a value where it belongs.
-    pub(super) fn value(&mut self, node: Node, column: impl Fn(Span) -> usize) {
+    /// Adds a value to the innermost open list or mapping.
+    pub(super) fn value(&mut self, node: SkillYamlNode, column: impl Fn(Span) -> usize) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return;
         };
         let map = match &mut open.kind {
-            Kind::List(items) => {
+            SkillCollectionKind::List(items) => {
                 items.push(node);
                 return;
             }
-            Kind::Map(map) => map,
+            SkillCollectionKind::Map(map) => map,
         };
         let odd = match map.key.take() {
             None => map.key(node),
@@ -106,43 +105,45 @@ impl Tree {
     }
 }
 
-impl Map {
-    fn key(&mut self, node: Node) -> Option<Odd> {
+impl SkillYamlMapping {
+    fn key(&mut self, node: SkillYamlNode) -> Option<YamlOddity> {
         let span = node.span;
         let key = match node.value {
-            Value::Text(text) if text == "<<" && node.form == Form::Plain => Key::Merge,
-            Value::Text(text) => Key::Text(text),
-            _ => Key::Bad,
+            SkillYamlValue::Text(text) if text == "<<" && node.form == YamlNotation::Plain => {
+                SkillYamlKey::Merge
+            }
+            SkillYamlValue::Text(text) => SkillYamlKey::Text(text),
+            _ => SkillYamlKey::Bad,
         };
-        let kind = OddKind::Key;
-        let odd = matches!(key, Key::Bad).then_some(Odd { kind, span });
+        let kind = YamlOddityKind::Key;
+        let odd = matches!(key, SkillYamlKey::Bad).then_some(YamlOddity { kind, span });
         self.key = Some((key, span));
         odd
     }
 
     fn value(
         &mut self,
-        (key, at): (Key, Span),
-        value: Node,
+        (key, at): (SkillYamlKey, Span),
+        value: SkillYamlNode,
         column: impl Fn(Span) -> usize,
-    ) -> Option<Odd> {
+    ) -> Option<YamlOddity> {
         let key = match key {
-            Key::Text(key) => key,
-            Key::Bad => return None,
-            Key::Merge => {
-                let kind = OddKind::Merge(is_merged(&value));
-                return Some(Odd { kind, span: at });
+            SkillYamlKey::Text(key) => key,
+            SkillYamlKey::Bad => return None,
+            SkillYamlKey::Merge => {
+                let kind = YamlOddityKind::Merge(is_merged(&value));
+                return Some(YamlOddity { kind, span: at });
             }
         };
         let mut odd = None;
-        if value.form == Form::Block && matches!(value.value, Value::Map(_)) {
+        if value.form == YamlNotation::Block && matches!(value.value, SkillYamlValue::Map(_)) {
             let here = column(value.span);
             if *self.column.get_or_insert(here) != here {
-                let (kind, span) = (OddKind::Column, value.span);
-                odd = Some(Odd { kind, span });
+                let (kind, span) = (YamlOddityKind::Column, value.span);
+                odd = Some(YamlOddity { kind, span });
             }
         }
-        let entry = Entry { key, at, value };
+        let entry = SkillYamlEntry { key, at, value };
         match self.places.get(&entry.key) {
             None => {
                 self.places.insert(entry.key.clone(), self.entries.len());
@@ -150,21 +151,21 @@ impl Map {
                 odd
             }
             Some(place) => {
-                let kind = OddKind::Duplicate(entry.key.clone());
+                let kind = YamlOddityKind::Duplicate(entry.key.clone());
                 if let Some(own) = self.entries.get_mut(*place) {
                     *own = entry;
                 }
-                Some(Odd { kind, span: at })
+                Some(YamlOddity { kind, span: at })
             }
         }
     }
 }
 
-/// Whether a value is what a merge key takes.
-fn is_merged(value: &Node) -> bool {
-    let is_map = |node: &Node| matches!(node.value, Value::Map(_));
+/// True if a value is of a kind that a merge key accepts.
+fn is_merged(value: &SkillYamlNode) -> bool {
+    let is_map = |node: &SkillYamlNode| matches!(node.value, SkillYamlValue::Map(_));
     match &value.value {
-        Value::List(items) => items.iter().all(is_map),
+        SkillYamlValue::List(items) => items.iter().all(is_map),
         _ => is_map(value),
     }
 }

@@ -1,28 +1,28 @@
 use crate::source::Span;
 
-/// What a text holds.
+/// The content of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::skill) struct Document {
-    /// Its value; none if there is nothing but comments.
-    pub root: Option<Node>,
-    /// What strict readers refuse, in the order of the text.
-    pub odd: Vec<Odd>,
+pub(in crate::skill) struct SkillYamlDocument {
+    /// Its value; `None` if there is nothing but comments.
+    pub root: Option<SkillYamlNode>,
+    /// The oddities that strict readers refuse, in the order of the text.
+    pub odd: Vec<YamlOddity>,
 }
 
-/// A value and where it stands.
+/// A value and its span.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::skill) struct Node {
-    /// What it is.
-    pub value: Value,
-    /// Where it stands.
+pub(in crate::skill) struct SkillYamlNode {
+    /// Its content.
+    pub value: SkillYamlValue,
+    /// Its span.
     pub span: Span,
-    /// How its text is written; of a list or a mapping, whether it is in brackets.
-    pub form: Form,
+    /// The notation of its text; of a list or a mapping, block or brackets.
+    pub form: YamlNotation,
 }
 
-/// How a value is written.
+/// The notation of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::skill) enum Form {
+pub(in crate::skill) enum YamlNotation {
     /// Without quotes.
     Plain,
     /// In quotes.
@@ -31,7 +31,7 @@ pub(in crate::skill) enum Form {
     Literal,
     /// Below a `>`.
     Folded,
-    /// A list or a mapping, one entry a line.
+    /// A list or a mapping, one entry per line.
     Block,
     /// A list or a mapping in brackets.
     Flow,
@@ -39,38 +39,38 @@ pub(in crate::skill) enum Form {
 
 /// A text, a list or a mapping.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::skill) enum Value {
+pub(in crate::skill) enum SkillYamlValue {
     /// Any scalar.
     Text(String),
     /// A sequence.
-    List(Vec<Node>),
-    /// A mapping, in order, with every key once: of two, the last.
-    Map(Vec<Entry>),
+    List(Vec<SkillYamlNode>),
+    /// A mapping, in order, with every key once: of duplicates, the last.
+    Map(Vec<SkillYamlEntry>),
 }
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::skill) struct Entry {
+pub(in crate::skill) struct SkillYamlEntry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// The span of the key.
     pub at: Span,
     /// The value.
-    pub value: Node,
+    pub value: SkillYamlNode,
 }
 
-/// Something that strict readers refuse.
+/// An oddity that strict readers refuse.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::skill) struct Odd {
-    /// What.
-    pub kind: OddKind,
-    /// Where.
+pub(in crate::skill) struct YamlOddity {
+    /// The kind of oddity.
+    pub kind: YamlOddityKind,
+    /// Its span.
     pub span: Span,
 }
 
-/// What strict readers refuse.
+/// A kind of oddity that strict readers refuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::skill) enum OddKind {
+pub(in crate::skill) enum YamlOddityKind {
     /// A list or a mapping in brackets.
     Flow,
     /// An `&anchor`.
@@ -79,49 +79,45 @@ pub(in crate::skill) enum OddKind {
     Alias,
     /// A `!tag`.
     Tag,
-    /// A key that stands twice.
+    /// A duplicate key.
     Duplicate(String),
-    /// A `<<` key, and whether its value is one that it takes. It is left out.
+    /// A `<<` key, with true if its value is of an allowed kind. It is left out.
     Merge(bool),
     /// A key that is a list or a mapping.
     Key,
-    /// A mapping that stands at another column than the mapping before it.
+    /// A mapping that begins at another column than the mapping before it.
     Column,
     /// A tab outside of quotes, blocks and comments.
     Tab,
 }
 
-/// Why a text is not YAML.
+/// The reason why a text is not YAML.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::skill) struct Broken {
-    /// Where it ceases to be.
+pub(in crate::skill) struct YamlSyntaxError {
+    /// The span of the error.
     pub span: Span,
-    /// Why.
+    /// The error message.
     pub message: String,
-    /// Whether it would go on if a blank stood there.
+    /// True if a blank at that point would let the parser continue.
     pub wants_blank: bool,
 }
 
-impl Broken {
-    /// Says why, and where.
+impl YamlSyntaxError {
+    /// Makes an error from its span and message.
     pub(super) fn new(span: Span, message: impl Into<String>) -> Self {
-        Self {
-            span,
-            message: message.into(),
-            wants_blank: false,
-        }
+        Self { span, message: message.into(), wants_blank: false }
     }
 }
 
-impl OddKind {
-    /// What it is, as a fragment.
-    pub(in crate::skill) fn says(&self) -> String {
+impl YamlOddityKind {
+    /// Returns a description, as a fragment.
+    pub(in crate::skill) fn description(&self) -> String {
         match self {
             Self::Flow => "a list or a mapping in brackets".into(),
             Self::Anchor => "an anchor".into(),
             Self::Alias => "an alias".into(),
             Self::Tag => "a tag".into(),
-            Self::Duplicate(key) => format!("the key `{key}` a second time"),
+            Self::Duplicate(key) => format!("the duplicate key `{key}`"),
             Self::Merge(_) => "a merge key".into(),
             Self::Key => "a key that is not text".into(),
             Self::Column => "a mapping indented unlike the one before it".into(),
@@ -130,49 +126,48 @@ impl OddKind {
     }
 }
 
-impl Node {
+impl SkillYamlNode {
     /// Its text, if it is one.
     pub(in crate::skill) fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Text(text) => Some(text),
+            SkillYamlValue::Text(text) => Some(text),
             _ => None,
         }
     }
 
     /// Its entries, if it is a mapping.
-    pub(in crate::skill) fn entries(&self) -> Option<&[Entry]> {
+    pub(in crate::skill) fn entries(&self) -> Option<&[SkillYamlEntry]> {
         match &self.value {
-            Value::Map(entries) => Some(entries),
+            SkillYamlValue::Map(entries) => Some(entries),
             _ => None,
         }
     }
 
     /// The entry of a key, if it is a mapping that has it.
-    pub(in crate::skill) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(in crate::skill) fn get(&self, key: &str) -> Option<&SkillYamlEntry> {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
-    /// The same as JSON.
+    /// Returns the value as JSON.
     pub(in crate::skill) fn json(&self) -> serde_json::Value {
         match &self.value {
-            Value::Text(text) => serde_json::Value::String(text.clone()),
-            Value::List(items) => items.iter().map(Self::json).collect(),
-            Value::Map(entries) => entries
-                .iter()
-                .map(|entry| (entry.key.clone(), entry.value.json()))
-                .collect(),
+            SkillYamlValue::Text(text) => serde_json::Value::String(text.clone()),
+            SkillYamlValue::List(items) => items.iter().map(Self::json).collect(),
+            SkillYamlValue::Map(entries) => {
+                entries.iter().map(|entry| (entry.key.clone(), entry.value.json())).collect()
+            }
         }
     }
 }
 
-impl Node {
-    /// Moves every place in it.
+impl SkillYamlNode {
+    /// Moves every span in it.
     pub(in crate::skill) fn places(&mut self, to: &impl Fn(Span) -> Span) {
         self.span = to(self.span);
         match &mut self.value {
-            Value::Text(_) => {}
-            Value::List(items) => items.iter_mut().for_each(|item| item.places(to)),
-            Value::Map(entries) => {
+            SkillYamlValue::Text(_) => {}
+            SkillYamlValue::List(items) => items.iter_mut().for_each(|item| item.places(to)),
+            SkillYamlValue::Map(entries) => {
                 for entry in entries {
                     entry.at = to(entry.at);
                     entry.value.places(to);

@@ -1,38 +1,38 @@
-use super::Needs;
+use super::ApprovalNeedsSpec;
 use crate::expr::Template;
 use crate::name::Name;
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Entries, Fields, Period, record};
+use crate::spec::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
 
 record! {
-    /// A decision that people make: the step waits for it, and nobody need be there meanwhile.
-    pub struct Approve as "an approval" {
-        /// What is asked.
+    /// A decision by approvers: the step waits for it, and the run can be suspended meanwhile.
+    pub struct ApproveSpec as "an approval" {
+        /// The question.
         required message: Spanned<Template>,
-        /// Values that are shown with it: what is approved are these very values, which become
-        /// the outputs of the step.
-        default show: Entries<Name, Spanned<Template>>,
-        /// How many must agree: as many as the policy of the workspace demands if absent.
+        /// Values shown with it: exactly these values are approved, and become the outputs of the
+        /// step.
+        default show: OrderedEntries<Name, Spanned<Template>>,
+        /// The number of approvers who must agree: that of the workspace's policy if absent.
         optional required: Spanned<u32>,
-        /// The names of those who may: every approver of the workspace if absent.
+        /// The names of the approvers: every approver of the workspace if absent.
         default approvers: Vec<Spanned<String>>,
-        /// How long there is time: 7 days if absent.
-        optional timeout: Spanned<Period>,
-        /// Who is asked, for as long again, when nobody has answered in time.
+        /// The time limit for the decision: 7 days if absent.
+        optional timeout: Spanned<DurationText>,
+        /// The approvers who are asked, for as long again, if there is no decision in time.
         default escalate_to: Vec<Spanned<String>>,
     }
-    finish possible;
+    finish check_approve;
 }
 
-fn possible(approve: &mut Approve, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    super::needs::countable(approve.required.as_ref(), &approve.approvers, decoder);
-    super::sound::some_time(approve.timeout.as_ref(), decoder);
+fn check_approve(approve: &mut ApproveSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    super::needs::check_required_count(approve.required.as_ref(), &approve.approvers, decoder);
+    super::sound::check_nonzero_duration(approve.timeout.as_ref(), decoder);
 }
 
-impl Approve {
-    /// Who must agree, and until when.
-    pub fn needs(&self) -> Needs {
-        Needs {
+impl ApproveSpec {
+    /// Returns the required approvals and their deadline.
+    pub fn needs(&self) -> ApprovalNeedsSpec {
+        ApprovalNeedsSpec {
             required: self.required.clone(),
             approvers: self.approvers.clone(),
             timeout: self.timeout.clone(),

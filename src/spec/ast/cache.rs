@@ -1,15 +1,15 @@
 use super::foreign;
 use crate::expr::Template;
 use crate::source::Spanned;
-use crate::spec::decode::{Glob, record};
+use crate::spec::decode::{PathGlob, record};
 
 record! {
-    /// What a step's result depends on and consists of, so that it may be reused.
-    pub struct Cache as "a cache" {
+    /// The dependencies and the content of a step's result, so that it may be reused.
+    pub struct CacheSpec as "a cache" {
         /// Globs of the files that the step reads.
-        required inputs: Vec<Spanned<Glob>>,
-        /// Globs of the files that the step writes; a reuse puts them back. They may be
-        /// templates, and are where the step is repeated, so that each item has its own.
+        required inputs: Vec<Spanned<PathGlob>>,
+        /// Globs of the files that the step writes; a reuse restores them. They may be templates,
+        /// and must be if the step is repeated, so that each item has its own.
         default outputs: Vec<Spanned<Template>>,
     }
     foreign foreign::CACHE;

@@ -1,59 +1,61 @@
 use super::{
-    Check, DagKind, Escalation, GateRef, Param, Plan, PlanKind, PlanOutput, Policy, Retry, Secret,
-    SkillUse, Step,
+    CheckSpec, DagKind, EscalationSpec, GateRef, ParamSpec, PlanKind, PlanOutputSpec, PlanSpec, PolicySpec,
+    RetrySpec, SecretSpec, SkillUse, StepSpec,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::expr::{Expr, Template};
-use crate::model::OnFailure;
+use crate::model::OnStepFailure;
 use crate::name::{EnvName, Name, PlanId, SkillName};
 use crate::source::Spanned;
-use crate::spec::decode::{Argument, Decoder, Entries, Fields, Period, record};
+use crate::spec::decode::{
+    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record,
+};
 
 record! {
     /// A dag: pure wiring of plans.
-    pub struct Dag as "a dag" {
-        /// What the file is.
+    pub struct DagSpec as "a dag" {
+        /// The kind of the file.
         required kind: DagKind,
         /// The id of the dag, unique in the workspace: lower-case words joined by hyphens.
         expected id: Spanned<PlanId>,
-        /// A line for people.
+        /// A title of one line.
         optional title: String,
         /// Typed inputs: a JSON Schema each.
-        default params: Entries<Name, Param>,
+        default params: OrderedEntries<Name, ParamSpec>,
         /// Environment variables for every plan.
-        default env: Entries<EnvName, Template>,
-        /// Values that must not be seen, and where they come from.
-        default secrets: Entries<EnvName, Secret>,
-        /// The skills that its nodes, and the plans that they use, may use; those that they name
-        /// if absent.
+        default env: OrderedEntries<EnvName, Template>,
+        /// Secrets and their sources.
+        default secrets: OrderedEntries<EnvName, SecretSpec>,
+        /// The skills that its nodes, and the plans that they use, may use; those that they name if
+        /// absent.
         optional skills: Vec<Spanned<SkillName>>,
-        /// How nodes share the machine and what a failure does.
-        optional policy: DagPolicy,
-        /// The longest a run may take.
-        optional timeout: Spanned<Period>,
+        /// The concurrency of nodes and the effect of a failure.
+        optional policy: DagPolicySpec,
+        /// The time limit of a run.
+        optional timeout: Spanned<DurationText>,
         /// The nodes.
-        expected nodes: Vec<Node>,
-        /// The order you expect, layer by layer; it is checked against `depends_on`.
+        expected nodes: Vec<DagNodeSpec>,
+        /// The expected order, layer by layer; it is checked against `depends_on`.
         optional execution_order: Spanned<Vec<Vec<Spanned<Name>>>>,
-        /// What is looked at in the combined result.
-        default inspect: Vec<Check>,
-        /// What is tried with the combined result once `inspect` holds.
-        default test: Vec<Check>,
+        /// The checks that inspect the combined result.
+        default inspect: Vec<CheckSpec>,
+        /// The checks that test the combined result once `inspect` passes.
+        default test: Vec<CheckSpec>,
         /// The dag's own criteria, over the combined result.
-        default verify: Vec<Check>,
+        default verify: Vec<CheckSpec>,
         /// Values for a plan that uses this one.
-        default outputs: Entries<Name, Spanned<PlanOutput>>,
+        default outputs: OrderedEntries<Name, Spanned<PlanOutputSpec>>,
         /// Rules at trigger points, for the run and for every node: names of files in `gates/`,
         /// or gates.
         default gates: Vec<GateRef>,
-        /// What the blocks of gates lead to, by name.
-        default escalation: Entries<Name, Escalation>,
+        /// The escalations for blocks of gates, by name.
+        default escalation: OrderedEntries<Name, EscalationSpec>,
     }
 }
 
 record! {
     /// A plan, or a script of a skill, within a dag.
-    pub struct Node as "a node" {
+    pub struct DagNodeSpec as "a node" {
         /// Its id, unique in the dag.
         required id: Spanned<Name>,
         /// The path of the plan's file, relative to this one.
@@ -61,42 +63,40 @@ record! {
         /// A script of a skill, in the sandbox.
         optional skill: Box<Spanned<SkillUse>>,
         /// The parameters of the plan.
-        default with: Entries<Name, Spanned<Argument>>,
+        default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
         /// The nodes that must end first.
         default depends_on: Vec<Spanned<Name>>,
-        /// An expression that decides whether to run at all.
+        /// An expression that decides if it runs at all.
         optional when: Spanned<Expr>,
-        /// When a failed attempt is followed by another.
-        optional retry: Box<Retry>,
-        /// The longest an attempt may take.
-        optional timeout: Spanned<Period>,
+        /// The retries after a failed attempt.
+        optional retry: Box<RetrySpec>,
+        /// The time limit of an attempt.
+        optional timeout: Spanned<DurationText>,
     }
-    finish does_one_thing;
+    finish check_node;
 }
 
 record! {
-    /// How nodes share the machine and what a failure does.
-    pub struct DagPolicy as "a dag's policy" {
-        /// How many nodes run at once.
+    /// The concurrency of nodes and the effect of a failure.
+    pub struct DagPolicySpec as "a dag's policy" {
+        /// The maximum number of nodes that run at once.
         optional max_concurrency: Spanned<u32>,
-        /// Whether the failure of a node keeps others from starting: true if absent.
+        /// True if the failure of a node prevents others from starting: true if absent.
         optional fail_fast: bool,
-        /// The retry of nodes that have none.
-        optional default_retry: Box<Retry>,
+        /// The retry of nodes without one of their own.
+        optional default_retry: Box<RetrySpec>,
     }
 }
 
-impl From<Dag> for Plan {
-    /// A dag is a plan in which every step uses a plan.
-    fn from(dag: Dag) -> Self {
+impl From<DagSpec> for PlanSpec {
+    /// Converts a dag to a plan in which every step uses a plan.
+    fn from(dag: DagSpec) -> Self {
         let (policy, retry) = match dag.policy {
             Some(policy) => policy.split(),
             None => (None, None),
         };
         let nodes = dag.nodes.map(|nodes| {
-            let steps = nodes
-                .into_iter()
-                .map(|node| node.into_step(retry.as_deref()));
+            let steps = nodes.into_iter().map(|node| node.into_step(retry.as_deref()));
             steps.collect()
         });
         Self {
@@ -128,17 +128,13 @@ impl From<Dag> for Plan {
     }
 }
 
-impl DagPolicy {
-    fn split(self) -> (Option<Policy>, Option<Box<Retry>>) {
-        let policy = Policy {
+impl DagPolicySpec {
+    fn split(self) -> (Option<PolicySpec>, Option<Box<RetrySpec>>) {
+        let policy = PolicySpec {
             max_parallel: self.max_concurrency,
-            on_failure: self.fail_fast.map(|is_fast| {
-                if is_fast {
-                    OnFailure::Stop
-                } else {
-                    OnFailure::Continue
-                }
-            }),
+            on_failure: self
+                .fail_fast
+                .map(|is_fast| if is_fast { OnStepFailure::Stop } else { OnStepFailure::Continue }),
             grace: None,
         };
         (Some(policy), self.default_retry)
@@ -146,30 +142,30 @@ impl DagPolicy {
 }
 
 /// Notes a node that does nothing, or two things.
-fn does_one_thing(node: &mut Node, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn check_node(node: &mut DagNodeSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     match (fields.has("uses"), fields.has("skill")) {
         (true, true) => {
-            let message = format!("node `{}` has `uses` and `skill`", node.id.value);
+            let message = format!("node `{}` has both `uses` and `skill`", node.id.value);
             let mistake = Diagnostic::new(Code::ExecutorTwice, node.id.span, message);
-            decoder.note(mistake.help("keep one of them"));
+            decoder.emit(mistake.with_help("keep one of them"));
         }
         (false, false) => {
-            let message = "a node needs the key `uses` or `skill`";
+            let message = "a node needs `uses` or `skill`";
             let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
-            decoder.note(mistake.help("`uses: PLAN.md` runs a plan"));
+            decoder.emit(mistake.with_help("`uses: PLAN.md` runs a plan"));
         }
         (false, true) if fields.has("with") => {
-            let message = "only a node with `uses` has `with`";
+            let message = "`with` is only valid for a node with `uses`";
             let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("with"), message);
-            decoder.note(mistake.help("write `args` inside `skill`"));
+            decoder.emit(mistake.with_help("put `args` inside `skill`"));
         }
         _ => {}
     }
 }
 
-impl Node {
-    fn into_step(self, retry: Option<&Retry>) -> Step {
-        Step {
+impl DagNodeSpec {
+    fn into_step(self, retry: Option<&RetrySpec>) -> StepSpec {
+        StepSpec {
             depends_on: self.depends_on,
             when: self.when.map(Box::new),
             has_executor: true,
@@ -178,7 +174,7 @@ impl Node {
             with: self.with,
             retry: self.retry.or_else(|| retry.cloned().map(Box::new)),
             timeout: self.timeout.map(Box::new),
-            ..Step::named(self.id)
+            ..StepSpec::with_id(self.id)
         }
     }
 }

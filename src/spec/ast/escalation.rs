@@ -2,27 +2,27 @@ use crate::diag::{Code, Diagnostic};
 use crate::model::EscalationAction;
 use crate::name::Name;
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Fields, record, words};
+use crate::spec::decode::{MappingFields, SpecDecoder, record, words};
 
 record! {
-    /// What the block of a gate leads to.
-    pub struct Escalation as "an escalation" {
-        /// What is done.
+    /// The reaction to a block of a gate.
+    pub struct EscalationSpec as "an escalation" {
+        /// The action.
         required action: Spanned<EscalationAction>,
-        /// What is said.
+        /// The message.
         optional message: String,
-        /// How often it is tried again before the fallback: once if absent.
+        /// The maximum number of retries before the fallback: one if absent.
         optional max_retries: Spanned<u32>,
-        /// The escalation that follows when this one has nothing left to do.
+        /// The escalation that follows when this one is exhausted.
         optional fallback: Spanned<Name>,
-        /// The queue that a person works off.
+        /// The queue that a person works through.
         optional queue: String,
-        /// What the next attempt is told to do otherwise.
+        /// The instruction for the next attempt.
         optional rephrase: String,
-        /// The plan that is to mend it: the path of its file, relative to this one.
+        /// The plan that is to repair it: the path of its file, relative to this one.
         optional plan: Spanned<String>,
     }
-    finish fits;
+    finish check_action_keys;
 }
 
 words!(known EscalationAction {
@@ -36,7 +36,7 @@ words!(known EscalationAction {
     "spawn_task" => Self::SpawnTask,
 });
 
-/// The keys that each action cannot do without.
+/// The required keys of each action.
 const NEEDED: &[(EscalationAction, &str)] = &[
     (EscalationAction::Respond, "message"),
     (EscalationAction::SuppressAndRephrase, "rephrase"),
@@ -45,41 +45,33 @@ const NEEDED: &[(EscalationAction, &str)] = &[
     (EscalationAction::SpawnTask, "plan"),
 ];
 
-/// The keys that only some actions can use.
+/// The keys that are valid for some actions only.
 const USED: &[(&str, &[EscalationAction])] = &[
-    (
-        "max_retries",
-        &[
-            EscalationAction::Retry,
-            EscalationAction::SuppressAndRephrase,
-        ],
-    ),
-    (
-        "queue",
-        &[
-            EscalationAction::TransferToQueue,
-            EscalationAction::EscalateHuman,
-        ],
-    ),
+    ("max_retries", &[EscalationAction::Retry, EscalationAction::SuppressAndRephrase]),
+    ("queue", &[EscalationAction::TransferToQueue, EscalationAction::EscalateHuman]),
     ("rephrase", &[EscalationAction::SuppressAndRephrase]),
     ("plan", &[EscalationAction::SpawnTask]),
 ];
 
-/// Notes what an action lacks, and what it has no use for.
-fn fits(made: &mut Escalation, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+/// Notes the keys that an action lacks, and those that it cannot use.
+fn check_action_keys(
+    made: &mut EscalationSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     let action = made.action.value;
     for (_, key) in NEEDED.iter().filter(|(needs, _)| *needs == action) {
         if !fields.has(key) {
-            let message = format!("`{}` needs the key `{key}`", action.as_str());
-            decoder.note(Diagnostic::new(Code::KeyMissing, made.action.span, message));
+            let message = format!("`{}` requires the key `{key}`", action.as_str());
+            decoder.emit(Diagnostic::new(Code::KeyMissing, made.action.span, message));
         }
     }
     for (key, by) in USED {
         if fields.has(key) && !by.contains(&action) {
             let words: Vec<_> = by.iter().map(|by| format!("`{}`", by.as_str())).collect();
-            let message = format!("`{}` has no use for `{key}`", action.as_str());
+            let message = format!("`{}` does not support `{key}`", action.as_str());
             let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
-            decoder.note(mistake.help(format!("it belongs to {}", words.join(" or "))));
+            decoder.emit(mistake.with_help(format!("it is only valid with {}", words.join(" or "))));
         }
     }
 }

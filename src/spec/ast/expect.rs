@@ -1,13 +1,15 @@
 use serde_json::Value;
 
 use crate::diag::{Code, Diagnostic};
-use crate::model::Schema;
+use crate::model::ValueSchema;
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Fields, JsonPath, OneOrMany, Pattern, RelPath, record};
+use crate::spec::decode::{
+    JsonPathText, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record,
+};
 
 record! {
-    /// What a check must find. Everything that is given must hold.
-    pub struct Expect as "an expectation" {
+    /// The expected result of a check. Everything given must be met.
+    pub struct ExpectationSpec as "an expectation" {
         /// The exit code; 0 if absent.
         optional exit_code: i32,
         /// Standard output, without trailing line ends, is this text.
@@ -15,27 +17,27 @@ record! {
         /// Standard output contains this text.
         optional contains: String,
         /// Some part of standard output matches this regular expression.
-        optional regex: Pattern,
+        optional regex: RegexPattern,
         /// Standard output is a number below this one.
         optional output_lt: f64,
         /// Standard output is a number above this one.
         optional output_gt: f64,
         /// These paths, relative to the workspace, are files.
-        default file_exists: OneOrMany<Spanned<RelPath>>,
+        default file_exists: OneOrMany<Spanned<WorkspacePath>>,
         /// Standard output has more than white space, or has not.
         optional not_empty: bool,
         /// Comparisons of values inside standard output read as JSON.
-        default json: OneOrMany<JsonExpect>,
+        default json: OneOrMany<JsonExpectationSpec>,
         /// Standard output, read as JSON, satisfies this JSON Schema.
-        optional json_schema: Spanned<Schema>,
+        optional json_schema: Spanned<ValueSchema>,
     }
 }
 
 record! {
-    /// A comparison of what a JSON path selects.
-    pub struct JsonExpect as "a JSON comparison" {
+    /// A comparison of the values that a JSON path selects.
+    pub struct JsonExpectationSpec as "a JSON comparison" {
         /// The JSON path (RFC 9535).
-        required path: Spanned<JsonPath>,
+        required path: Spanned<JsonPathText>,
         /// It selects exactly one value, equal to this one.
         optional equals: Value,
         /// It selects exactly one number, below this one.
@@ -50,18 +52,18 @@ record! {
     finish compares;
 }
 
-/// A comparison that compares nothing would always hold.
-fn compares(_: &mut JsonExpect, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    let others = JsonExpect::KEYS.iter().filter(|key| **key != "path");
+/// Notes a comparison without a condition, which would always pass.
+fn compares(_: &mut JsonExpectationSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let others = JsonExpectationSpec::KEYS.iter().filter(|key| **key != "path");
     if others.filter(|key| fields.has(key)).count() == 0 {
-        let message = "this comparison compares nothing";
+        let message = "this comparison has no operator";
         let help = "add `equals`, `lt`, `gt`, `exists` or `count`";
-        decoder.note(Diagnostic::new(Code::KeyMissing, fields.head(), message).help(help));
+        decoder.emit(Diagnostic::new(Code::KeyMissing, fields.head(), message).with_help(help));
     }
 }
 
-impl Expect {
-    /// Whether files are all it looks at, so that nothing need be run.
+impl ExpectationSpec {
+    /// True if it checks nothing but files, so that nothing need be run.
     pub fn is_files_only(&self) -> bool {
         let output = self.exit_code.is_some()
             || self.equals.is_some()

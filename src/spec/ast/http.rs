@@ -1,29 +1,29 @@
 use crate::expr::Template;
 use crate::name::Name;
 use crate::source::Spanned;
-use crate::spec::decode::{Entries, JsonPath, OneOrMany, record, words};
+use crate::spec::decode::{JsonPathText, OneOrMany, OrderedEntries, record, words};
 
 record! {
-    /// An HTTP request and what its answer must be.
-    pub struct Http as "an http request" {
+    /// An HTTP request and the expected answer.
+    pub struct HttpSpec as "an http request" {
         /// The method: `GET` if absent.
-        optional method: Method,
-        /// Where to.
+        optional method: HttpMethod,
+        /// The address.
         required url: Spanned<Template>,
         /// Headers.
-        default headers: Entries<String, Template>,
+        default headers: OrderedEntries<String, Template>,
         /// The body.
         optional body: Template,
-        /// What the answer must be: a status from 200 to 299 if absent.
-        optional expect: HttpExpect,
+        /// The expected answer: a status from 200 to 299 if absent.
+        optional expect: HttpExpectationSpec,
         /// Outputs of the step, each by the JSON path of its value in the answer's body.
-        default outputs: Entries<Name, Spanned<JsonPath>>,
+        default outputs: OrderedEntries<Name, Spanned<JsonPathText>>,
     }
 }
 
 record! {
-    /// What the answer to a request must be.
-    pub struct HttpExpect as "an http expectation" {
+    /// The expected answer to a request.
+    pub struct HttpExpectationSpec as "an http expectation" {
         /// The accepted status codes.
         required status: OneOrMany<u16>,
     }
@@ -31,7 +31,7 @@ record! {
 
 /// The method of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Method {
+pub enum HttpMethod {
     /// `GET`
     #[default]
     Get,
@@ -49,7 +49,7 @@ pub enum Method {
     Options,
 }
 
-words!(Method {
+words!(HttpMethod {
     "GET" => Self::Get,
     "HEAD" => Self::Head,
     "POST" => Self::Post,
@@ -59,8 +59,8 @@ words!(Method {
     "OPTIONS" => Self::Options,
 });
 
-impl Method {
-    /// The method as it is sent.
+impl HttpMethod {
+    /// Returns the method as it is sent.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",

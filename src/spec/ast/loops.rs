@@ -1,17 +1,17 @@
-use crate::model::Exhausted;
+use crate::model::OnReworkExhausted;
 use crate::spec::decode::{record, words};
 
 record! {
-    /// How often `inspect` and `test` may send the work back.
-    pub struct Loops as "loops" {
-        /// How many attempts may follow because a check of the same phase did not hold: 3 if absent.
+    /// The limits for `inspect` and `test` to send the work back.
+    pub struct LoopsSpec as "loops" {
+        /// The maximum number of attempts after failed checks of the same phase: 3 if absent.
         optional max: u32,
-        /// What follows when there is none left: `fail` if absent.
-        default on_exhausted: Exhausted,
+        /// The reaction when none is left: `fail` if absent.
+        default on_exhausted: OnReworkExhausted,
     }
 }
 
-words!(Exhausted {
+words!(OnReworkExhausted {
     "fail" => Self::Fail,
     "ask" => Self::Ask,
 });

@@ -6,30 +6,30 @@ use serde_json::Value;
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::name::Name;
 use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decode, Decoder, Entries, Key};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::decode::{DecodeSpec, EntryKey, OrderedEntries, SpecDecoder};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-/// How many combinations a matrix may have.
+/// The maximum number of combinations of a matrix.
 pub const MAX_COMBINATIONS: usize = 10_000;
 
-/// The axes over whose combinations a step is repeated.
+/// The axes of a step that is repeated for their combinations.
 #[derive(Clone, Debug)]
-pub struct Matrix {
+pub struct MatrixSpec {
     /// Each axis and its values.
     pub axes: Vec<(Spanned<Name>, Vec<Value>)>,
     /// Combinations to add, or values to add to combinations that agree.
-    pub include: Vec<Entries<Name, Value>>,
-    /// Parts of combinations; those that agree with one are left out.
-    pub exclude: Vec<Entries<Name, Value>>,
+    pub include: Vec<OrderedEntries<Name, Value>>,
+    /// Parts of combinations; the combinations that agree with one are excluded.
+    pub exclude: Vec<OrderedEntries<Name, Value>>,
 }
 
-impl Matrix {
-    /// Whether `matrix.NAME` can be read: an axis, or a key that `include` adds.
-    pub fn has(&self, name: &str) -> bool {
+impl MatrixSpec {
+    /// True if `matrix.NAME` can be read: an axis, or a key that `include` adds.
+    pub fn has_name(&self, name: &str) -> bool {
         self.names().any(|known| known.as_str() == name)
     }
 
-    /// Every name that can be read, axes first.
+    /// Returns every name that can be read, axes first.
     pub fn names(&self) -> impl Iterator<Item = &Name> {
         let added = self.include.iter().flat_map(|entries| entries.iter());
         let axes = self.axes.iter().map(|(name, _)| &name.value);
@@ -37,31 +37,25 @@ impl Matrix {
     }
 
     fn size(&self) -> usize {
-        let product = self.axes.iter().fold(1_usize, |size, (_, values)| {
-            size.saturating_mul(values.len())
-        });
+        let product = self.axes.iter().fold(1_usize, |size, (_, values)| size.saturating_mul(values.len()));
         product.saturating_add(self.include.len())
     }
 }
 
-impl Decode for Matrix {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let Yaml::Map(entries) = &node.value else {
+impl DecodeSpec for MatrixSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let YamlValue::Map(entries) = &node.value else {
             decoder.wrong_type(node, "a matrix, which is a mapping");
             return None;
         };
-        let mut matrix = Self {
-            axes: Vec::new(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-        };
+        let mut matrix = Self { axes: Vec::new(), include: Vec::new(), exclude: Vec::new() };
         for entry in entries {
             match &*entry.key {
                 "include" => {
-                    matrix.include = Decode::decode(&entry.value, decoder).unwrap_or_default();
+                    matrix.include = DecodeSpec::decode(&entry.value, decoder).unwrap_or_default();
                 }
                 "exclude" => {
-                    matrix.exclude = Decode::decode(&entry.value, decoder).unwrap_or_default();
+                    matrix.exclude = DecodeSpec::decode(&entry.value, decoder).unwrap_or_default();
                 }
                 name => {
                     let name = Name::read(name, entry.at, decoder);
@@ -74,34 +68,34 @@ impl Decode for Matrix {
         }
         if entries.is_empty() {
             let message = "a matrix needs at least one axis";
-            decoder.note(Diagnostic::new(Code::ValueWrong, node.head(), message));
+            decoder.emit(Diagnostic::new(Code::ValueWrong, node.head(), message));
         }
-        matrix.judge(node.head(), decoder);
+        matrix.check_size(node.head(), decoder);
         Some(matrix)
     }
 }
 
-impl Matrix {
-    fn judge(&self, head: Span, decoder: &mut Decoder<'_>) {
+impl MatrixSpec {
+    fn check_size(&self, head: Span, decoder: &mut SpecDecoder<'_>) {
         if self.size() > MAX_COMBINATIONS {
             let message = format!(
-                "this matrix has {} combinations; {MAX_COMBINATIONS} are allowed",
+                "this matrix has {} combinations; at most {MAX_COMBINATIONS} are allowed",
                 self.size()
             );
-            decoder.note(Diagnostic::new(Code::ValueWrong, head, message));
+            decoder.emit(Diagnostic::new(Code::ValueWrong, head, message));
         }
         for (name, _) in self.exclude.iter().flat_map(|entries| entries.iter()) {
             let axes = || self.axes.iter().map(|(axis, _)| axis.value.as_str());
             if axes().all(|axis| axis != name.value.as_str()) {
-                let message = format!("this matrix has no axis `{}`", name.value);
+                let message = format!("unknown axis `{}` in this matrix", name.value);
                 let near = nearest(name.value.as_str(), axes());
-                decoder.note(Diagnostic::new(Code::KeyUnknown, name.span, message).meant(near));
+                decoder.emit(Diagnostic::new(Code::KeyUnknown, name.span, message).with_suggestion(near));
             }
         }
     }
 }
 
-impl JsonSchema for Matrix {
+impl JsonSchema for MatrixSpec {
     fn schema_name() -> Cow<'static, str> {
         "Matrix".into()
     }

@@ -1,6 +1,6 @@
-//! What an author wrote, typed, with the place of everything that can be wrong.
+//! The declarations of an author, typed, with the location of everything that can be wrong.
 //!
-//! One file for each thing. Each mapping is declared once, by `record!`.
+//! One file for each kind of declaration. Each mapping is declared once, by `record!`.
 
 mod alternative;
 mod approve;
@@ -37,40 +37,44 @@ mod sound;
 mod step;
 mod wait;
 
-pub use alternative::Alternative;
-pub use approve::Approve;
-pub use budget::Budget;
-pub use cache::Cache;
-pub use check::Check;
-pub use classify::{Blame, ClassRule};
-pub use dag::{Dag, DagPolicy, Node};
-pub use escalation::Escalation;
-pub use expect::{Expect, JsonExpect};
-pub use gate::{Gate, GateKind, GateRef, ProviderWord, Setting};
-pub use goal::{Goal, GoalKind};
-pub use http::{Http, HttpExpect, Method};
-pub use loops::Loops;
-pub use matrix::{MAX_COMBINATIONS, Matrix};
-pub use needs::Needs;
-pub use notify::{Notify, Webhook};
-pub use param::{Param, PlanOutput, StepOutput};
-pub use plan::{DagKind, Plan, PlanKind};
-pub use planner::Planner;
-pub use policy::Policy;
-pub use repair::Repair;
-pub use repeat::ForEach;
-pub use replan::Replan;
-pub use retry::Retry;
+pub use alternative::AlternativeSpec;
+pub use approve::ApproveSpec;
+pub use budget::BudgetSpec;
+pub use cache::CacheSpec;
+pub use check::CheckSpec;
+pub use classify::{AssignedFailureClass, ClassifyRuleSpec};
+pub use dag::{DagNodeSpec, DagPolicySpec, DagSpec};
+pub use escalation::EscalationSpec;
+pub use expect::{ExpectationSpec, JsonExpectationSpec};
+pub use gate::{GateKind, GateProviderConfig, GateProviderKind, GateRef, GateSpec};
+pub use goal::{GoalKind, GoalSpec};
+pub use http::{HttpExpectationSpec, HttpMethod, HttpSpec};
+pub use loops::LoopsSpec;
+pub use matrix::{MAX_COMBINATIONS, MatrixSpec};
+pub use needs::ApprovalNeedsSpec;
+pub use notify::{NotifySpec, WebhookSpec};
+pub use param::{ParamSpec, PlanOutputSpec, StepOutputSpec};
+pub use plan::{DagKind, PlanKind, PlanSpec};
+pub use planner::PlannerSpec;
+pub use policy::PolicySpec;
+pub use repair::RepairSpec;
+pub use repeat::ForEachSpec;
+pub use replan::ReplanSpec;
+pub use retry::RetrySpec;
 pub use rule::{
-    CheckWord, FileValid, GuardrailConfig, JsonPathRule, LlmConfig, NumericRange, RangeOf,
-    RegexRule, Rule, StringMatch,
+    FileValidConfig, GuardrailConfig, JsonPathConfig, LlmConfig, NumericRangeConfig, PredicateKind,
+    PredicateRangeSpec, PredicateRule, RegexConfig, StringMatchConfig,
 };
-pub use sandbox::{Allow, CheckAllow, Limits};
-pub use schedule::{DstRule, Exclude, HoursRule, MissedRule, ScheduleRule, TimedRule, When};
-pub use secret::{Secret, SecretFrom};
-pub use shell::{Shell, ShellWord};
+pub use sandbox::{AllowSpec, CheckAllowSpec, LimitsSpec};
+pub use schedule::{
+    DstSpec, ExclusionSpec, HoursExclusionSpec, MissedTimesSpec, RuleTimeSpec, ScheduleRuleSpec,
+    TimedRuleSpec,
+};
+pub use secret::{SecretSourceKind, SecretSpec};
+pub use shell::{KnownShell, ShellSpec};
 pub use skill::{
-    Connection, DryRun, Permissions, ScriptArg, SkillArgs, SkillOwn, SkillScript, SkillUse,
+    ConnectionPermissions, DryRunSpec, ScriptArg, SkillArgs, SkillConnection, SkillExtension, SkillScript,
+    SkillUse,
 };
-pub use step::Step;
-pub use wait::Wait;
+pub use step::StepSpec;
+pub use wait::WaitSpec;

@@ -1,42 +1,42 @@
 use super::sound;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Fields, Period, record};
+use crate::spec::decode::{DurationText, MappingFields, SpecDecoder, record};
 
 record! {
-    /// Who must agree, and until when.
-    pub struct Needs as "an approval" {
-        /// How many must agree: as many as the policy of the workspace demands if absent.
+    /// The required approvals and their deadline.
+    pub struct ApprovalNeedsSpec as "an approval" {
+        /// The number of approvers who must agree: that of the workspace's policy if absent.
         optional required: Spanned<u32>,
-        /// The names of those who may: every approver of the workspace if absent.
+        /// The names of the approvers: every approver of the workspace if absent.
         default approvers: Vec<Spanned<String>>,
-        /// How long there is time: 7 days if absent.
-        optional timeout: Spanned<Period>,
-        /// Who is asked, for as long again, when nobody has answered in time.
+        /// The time limit for the decision: 7 days if absent.
+        optional timeout: Spanned<DurationText>,
+        /// The approvers who are asked, for as long again, if there is no decision in time.
         default escalate_to: Vec<Spanned<String>>,
     }
-    finish possible;
+    finish check_needs;
 }
 
-fn possible(needs: &mut Needs, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    countable(needs.required.as_ref(), &needs.approvers, decoder);
-    sound::some_time(needs.timeout.as_ref(), decoder);
+fn check_needs(needs: &mut ApprovalNeedsSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    check_required_count(needs.required.as_ref(), &needs.approvers, decoder);
+    sound::check_nonzero_duration(needs.timeout.as_ref(), decoder);
 }
 
-/// Notes a number of people that cannot be reached, or that is none.
-pub(super) fn countable(
+/// Notes a number of approvers that cannot be reached, or that is zero.
+pub(super) fn check_required_count(
     required: Option<&Spanned<u32>>,
     approvers: &[Spanned<String>],
-    decoder: &mut Decoder<'_>,
+    decoder: &mut SpecDecoder<'_>,
 ) {
     let Some(required) = required else { return };
     let (count, may) = (required.value as usize, approvers.len());
     let message = match count {
-        0 => "with nobody who must agree, this is no approval".to_owned(),
+        0 => "an approval with 0 required approvers is not an approval".to_owned(),
         _ if may > 0 && count > may => {
-            format!("{count} must agree, and only {may} of `approvers` may")
+            format!("{count} approvals are required, but `approvers` lists only {may}")
         }
         _ => return,
     };
-    decoder.note(Diagnostic::new(Code::ValueWrong, required.span, message));
+    decoder.emit(Diagnostic::new(Code::ValueWrong, required.span, message));
 }

@@ -1,43 +1,43 @@
 use super::sound;
 use crate::diag::{Code, Diagnostic};
-use crate::model::GoalNews;
+use crate::model::GoalEvent;
 use crate::name::EnvName;
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Fields, record, words};
+use crate::spec::decode::{MappingFields, SpecDecoder, record, words};
 
 record! {
-    /// Who is told when a goal goes from one condition to another.
-    pub struct Notify as "a notification" {
-        /// What is told.
-        required on: Vec<Spanned<GoalNews>>,
-        /// A program and its arguments, without a shell, as they stand. It reads the news from
+    /// A notification about changes of a goal's condition.
+    pub struct NotifySpec as "a notification" {
+        /// The conditions that are notified.
+        required on: Vec<Spanned<GoalEvent>>,
+        /// A program and its arguments, without a shell, unchanged. It reads the notification from
         /// standard input.
         optional exec: Spanned<Vec<Spanned<String>>>,
-        /// An address that the news are posted to.
-        optional webhook: Webhook,
+        /// An address to which the notification is posted.
+        optional webhook: WebhookSpec,
     }
     instead {
         "run" => "write `exec: [sh, tell.sh]`: a program and its arguments",
-        "mail" => "write `exec: [sendmail, who@example.org]`: the news are on standard input",
-        "email" => "write `exec: [sendmail, who@example.org]`: the news are on standard input",
+        "mail" => "write `exec: [sendmail, who@example.org]`: the notification is passed on stdin",
+        "email" => "write `exec: [sendmail, who@example.org]`: the notification is passed on stdin",
     }
-    finish one_way;
+    finish check_delivery;
 }
 
 record! {
-    /// An address that news are posted to.
-    pub struct Webhook as "a webhook" {
-        /// The address, as it stands.
+    /// An address to which notifications are posted.
+    pub struct WebhookSpec as "a webhook" {
+        /// The address, unchanged.
         optional url: Spanned<String>,
-        /// The secret that holds the address, where who knows it may post to it.
+        /// The secret that holds the address, if the address alone gives the right to post.
         optional url_secret: Spanned<EnvName>,
         /// The secret that the request is signed with.
         optional secret: Spanned<EnvName>,
     }
-    finish one_address;
+    finish check_address;
 }
 
-words!(GoalNews {
+words!(GoalEvent {
     "failed" => Self::Failed,
     "repaired" => Self::Repaired,
     "healthy" => Self::Healthy,
@@ -46,59 +46,59 @@ words!(GoalNews {
     "missed" => Self::Missed,
 });
 
-fn one_way(notify: &mut Notify, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn check_delivery(notify: &mut NotifySpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if fields.has("exec") && fields.has("webhook") {
         let message = "a notification has both `exec` and `webhook`";
         let mistake = Diagnostic::new(Code::ExecutorTwice, fields.key("webhook"), message);
-        decoder.note(mistake.help("make two notifications of it"));
+        decoder.emit(mistake.with_help("split it into two notifications"));
     } else if !fields.has("exec") && !fields.has("webhook") {
-        let message = "a notification tells nobody";
+        let message = "a notification needs `exec` or `webhook`";
         let mistake = Diagnostic::new(Code::ExecutorMissing, fields.head(), message);
-        decoder.note(mistake.help("add `exec: [PROGRAM]` or `webhook: {url: …}`"));
+        decoder.emit(mistake.with_help("add `exec: [PROGRAM]` or `webhook: {url: …}`"));
     }
     if notify.on.is_empty() {
-        let words: Vec<&str> = GoalNews::ALL.iter().map(|news| news.as_str()).collect();
-        let message = "an empty list tells nothing";
+        let words: Vec<&str> = GoalEvent::ALL.iter().map(|news| news.as_str()).collect();
+        let message = "the list of events is empty";
         let mistake = Diagnostic::new(Code::ValueWrong, fields.key("on"), message);
-        decoder.note(mistake.help(format!("write some of {}", words.join(", "))));
+        decoder.emit(mistake.with_help(format!("use at least one of {}", words.join(", "))));
     }
     for (at, news) in notify.on.iter().enumerate() {
         let before = notify.on.iter().take(at);
         if before.clone().any(|other| other.value == news.value) {
-            let message = format!("`{}` stands in the list twice", news.value.as_str());
-            decoder.note(Diagnostic::new(Code::DuplicateId, news.span, message));
+            let message = format!("`{}` is listed twice", news.value.as_str());
+            decoder.emit(Diagnostic::new(Code::DuplicateId, news.span, message));
         }
     }
     if let Some(exec) = &notify.exec {
-        sound::some_program(Some(exec.value.len()), fields.key("exec"), decoder);
+        sound::check_program(Some(exec.value.len()), fields.key("exec"), decoder);
         for part in exec.value.iter().filter(|part| part.value.contains("{{")) {
-            let message = "a notification takes no template: all that there is to tell is the news";
+            let message = "templates are not supported in a notification: its content is fixed";
             let mistake = Diagnostic::new(Code::ValueWrong, part.span, message);
-            decoder.note(mistake.help("read the news from standard input"));
+            decoder.emit(mistake.with_help("read the notification from stdin"));
         }
     }
 }
 
-fn one_address(hook: &mut Webhook, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn check_address(hook: &mut WebhookSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if fields.has("url") && fields.has("url_secret") {
         let message = "a webhook has both `url` and `url_secret`";
         let mistake = Diagnostic::new(Code::ValueWrong, fields.key("url_secret"), message);
-        decoder.note(mistake.help("keep one of them"));
+        decoder.emit(mistake.with_help("keep one of them"));
     } else if !fields.has("url") && !fields.has("url_secret") {
-        let message = "a webhook has no address";
+        let message = "a webhook needs an address";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
-        decoder.note(mistake.help("add `url: https://…`, or `url_secret: NAME`"));
+        decoder.emit(mistake.with_help("add `url: https://…`, or `url_secret: NAME`"));
     }
     let Some(url) = &hook.url else { return };
     if url.value.contains("{{") {
-        let message = "the address of a webhook takes no template";
+        let message = "templates are not supported in the address of a webhook";
         let mistake = Diagnostic::new(Code::ValueWrong, url.span, message);
-        decoder.note(mistake.help("an address in a secret is `url_secret: NAME`"));
+        decoder.emit(mistake.with_help("to keep the address secret, use `url_secret: NAME`"));
     } else if !["https://", "http://"].iter().any(|way| {
         let host = url.value.strip_prefix(way);
         host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
     }) {
-        let message = "the address of a webhook begins with `https://` or `http://` and a host";
-        decoder.note(Diagnostic::new(Code::ValueWrong, url.span, message));
+        let message = "the address of a webhook must start with `https://` or `http://` and a host";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, url.span, message));
     }
 }

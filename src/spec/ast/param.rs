@@ -5,117 +5,105 @@ use serde_json::Value;
 
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
-use crate::model::{Schema, Taint};
+use crate::model::{TaintLevel, ValueSchema};
 use crate::source::Spanned;
-use crate::spec::decode::{Decode, Decoder, contract, words};
-use crate::spec::yaml::Node;
+use crate::spec::decode::{DecodeSpec, SpecDecoder, contract, words};
+use crate::spec::yaml::YamlNode;
 
 /// A typed input of a plan: a JSON Schema with `default` and `description`.
 #[derive(Clone, Debug)]
-pub struct Param {
-    /// What a value must satisfy.
-    pub schema: Schema,
-    /// The value when none is given.
+pub struct ParamSpec {
+    /// The schema of a value.
+    pub schema: ValueSchema,
+    /// The value if none is given.
     pub default: Option<Spanned<Value>>,
-    /// How far who gives it is trusted: `owner` if absent.
-    pub taint: Taint,
-    /// A line for people.
+    /// The trust in the source of the value: `owner` if absent.
+    pub taint: TaintLevel,
+    /// A description of one line.
     pub description: Option<String>,
 }
 
 /// A value that a step must give: a JSON Schema with `taint`.
 #[derive(Clone, Debug)]
-pub struct StepOutput {
-    /// What the value must satisfy.
-    pub schema: Schema,
-    /// Whether it is declared to come from outside, whatever makes it.
+pub struct StepOutputSpec {
+    /// The schema of the value.
+    pub schema: ValueSchema,
+    /// True if it is declared as external, whatever its source.
     pub external: bool,
 }
 
 /// A value that a plan gives to a plan that uses it: a JSON Schema with `value`.
 #[derive(Clone, Debug)]
-pub struct PlanOutput {
-    /// What the value must satisfy.
-    pub schema: Schema,
-    /// Where it comes from.
+pub struct PlanOutputSpec {
+    /// The schema of the value.
+    pub schema: ValueSchema,
+    /// The source of the value.
     pub value: Spanned<Template>,
 }
 
-impl Decode for Param {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for ParamSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let schema = contract(node, &["taint"], decoder)?;
         let taint = node.get("taint").map(|entry| &entry.value);
         let given = node.get("default").map(|entry| &entry.value);
         let described = node.get("description").map(|entry| &entry.value);
         Some(Self {
             schema,
-            taint: taint
-                .and_then(|word| Taint::decode(word, decoder))
-                .unwrap_or_default(),
-            default: given.and_then(|value| Decode::decode(value, decoder)),
-            description: described.and_then(|text| Decode::decode(text, decoder)),
+            taint: taint.and_then(|word| TaintLevel::decode(word, decoder)).unwrap_or_default(),
+            default: given.and_then(|value| DecodeSpec::decode(value, decoder)),
+            description: described.and_then(|text| DecodeSpec::decode(text, decoder)),
         })
     }
 }
 
-impl Decode for StepOutput {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for StepOutputSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let schema = contract(node, &["taint"], decoder);
         let word = node.get("taint").map(|entry| &entry.value);
-        let taint = word.and_then(|word| Taint::decode(word, decoder));
-        if let (Some(word), Some(Taint::Owner | Taint::Auth)) = (word, taint) {
-            let message = "an output cannot be declared to be trusted";
+        let taint = word.and_then(|word| TaintLevel::decode(word, decoder));
+        if let (Some(word), Some(TaintLevel::Owner | TaintLevel::Auth)) = (word, taint) {
+            let message = "an output cannot be declared trusted";
             let mistake = Diagnostic::new(Code::ValueWrong, word.span, message);
-            decoder.note(mistake.help(
-                "remove it: trust follows from what the step reads and reaches; \
-                 only an approval gives more",
+            decoder.emit(mistake.with_help(
+                "remove it: trust is derived from what the step reads and reaches; only an \
+                 approval raises it",
             ));
         }
-        Some(Self {
-            schema: schema?,
-            external: taint == Some(Taint::External),
-        })
+        Some(Self { schema: schema?, external: taint == Some(TaintLevel::External) })
     }
 }
 
-words!(known Taint {
+words!(known TaintLevel {
     "owner" => Self::Owner,
     "auth" => Self::Auth,
     "external" => Self::External,
 });
 
-impl Decode for PlanOutput {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for PlanOutputSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let schema = contract(node, &["value"], decoder);
         let value = node.get("value").map(|entry| &entry.value);
         if value.is_none() && schema.is_some() {
-            let message = "an output of a plan needs the key `value`";
-            decoder.note(Diagnostic::new(Code::KeyMissing, node.head(), message));
+            let message = "an output of a plan requires the key `value`";
+            decoder.emit(Diagnostic::new(Code::KeyMissing, node.head(), message));
         }
         let value = value.and_then(|value| Spanned::decode(value, decoder));
-        Some(Self {
-            schema: schema?,
-            value: value?,
-        })
+        Some(Self { schema: schema?, value: value? })
     }
 }
 
-impl JsonSchema for Param {
+impl JsonSchema for ParamSpec {
     fn schema_name() -> Cow<'static, str> {
         "Param".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> schemars::Schema {
         let words = ["owner", "auth", "external"];
-        with_taint(
-            generator,
-            &words,
-            "How far who gives it is trusted: `owner` if absent.",
-        )
+        with_taint(generator, &words, "How far who gives it is trusted: `owner` if absent.")
     }
 }
 
-impl JsonSchema for StepOutput {
+impl JsonSchema for StepOutputSpec {
     fn schema_name() -> Cow<'static, str> {
         "StepOutput".into()
     }
@@ -126,9 +114,9 @@ impl JsonSchema for StepOutput {
     }
 }
 
-/// A JSON Schema with the key `taint` besides.
+/// Returns a JSON Schema with the additional key `taint`.
 fn with_taint(generator: &mut SchemaGenerator, words: &[&str], about: &str) -> schemars::Schema {
-    let mut schema = Schema::json_schema(generator);
+    let mut schema = ValueSchema::json_schema(generator);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let taint = serde_json::json!({ "enum": words, "description": about });
         properties.insert("taint".into(), taint);
@@ -136,13 +124,13 @@ fn with_taint(generator: &mut SchemaGenerator, words: &[&str], about: &str) -> s
     schema
 }
 
-impl JsonSchema for PlanOutput {
+impl JsonSchema for PlanOutputSpec {
     fn schema_name() -> Cow<'static, str> {
         "PlanOutput".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> schemars::Schema {
-        let mut schema = Schema::json_schema(generator);
+        let mut schema = ValueSchema::json_schema(generator);
         let value = generator.subschema_for::<Template>();
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             properties.insert("value".into(), value.to_value());

@@ -2,42 +2,39 @@ use super::sound;
 use crate::diag::{Code, Diagnostic};
 use crate::model::OnStuck;
 use crate::source::Spanned;
-use crate::spec::decode::{Decode, Decoder, Fields, Period, record, word};
-use crate::spec::yaml::Node;
+use crate::spec::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
+use crate::spec::yaml::YamlNode;
 
 record! {
-    /// A program that is asked for another way where a plan has no other left.
-    pub struct Planner as "a planner" {
-        /// The program and its arguments, without a shell, as they stand.
+    /// A program that is asked for another alternative if a plan has none left.
+    pub struct PlannerSpec as "a planner" {
+        /// The program and its arguments, without a shell, unchanged.
         required exec: Spanned<Vec<Spanned<String>>>,
-        /// The longest it may take: 60 s if absent.
-        optional timeout: Spanned<Period>,
+        /// The time limit: 60 s if absent.
+        optional timeout: Spanned<DurationText>,
     }
     instead {
         "run" => "write `exec: [sh, planner.sh]`: a program and its arguments",
-        "model" => "write `exec`: a program that asks a model, if it likes",
+        "model" => "write `exec`: a program, which may call a model",
     }
     finish can_run;
 }
 
-fn can_run(planner: &mut Planner, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    sound::some_time(planner.timeout.as_ref(), decoder);
-    sound::some_program(Some(planner.exec.value.len()), fields.key("exec"), decoder);
+fn can_run(planner: &mut PlannerSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::check_nonzero_duration(planner.timeout.as_ref(), decoder);
+    sound::check_program(Some(planner.exec.value.len()), fields.key("exec"), decoder);
     for part in &planner.exec.value {
         if part.value.contains("{{") {
-            let message = "a planner takes no template: all that it is told is the request";
+            let message = "templates are not supported in a planner: its only input is the request";
             let mistake = Diagnostic::new(Code::ValueWrong, part.span, message);
-            decoder.note(mistake.help("read the request from standard input"));
+            decoder.emit(mistake.with_help("read the request from stdin"));
         }
     }
 }
 
-impl Decode for OnStuck {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let words = [
-            ("abandon", Self::Abandon),
-            ("consult_planner", Self::ConsultPlanner),
-        ];
+impl DecodeSpec for OnStuck {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let words = [("abandon", Self::Abandon), ("consult_planner", Self::ConsultPlanner)];
         word(node, &words, &["escalate"], decoder)
     }
 }
@@ -52,23 +49,23 @@ impl schemars::JsonSchema for OnStuck {
     }
 }
 
-/// Notes a planner, or what follows where no other way is left, in a plan that never asks for one.
+/// Notes a planner or an `on_stuck` without `replan`, and one that consults a missing planner.
 pub(super) fn is_asked(
     on_stuck: Option<OnStuck>,
-    fields: &Fields<'_, '_>,
-    decoder: &mut Decoder<'_>,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
 ) {
     for key in ["planner", "on_stuck"] {
         if fields.has(key) && !fields.has("replan") {
-            let message = format!("`{key}` means nothing without `replan`");
+            let message = format!("`{key}` has no effect without `replan`");
             let mistake = Diagnostic::new(Code::KeyMissing, fields.key(key), message);
-            decoder.note(mistake.help("add `replan: {}`, or remove it"));
+            decoder.emit(mistake.with_help("add `replan: {}`, or remove it"));
         }
     }
     let consults = on_stuck == Some(OnStuck::ConsultPlanner);
     if consults && !fields.has("planner") {
-        let message = "there is no planner to consult";
+        let message = "no planner is configured";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_stuck"), message);
-        decoder.note(mistake.help("add `planner: {exec: [PROGRAM]}`"));
+        decoder.emit(mistake.with_help("add `planner: {exec: [PROGRAM]}`"));
     }
 }

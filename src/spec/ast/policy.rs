@@ -1,27 +1,27 @@
 use super::sound;
-use crate::model::OnFailure;
+use crate::model::OnStepFailure;
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Fields, Period, record, words};
+use crate::spec::decode::{DurationText, MappingFields, SpecDecoder, record, words};
 
 record! {
-    /// How steps share the machine and what a failure does.
-    pub struct Policy as "a policy" {
-        /// How many attempts run at once: as many as there are processors if absent.
+    /// The concurrency of steps and the effect of a failure.
+    pub struct PolicySpec as "a policy" {
+        /// The maximum number of concurrent attempts: the number of processors if absent.
         optional max_parallel: Spanned<u32>,
-        /// What the failure of a step does to the others: `stop` if absent.
-        optional on_failure: OnFailure,
-        /// The time between asking a process to end and killing it.
-        optional grace: Period,
+        /// The effect of a step's failure on the others: `stop` if absent.
+        optional on_failure: OnStepFailure,
+        /// The time between asking a process to exit and killing it.
+        optional grace: DurationText,
     }
     finish some_parallel;
 }
 
-words!(OnFailure {
+words!(OnStepFailure {
     "stop" => Self::Stop,
     "cancel" => Self::Cancel,
     "continue" => Self::Continue,
 });
 
-fn some_parallel(policy: &mut Policy, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn some_parallel(policy: &mut PolicySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::at_least_one(policy.max_parallel.as_ref(), decoder);
 }

@@ -4,32 +4,32 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::expr::Expr;
-use crate::spec::decode::{Decode, Decoder};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::decode::{DecodeSpec, SpecDecoder};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
 /// The list over which a step is repeated.
 #[derive(Clone, Debug)]
-pub enum ForEach {
-    /// A list that the plan gives.
+pub enum ForEachSpec {
+    /// A list in the plan.
     List(Vec<Value>),
-    /// A list that a run computes.
+    /// A list computed in the run.
     Computed(Expr),
 }
 
-impl Decode for ForEach {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for ForEachSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match &node.value {
-            Yaml::List(items) => Some(Self::List(items.iter().map(Node::json).collect())),
-            Yaml::Text(_) => Expr::decode(node, decoder).map(Self::Computed),
+            YamlValue::List(items) => Some(Self::List(items.iter().map(YamlNode::json).collect())),
+            YamlValue::Text(_) => Expr::decode(node, decoder).map(Self::Computed),
             _ => {
-                decoder.wrong_type(node, "a list, or an expression that gives one");
+                decoder.wrong_type(node, "a list, or an expression that evaluates to one");
                 None
             }
         }
     }
 }
 
-impl JsonSchema for ForEach {
+impl JsonSchema for ForEachSpec {
     fn inline_schema() -> bool {
         true
     }

@@ -1,44 +1,44 @@
 use super::foreign;
 use crate::diag::{Code, Diagnostic};
-use crate::model::Class;
+use crate::model::FailureClass;
 use crate::source::Spanned;
-use crate::spec::decode::{Decode, Decoder, Fields, Period, record, word};
-use crate::spec::yaml::Node;
+use crate::spec::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
+use crate::spec::yaml::YamlNode;
 
 record! {
-    /// When a failed attempt is followed by another.
-    pub struct Retry as "a retry" {
-        /// How many attempts may follow the first.
+    /// The retries after a failed attempt.
+    pub struct RetrySpec as "a retry" {
+        /// The maximum number of attempts after the first.
         required max: u32,
         /// The wait before the second attempt.
-        optional backoff: Period,
-        /// By how much each wait exceeds the one before; at least 1.
+        optional backoff: DurationText,
+        /// The factor by which each wait exceeds the one before; at least 1.
         optional factor: Spanned<f64>,
         /// The longest wait.
-        optional max_delay: Period,
+        optional max_delay: DurationText,
         /// The part of a wait that varies, from 0 to 1.
         optional jitter: Spanned<f64>,
         /// The failures that are retried: `logical` and `environmental` if absent.
-        optional on: Vec<Class>,
+        optional on: Vec<FailureClass>,
     }
     foreign foreign::RETRY;
     finish in_bounds;
 }
 
-fn in_bounds(retry: &mut Retry, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn in_bounds(retry: &mut RetrySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if let Some(factor) = retry.factor.as_ref().filter(|factor| factor.value < 1.0) {
         let message = "the factor must be at least 1";
-        decoder.note(Diagnostic::new(Code::ValueWrong, factor.span, message));
+        decoder.emit(Diagnostic::new(Code::ValueWrong, factor.span, message));
     }
     let jitter = retry.jitter.as_ref();
     if let Some(jitter) = jitter.filter(|jitter| !(0.0..=1.0).contains(&jitter.value)) {
-        let message = "the jitter must be from 0 to 1";
-        decoder.note(Diagnostic::new(Code::ValueWrong, jitter.span, message));
+        let message = "the jitter must be between 0 and 1";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, jitter.span, message));
     }
 }
 
-impl Decode for Class {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for FailureClass {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let words = [
             ("logical", Self::Logical),
             ("environmental", Self::Environmental),

@@ -1,21 +1,21 @@
-//! What a gate is configured with, by what it checks.
+//! The configuration of a gate, by its check.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::JsonExpect;
+use super::JsonExpectationSpec;
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::model::{DETECTORS, OnFind};
+use crate::model::{DETECTORS, OnFinding};
 use crate::source::Spanned;
 use crate::spec::decode::{
-    Decode, Decoder, Fields, OneOrMany, Pattern, RelPath, Size, record, words,
+    ByteSize, DecodeSpec, MappingFields, OneOrMany, RegexPattern, SpecDecoder, WorkspacePath, record, words,
 };
-use crate::spec::yaml::Node;
+use crate::spec::yaml::YamlNode;
 
-/// What a predicate looks for.
+/// The check of a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckWord {
+pub enum PredicateKind {
     /// `numeric_range`
     NumericRange,
     /// `string_match`
@@ -30,7 +30,7 @@ pub enum CheckWord {
     JsonPath,
 }
 
-words!(CheckWord {
+words!(PredicateKind {
     "numeric_range" => Self::NumericRange,
     "string_match" => Self::StringMatch,
     "regex" => Self::Regex,
@@ -41,53 +41,53 @@ words!(CheckWord {
 
 /// A rule about a value, configured.
 #[derive(Clone, Debug)]
-pub enum Rule {
+pub enum PredicateRule {
     /// A number in ranges.
-    NumericRange(NumericRange),
+    NumericRange(NumericRangeConfig),
     /// One of some texts.
-    StringMatch(StringMatch),
+    StringMatch(StringMatchConfig),
     /// A text that a pattern matches.
-    Regex(RegexRule),
-    /// A file that is there.
-    FileValid(FileValid),
-    /// Somebody must agree, always.
+    Regex(RegexConfig),
+    /// A file that must exist.
+    FileValid(FileValidConfig),
+    /// An approval, always.
     ApprovalAlways,
-    /// Comparisons of values inside of it.
-    JsonPath(JsonPathRule),
+    /// Comparisons of values inside the value.
+    JsonPath(JsonPathConfig),
 }
 
 record! {
-    /// The ranges of a number, looked at in this order; in none of them, it is blocked.
-    pub struct NumericRange as "the configuration of `numeric_range`" {
+    /// The ranges of a number, checked in this order; outside all of them, it is blocked.
+    pub struct NumericRangeConfig as "the configuration of `numeric_range`" {
         /// The number is moved into this range first.
-        optional clamp: RangeOf,
-        /// Outside of this range, it is blocked.
-        optional block_outside: RangeOf,
-        /// In this range, it goes on.
-        optional auto_approve: RangeOf,
-        /// In this range, somebody must agree.
-        optional require_approval: RangeOf,
+        optional clamp: PredicateRangeSpec,
+        /// Outside this range, it is blocked.
+        optional block_outside: PredicateRangeSpec,
+        /// In this range, it continues.
+        optional auto_approve: PredicateRangeSpec,
+        /// In this range, it needs an approval.
+        optional require_approval: PredicateRangeSpec,
     }
     finish ranges;
 }
 
 record! {
-    /// Numbers from one to another, both included.
-    pub struct RangeOf as "a range" {
-        /// The least; without it there is no least.
+    /// A range of numbers, both ends included.
+    pub struct PredicateRangeSpec as "a range" {
+        /// The minimum; unlimited if absent.
         optional min: f64,
-        /// The greatest; without it there is no greatest.
+        /// The maximum; unlimited if absent.
         optional max: f64,
     }
     finish some_range;
 }
 
 record! {
-    /// The texts that are known; any other is blocked.
-    pub struct StringMatch as "the configuration of `string_match`" {
-        /// With these it goes on.
+    /// The known texts; any other is blocked.
+    pub struct StringMatchConfig as "the configuration of `string_match`" {
+        /// The texts that continue.
         default allowed_values: Vec<String>,
-        /// With these somebody must agree.
+        /// The texts that need an approval.
         default approval_values: Vec<String>,
     }
     finish some_values;
@@ -95,67 +95,67 @@ record! {
 
 record! {
     /// The pattern that must match.
-    pub struct RegexRule as "the configuration of `regex`" {
+    pub struct RegexConfig as "the configuration of `regex`" {
         /// A regular expression. It matches anywhere, unless it has `^` and `$`.
-        required pattern: Pattern,
+        required pattern: RegexPattern,
     }
 }
 
 record! {
-    /// What a file must be.
-    pub struct FileValid as "the configuration of `file_valid`" {
-        /// The folders that it may be in, relative to the workspace: anywhere in it if absent.
-        default permitted: Vec<Spanned<RelPath>>,
-        /// The largest it may be, for example `1MiB`.
-        optional max_size: Size,
+    /// The requirements on a file.
+    pub struct FileValidConfig as "the configuration of `file_valid`" {
+        /// The permitted folders, relative to the workspace: anywhere in it if absent.
+        default permitted: Vec<Spanned<WorkspacePath>>,
+        /// The maximum size, for example `1MiB`.
+        optional max_size: ByteSize,
     }
 }
 
 record! {
-    /// What must be found inside of a value. All of it.
-    pub struct JsonPathRule as "the configuration of `json_path`" {
-        /// Comparisons of what JSON paths select.
-        required json: OneOrMany<JsonExpect>,
+    /// The conditions on values inside a value. All must be met.
+    pub struct JsonPathConfig as "the configuration of `json_path`" {
+        /// Comparisons of the values that JSON paths select.
+        required json: OneOrMany<JsonExpectationSpec>,
     }
 }
 
 record! {
-    /// What a guardrail looks for, and what a finding means.
+    /// The detectors of a guardrail, and the effect of a finding.
     pub struct GuardrailConfig as "the configuration of a guardrail" {
         /// The names of detectors.
         required detect: Vec<Spanned<String>>,
-        /// What a finding means: `block` if absent.
-        default on_find: OnFind,
+        /// The effect of a finding: `block` if absent.
+        default on_find: OnFinding,
     }
     finish known_detectors;
 }
 
 record! {
-    /// What a model is asked.
+    /// The prompt of a model.
     pub struct LlmConfig as "the configuration of an llm gate" {
-        /// What it judges by; the text of the gate's file if absent.
+        /// The prompt; the text of the gate's file if absent.
         optional prompt: String,
     }
 }
 
-words!(known OnFind {
+words!(known OnFinding {
     "block" => Self::Block,
     "redact" => Self::Redact,
     "ask" => Self::Ask,
     "flag" => Self::Flag,
 });
 
-/// Configurations that have nothing in common: read once it is known of what.
+/// A configuration without common keys: read once the check is known.
 #[derive(Clone, Copy, Debug)]
-pub struct AnyConfig;
+pub struct UndecodedConfig;
 
-impl Decode for AnyConfig {
-    fn decode(_: &Node<'_>, _: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for UndecodedConfig {
+    fn decode(_: &YamlNode<'_>, _: &mut SpecDecoder<'_>) -> Option<Self> {
         Some(Self)
     }
 }
 
-impl JsonSchema for AnyConfig {
+impl JsonSchema for UndecodedConfig {
     fn inline_schema() -> bool {
         true
     }
@@ -166,11 +166,11 @@ impl JsonSchema for AnyConfig {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let all = [
-            generator.subschema_for::<NumericRange>(),
-            generator.subschema_for::<StringMatch>(),
-            generator.subschema_for::<RegexRule>(),
-            generator.subschema_for::<FileValid>(),
-            generator.subschema_for::<JsonPathRule>(),
+            generator.subschema_for::<NumericRangeConfig>(),
+            generator.subschema_for::<StringMatchConfig>(),
+            generator.subschema_for::<RegexConfig>(),
+            generator.subschema_for::<FileValidConfig>(),
+            generator.subschema_for::<JsonPathConfig>(),
             generator.subschema_for::<GuardrailConfig>(),
             generator.subschema_for::<LlmConfig>(),
         ];
@@ -178,109 +178,90 @@ impl JsonSchema for AnyConfig {
     }
 }
 
-impl Rule {
-    /// Reads the `config` of a check. What is missing or does not fit is noted.
+impl PredicateRule {
+    /// Reads the `config` of a check. Missing and invalid values are noted.
     pub(super) fn read(
-        check: &Spanned<CheckWord>,
-        fields: &Fields<'_, '_>,
-        decoder: &mut Decoder<'_>,
+        check: &Spanned<PredicateKind>,
+        fields: &MappingFields<'_, '_>,
+        decoder: &mut SpecDecoder<'_>,
     ) -> Option<Self> {
-        if check.value == CheckWord::ApprovalAlways {
+        if check.value == PredicateKind::ApprovalAlways {
             if fields.has("config") {
-                let message = "`approval_always` has nothing to configure";
-                decoder.note(Diagnostic::new(
-                    Code::KeyUnknown,
-                    fields.key("config"),
-                    message,
-                ));
+                let message = "`approval_always` takes no configuration";
+                decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key("config"), message));
             }
             return Some(Self::ApprovalAlways);
         }
         if !fields.has("config") {
-            let message = "this check needs the key `config`";
-            decoder.note(Diagnostic::new(Code::KeyMissing, check.span, message));
+            let message = "this check requires the key `config`";
+            decoder.emit(Diagnostic::new(Code::KeyMissing, check.span, message));
             return None;
         }
         match check.value {
-            CheckWord::NumericRange => fields.take("config", decoder).map(Self::NumericRange),
-            CheckWord::StringMatch => fields.take("config", decoder).map(Self::StringMatch),
-            CheckWord::Regex => fields.take("config", decoder).map(Self::Regex),
-            CheckWord::FileValid => fields.take("config", decoder).map(Self::FileValid),
-            CheckWord::JsonPath => fields.take("config", decoder).map(Self::JsonPath),
-            CheckWord::ApprovalAlways => Some(Self::ApprovalAlways),
+            PredicateKind::NumericRange => fields.take("config", decoder).map(Self::NumericRange),
+            PredicateKind::StringMatch => fields.take("config", decoder).map(Self::StringMatch),
+            PredicateKind::Regex => fields.take("config", decoder).map(Self::Regex),
+            PredicateKind::FileValid => fields.take("config", decoder).map(Self::FileValid),
+            PredicateKind::JsonPath => fields.take("config", decoder).map(Self::JsonPath),
+            PredicateKind::ApprovalAlways => Some(Self::ApprovalAlways),
         }
     }
 }
 
-/// Notes ranges in which nothing could ever go on.
-fn ranges(made: &mut NumericRange, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+/// Notes ranges in which nothing could ever continue.
+fn ranges(made: &mut NumericRangeConfig, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if !fields.has("auto_approve") && !fields.has("require_approval") {
         let message = "without `auto_approve` and `require_approval`, every number is blocked";
-        decoder.note(Diagnostic::new(Code::KeyMissing, fields.head(), message));
+        decoder.emit(Diagnostic::new(Code::KeyMissing, fields.head(), message));
     }
     let outside = made.block_outside.as_ref();
-    for (key, range) in [
-        ("auto_approve", made.auto_approve.as_ref()),
-        ("require_approval", made.require_approval.as_ref()),
-    ] {
+    for (key, range) in
+        [("auto_approve", made.auto_approve.as_ref()), ("require_approval", made.require_approval.as_ref())]
+    {
         if let (Some(outside), Some(range)) = (outside, range)
-            && (range
-                .max
-                .zip(outside.min)
-                .is_some_and(|(max, min)| max < min)
-                || range
-                    .min
-                    .zip(outside.max)
-                    .is_some_and(|(min, max)| min > max))
+            && (range.max.zip(outside.min).is_some_and(|(max, min)| max < min)
+                || range.min.zip(outside.max).is_some_and(|(min, max)| min > max))
         {
-            let message = format!("`{key}` lies outside of `block_outside`, where all is blocked");
-            decoder.note(Diagnostic::new(Code::ValueWrong, fields.key(key), message));
+            let message = format!("`{key}` is outside `block_outside`, where everything is blocked");
+            decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key(key), message));
         }
     }
 }
 
-fn some_range(range: &mut RangeOf, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn some_range(range: &mut PredicateRangeSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if !fields.has("min") && !fields.has("max") {
         let message = "a range needs `min` or `max`";
-        decoder.note(Diagnostic::new(Code::KeyMissing, fields.head(), message));
+        decoder.emit(Diagnostic::new(Code::KeyMissing, fields.head(), message));
     }
     if range.min.zip(range.max).is_some_and(|(min, max)| min > max) {
-        let message = "`min` is greater than `max`, so no number is in this range";
-        decoder.note(Diagnostic::new(
-            Code::ValueWrong,
-            fields.key("min"),
-            message,
-        ));
+        let message = "`min` is greater than `max`, so the range is empty";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key("min"), message));
     }
 }
 
-/// Notes names of detectors that there are not.
-fn known_detectors(made: &mut GuardrailConfig, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+/// Notes unknown names of detectors.
+fn known_detectors(made: &mut GuardrailConfig, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     for name in &made.detect {
         if !DETECTORS.contains(&name.value.as_str()) {
-            let message = format!("there is no detector `{}`", name.value);
+            let message = format!("unknown detector `{}`", name.value);
             let mistake = Diagnostic::new(Code::ValueWrong, name.span, message);
-            decoder.note(match nearest(&name.value, DETECTORS.iter().copied()) {
-                Some(near) => mistake.meant(Some(near)),
-                None => mistake.help(format!("use {}", DETECTORS.join(" or "))),
+            decoder.emit(match nearest(&name.value, DETECTORS.iter().copied()) {
+                Some(near) => mistake.with_suggestion(Some(near)),
+                None => mistake.with_help(format!("use {}", DETECTORS.join(" or "))),
             });
         }
     }
 }
 
-/// Notes a list of texts in which nothing could ever go on, and texts that stand in both.
-fn some_values(made: &mut StringMatch, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+/// Notes lists of texts with which nothing could ever continue, and texts in both lists.
+fn some_values(made: &mut StringMatchConfig, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if made.allowed_values.is_empty() && made.approval_values.is_empty() {
-        let message = "without `allowed_values` and `approval_values`, every text is blocked";
-        decoder.note(Diagnostic::new(Code::KeyMissing, fields.head(), message));
+        let message = "without `allowed_values` and `approval_values`, every value is blocked";
+        decoder.emit(Diagnostic::new(Code::KeyMissing, fields.head(), message));
     }
     let twice = |value: &&String| made.allowed_values.contains(value);
     if let Some(value) = made.approval_values.iter().find(twice) {
-        let message = format!("`{value}` stands in `allowed_values` too, which decides");
-        decoder.note(Diagnostic::new(
-            Code::ValueWrong,
-            fields.key("approval_values"),
-            message,
-        ));
+        let message = format!("`{value}` is also listed in `allowed_values`, which takes precedence");
+        decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key("approval_values"), message));
     }
 }

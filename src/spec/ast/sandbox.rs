@@ -1,72 +1,68 @@
 use super::sound;
 use crate::name::EnvName;
 use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decoder, Fields, OwnPath, Period, ReadPath, Size, record};
+use crate::spec::decode::{
+    ByteSize, DurationText, MappingFields, ReadablePath, SpecDecoder, WritablePath, record,
+};
 
 record! {
-    /// What a step may reach; with it, the step runs in a sandbox. What is not named, it may not.
-    pub struct Allow as "the `allow` of a step" {
+    /// The permissions of a step; with them, it runs in a sandbox. Anything not named is denied.
+    pub struct AllowSpec as "the `allow` of a step" {
         /// Files and folders that it may read besides the workspace: relative to the workspace,
         /// absolute, or `~/…`.
-        default read: Vec<Spanned<ReadPath>>,
+        default read: Vec<Spanned<ReadablePath>>,
         /// Files and folders that it may change, relative to the workspace.
-        default write: Vec<Spanned<OwnPath>>,
-        /// Whether it has a network: `false` if absent.
+        default write: Vec<Spanned<WritablePath>>,
+        /// True to allow network access: `false` if absent.
         default net: bool,
-        /// Further variables of the environment that wf was started in.
+        /// Further variables of wf's own environment.
         default env: Vec<Spanned<EnvName>>,
         /// The programs that it may start, by name or path: all that it can read if absent.
-        optional exec: Vec<Spanned<ReadPath>>,
+        optional exec: Vec<Spanned<ReadablePath>>,
     }
     instead { "network" => "write `net`" }
 }
 
 record! {
-    /// What a check may reach besides the workspace.
-    pub struct CheckAllow as "the `allow` of a check" {
+    /// The permissions of a check beyond the workspace.
+    pub struct CheckAllowSpec as "the `allow` of a check" {
         /// Files and folders that it may read: relative to the workspace, absolute, or `~/…`.
-        default read: Vec<Spanned<ReadPath>>,
+        default read: Vec<Spanned<ReadablePath>>,
     }
     instead {
-        "write" => "a check writes only into a scratch layer, which is thrown away",
-        "net" => "write `network: true` beside `allow`",
-        "network" => "write `network: true` beside `allow`",
-        "env" => "the variables of a check stand in its own `env`, beside `allow`",
-        "exec" => "a check may start every program that it can read",
+        "write" => "a check only writes to a scratch layer, which is discarded",
+        "net" => "put `network: true` next to `allow`",
+        "network" => "put `network: true` next to `allow`",
+        "env" => "the variables of a check go into its own `env`, next to `allow`",
+        "exec" => "a check may run every program that it can read",
     }
 }
 
 record! {
-    /// How much a process and all that it starts may use.
-    pub struct Limits as "a set of limits" {
+    /// The resource limits of a process and its descendants.
+    pub struct LimitsSpec as "a set of limits" {
         /// Memory, for example `512MiB`.
-        optional memory: Spanned<Size>,
+        optional memory: Spanned<ByteSize>,
         /// Time on processors, for example `30s`.
-        optional cpu: Spanned<Period>,
+        optional cpu: Spanned<DurationText>,
         /// Processes and threads at once.
         optional processes: Spanned<u32>,
-        /// What it may write into its scratch layer, for example `64MiB`.
-        optional scratch: Spanned<Size>,
-        /// What it may print, for example `1MiB`.
-        optional output: Spanned<Size>,
+        /// The maximum data written to its scratch layer, for example `64MiB`.
+        optional scratch: Spanned<ByteSize>,
+        /// The maximum output, for example `1MiB`.
+        optional output: Spanned<ByteSize>,
     }
-    instead { "time" => "the limit on time is `timeout`, beside `limits`" }
-    finish some_room;
+    instead { "time" => "the time limit is `timeout`, next to `limits`" }
+    finish check_limits;
 }
 
-impl Allow {
-    /// Nothing but reading the workspace.
-    pub fn nothing() -> Self {
-        Self {
-            read: Vec::new(),
-            write: Vec::new(),
-            net: false,
-            env: Vec::new(),
-            exec: None,
-        }
+impl AllowSpec {
+    /// Allows nothing but reading the workspace.
+    pub fn workspace_only() -> Self {
+        Self { read: Vec::new(), write: Vec::new(), net: false, env: Vec::new(), exec: None }
     }
 
-    /// The same, as it stands somewhere else.
+    /// Returns the same at another location.
     #[must_use]
     pub fn moved(&self, at: Span) -> Self {
         Self {
@@ -79,12 +75,11 @@ impl Allow {
     }
 }
 
-impl Limits {
-    /// The same, as they stand somewhere else.
+impl LimitsSpec {
+    /// Returns the same at another location.
     #[must_use]
     pub fn moved(&self, at: Span) -> Self {
-        let size =
-            |size: &Option<Spanned<Size>>| size.as_ref().map(|it| Spanned::new(it.value, at));
+        let size = |size: &Option<Spanned<ByteSize>>| size.as_ref().map(|it| Spanned::new(it.value, at));
         Self {
             memory: size(&self.memory),
             cpu: self.cpu.as_ref().map(|it| Spanned::new(it.value, at)),
@@ -100,13 +95,13 @@ fn moved<T: Clone>(all: &[Spanned<T>], at: Span) -> Vec<Spanned<T>> {
     all.map(|it| Spanned::new(it.value.clone(), at)).collect()
 }
 
-fn some_room(limits: &mut Limits, _: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    sound::some_time(limits.cpu.as_ref(), decoder);
+fn check_limits(limits: &mut LimitsSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::check_nonzero_duration(limits.cpu.as_ref(), decoder);
     let sizes = [&limits.memory, &limits.scratch, &limits.output];
     for size in sizes.into_iter().flatten() {
-        sound::something(size.value.0 == 0, size.span, decoder);
+        sound::check_limit(size.value.0 == 0, size.span, decoder);
     }
     if let Some(processes) = &limits.processes {
-        sound::something(processes.value == 0, processes.span, decoder);
+        sound::check_limit(processes.value == 0, processes.span, decoder);
     }
 }

@@ -3,24 +3,24 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::diag::{Code, Diagnostic};
-use crate::model::MissedRun;
-use crate::schedule::{Fold, Gap, Weekday};
+use crate::model::MissedTimesChoice;
+use crate::schedule::{DstGapPolicy, DstOverlapPolicy, Weekday};
 use crate::source::{Span, Spanned};
-use crate::spec::decode::{Decode, Decoder, Fields, Period, record, words};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, words};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-/// One rule of a schedule. What its texts say is read later, with the file at hand.
+/// One rule of a schedule. Its texts are parsed later, together with the file.
 #[derive(Clone, Debug)]
-pub struct ScheduleRule {
-    /// When.
-    pub when: When,
-    /// The zone in which it is read, if not that of the goal.
+pub struct ScheduleRuleSpec {
+    /// The time.
+    pub when: RuleTimeSpec,
+    /// The zone of its times, if not that of the goal.
     pub timezone: Option<Spanned<String>>,
 }
 
-/// When a rule is due.
+/// The time at which a rule is due.
 #[derive(Clone, Debug)]
-pub enum When {
+pub enum RuleTimeSpec {
     /// Again and again: a cron expression.
     Cron(Spanned<String>),
     /// Once: a time in the zone.
@@ -29,7 +29,7 @@ pub enum When {
 
 record! {
     /// A rule of a schedule with its own zone, or a time that comes once.
-    pub struct TimedRule as "a schedule" {
+    pub struct TimedRuleSpec as "a schedule" {
         /// A cron expression.
         optional cron: Spanned<String>,
         /// A time that comes once: `2026-12-01T09:00`.
@@ -37,53 +37,53 @@ record! {
         /// The zone, by its IANA name: that of the goal if absent.
         optional timezone: Spanned<String>,
     }
-    finish one_time;
+    finish check_rule_time;
 }
 
 record! {
-    /// What happens where clocks are put forward or back.
-    pub struct DstRule as "a dst" {
-        /// A time that does not exist, as the clock jumps over it: `run_at_transition` if absent.
-        optional gap: Gap,
-        /// A time that exists twice, as the clock goes back: `first` if absent.
-        optional overlap: Fold,
+    /// The rules for changes of the clock.
+    pub struct DstSpec as "a dst" {
+        /// The rule for a time that the clock skips: `run_at_transition` if absent.
+        optional gap: DstGapPolicy,
+        /// The rule for a time that the clock repeats: `first` if absent.
+        optional overlap: DstOverlapPolicy,
     }
 }
 
-words!(Gap { "skip" => Self::Skip, "run_at_transition" => Self::RunAtTransition });
+words!(DstGapPolicy { "skip" => Self::Skip, "run_at_transition" => Self::RunAtTransition });
 
-words!(Fold { "first" => Self::First, "last" => Self::Last, "both" => Self::Both });
+words!(DstOverlapPolicy { "first" => Self::First, "last" => Self::Last, "both" => Self::Both });
 
 record! {
-    /// What is done about slots at which nobody was there.
-    pub struct MissedRule as "a missed" {
-        /// Which of them begin after all: `latest` if absent.
-        optional run: Spanned<MissedRun>,
-        /// How far back they begin: `1d` if absent.
-        optional window: Spanned<Period>,
-        /// How many begin at most, with `run: all`: 100 if absent.
+    /// The treatment of scheduled times that were missed because the engine did not run.
+    pub struct MissedTimesSpec as "a missed" {
+        /// The ones that are made up for: `latest` if absent.
+        optional run: Spanned<MissedTimesChoice>,
+        /// The maximum age of the ones that are made up for: `1d` if absent.
+        optional window: Spanned<DurationText>,
+        /// The maximum number made up for, with `run: all`: 100 if absent.
         optional cap: Spanned<u32>,
     }
-    finish has_use;
+    finish check_unused_limits;
 }
 
-words!(MissedRun { "none" => Self::None, "latest" => Self::Latest, "all" => Self::All });
+words!(MissedTimesChoice { "none" => Self::None, "latest" => Self::Latest, "all" => Self::All });
 
-/// When a goal is not looked at.
+/// A time without reconciliation.
 #[derive(Clone, Debug)]
-pub enum Exclude {
+pub enum ExclusionSpec {
     /// A day, or days from one to another: `2026-12-24..2027-01-02`, both included.
     Days(Spanned<String>),
     /// A time of every day, or of some days of the week.
-    Hours(Box<HoursRule>),
+    Hours(Box<HoursExclusionSpec>),
 }
 
 record! {
-    /// A time of the day at which a goal is not looked at. It may go on past midnight.
-    pub struct HoursRule as "an exclusion" {
+    /// A time of the day without reconciliation. It may extend past midnight.
+    pub struct HoursExclusionSpec as "an exclusion" {
         /// Its beginning: `22:00`.
         required from: Spanned<String>,
-        /// Its end, which does not belong to it: `06:00`.
+        /// Its end, exclusive: `06:00`.
         required until: Spanned<String>,
         /// The days on which it begins: every day if absent.
         default on: Vec<Spanned<Weekday>>,
@@ -100,85 +100,83 @@ words!(Weekday {
     "SUN" => Self::Sun,
 });
 
-fn one_time(rule: &mut TimedRule, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+fn check_rule_time(rule: &mut TimedRuleSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if rule.cron.is_some() && rule.at.is_some() {
         let message = "a schedule has both `cron` and `at`";
         let mistake = Diagnostic::new(Code::ValueWrong, fields.key("at"), message);
-        decoder.note(mistake.help("make two schedules of it: a list"));
+        decoder.emit(mistake.with_help("split it into a list of two schedules"));
     } else if !fields.has("cron") && !fields.has("at") {
-        let message = "a schedule says no time";
+        let message = "a schedule needs `cron` or `at`";
         let mistake = Diagnostic::new(Code::KeyMissing, fields.head(), message);
-        decoder.note(mistake.help("add `cron: \"0 6 * * *\"` or `at: 2026-12-01T09:00`"));
+        decoder.emit(mistake.with_help("add `cron: \"0 6 * * *\"` or `at: 2026-12-01T09:00`"));
     }
 }
 
-/// Notes bounds of what is not done.
-fn has_use(missed: &mut MissedRule, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
+/// Notes limits on missed times that are skipped anyway.
+fn check_unused_limits(
+    missed: &mut MissedTimesSpec,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
     let run = missed.run.as_ref().map(|word| word.value);
     let run = run.unwrap_or_default();
     let idle: &[&str] = match run {
-        MissedRun::None => &["window", "cap"],
-        MissedRun::Latest => &["cap"],
-        MissedRun::All => &[],
+        MissedTimesChoice::None => &["window", "cap"],
+        MissedTimesChoice::Latest => &["cap"],
+        MissedTimesChoice::All => &[],
     };
     for key in idle.iter().filter(|key| fields.has(key)) {
-        let message = format!("`run: {}` has no use for `{key}`", run.as_str());
+        let message = format!("`run: {}` does not support `{key}`", run.as_str());
         let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
-        decoder.note(mistake.help(match *key {
-            "cap" => "it belongs to `run: all`",
-            _ => "it belongs to `run: latest` or `run: all`",
+        decoder.emit(mistake.with_help(match *key {
+            "cap" => "it is only valid with `run: all`",
+            _ => "it is only valid with `run: latest` or `run: all`",
         }));
     }
-    let nothing = "so that nothing would ever begin after all";
+    let nothing = "so missed slots would never run";
     let window = missed.window.as_ref().filter(|time| time.value.0.is_zero());
     let cap = missed.cap.as_ref().filter(|cap| cap.value == 0);
     let spans = window.map(|time| time.span).into_iter();
     for span in spans.chain(cap.map(|cap| cap.span)) {
-        let message = format!("this bounds it to nothing, {nothing}");
+        let message = format!("a limit of 0, {nothing}");
         let mistake = Diagnostic::new(Code::ValueWrong, span, message);
-        decoder.note(mistake.help("say that with `run: none`"));
+        decoder.emit(mistake.with_help("write `run: none` instead"));
     }
 }
 
-impl MissedRule {
-    /// Where it says that all missed slots begin after all.
+impl MissedTimesSpec {
+    /// Returns the location of the rule that all missed times are made up for.
     pub(super) fn all(&self) -> Option<Span> {
         let run = self.run.as_ref()?;
-        (run.value == MissedRun::All).then_some(run.span)
+        (run.value == MissedTimesChoice::All).then_some(run.span)
     }
 }
 
-impl Decode for ScheduleRule {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        if !matches!(node.value, Yaml::Map(_)) {
-            return Some(Self {
-                when: When::Cron(Spanned::decode(node, decoder)?),
-                timezone: None,
-            });
+impl DecodeSpec for ScheduleRuleSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        if !matches!(node.value, YamlValue::Map(_)) {
+            return Some(Self { when: RuleTimeSpec::Cron(Spanned::decode(node, decoder)?), timezone: None });
         }
-        let rule = TimedRule::decode(node, decoder)?;
+        let rule = TimedRuleSpec::decode(node, decoder)?;
         let when = match (rule.cron, rule.at) {
-            (Some(cron), None) => When::Cron(cron),
-            (None, Some(at)) => When::At(at),
+            (Some(cron), None) => RuleTimeSpec::Cron(cron),
+            (None, Some(at)) => RuleTimeSpec::At(at),
             _ => return None,
         };
-        Some(Self {
-            when,
-            timezone: rule.timezone,
-        })
+        Some(Self { when, timezone: rule.timezone })
     }
 }
 
-impl Decode for Exclude {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for ExclusionSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match node.value {
-            Yaml::Map(_) => Decode::decode(node, decoder).map(Self::Hours),
-            _ => Decode::decode(node, decoder).map(Self::Days),
+            YamlValue::Map(_) => DecodeSpec::decode(node, decoder).map(Self::Hours),
+            _ => DecodeSpec::decode(node, decoder).map(Self::Days),
         }
     }
 }
 
-impl JsonSchema for ScheduleRule {
+impl JsonSchema for ScheduleRuleSpec {
     fn inline_schema() -> bool {
         true
     }
@@ -188,13 +186,13 @@ impl JsonSchema for ScheduleRule {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let timed = generator.subschema_for::<TimedRule>();
+        let timed = generator.subschema_for::<TimedRuleSpec>();
         let about = "A cron expression.";
         json_schema!({ "anyOf": [{ "type": "string", "description": about }, timed] })
     }
 }
 
-impl JsonSchema for Exclude {
+impl JsonSchema for ExclusionSpec {
     fn inline_schema() -> bool {
         true
     }
@@ -204,7 +202,7 @@ impl JsonSchema for Exclude {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let hours = generator.subschema_for::<HoursRule>();
+        let hours = generator.subschema_for::<HoursExclusionSpec>();
         let days = "^\\d{4}-\\d{2}-\\d{2}(\\.\\.\\d{4}-\\d{2}-\\d{2})?$";
         json_schema!({ "anyOf": [{ "type": "string", "pattern": days }, hours] })
     }

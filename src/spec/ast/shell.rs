@@ -2,21 +2,21 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::spec::decode::{Decode, Decoder, word};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::decode::{DecodeSpec, SpecDecoder, word};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-/// What reads a script.
+/// The interpreter of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shell {
-    /// One that is known by name.
-    Word(ShellWord),
+pub enum ShellSpec {
+    /// An interpreter known by name.
+    Word(KnownShell),
     /// A program and its arguments before the script.
     Argv(Vec<String>),
 }
 
 /// A shell that is known by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ShellWord {
+pub enum KnownShell {
     /// `sh`
     #[default]
     Sh,
@@ -26,14 +26,11 @@ pub enum ShellWord {
     Python,
 }
 
-const WORDS: [(&str, ShellWord); 3] = [
-    ("sh", ShellWord::Sh),
-    ("bash", ShellWord::Bash),
-    ("python", ShellWord::Python),
-];
+const WORDS: [(&str, KnownShell); 3] =
+    [("sh", KnownShell::Sh), ("bash", KnownShell::Bash), ("python", KnownShell::Python)];
 
-impl ShellWord {
-    /// The shell of a fenced block's info string; `sh` if it has none.
+impl KnownShell {
+    /// Returns the shell of a fenced block's info string; `sh` if it is empty.
     pub fn of_fence(language: &str) -> Option<Self> {
         let known = WORDS.iter().find(|(word, _)| *word == language);
         match language {
@@ -51,8 +48,8 @@ impl ShellWord {
     }
 }
 
-impl Shell {
-    /// The program and its arguments before the script.
+impl ShellSpec {
+    /// Returns the program and its arguments before the script.
     pub fn argv(&self) -> Vec<String> {
         match self {
             Self::Word(word) => word.argv().iter().map(|&part| part.to_owned()).collect(),
@@ -61,26 +58,26 @@ impl Shell {
     }
 }
 
-impl Default for Shell {
+impl Default for ShellSpec {
     fn default() -> Self {
-        Self::Word(ShellWord::default())
+        Self::Word(KnownShell::default())
     }
 }
 
-impl Decode for Shell {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let Yaml::List(items) = &node.value else {
+impl DecodeSpec for ShellSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let YamlValue::List(items) = &node.value else {
             return word(node, &WORDS, &[], decoder).map(Self::Word);
         };
         if items.is_empty() {
-            decoder.wrong_value(node, "a shell needs at least the name of a program");
+            decoder.wrong_value(node, "a shell needs at least a program name");
             return None;
         }
         Vec::decode(node, decoder).map(Self::Argv)
     }
 }
 
-impl JsonSchema for Shell {
+impl JsonSchema for ShellSpec {
     fn schema_name() -> Cow<'static, str> {
         "Shell".into()
     }

@@ -1,26 +1,26 @@
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
 use crate::source::Spanned;
-use crate::spec::decode::{Decoder, Fields, Period, record};
+use crate::spec::decode::{DurationText, MappingFields, SpecDecoder, record};
 use crate::time::Moment;
 
 record! {
     /// Something to wait for: exactly one of the keys.
-    pub struct Wait as "a wait" {
-        /// A while.
-        optional duration: Period,
+    pub struct WaitSpec as "a wait" {
+        /// A duration.
+        optional duration: DurationText,
         /// An instant, in RFC 3339.
         optional until: Moment,
-        /// A file that exists, relative to the workspace.
+        /// The file to wait for, relative to the workspace.
         optional file: Spanned<Template>,
     }
-    finish exactly_one;
+    finish check_one_condition;
 }
 
-fn exactly_one(_: &mut Wait, fields: &Fields<'_, '_>, decoder: &mut Decoder<'_>) {
-    let given = Wait::KEYS.iter().filter(|key| fields.has(key)).count();
+fn check_one_condition(_: &mut WaitSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let given = WaitSpec::KEYS.iter().filter(|key| fields.has(key)).count();
     if given != 1 {
-        let message = "a wait has exactly one of `duration`, `until` and `file`";
-        decoder.note(Diagnostic::new(Code::ValueWrong, fields.head(), message));
+        let message = "a wait needs exactly one of `duration`, `until` and `file`";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, fields.head(), message));
     }
 }

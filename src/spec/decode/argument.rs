@@ -3,16 +3,16 @@ use std::ops::Deref;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Decode, Decoder};
+use super::{DecodeSpec, SpecDecoder};
 use crate::diag::{Code, Diagnostic};
 use crate::expr::Template;
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-/// A parameter given to a plan: a template, or any other value as it stands.
+/// A parameter given to a plan: a template, or any other value as it is.
 #[derive(Clone, Debug)]
-pub struct Argument(pub Template);
+pub struct ArgumentTemplate(pub Template);
 
-impl Deref for Argument {
+impl Deref for ArgumentTemplate {
     type Target = Template;
 
     fn deref(&self) -> &Template {
@@ -20,35 +20,33 @@ impl Deref for Argument {
     }
 }
 
-impl Decode for Argument {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        if let Yaml::Text(_) = node.value {
+impl DecodeSpec for ArgumentTemplate {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        if let YamlValue::Text(_) = node.value {
             return Template::decode(node, decoder).map(Self);
         }
         if let Some(inner) = template_inside(node) {
-            let message = "a template cannot stand inside a list or a mapping";
+            let message = "a template is not allowed inside a list or a mapping";
             let help = "write the whole value as one template";
             let mistake = Diagnostic::new(Code::ValueWrong, inner.span, message);
-            decoder.note(mistake.help(help));
+            decoder.emit(mistake.with_help(help));
             return None;
         }
         Some(Self(Template::of_value(node.json())))
     }
 }
 
-/// The first text with a template in it.
-fn template_inside<'n, 'a>(node: &'n Node<'a>) -> Option<&'n Node<'a>> {
+/// Returns the first text with a template in it.
+fn template_inside<'n, 'a>(node: &'n YamlNode<'a>) -> Option<&'n YamlNode<'a>> {
     match &node.value {
-        Yaml::Text(text) if text.contains("{{") => Some(node),
-        Yaml::List(items) => items.iter().find_map(template_inside),
-        Yaml::Map(entries) => entries
-            .iter()
-            .find_map(|entry| template_inside(&entry.value)),
+        YamlValue::Text(text) if text.contains("{{") => Some(node),
+        YamlValue::List(items) => items.iter().find_map(template_inside),
+        YamlValue::Map(entries) => entries.iter().find_map(|entry| template_inside(&entry.value)),
         _ => None,
     }
 }
 
-impl JsonSchema for Argument {
+impl JsonSchema for ArgumentTemplate {
     fn inline_schema() -> bool {
         true
     }

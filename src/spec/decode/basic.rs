@@ -4,9 +4,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use super::decoder::wrong_type;
-use super::{Decode, Decoder};
+use super::{DecodeSpec, SpecDecoder};
 use crate::expr::{Expr, Template};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::yaml::{YamlNode, YamlValue};
 use crate::time::Moment;
 
 /// One value, or a list of them.
@@ -19,10 +19,10 @@ impl<T> Default for OneOrMany<T> {
     }
 }
 
-impl<T: Decode> Decode for OneOrMany<T> {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl<T: DecodeSpec> DecodeSpec for OneOrMany<T> {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match node.value {
-            Yaml::List(_) => Vec::decode(node, decoder).map(Self),
+            YamlValue::List(_) => Vec::decode(node, decoder).map(Self),
             _ => T::decode(node, decoder).map(|one| Self(vec![one])),
         }
     }
@@ -44,22 +44,22 @@ impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
     }
 }
 
-impl Decode for String {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for String {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match &node.value {
-            Yaml::Text(text) => Some(text.to_string()),
-            Yaml::Bad => None,
-            Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) => {
-                let quoted = format!("write \"{}\"", decoder.written(node.span));
-                decoder.note(wrong_type(node, "text").help(quoted));
+            YamlValue::Text(text) => Some(text.to_string()),
+            YamlValue::Bad => None,
+            YamlValue::Null | YamlValue::Bool(_) | YamlValue::Number(_) => {
+                let quoted = format!("write \"{}\"", decoder.source_text(node.span));
+                decoder.emit(wrong_type(node, "text").with_help(quoted));
                 None
             }
-            Yaml::List(_) => {
-                let help = "write one text: `|` begins one of several lines";
-                decoder.note(wrong_type(node, "text").help(help));
+            YamlValue::List(_) => {
+                let help = "write a single string: `|` starts a multi-line one";
+                decoder.emit(wrong_type(node, "text").with_help(help));
                 None
             }
-            Yaml::Map(_) => {
+            YamlValue::Map(_) => {
                 decoder.wrong_type(node, "text");
                 None
             }
@@ -67,9 +67,9 @@ impl Decode for String {
     }
 }
 
-impl Decode for bool {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        if let Yaml::Bool(yes) = node.value {
+impl DecodeSpec for bool {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        if let YamlValue::Bool(yes) = node.value {
             return Some(yes);
         }
         decoder.wrong_type(node, "`true` or `false`");
@@ -77,9 +77,9 @@ impl Decode for bool {
     }
 }
 
-impl Decode for f64 {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        if let Yaml::Number(number) = &node.value {
+impl DecodeSpec for f64 {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        if let YamlValue::Number(number) = &node.value {
             return number.as_f64();
         }
         decoder.wrong_type(node, "a number");
@@ -90,9 +90,9 @@ impl Decode for f64 {
 /// Reads whole numbers within the bounds of their type.
 macro_rules! whole {
     ($($type:ty),*) => { $(
-        impl Decode for $type {
-            fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-                let Yaml::Number(number) = &node.value else {
+        impl DecodeSpec for $type {
+            fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+                let YamlValue::Number(number) = &node.value else {
                     decoder.wrong_type(node, "a whole number");
                     return None;
                 };
@@ -101,7 +101,7 @@ macro_rules! whole {
                 let fits = small.or_else(|| large.and_then(|whole| whole.try_into().ok()));
                 if fits.is_none() {
                     let bounds = (Self::MIN, Self::MAX);
-                    let message = format!("expected a whole number from {} to {}", bounds.0, bounds.1);
+                    let message = format!("expected a whole number between {} and {}", bounds.0, bounds.1);
                     decoder.wrong_value(node, message);
                 }
                 fits
@@ -112,37 +112,35 @@ macro_rules! whole {
 
 whole!(u16, u32, u64, i32, i64);
 
-impl Decode for Value {
-    fn decode(node: &Node<'_>, _: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for Value {
+    fn decode(node: &YamlNode<'_>, _: &mut SpecDecoder<'_>) -> Option<Self> {
         Some(node.json())
     }
 }
 
-impl Decode for Moment {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for Moment {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let text = String::decode(node, decoder)?;
         let moment = Self::parse(&text);
-        moment
-            .map_err(|bad| decoder.wrong_value(node, bad.to_string()))
-            .ok()
+        moment.map_err(|bad| decoder.wrong_value(node, bad.to_string())).ok()
     }
 }
 
-/// Reads a type that parses text at a place. Numbers and booleans count as the text they are
-/// written as.
+/// Reads a type that parses a text with its location. Numbers and booleans count as the text they
+/// are written as.
 macro_rules! parsed {
     ($type:ty, $noun:literal, $help:literal) => {
-        impl Decode for $type {
-            fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+        impl DecodeSpec for $type {
+            fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
                 let span = decoder.content(node);
                 let text = match &node.value {
-                    Yaml::Text(text) => text,
-                    Yaml::Number(_) | Yaml::Bool(_) => decoder.written(node.span),
-                    Yaml::Map(_) | Yaml::List(_) => {
-                        decoder.note(wrong_type(node, $noun).help($help));
+                    YamlValue::Text(text) => text,
+                    YamlValue::Number(_) | YamlValue::Bool(_) => decoder.source_text(node.span),
+                    YamlValue::Map(_) | YamlValue::List(_) => {
+                        decoder.emit(wrong_type(node, $noun).with_help($help));
                         return None;
                     }
-                    Yaml::Bad | Yaml::Null => {
+                    YamlValue::Bad | YamlValue::Null => {
                         decoder.wrong_type(node, $noun);
                         return None;
                     }
@@ -151,7 +149,7 @@ macro_rules! parsed {
                     Ok(parsed) => Some(parsed),
                     Err(mistakes) => {
                         for mistake in mistakes {
-                            decoder.note(mistake);
+                            decoder.emit(mistake);
                         }
                         None
                     }
@@ -175,13 +173,9 @@ macro_rules! parsed {
     };
 }
 
-parsed!(
-    Template,
-    "text",
-    "write one text; a value stands in it as \"{{ params.day }}\", in quotes"
-);
+parsed!(Template, "text", "write a single string; a value is inserted as \"{{ params.day }}\", in quotes");
 parsed!(
     Expr,
     "an expression",
-    "write one text without braces: `params.region == 'eu' and not failed('build')`"
+    "write a single string without braces: `params.region == 'eu' and not failed('build')`"
 );

@@ -2,55 +2,55 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
-use super::{Decode, Decoder};
+use super::{DecodeSpec, SpecDecoder};
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::model::Schema;
-use crate::spec::yaml::{Entry, Node, Yaml};
+use crate::model::ValueSchema;
+use crate::spec::yaml::{YamlEntry, YamlNode, YamlValue};
 
-/// The vocabulary of JSON Schema that a contract may use, and where each word leads to further
-/// schemas. References are not among it: a contract stands on its own.
-const VOCABULARY: &[(&str, Below)] = &[
-    ("type", Below::Nothing),
-    ("enum", Below::Nothing),
-    ("const", Below::Nothing),
-    ("default", Below::Nothing),
-    ("title", Below::Nothing),
-    ("description", Below::Nothing),
-    ("examples", Below::Nothing),
-    ("format", Below::Nothing),
-    ("pattern", Below::Nothing),
-    ("minLength", Below::Nothing),
-    ("maxLength", Below::Nothing),
-    ("minimum", Below::Nothing),
-    ("maximum", Below::Nothing),
-    ("exclusiveMinimum", Below::Nothing),
-    ("exclusiveMaximum", Below::Nothing),
-    ("multipleOf", Below::Nothing),
-    ("items", Below::One),
-    ("prefixItems", Below::List),
-    ("contains", Below::One),
-    ("minItems", Below::Nothing),
-    ("maxItems", Below::Nothing),
-    ("uniqueItems", Below::Nothing),
-    ("properties", Below::Named),
-    ("patternProperties", Below::Named),
-    ("additionalProperties", Below::One),
-    ("propertyNames", Below::One),
-    ("required", Below::Nothing),
-    ("minProperties", Below::Nothing),
-    ("maxProperties", Below::Nothing),
-    ("allOf", Below::List),
-    ("anyOf", Below::List),
-    ("oneOf", Below::List),
-    ("not", Below::One),
-    ("if", Below::One),
-    ("then", Below::One),
-    ("else", Below::One),
+/// The vocabulary of JSON Schema that a contract may use, with the subschemas of each word.
+/// References are not among it: a contract is self-contained.
+const VOCABULARY: &[(&str, SubschemaKind)] = &[
+    ("type", SubschemaKind::Nothing),
+    ("enum", SubschemaKind::Nothing),
+    ("const", SubschemaKind::Nothing),
+    ("default", SubschemaKind::Nothing),
+    ("title", SubschemaKind::Nothing),
+    ("description", SubschemaKind::Nothing),
+    ("examples", SubschemaKind::Nothing),
+    ("format", SubschemaKind::Nothing),
+    ("pattern", SubschemaKind::Nothing),
+    ("minLength", SubschemaKind::Nothing),
+    ("maxLength", SubschemaKind::Nothing),
+    ("minimum", SubschemaKind::Nothing),
+    ("maximum", SubschemaKind::Nothing),
+    ("exclusiveMinimum", SubschemaKind::Nothing),
+    ("exclusiveMaximum", SubschemaKind::Nothing),
+    ("multipleOf", SubschemaKind::Nothing),
+    ("items", SubschemaKind::One),
+    ("prefixItems", SubschemaKind::List),
+    ("contains", SubschemaKind::One),
+    ("minItems", SubschemaKind::Nothing),
+    ("maxItems", SubschemaKind::Nothing),
+    ("uniqueItems", SubschemaKind::Nothing),
+    ("properties", SubschemaKind::Named),
+    ("patternProperties", SubschemaKind::Named),
+    ("additionalProperties", SubschemaKind::One),
+    ("propertyNames", SubschemaKind::One),
+    ("required", SubschemaKind::Nothing),
+    ("minProperties", SubschemaKind::Nothing),
+    ("maxProperties", SubschemaKind::Nothing),
+    ("allOf", SubschemaKind::List),
+    ("anyOf", SubschemaKind::List),
+    ("oneOf", SubschemaKind::List),
+    ("not", SubschemaKind::One),
+    ("if", SubschemaKind::One),
+    ("then", SubschemaKind::One),
+    ("else", SubschemaKind::One),
 ];
 
-/// What stands below a word of the vocabulary.
+/// The kind of value below a word of the vocabulary.
 #[derive(Clone, Copy)]
-enum Below {
+enum SubschemaKind {
     /// A value that is no schema.
     Nothing,
     /// A schema.
@@ -61,27 +61,23 @@ enum Below {
     Named,
 }
 
-impl Decode for Schema {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for ValueSchema {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         contract(node, &[], decoder)
     }
 }
 
-/// Reads a JSON Schema from a mapping; the keys in `beside` belong to somebody else.
+/// Reads a JSON Schema from a mapping; the keys in `beside` are not part of it.
 pub(crate) fn contract(
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     beside: &[&str],
-    decoder: &mut Decoder<'_>,
-) -> Option<Schema> {
-    let Yaml::Map(entries) = &node.value else {
+    decoder: &mut SpecDecoder<'_>,
+) -> Option<ValueSchema> {
+    let YamlValue::Map(entries) = &node.value else {
         decoder.wrong_type(node, "a JSON Schema, which is a mapping");
         return None;
     };
-    let own = || {
-        entries
-            .iter()
-            .filter(|entry| !beside.contains(&&*entry.key))
-    };
+    let own = || entries.iter().filter(|entry| !beside.contains(&&*entry.key));
     let wrong = own().filter(|entry| !word(entry, decoder)).count();
     let text = own().map(|entry| (entry.key.to_string(), entry.value.json()));
     let text = text.collect();
@@ -91,42 +87,40 @@ pub(crate) fn contract(
     decoder.schema(text, node.head())
 }
 
-/// Notes unknown words in a schema and in those below it; false if there are any.
-fn vocabulary(node: &Node<'_>, decoder: &mut Decoder<'_>) -> bool {
+/// Notes unknown words in a schema and in its subschemas; false if there are any.
+fn vocabulary(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
     match &node.value {
-        Yaml::Map(entries) => entries.iter().filter(|entry| !word(entry, decoder)).count() == 0,
-        // `true` and `false` are schemas; what else is none, the compiler of schemas says.
+        YamlValue::Map(entries) => entries.iter().filter(|entry| !word(entry, decoder)).count() == 0,
+        // `true` and `false` are schemas; the compiler of schemas rejects everything else.
         _ => true,
     }
 }
 
-fn word(entry: &Entry<'_>, decoder: &mut Decoder<'_>) -> bool {
+fn word(entry: &YamlEntry<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
     let known = VOCABULARY.iter().find(|(word, _)| *word == entry.key);
     let Some((_, below)) = known else {
         if !decoder.is_full() {
-            let message = format!("a JSON Schema here has no key `{}`", entry.key);
+            let message = format!("unknown key `{}` in a JSON Schema", entry.key);
             let near = nearest(&entry.key, VOCABULARY.iter().map(|(word, _)| *word));
-            decoder.note(Diagnostic::new(Code::KeyUnknown, entry.at, message).meant(near));
+            decoder.emit(Diagnostic::new(Code::KeyUnknown, entry.at, message).with_suggestion(near));
         }
         return false;
     };
     if entry.key == "type" && !types(&entry.value, decoder) {
         return false;
     }
-    let schemas: Vec<&Node<'_>> = match (below, &entry.value.value) {
-        (Below::One, _) => vec![&entry.value],
-        (Below::List, Yaml::List(items)) => items.iter().collect(),
-        (Below::Named, Yaml::Map(entries)) => entries.iter().map(|entry| &entry.value).collect(),
+    let schemas: Vec<&YamlNode<'_>> = match (below, &entry.value.value) {
+        (SubschemaKind::One, _) => vec![&entry.value],
+        (SubschemaKind::List, YamlValue::List(items)) => items.iter().collect(),
+        (SubschemaKind::Named, YamlValue::Map(entries)) => entries.iter().map(|entry| &entry.value).collect(),
         _ => Vec::new(),
     };
-    let wrong = schemas
-        .into_iter()
-        .filter(|node| !vocabulary(node, decoder));
+    let wrong = schemas.into_iter().filter(|node| !vocabulary(node, decoder));
     wrong.count() == 0
 }
 
 /// Notes a type that JSON does not have; false if there is one.
-fn types(node: &Node<'_>, decoder: &mut Decoder<'_>) -> bool {
+fn types(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
     const TYPES: [(&str, ()); 7] = [
         ("string", ()),
         ("integer", ()),
@@ -137,16 +131,14 @@ fn types(node: &Node<'_>, decoder: &mut Decoder<'_>) -> bool {
         ("null", ()),
     ];
     let items = match &node.value {
-        Yaml::List(items) => items.as_slice(),
+        YamlValue::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let wrong = items
-        .iter()
-        .filter(|item| super::word(item, &TYPES, &[], decoder).is_none());
+    let wrong = items.iter().filter(|item| super::word(item, &TYPES, &[], decoder).is_none());
     wrong.count() == 0
 }
 
-impl JsonSchema for Schema {
+impl JsonSchema for ValueSchema {
     fn schema_name() -> Cow<'static, str> {
         "Contract".into()
     }
@@ -157,10 +149,10 @@ impl JsonSchema for Schema {
             .iter()
             .map(|(word, below)| {
                 let value = match below {
-                    Below::Nothing => json_schema!(true),
-                    Below::One => json_schema!({ "anyOf": [{ "type": "boolean" }, this] }),
-                    Below::List => json_schema!({ "type": "array", "items": this }),
-                    Below::Named => {
+                    SubschemaKind::Nothing => json_schema!(true),
+                    SubschemaKind::One => json_schema!({ "anyOf": [{ "type": "boolean" }, this] }),
+                    SubschemaKind::List => json_schema!({ "type": "array", "items": this }),
+                    SubschemaKind::Named => {
                         json_schema!({ "type": "object", "additionalProperties": this })
                     }
                 };

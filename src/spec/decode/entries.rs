@@ -4,27 +4,27 @@ use std::ops::Deref;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::decoder::wrong_type;
-use super::{Decode, Decoder};
+use super::{DecodeSpec, SpecDecoder};
 use crate::source::{Span, Spanned};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-/// A type that stands as a key.
-pub trait Key: Sized {
-    /// Reads a key and notes what is wrong with it.
-    fn read(text: &str, span: Span, decoder: &mut Decoder<'_>) -> Option<Self>;
+/// A type of key.
+pub trait EntryKey: Sized {
+    /// Reads a key and notes the mistakes in it.
+    fn read(text: &str, span: Span, decoder: &mut SpecDecoder<'_>) -> Option<Self>;
 }
 
 /// A mapping whose keys the author chooses, in order.
 #[derive(Clone, Debug)]
-pub struct Entries<K, V>(pub Vec<(Spanned<K>, V)>);
+pub struct OrderedEntries<K, V>(pub Vec<(Spanned<K>, V)>);
 
-impl<K, V> Default for Entries<K, V> {
+impl<K, V> Default for OrderedEntries<K, V> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<K, V> Deref for Entries<K, V> {
+impl<K, V> Deref for OrderedEntries<K, V> {
     type Target = [(Spanned<K>, V)];
 
     fn deref(&self) -> &Self::Target {
@@ -32,8 +32,8 @@ impl<K, V> Deref for Entries<K, V> {
     }
 }
 
-impl<K: Clone + PartialEq, V: Clone> Entries<K, V> {
-    /// These, with others in addition or, under the same key, in their place.
+impl<K: Clone + PartialEq, V: Clone> OrderedEntries<K, V> {
+    /// Returns these entries, with others added or, under the same key, replacing them.
     #[must_use]
     pub fn overlaid(&self, others: &Self) -> Self {
         let taken = |key: &K| others.iter().any(|(other, _)| other.value == *key);
@@ -42,19 +42,19 @@ impl<K: Clone + PartialEq, V: Clone> Entries<K, V> {
     }
 }
 
-impl Key for String {
-    fn read(text: &str, _: Span, _: &mut Decoder<'_>) -> Option<Self> {
+impl EntryKey for String {
+    fn read(text: &str, _: Span, _: &mut SpecDecoder<'_>) -> Option<Self> {
         Some(text.to_owned())
     }
 }
 
-impl<K: Key, V: Decode> Decode for Entries<K, V> {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let Yaml::Map(entries) = &node.value else {
+impl<K: EntryKey, V: DecodeSpec> DecodeSpec for OrderedEntries<K, V> {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let YamlValue::Map(entries) = &node.value else {
             match &node.value {
-                Yaml::List(items) => {
+                YamlValue::List(items) => {
                     let help = items.first().map_or("write `{}`".into(), as_entry);
-                    decoder.note(wrong_type(node, "a mapping").help(help));
+                    decoder.emit(wrong_type(node, "a mapping").with_help(help));
                 }
                 _ => decoder.wrong_type(node, "a mapping"),
             }
@@ -72,15 +72,15 @@ impl<K: Key, V: Decode> Decode for Entries<K, V> {
     }
 }
 
-/// How the first item of a list would be written as an entry of a mapping.
-fn as_entry(item: &Node<'_>) -> String {
+/// Returns the first item of a list as it would be written as an entry of a mapping.
+fn as_entry(item: &YamlNode<'_>) -> String {
     match &item.value {
-        Yaml::Text(text) => {
+        YamlValue::Text(text) => {
             let (key, value) = text.split_once('=').unwrap_or((text, "…"));
             let key = key.trim();
             format!("write a mapping without hyphens: `{key}: {}`", value.trim())
         }
-        Yaml::Map(entries) if entries.len() == 1 => {
+        YamlValue::Map(entries) if entries.len() == 1 => {
             let key = entries.first().map_or("NAME", |entry| &entry.key);
             format!("write a mapping without hyphens: `{key}: …`")
         }
@@ -88,7 +88,7 @@ fn as_entry(item: &Node<'_>) -> String {
     }
 }
 
-impl<K: JsonSchema, V: JsonSchema> JsonSchema for Entries<K, V> {
+impl<K: JsonSchema, V: JsonSchema> JsonSchema for OrderedEntries<K, V> {
     fn inline_schema() -> bool {
         true
     }

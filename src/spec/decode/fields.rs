@@ -1,61 +1,61 @@
 use super::decoder::wrong_type;
-use super::{Decode, Decoder};
+use super::{DecodeSpec, SpecDecoder};
 use crate::diag::{Code, Diagnostic, nearest};
 use crate::source::Span;
-use crate::spec::yaml::{Entry, Node, Yaml};
+use crate::spec::yaml::{YamlEntry, YamlNode, YamlValue};
 
-/// How many unknown keys of a mapping are compared with the known ones.
+/// The maximum number of unknown keys of a mapping that are compared with the known ones.
 const FEW: usize = 20;
 
 /// A key of other tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foreign {
-    /// The key in lower case, without what joins its words.
+pub struct ForeignToolKey {
+    /// The key in lower case, without the characters that join its words.
     pub key: &'static str,
-    /// The key that does the same here; empty if none does.
+    /// The key with the same meaning here; empty if there is none.
     pub means: &'static str,
-    /// What to write instead.
+    /// The text to write instead.
     pub help: &'static str,
 }
 
-/// What a mapping with fixed keys is called and may have.
+/// The name and the keys of a mapping with fixed keys.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct MappingShape {
     /// Its name in sentences, for example "a step".
-    pub what: &'static str,
-    /// The keys it may have.
+    pub noun: &'static str,
+    /// The allowed keys.
     pub known: &'static [&'static str],
-    /// Keys that are known and not built yet.
-    pub later: &'static [&'static str],
-    /// Keys that it has not, and what to do instead.
-    pub instead: &'static [(&'static str, &'static str)],
-    /// Keys that do the same elsewhere.
-    pub foreign: &'static [Foreign],
+    /// Keys that are known but not implemented yet.
+    pub unimplemented: &'static [&'static str],
+    /// Keys that are not allowed, and the advice for each.
+    pub replacements: &'static [(&'static str, &'static str)],
+    /// Keys of other tools with the same meaning.
+    pub foreign: &'static [ForeignToolKey],
 }
 
-/// The keys of one mapping, taken one by one.
+/// The keys of one mapping, read one by one.
 #[derive(Debug)]
-pub struct Fields<'n, 'a> {
-    shape: Shape,
-    entries: &'n [Entry<'a>],
-    /// The marks of all keys that are there: most of those that a mapping may have are absent,
-    /// and need not be looked for.
+pub struct MappingFields<'n, 'a> {
+    shape: MappingShape,
+    entries: &'n [YamlEntry<'a>],
+    /// The marks of all present keys: most of the allowed keys of a mapping are absent, and need no
+    /// search.
     marks: u64,
     head: Span,
-    /// The known keys that others seem to mean.
+    /// The known keys that misspelt ones seem to mean.
     misspelt: Vec<&'static str>,
 }
 
-impl<'n, 'a> Fields<'n, 'a> {
-    /// Opens a mapping and notes every key it may not have.
-    pub fn open(shape: Shape, node: &'n Node<'a>, decoder: &mut Decoder<'_>) -> Option<Self> {
-        let Yaml::Map(entries) = &node.value else {
-            let expected = format!("{}, which is a mapping", shape.what);
+impl<'n, 'a> MappingFields<'n, 'a> {
+    /// Opens a mapping and notes every key that is not allowed.
+    pub fn open(shape: MappingShape, node: &'n YamlNode<'a>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let YamlValue::Map(entries) = &node.value else {
+            let expected = format!("{}, which is a mapping", shape.noun);
             match &node.value {
-                Yaml::Text(_) if shape.known.contains(&"run") => {
+                YamlValue::Text(_) if shape.known.contains(&"run") => {
                     let first = shape.known.first().copied().unwrap_or("run");
                     let help = format!("write `{{{first}: a_name, run: …}}`");
-                    decoder.note(wrong_type(node, &expected).help(help));
+                    decoder.emit(wrong_type(node, &expected).with_help(help));
                 }
                 _ => decoder.wrong_type(node, &expected),
             }
@@ -72,100 +72,93 @@ impl<'n, 'a> Fields<'n, 'a> {
         Some(fields)
     }
 
-    /// A place for mistakes about the whole mapping.
+    /// Returns the location for mistakes about the whole mapping.
     pub fn head(&self) -> Span {
         self.head
     }
 
-    /// Whether a key is there, whatever its value, or was meant to be.
+    /// True if a key is present, whatever its value, or was meant to be.
     pub fn has(&self, key: &str) -> bool {
         self.find(key).is_some() || self.misspelt.contains(&key)
     }
 
-    /// Where a key stands; the head of the mapping if it is absent.
+    /// Returns the location of a key; the head of the mapping if it is absent.
     pub fn key(&self, key: &str) -> Span {
         self.find(key).map_or(self.head, |entry| entry.at)
     }
 
-    /// Reads a key that may be absent.
+    /// Reads an optional key.
     #[expect(
         clippy::inline_always,
         reason = "most keys are absent, and where it is known which one, that is seen by one bit"
     )]
     #[inline(always)]
-    pub fn take<T: Decode>(&self, key: &str, decoder: &mut Decoder<'_>) -> Option<T> {
+    pub fn take<T: DecodeSpec>(&self, key: &str, decoder: &mut SpecDecoder<'_>) -> Option<T> {
         T::decode(&self.find(key)?.value, decoder)
     }
 
-    /// Reads a key that must be there.
-    pub fn require<T: Decode>(&self, key: &str, decoder: &mut Decoder<'_>) -> Option<T> {
+    /// Reads a required key.
+    pub fn require<T: DecodeSpec>(&self, key: &str, decoder: &mut SpecDecoder<'_>) -> Option<T> {
         if !self.has(key) {
-            let message = format!("{} needs the key `{key}`", self.shape.what);
-            decoder.note(Diagnostic::new(Code::KeyMissing, self.head, message));
+            let message = format!("{} requires the key `{key}`", self.shape.noun);
+            decoder.emit(Diagnostic::new(Code::KeyMissing, self.head, message));
         }
         self.take(key, decoder)
     }
 
-    fn refuse_others(&mut self, decoder: &mut Decoder<'_>) {
-        let Shape { known, later, .. } = self.shape;
+    fn refuse_others(&mut self, decoder: &mut SpecDecoder<'_>) {
+        let MappingShape { known, unimplemented: later, .. } = self.shape;
         for entry in self.entries {
             let key: &str = &entry.key;
             if known.contains(&key) || decoder.is_full() {
                 continue;
             }
-            decoder.note(if later.contains(&key) {
-                not_built(key, entry.at)
+            decoder.emit(if later.contains(&key) {
+                not_implemented(key, entry.at)
             } else {
                 self.unknown(key, entry.at)
             });
         }
     }
 
-    /// The mistake of a key that does not exist, with the nearest one or all that do.
+    /// Returns the mistake of an unknown key, with the nearest known one or all of them.
     fn unknown(&mut self, key: &str, at: Span) -> Diagnostic {
-        let Shape {
-            what,
-            known,
-            instead,
-            foreign,
-            ..
-        } = self.shape;
-        let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("{what} has no key `{key}`"));
+        let MappingShape { noun: what, known, replacements: instead, foreign, .. } = self.shape;
+        let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("unknown key `{key}` in {what}"));
         if let Some((_, help)) = instead.iter().find(|(other, _)| *other == key) {
-            return mistake.help(*help);
+            return mistake.with_help(*help);
         }
         let plain = plain(key);
         let same = known.iter().find(|known| known.replace('_', "") == plain);
         let other = foreign.iter().find(|foreign| foreign.key == plain);
         if let (None, Some(other)) = (same, other) {
             self.misspelt.push(other.means);
-            return mistake.help(other.help);
+            return mistake.with_help(other.help);
         }
         let Some(near) = nearest(key, known.iter().copied()) else {
-            return mistake.help(format!("its keys are {}", known.join(", ")));
+            return mistake.with_help(format!("valid keys: {}", known.join(", ")));
         };
         if self.misspelt.len() < FEW {
-            self.misspelt
-                .extend(known.iter().filter(|known| **known == near));
+            self.misspelt.extend(known.iter().filter(|known| **known == near));
         }
-        mistake.meant(Some(near))
+        mistake.with_suggestion(Some(near))
     }
 
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn find(&self, key: &str) -> Option<&'n Entry<'a>> {
+    fn find(&self, key: &str) -> Option<&'n YamlEntry<'a>> {
         if self.marks & mark(key) == 0 {
             return None;
         }
         self.look(key)
     }
 
-    fn look(&self, key: &str) -> Option<&'n Entry<'a>> {
+    fn look(&self, key: &str) -> Option<&'n YamlEntry<'a>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 }
 
-/// One bit of 64 for a key, which few others share.
+/// Returns one bit of 64 for a key, shared with few others.
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
 fn mark(key: &str) -> u64 {
@@ -176,13 +169,13 @@ fn mark(key: &str) -> u64 {
     1 << ((bytes.len() + usize::from(*first) * 3 + usize::from(*last) * 7) % 64)
 }
 
-/// A key in lower case, without what joins its words.
+/// Returns a key in lower case, without the characters that join its words.
 fn plain(key: &str) -> String {
     let letters = key.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | '.'));
     letters.flat_map(char::to_lowercase).take(FEW * 2).collect()
 }
 
-fn not_built(key: &str, at: Span) -> Diagnostic {
-    let message = format!("`{key}` is known and not built yet");
-    Diagnostic::new(Code::KindNotBuilt, at, message).help("remove it for now")
+fn not_implemented(key: &str, at: Span) -> Diagnostic {
+    let message = format!("`{key}` is not implemented yet");
+    Diagnostic::new(Code::KindNotBuilt, at, message).with_help("remove it for now")
 }

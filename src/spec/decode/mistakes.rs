@@ -1,62 +1,62 @@
 use crate::diag::Diagnostic;
 
-/// How many mistakes of one file are kept; a file of nothing but mistakes must stay bounded.
+/// The maximum number of mistakes kept of one file: the memory for a broken file is bounded.
 pub const MAX_MISTAKES: usize = 1000;
 
-/// The mistakes of one file, in the order they are found.
+/// The mistakes of one file, in the order of discovery.
 #[derive(Debug, Default)]
-pub struct Mistakes {
-    kept: Vec<Diagnostic>,
-    more: usize,
+pub struct DiagnosticList {
+    diagnostics: Vec<Diagnostic>,
+    omitted_count: usize,
 }
 
-impl Mistakes {
-    /// Adds one.
-    pub fn note(&mut self, mistake: Diagnostic) {
+impl DiagnosticList {
+    /// Adds a mistake.
+    pub fn push(&mut self, mistake: Diagnostic) {
         if self.is_full() {
-            self.more += 1;
+            self.omitted_count += 1;
         } else {
-            self.kept.push(mistake);
+            self.diagnostics.push(mistake);
         }
     }
 
-    /// Whether further mistakes are only counted, so that nothing costly need be said of them.
+    /// True if further mistakes are only counted, so that nothing costly need be computed for them.
     pub fn is_full(&self) -> bool {
-        self.kept.len() >= MAX_MISTAKES
+        self.diagnostics.len() >= MAX_MISTAKES
     }
 
-    /// Whether there are any.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.diagnostics.is_empty()
     }
 
-    /// All that were kept; the last says how many were not.
+    /// Returns all mistakes kept; the last one has the number of those dropped.
     pub fn into_diagnostics(mut self) -> Vec<Diagnostic> {
-        if self.more > 0
-            && let Some(last) = self.kept.pop()
+        if self.omitted_count > 0
+            && let Some(last) = self.diagnostics.pop()
         {
-            let more = format!("{} more mistakes of this file are not shown", self.more);
-            self.kept.push(last.help(more));
+            let more = format!("{} more problems in this file are not shown", self.omitted_count);
+            self.diagnostics.push(last.with_help(more));
         }
-        self.kept
+        self.diagnostics
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_MISTAKES, Mistakes};
+    use super::{DiagnosticList, MAX_MISTAKES};
     use crate::diag::{Code, Diagnostic};
     use crate::source::Span;
 
     #[test]
     fn the_rest_is_counted() {
-        let mut mistakes = Mistakes::default();
+        let mut mistakes = DiagnosticList::default();
         for _ in 0..MAX_MISTAKES + 7 {
-            mistakes.note(Diagnostic::new(Code::YamlSyntax, Span::default(), "no"));
+            mistakes.push(Diagnostic::new(Code::YamlSyntax, Span::default(), "no"));
         }
         let all = mistakes.into_diagnostics();
         assert_eq!(all.len(), MAX_MISTAKES);
         let help = all.last().unwrap().help.as_deref();
-        assert_eq!(help, Some("7 more mistakes of this file are not shown"));
+        assert_eq!(help, Some("7 more problems in this file are not shown"));
     }
 }

@@ -1,7 +1,7 @@
-//! From the spanned tree to typed declarations, collecting every mistake on the way.
+//! The conversion of the spanned tree to typed declarations, collecting every mistake on the way.
 //!
-//! `record!` makes, from one declaration of a mapping's keys, the type, its [`Decode`] and its
-//! JSON Schema, so that the three cannot drift apart. `words!` does the same for a choice of words.
+//! `record!` makes, from one declaration of a mapping's keys, the type, its [`DecodeSpec`] and its JSON
+//! Schema, so that the three cannot diverge. `words!` does the same for a choice of words.
 
 mod argument;
 mod basic;
@@ -17,16 +17,16 @@ mod size;
 mod text;
 mod words;
 
-pub use argument::Argument;
+pub use argument::ArgumentTemplate;
 pub use basic::OneOrMany;
-pub use decoder::{Decode, Decoder};
-pub use entries::{Entries, Key};
-pub use fields::{Fields, Foreign, Shape};
-pub use mistakes::{MAX_MISTAKES, Mistakes};
-pub use period::Period;
+pub use decoder::{DecodeSpec, SpecDecoder};
+pub use entries::{EntryKey, OrderedEntries};
+pub use fields::{ForeignToolKey, MappingFields, MappingShape};
+pub use mistakes::{DiagnosticList, MAX_MISTAKES};
+pub use period::DurationText;
 pub use record::RecordSchema;
-pub use size::Size;
-pub use text::{Glob, JsonPath, OwnPath, Pattern, ReadPath, RelPath};
+pub use size::ByteSize;
+pub use text::{JsonPathText, PathGlob, ReadablePath, RegexPattern, WorkspacePath, WritablePath};
 pub use words::word;
 
 pub(crate) use contract::contract;

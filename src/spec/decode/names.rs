@@ -1,53 +1,49 @@
-use super::{Decode, Decoder};
+use super::{DecodeSpec, SpecDecoder};
 use crate::diag::{Code, Diagnostic};
-use crate::name::{ArgName, BadName, EnvName, GateId, Name, PlanId, RefId, SkillName};
+use crate::name::{ArgName, EnvName, GateId, Name, NameFormatError, PlanId, RefId, SkillName};
 use crate::source::Span;
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-use super::Key;
+use super::EntryKey;
 
-/// Notes a malformed name and, where a small change makes it well-formed, that change.
-fn malformed(text: &str, bad: BadName, remedy: Option<String>, span: Span) -> Diagnostic {
-    let mistake = Diagnostic::new(
-        Code::NameMalformed,
-        span,
-        format!("`{text}` is not a name that can stand here"),
-    );
+/// Returns the mistake of a malformed name, with a small change that makes it valid, if any.
+fn malformed(text: &str, bad: NameFormatError, remedy: Option<String>, span: Span) -> Diagnostic {
+    let mistake = Diagnostic::new(Code::NameMalformed, span, format!("invalid name `{text}`"));
     match remedy {
-        Some(remedy) => mistake.help(format!("write `{remedy}`: {bad}")),
-        None => mistake.help(bad.to_string()),
+        Some(remedy) => mistake.with_help(format!("write `{remedy}`: {bad}")),
+        None => mistake.with_help(bad.to_string()),
     }
 }
 
-/// Words of letters and digits, lower-case, joined by one character.
+/// Lower-case words of letters and digits, joined by one character.
 fn joined(text: &str, joint: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
     words.join(joint).to_ascii_lowercase()
 }
 
-/// Reads name types, each with the character that joins words in it.
+/// Reads name types, each with the character that joins its words.
 macro_rules! names {
     ($($type:ty, $joint:literal;)*) => { $(
-        impl Key for $type {
-            fn read(text: &str, span: Span, decoder: &mut Decoder<'_>) -> Option<Self> {
+        impl EntryKey for $type {
+            fn read(text: &str, span: Span, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
                 Self::parse(text)
                     .map_err(|bad| {
                         let better = joined(text, $joint);
                         let remedy = Self::parse(&better).is_ok().then_some(better);
-                        decoder.note(malformed(text, bad, remedy, span));
+                        decoder.emit(malformed(text, bad, remedy, span));
                     })
                     .ok()
             }
         }
 
-        impl Decode for $type {
-            fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
-                let Yaml::Text(text) = &node.value else {
+        impl DecodeSpec for $type {
+            fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+                let YamlValue::Text(text) = &node.value else {
                     decoder.wrong_type(node, "a name");
                     return None;
                 };
-                // Where exactly it stands matters only if it is wrong.
+                // The exact location matters only if the name is wrong.
                 Self::parse(text).ok().or_else(|| {
                     let span = decoder.content(node);
                     Self::read(text, span, decoder)

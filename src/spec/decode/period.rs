@@ -4,27 +4,27 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::decoder::wrong_type;
-use super::{Decode, Decoder};
-use crate::spec::yaml::{Node, Yaml};
+use super::{DecodeSpec, SpecDecoder};
+use crate::spec::yaml::{YamlNode, YamlValue};
 use crate::time::parse_duration;
 
 /// A length of time, written like `5m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Period(pub Duration);
+pub struct DurationText(pub Duration);
 
-impl Decode for Period {
-    fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+impl DecodeSpec for DurationText {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         match &node.value {
-            Yaml::Text(text) => match parse_duration(text) {
+            YamlValue::Text(text) => match parse_duration(text) {
                 Ok(duration) => Some(Self(duration)),
                 Err(bad) => {
                     decoder.wrong_value(node, bad.to_string());
                     None
                 }
             },
-            Yaml::Number(number) => {
-                let help = format!("say the unit: `{number}s`");
-                decoder.note(wrong_type(node, "a duration").help(help));
+            YamlValue::Number(number) => {
+                let help = format!("add the unit: `{number}s`");
+                decoder.emit(wrong_type(node, "a duration").with_help(help));
                 None
             }
             _ => {
@@ -35,7 +35,7 @@ impl Decode for Period {
     }
 }
 
-impl JsonSchema for Period {
+impl JsonSchema for DurationText {
     fn inline_schema() -> bool {
         true
     }

@@ -1,9 +1,9 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::{Decoder, Fields};
+use super::{MappingFields, SpecDecoder};
 
-/// Gathers the JSON Schema of a mapping with fixed keys.
+/// A builder of the JSON Schema of a mapping with fixed keys.
 #[derive(Debug)]
 pub struct RecordSchema {
     about: String,
@@ -14,11 +14,7 @@ pub struct RecordSchema {
 impl RecordSchema {
     /// Begins with the lines that describe the mapping.
     pub fn new(about: &[&str]) -> Self {
-        Self {
-            about: prose(about),
-            properties: Map::new(),
-            required: Vec::new(),
-        }
+        Self { about: prose(about), properties: Map::new(), required: Vec::new() }
     }
 
     /// Adds a key, its description and the type of its value.
@@ -37,7 +33,7 @@ impl RecordSchema {
         }
     }
 
-    /// The schema.
+    /// Returns the schema.
     pub fn finish(self) -> Schema {
         let mut schema = json!({
             "description": self.about,
@@ -52,19 +48,19 @@ impl RecordSchema {
     }
 }
 
-/// Lets a function judge the whole of a record.
+/// Lets a function check the whole of a record.
 #[inline]
 pub(crate) fn finished<'n, 'a, T>(
     mut made: T,
-    fields: &Fields<'n, 'a>,
-    decoder: &mut Decoder<'_>,
-    finish: impl FnOnce(&mut T, &Fields<'n, 'a>, &mut Decoder<'_>),
+    fields: &MappingFields<'n, 'a>,
+    decoder: &mut SpecDecoder<'_>,
+    finish: impl FnOnce(&mut T, &MappingFields<'n, 'a>, &mut SpecDecoder<'_>),
 ) -> T {
     finish(&mut made, fields, decoder);
     made
 }
 
-/// Documentation lines as one paragraph.
+/// Joins documentation lines to one paragraph.
 fn prose(lines: &[&str]) -> String {
     let words: Vec<_> = lines.iter().map(|line| line.trim()).collect();
     words.join(" ")
@@ -72,11 +68,11 @@ fn prose(lines: &[&str]) -> String {
 
 /// Declares a mapping with fixed keys, once: the struct, its `Decode` and its JSON Schema.
 ///
-/// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and
-/// its absence a mistake), `optional` (an `Option`), `default` (the type's default if absent).
-/// `later` lists keys that are known and not built yet; `instead` says for keys that it has not
-/// what to do instead; `foreign` names a table of what others call its keys; `aside` adds fields that are no keys and
-/// are set from elsewhere; `finish` names a function that judges the whole.
+/// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and its absence
+/// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `later` lists keys that
+/// are known but not implemented yet; `instead` gives advice for keys that are not allowed; `foreign` names a
+/// table of the corresponding keys of other tools; `aside` adds fields that are no keys and are set from
+/// elsewhere; `finish` names a function that checks the whole.
 macro_rules! record {
     (
         $(#[doc = $about:literal])*
@@ -97,25 +93,25 @@ macro_rules! record {
         }
 
         impl $name {
-            /// The keys it may have.
+            /// The allowed keys.
             pub const KEYS: &'static [&'static str] = &[$( stringify!($field), )*];
         }
 
-        impl $crate::spec::decode::Decode for $name {
+        impl $crate::spec::decode::DecodeSpec for $name {
             const FIRST: &'static str = Self::KEYS[0];
 
             fn decode(
-                node: &$crate::spec::yaml::Node<'_>,
-                decoder: &mut $crate::spec::decode::Decoder<'_>,
+                node: &$crate::spec::yaml::YamlNode<'_>,
+                decoder: &mut $crate::spec::decode::SpecDecoder<'_>,
             ) -> Option<Self> {
-                let shape = $crate::spec::decode::Shape {
-                    what: $what,
+                let shape = $crate::spec::decode::MappingShape {
+                    noun: $what,
                     known: Self::KEYS,
-                    later: &[$($($later),*)?],
-                    instead: &[$($(($other, $help)),*)?],
+                    unimplemented: &[$($($later),*)?],
+                    replacements: &[$($(($other, $help)),*)?],
                     foreign: record!(@foreign $($foreign)?),
                 };
-                let fields = $crate::spec::decode::Fields::open(shape, node, decoder)?;
+                let fields = $crate::spec::decode::MappingFields::open(shape, node, decoder)?;
                 $( let $field = record!(@read $mode $field fields decoder); )*
 
                 let made = Self {

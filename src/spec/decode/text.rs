@@ -2,126 +2,129 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{Decode, Decoder};
-use crate::spec::yaml::Node;
+use super::{DecodeSpec, SpecDecoder};
+use crate::spec::yaml::YamlNode;
 
 /// A pattern of paths, relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glob(pub String);
+pub struct PathGlob(pub String);
 
 /// A path inside the workspace, relative to its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelPath(pub String);
+pub struct WorkspacePath(pub String);
 
 /// A file or folder that may be read: relative to the workspace, absolute, or below the home
 /// folder, as `~/…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadPath(pub String);
+pub struct ReadablePath(pub String);
 
 /// A file or folder of the workspace that may be changed, relative to its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnPath(pub String);
+pub struct WritablePath(pub String);
 
 /// A JSON path (RFC 9535).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonPath(pub String);
+pub struct JsonPathText(pub String);
 
 /// A regular expression.
 #[derive(Clone, Debug)]
-pub struct Pattern(pub regex::Regex);
+pub struct RegexPattern(pub regex::Regex);
 
-/// Why a path does not stay inside the workspace.
+/// Returns the reason why a path leaves the workspace.
 fn strays(path: &str) -> Option<&'static str> {
     if path.is_empty() {
-        Some("a path cannot be empty")
+        Some("the path is empty")
     } else if path.starts_with('/') {
-        Some("a path here is relative to the workspace")
+        Some("the path must be relative to the workspace")
     } else if path.split('/').any(|part| part == "..") {
-        Some("a path here cannot leave the workspace, so it has no `..`")
+        Some("the path must not leave the workspace: `..` is not allowed")
     } else {
         None
     }
 }
 
-impl RelPath {
-    /// Reads a path inside the workspace; says why one is not.
+impl WorkspacePath {
+    /// Reads a path inside the workspace; the error explains why it is none.
     pub fn parse(text: &str) -> Result<Self, String> {
         rel_path(text)
     }
 }
 
-impl Glob {
-    /// Reads a glob; says what is wrong with one that is none.
+impl PathGlob {
+    /// Reads a glob; the error explains why it is none.
     pub fn parse(text: &str) -> Result<Self, String> {
         glob(text)
     }
 }
 
-fn glob(text: &str) -> Result<Glob, String> {
-    if let Some(why) = strays(text) {
-        return Err(why.into());
+fn glob(text: &str) -> Result<PathGlob, String> {
+    if let Some(reason) = strays(text) {
+        return Err(reason.into());
     }
     match globset::Glob::new(text) {
-        Ok(_) => Ok(Glob(text.into())),
-        Err(bad) => Err(format!("this is not a glob: {}", bad.kind())),
+        Ok(_) => Ok(PathGlob(text.into())),
+        Err(bad) => Err(format!("invalid glob: {}", bad.kind())),
     }
 }
 
-fn rel_path(text: &str) -> Result<RelPath, String> {
+fn rel_path(text: &str) -> Result<WorkspacePath, String> {
     match strays(text) {
-        Some(why) => Err(why.into()),
-        None => Ok(RelPath(text.into())),
+        Some(reason) => Err(reason.into()),
+        None => Ok(WorkspacePath(text.into())),
     }
 }
 
-/// Why a path cannot say what may be reached.
+/// Returns the reason why a path is invalid in `allow`.
 fn vague(path: &str) -> Option<&'static str> {
     let first = path.split('/').find(|part| !matches!(*part, "" | "."));
     if path.is_empty() {
-        Some("a path cannot be empty")
+        Some("the path is empty")
     } else if path.split('/').any(|part| part == "..") {
-        Some("a path that is allowed has no `..`")
+        Some("`..` is not allowed here")
     } else if path.contains('*') || path.contains("{{") {
-        Some("a path that is allowed is neither a pattern nor a template; name the folder")
+        Some("patterns and templates are not allowed here; use the path of the folder")
     } else if path.starts_with('~') && !path.starts_with("~/") {
-        Some("only the own home folder has a short name, which is `~/`")
+        Some("only `~/`, your own home folder, is supported")
     } else if !path.starts_with('/') && first == Some(".wf") {
-        Some("`.wf` belongs to wf itself")
+        Some("`.wf` is reserved for wf")
     } else {
         None
     }
 }
 
-fn read_path(text: &str) -> Result<ReadPath, String> {
+fn read_path(text: &str) -> Result<ReadablePath, String> {
     match vague(text) {
-        Some(why) => Err(why.into()),
-        None => Ok(ReadPath(text.into())),
+        Some(reason) => Err(reason.into()),
+        None => Ok(ReadablePath(text.into())),
     }
 }
 
-fn own_path(text: &str) -> Result<OwnPath, String> {
-    let outside = (text.starts_with(['/', '~'])).then_some("only the workspace can be written to");
+fn own_path(text: &str) -> Result<WritablePath, String> {
+    let outside = (text.starts_with(['/', '~'])).then_some(
+        "only paths in the workspace can be \
+        writable",
+    );
     match outside.or_else(|| vague(text)) {
-        Some(why) => Err(why.into()),
-        None => Ok(OwnPath(text.into())),
+        Some(reason) => Err(reason.into()),
+        None => Ok(WritablePath(text.into())),
     }
 }
 
-fn json_path(text: &str) -> Result<JsonPath, String> {
-    match crate::model::JsonPath::parse(text) {
-        Ok(_) => Ok(JsonPath(text.into())),
+fn json_path(text: &str) -> Result<JsonPathText, String> {
+    match crate::model::BoundedJsonPath::parse(text) {
+        Ok(_) => Ok(JsonPathText(text.into())),
         Err(bad) => Err(bad.to_string()),
     }
 }
 
-fn pattern(text: &str) -> Result<Pattern, String> {
+fn pattern(text: &str) -> Result<RegexPattern, String> {
     match regex::Regex::new(text) {
-        Ok(regex) => Ok(Pattern(regex)),
+        Ok(regex) => Ok(RegexPattern(regex)),
         Err(bad) => {
             let message = bad.to_string();
             let last = message.lines().last().unwrap_or_default();
-            let why = last.trim_start_matches("error: ");
-            Err(format!("this is not a regular expression: {why}"))
+            let reason = last.trim_start_matches("error: ");
+            Err(format!("invalid regular expression: {reason}"))
         }
     }
 }
@@ -129,11 +132,11 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 /// Reads types that are text of a certain form.
 macro_rules! formed {
     ($($type:ident, $parse:path, $schema:tt;)*) => { $(
-        impl Decode for $type {
-            fn decode(node: &Node<'_>, decoder: &mut Decoder<'_>) -> Option<Self> {
+        impl DecodeSpec for $type {
+            fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
                 let text = String::decode(node, decoder)?;
                 $parse(&text)
-                    .map_err(|why| decoder.wrong_value(node, why))
+                    .map_err(|reason| decoder.wrong_value(node, reason))
                     .ok()
             }
         }
@@ -155,10 +158,10 @@ macro_rules! formed {
 }
 
 formed! {
-    Glob, glob, { "type": "string", "minLength": 1 };
-    RelPath, rel_path, { "type": "string", "minLength": 1 };
-    ReadPath, read_path, { "type": "string", "minLength": 1 };
-    OwnPath, own_path, { "type": "string", "minLength": 1 };
-    JsonPath, json_path, { "type": "string", "pattern": "^\\$" };
-    Pattern, pattern, { "type": "string", "format": "regex" };
+    PathGlob, glob, { "type": "string", "minLength": 1 };
+    WorkspacePath, rel_path, { "type": "string", "minLength": 1 };
+    ReadablePath, read_path, { "type": "string", "minLength": 1 };
+    WritablePath, own_path, { "type": "string", "minLength": 1 };
+    JsonPathText, json_path, { "type": "string", "pattern": "^\\$" };
+    RegexPattern, pattern, { "type": "string", "format": "regex" };
 }

@@ -1,16 +1,16 @@
-use super::Decoder;
+use super::SpecDecoder;
 use crate::diag::{Code, Diagnostic, nearest};
-use crate::spec::yaml::{Node, Yaml};
+use crate::spec::yaml::{YamlNode, YamlValue};
 
-/// Reads one of some words; those of `later` are known and not built yet.
+/// Reads one of a set of words; those of `later` are known but not implemented yet.
 pub fn word<T: Clone>(
-    node: &Node<'_>,
+    node: &YamlNode<'_>,
     words: &[(&str, T)],
     later: &[&str],
-    decoder: &mut Decoder<'_>,
+    decoder: &mut SpecDecoder<'_>,
 ) -> Option<T> {
     let all = words.iter().map(|(word, _)| *word);
-    let Yaml::Text(text) = &node.value else {
+    let YamlValue::Text(text) = &node.value else {
         let list: Vec<_> = all.map(|word| format!("`{word}`")).collect();
         decoder.wrong_type(node, &list.join(" or "));
         return None;
@@ -20,41 +20,37 @@ pub fn word<T: Clone>(
         return Some(value.clone());
     }
     let span = decoder.content(node);
-    decoder.note(if later.contains(&&**text) {
-        let message = format!("`{text}` is known and not built yet");
-        Diagnostic::new(Code::KindNotBuilt, span, message).help("remove it for now")
+    decoder.emit(if later.contains(&&**text) {
+        let message = format!("`{text}` is not implemented yet");
+        Diagnostic::new(Code::KindNotBuilt, span, message).with_help("remove it for now")
     } else {
-        let mistake = Diagnostic::new(
-            Code::ValueWrong,
-            span,
-            format!("`{text}` cannot stand here"),
-        );
+        let mistake = Diagnostic::new(Code::ValueWrong, span, format!("invalid value `{text}`"));
         match nearest(text, all.clone()) {
-            Some(near) => mistake.meant(Some(near)),
-            None => mistake.help(format!("use {}", all.collect::<Vec<_>>().join(" or "))),
+            Some(near) => mistake.with_suggestion(Some(near)),
+            None => mistake.with_help(format!("use {}", all.collect::<Vec<_>>().join(" or "))),
         }
     });
     None
 }
 
-/// Lets a type without fields be written as one of some words: its `Decode` and its JSON Schema.
-/// With `known`, the type has a JSON Schema already, of the same words.
+/// Lets a type without fields be written as one of a set of words: its `Decode` and its JSON
+/// Schema. With `known`, the type already has a JSON Schema, of the same words.
 macro_rules! words {
     (known $type:ty { $($word:literal => $value:expr),* $(,)? }) => {
-        impl $crate::spec::decode::Decode for $type {
+        impl $crate::spec::decode::DecodeSpec for $type {
             fn decode(
-                node: &$crate::spec::yaml::Node<'_>,
-                decoder: &mut $crate::spec::decode::Decoder<'_>,
+                node: &$crate::spec::yaml::YamlNode<'_>,
+                decoder: &mut $crate::spec::decode::SpecDecoder<'_>,
             ) -> Option<Self> {
                 $crate::spec::decode::word(node, &[$(($word, $value)),*], &[], decoder)
             }
         }
     };
     ($type:ty { $($word:literal => $value:expr),* $(,)? } $(later { $($later:literal),* })?) => {
-        impl $crate::spec::decode::Decode for $type {
+        impl $crate::spec::decode::DecodeSpec for $type {
             fn decode(
-                node: &$crate::spec::yaml::Node<'_>,
-                decoder: &mut $crate::spec::decode::Decoder<'_>,
+                node: &$crate::spec::yaml::YamlNode<'_>,
+                decoder: &mut $crate::spec::decode::SpecDecoder<'_>,
             ) -> Option<Self> {
                 let later: &[&str] = &[$($($later),*)?];
                 $crate::spec::decode::word(node, &[$(($word, $value)),*], later, decoder)

@@ -2,27 +2,24 @@ use std::time::Duration;
 
 use crate::expr::Template;
 use crate::model::{
-    Check, CheckPhase, ClassRule, EnvVar, Expect, JsonExpect, Limits, Probe, Script,
+    Check, CheckPhase, CheckProbe, EnvVar, Expectation, FailureClassRule, JsonExpectation, ResourceLimits,
+    ShellScript,
 };
 use crate::name::EnvName;
 use crate::source::Spanned;
 use crate::spec::ast;
-use crate::spec::decode::{Entries, Glob, ReadPath, Size};
+use crate::spec::decode::{ByteSize, OrderedEntries, PathGlob, ReadablePath};
 
-/// The longest a check may take if it does not say.
+/// The default timeout of a check.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The checks of all phases, in the order in which they are asked.
+/// The checks of all phases, in the order of their execution.
 pub(super) fn checks(
-    inspect: &[ast::Check],
-    test: &[ast::Check],
-    verify: &[ast::Check],
+    inspect: &[ast::CheckSpec],
+    test: &[ast::CheckSpec],
+    verify: &[ast::CheckSpec],
 ) -> Vec<Check> {
-    let phases = [
-        (CheckPhase::Inspect, inspect),
-        (CheckPhase::Test, test),
-        (CheckPhase::Verify, verify),
-    ];
+    let phases = [(CheckPhase::Inspect, inspect), (CheckPhase::Test, test), (CheckPhase::Verify, verify)];
     let all = phases.into_iter().flat_map(|(phase, own)| {
         let own = own.iter();
         own.map(move |written| check(written, phase))
@@ -30,10 +27,10 @@ pub(super) fn checks(
     all.collect()
 }
 
-fn check(check: &ast::Check, phase: CheckPhase) -> Check {
+fn check(check: &ast::CheckSpec, phase: CheckPhase) -> Check {
     let probe = match (&check.run, &check.exec) {
-        (Some(text), _) => Some(Probe::Run(script(&text.value, check.shell.as_deref()))),
-        (None, Some(argv)) => Some(Probe::Exec(argv.value.clone())),
+        (Some(text), _) => Some(CheckProbe::Run(script(&text.value, check.shell.as_deref()))),
+        (None, Some(argv)) => Some(CheckProbe::Exec(argv.value.clone())),
         (None, None) => None,
     };
     Check {
@@ -43,10 +40,7 @@ fn check(check: &ast::Check, phase: CheckPhase) -> Check {
         expect: check.expect.as_deref().map(expect).unwrap_or_default(),
         env: env(&check.env),
         cwd: check.cwd.as_ref().map(|path| path.value.0.clone()),
-        timeout: check
-            .timeout
-            .as_ref()
-            .map_or(TIMEOUT, |period| period.value.0),
+        timeout: check.timeout.as_ref().map_or(TIMEOUT, |period| period.value.0),
         network: check.network,
         mode: check.mode,
         read: (check.allow.as_ref()).map_or_else(Vec::new, |allow| paths(&allow.read)),
@@ -56,20 +50,20 @@ fn check(check: &ast::Check, phase: CheckPhase) -> Check {
     }
 }
 
-pub(super) fn paths(paths: &[Spanned<ReadPath>]) -> Vec<String> {
+pub(super) fn paths(paths: &[Spanned<ReadablePath>]) -> Vec<String> {
     paths.iter().map(|path| path.value.0.clone()).collect()
 }
 
-pub(super) fn globs(globs: &[Spanned<Glob>]) -> Vec<String> {
+pub(super) fn globs(globs: &[Spanned<PathGlob>]) -> Vec<String> {
     globs.iter().map(|glob| glob.value.0.clone()).collect()
 }
 
-pub(super) fn limits(said: Option<&ast::Limits>) -> Limits {
+pub(super) fn limits(said: Option<&ast::LimitsSpec>) -> ResourceLimits {
     let Some(said) = said else {
-        return Limits::default();
+        return ResourceLimits::default();
     };
-    let bytes = |size: &Option<Spanned<Size>>| size.as_ref().map(|size| size.value.0);
-    Limits {
+    let bytes = |size: &Option<Spanned<ByteSize>>| size.as_ref().map(|size| size.value.0);
+    ResourceLimits {
         memory: bytes(&said.memory),
         cpu: said.cpu.as_ref().map(|period| period.value.0),
         processes: said.processes.as_ref().map(|count| count.value),
@@ -78,8 +72,8 @@ pub(super) fn limits(said: Option<&ast::Limits>) -> Limits {
     }
 }
 
-pub(super) fn rules(rules: &[ast::ClassRule]) -> Vec<ClassRule> {
-    let rule = |rule: &ast::ClassRule| ClassRule {
+pub(super) fn rules(rules: &[ast::ClassifyRuleSpec]) -> Vec<FailureClassRule> {
+    let rule = |rule: &ast::ClassifyRuleSpec| FailureClassRule {
         exit_code: rule.exit_code.0.iter().map(|code| code.value).collect(),
         signal: rule.signal.as_ref().map(|signal| signal.value),
         output: rule.output.as_ref().map(|pattern| pattern.0.clone()),
@@ -88,31 +82,23 @@ pub(super) fn rules(rules: &[ast::ClassRule]) -> Vec<ClassRule> {
     rules.iter().map(rule).collect()
 }
 
-pub(super) fn expect(expect: &ast::Expect) -> Expect {
-    Expect {
+pub(super) fn expect(expect: &ast::ExpectationSpec) -> Expectation {
+    Expectation {
         exit_code: expect.exit_code,
         equals: expect.equals.clone(),
         contains: expect.contains.clone(),
         regex: expect.regex.as_ref().map(|pattern| pattern.0.clone()),
         output_lt: expect.output_lt,
         output_gt: expect.output_gt,
-        file_exists: expect
-            .file_exists
-            .0
-            .iter()
-            .map(|path| path.value.0.clone())
-            .collect(),
+        file_exists: expect.file_exists.0.iter().map(|path| path.value.0.clone()).collect(),
         not_empty: expect.not_empty,
         json: expect.json.0.iter().map(json).collect(),
-        json_schema: expect
-            .json_schema
-            .as_ref()
-            .map(|schema| schema.value.clone()),
+        json_schema: expect.json_schema.as_ref().map(|schema| schema.value.clone()),
     }
 }
 
-pub(super) fn json(expect: &ast::JsonExpect) -> JsonExpect {
-    JsonExpect {
+pub(super) fn json(expect: &ast::JsonExpectationSpec) -> JsonExpectation {
+    JsonExpectation {
         path: expect.path.value.0.clone(),
         equals: expect.equals.clone(),
         lt: expect.lt,
@@ -122,15 +108,12 @@ pub(super) fn json(expect: &ast::JsonExpect) -> JsonExpect {
     }
 }
 
-pub(super) fn script(text: &str, shell: Option<&Spanned<ast::Shell>>) -> Script {
+pub(super) fn script(text: &str, shell: Option<&Spanned<ast::ShellSpec>>) -> ShellScript {
     let shell = shell.map(|shell| shell.value.clone()).unwrap_or_default();
-    Script {
-        shell: shell.argv(),
-        text: text.to_owned(),
-    }
+    ShellScript { shell: shell.argv(), text: text.to_owned() }
 }
 
-pub(super) fn env(env: &Entries<EnvName, Template>) -> Vec<EnvVar> {
+pub(super) fn env(env: &OrderedEntries<EnvName, Template>) -> Vec<EnvVar> {
     let variable = |(name, value): &(Spanned<EnvName>, Template)| EnvVar {
         name: name.value.clone(),
         value: value.clone(),

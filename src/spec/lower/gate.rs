@@ -2,26 +2,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::check::{env, expect, json, script};
-use super::plan::NotLowered;
+use super::plan::LoweringError;
 use crate::model::{
-    Escalation, Gate, GateScript, Guardrail, JsonPath, Lane, Llm, Needs, Predicate, Probe,
-    Provider, Range,
+    ApprovalRequirement, BoundedJsonPath, CheckProbe, Escalation, Gate, GateLane, GatePredicate,
+    GateProvider, GateScript, Guardrail, LlmJudge, PredicateRange,
 };
 use crate::name::Name;
 use crate::source::Spanned;
-use crate::spec::Loaded;
-use crate::spec::ast::{self, GateRef, Rule, Setting};
-use crate::spec::decode::Entries;
+use crate::spec::LoadedSpec;
+use crate::spec::ast::{self, GateProviderConfig, GateRef, PredicateRule};
+use crate::spec::decode::OrderedEntries;
 
-/// The longest a script may take if it does not say (Silas 5.5.4).
+/// The default timeout of a script (Silas 5.5.4).
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The gates of the workspace, then those that a plan names, each once.
 pub(super) fn of_plan(
-    loaded: &Loaded,
+    loaded: &LoadedSpec,
     file: usize,
     named: &[GateRef],
-) -> Result<Vec<Arc<Gate>>, NotLowered> {
+) -> Result<Vec<Arc<Gate>>, LoweringError> {
     let mut gates = Vec::new();
     for (file, written) in loaded.system_gates() {
         gates.push(gate(loaded, file, written)?);
@@ -30,15 +30,15 @@ pub(super) fn of_plan(
     Ok(gates)
 }
 
-/// The gates that a plan or a step names, without those of the workspace, which hold anyway.
+/// The gates that a plan or a step names, without those of the workspace, which apply anyway.
 pub(super) fn own(
-    loaded: &Loaded,
+    loaded: &LoadedSpec,
     file: usize,
     named: &[GateRef],
-) -> Result<Vec<Arc<Gate>>, NotLowered> {
+) -> Result<Vec<Arc<Gate>>, LoweringError> {
     let mut gates = Vec::new();
     for named in named {
-        let (at, written) = loaded.gate(file, named).ok_or(NotLowered::Broken)?;
+        let (at, written) = loaded.gate(file, named).ok_or(LoweringError::Broken)?;
         let of_system = matches!(named, GateRef::Named(_)) && loaded.system.contains(&at);
         if !of_system {
             gates.push(gate(loaded, at, written)?);
@@ -47,38 +47,28 @@ pub(super) fn own(
     Ok(gates)
 }
 
-/// The model of the gate that a file is. Only files without errors have one.
-pub fn lower_gate(loaded: &Loaded) -> Result<Arc<Gate>, NotLowered> {
+/// The model of a gate's file. Only files without errors have one.
+pub fn lower_gate(loaded: &LoadedSpec) -> Result<Arc<Gate>, LoweringError> {
     if loaded.has_errors() {
-        return Err(NotLowered::Broken);
+        return Err(LoweringError::Broken);
     }
-    gate(loaded, 0, loaded.gates.get(&0).ok_or(NotLowered::Broken)?)
+    gate(loaded, 0, loaded.gates.get(&0).ok_or(LoweringError::Broken)?)
 }
 
-/// The model of a gate that is written in a file.
-fn gate(loaded: &Loaded, file: usize, written: &ast::Gate) -> Result<Arc<Gate>, NotLowered> {
+/// The model of a gate in a file.
+fn gate(loaded: &LoadedSpec, file: usize, written: &ast::GateSpec) -> Result<Arc<Gate>, LoweringError> {
     let path = loaded
         .gates
         .contains_key(&file)
-        .then(|| {
-            loaded
-                .sources
-                .get(file)
-                .map(|source| source.path().to_owned())
-        })
+        .then(|| loaded.sources.get(file).map(|source| source.path().to_owned()))
         .flatten();
-    let setting = written.setting.as_ref().ok_or(NotLowered::Broken)?;
+    let setting = written.setting.as_ref().ok_or(LoweringError::Broken)?;
     let extract = written.extract.as_ref();
-    let extract = extract
-        .map(|path| JsonPath::parse(&path.value.0))
-        .transpose();
-    let promoted = written
-        .promote_to_policy
-        .as_ref()
-        .is_some_and(|promoted| promoted.value);
+    let extract = extract.map(|path| BoundedJsonPath::parse(&path.value.0)).transpose();
+    let promoted = written.promote_to_policy.as_ref().is_some_and(|promoted| promoted.value);
     let lane = match (setting, &written.lane) {
-        (Setting::Llm(_), _) if !promoted => Lane::Quality,
-        (Setting::Llm(_), _) | (_, None) => Lane::Policy,
+        (GateProviderConfig::Llm(_), _) if !promoted => GateLane::Quality,
+        (GateProviderConfig::Llm(_), _) | (_, None) => GateLane::Policy,
         (_, Some(lane)) => lane.value,
     };
     Ok(Arc::new(Gate {
@@ -87,7 +77,7 @@ fn gate(loaded: &Loaded, file: usize, written: &ast::Gate) -> Result<Arc<Gate>, 
         on: written.on.value,
         lane,
         provider: provider(setting, written, promoted, path.as_deref())?,
-        extract: extract.map_err(|_| NotLowered::Broken)?,
+        extract: extract.map_err(|_| LoweringError::Broken)?,
         on_block: written.on_block.as_ref().map(|name| name.value.to_string()),
         escalations: escalations(loaded, file, &written.escalation),
         approval: needs(written.approval.as_ref()),
@@ -96,82 +86,69 @@ fn gate(loaded: &Loaded, file: usize, written: &ast::Gate) -> Result<Arc<Gate>, 
 }
 
 fn provider(
-    setting: &Setting,
-    written: &ast::Gate,
+    setting: &GateProviderConfig,
+    written: &ast::GateSpec,
     promoted: bool,
     path: Option<&str>,
-) -> Result<Provider, NotLowered> {
+) -> Result<GateProvider, LoweringError> {
     Ok(match setting {
-        Setting::Predicate(rule) => Provider::Predicate(predicate(rule)),
-        Setting::Guardrail(config) => Provider::Guardrail(Guardrail {
-            detect: config
-                .detect
-                .iter()
-                .map(|name| name.value.clone())
-                .collect(),
+        GateProviderConfig::Predicate(rule) => GateProvider::Predicate(predicate(rule)),
+        GateProviderConfig::Guardrail(config) => GateProvider::Guardrail(Guardrail {
+            detect: config.detect.iter().map(|name| name.value.clone()).collect(),
             on_find: config.on_find,
         }),
-        Setting::Llm(prompt) => Provider::Llm(Llm {
+        GateProviderConfig::Llm(prompt) => GateProvider::Llm(LlmJudge {
             prompt: prompt.clone().unwrap_or_else(|| written.prose.clone()),
             promote_to_policy: promoted,
         }),
-        Setting::Script(then) => Provider::Script(Box::new(GateScript {
+        GateProviderConfig::Script(then) => GateProvider::Script(Box::new(GateScript {
             probe: match (&written.run, &written.exec) {
-                (Some(text), _) => Probe::Run(script(&text.value, written.shell.as_deref())),
-                (None, Some(argv)) => Probe::Exec(argv.value.clone()),
-                (None, None) => return Err(NotLowered::Broken),
+                (Some(text), _) => CheckProbe::Run(script(&text.value, written.shell.as_deref())),
+                (None, Some(argv)) => CheckProbe::Exec(argv.value.clone()),
+                (None, None) => return Err(LoweringError::Broken),
             },
             expect: written.expect.as_deref().map(expect).unwrap_or_default(),
             then: then.as_ref().map(predicate),
             env: env(&written.env),
-            cwd: path
-                .and_then(|path| path.rsplit_once('/'))
-                .map(|(folder, _)| folder.to_owned()),
+            cwd: path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder.to_owned()),
             timeout: (written.timeout.as_ref()).map_or(TIMEOUT, |period| period.value.0),
         })),
     })
 }
 
-fn predicate(rule: &Rule) -> Predicate {
+fn predicate(rule: &PredicateRule) -> GatePredicate {
     match rule {
-        Rule::NumericRange(config) => Predicate::NumericRange {
+        PredicateRule::NumericRange(config) => GatePredicate::NumericRange {
             block_outside: config.block_outside.as_ref().map(range),
             auto_approve: config.auto_approve.as_ref().map(range),
             require_approval: config.require_approval.as_ref().map(range),
             clamp: config.clamp.as_ref().map(range),
         },
-        Rule::StringMatch(config) => Predicate::StringMatch {
+        PredicateRule::StringMatch(config) => GatePredicate::StringMatch {
             allowed: config.allowed_values.clone(),
             approval: config.approval_values.clone(),
         },
-        Rule::Regex(config) => Predicate::Regex(config.pattern.0.clone()),
-        Rule::FileValid(config) => Predicate::FileValid {
-            permitted: config
-                .permitted
-                .iter()
-                .map(|path| path.value.0.clone())
-                .collect(),
+        PredicateRule::Regex(config) => GatePredicate::Regex(config.pattern.0.clone()),
+        PredicateRule::FileValid(config) => GatePredicate::FileValid {
+            permitted: config.permitted.iter().map(|path| path.value.0.clone()).collect(),
             max_size_bytes: config.max_size.as_ref().map(|size| size.0),
         },
-        Rule::ApprovalAlways => Predicate::ApprovalAlways,
-        Rule::JsonPath(config) => Predicate::JsonPath(config.json.0.iter().map(json).collect()),
+        PredicateRule::ApprovalAlways => GatePredicate::ApprovalAlways,
+        PredicateRule::JsonPath(config) => GatePredicate::JsonPath(config.json.0.iter().map(json).collect()),
     }
 }
 
-fn range(written: &ast::RangeOf) -> Range {
-    Range {
-        min: written.min,
-        max: written.max,
-    }
+fn range(written: &ast::PredicateRangeSpec) -> PredicateRange {
+    PredicateRange { min: written.min, max: written.max }
 }
 
-/// What blocks lead to, by name, as a file says it.
+/// The escalations for blocks, by name, as a file declares them.
 pub(super) fn escalations(
-    loaded: &Loaded,
+    loaded: &LoadedSpec,
     file: usize,
-    written: &Entries<Name, ast::Escalation>,
+    written: &OrderedEntries<Name, ast::EscalationSpec>,
 ) -> Vec<Escalation> {
-    let one = |(name, said): &(Spanned<Name>, ast::Escalation)| Escalation {
+    let one = |(name, said): &(Spanned<Name>, ast::EscalationSpec)| Escalation {
         name: name.value.to_string(),
         action: said.action.value,
         message: said.message.clone(),
@@ -184,11 +161,11 @@ pub(super) fn escalations(
     written.iter().map(one).collect()
 }
 
-pub(super) fn needs(written: Option<&ast::Needs>) -> Needs {
+pub(super) fn needs(written: Option<&ast::ApprovalNeedsSpec>) -> ApprovalRequirement {
     let Some(written) = written else {
-        return Needs::default();
+        return ApprovalRequirement::default();
     };
-    Needs {
+    ApprovalRequirement {
         required: written.required.as_ref().map(|count| count.value),
         approvers: names(&written.approvers),
         timeout: written.timeout.as_ref().map(|period| period.value.0),

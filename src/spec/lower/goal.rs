@@ -1,24 +1,24 @@
 use std::sync::Arc;
 
-use super::plan::NotLowered;
-use crate::model::{Goal, GoalNews, Missed, Notify, NotifyBy, WebhookUrl};
-use crate::spec::Loaded;
+use super::plan::LoweringError;
+use crate::model::{Goal, GoalEvent, MissedTimesPolicy, NotificationDelivery, NotificationRule, WebhookUrl};
+use crate::spec::LoadedSpec;
 use crate::spec::ast;
 
-/// The model of the goal that a file is, without its plan. Only files without errors have one.
-pub fn lower_goal(loaded: &Loaded) -> Result<Arc<Goal>, NotLowered> {
+/// The model of a goal's file, without its plan. Only files without errors have one.
+pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
     if loaded.has_errors() {
-        return Err(NotLowered::Broken);
+        return Err(LoweringError::Broken);
     }
-    let written = loaded.goal().ok_or(NotLowered::Broken)?;
-    let source = loaded.sources.first().ok_or(NotLowered::Broken)?;
+    let written = loaded.goal().ok_or(LoweringError::Broken)?;
+    let source = loaded.sources.first().ok_or(LoweringError::Broken)?;
     let (timing, _) = crate::spec::timing(written, source);
-    let id = written.id.as_ref().ok_or(NotLowered::Broken)?;
+    let id = written.id.as_ref().ok_or(LoweringError::Broken)?;
     Ok(Arc::new(Goal {
         id: id.value.clone(),
         title: written.title.clone(),
         path: source.path().to_owned(),
-        timing: timing.ok_or(NotLowered::Broken)?,
+        timing: timing.ok_or(LoweringError::Broken)?,
         missed: missed(written.missed.as_ref()),
         window: (written.window.as_ref()).map_or(Goal::WINDOW, |window| window.value.0),
         overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),
@@ -29,36 +29,33 @@ pub fn lower_goal(loaded: &Loaded) -> Result<Arc<Goal>, NotLowered> {
     }))
 }
 
-fn missed(said: Option<&ast::MissedRule>) -> Missed {
-    let usual = Missed::default();
+fn missed(said: Option<&ast::MissedTimesSpec>) -> MissedTimesPolicy {
+    let usual = MissedTimesPolicy::default();
     let Some(said) = said else { return usual };
-    Missed {
+    MissedTimesPolicy {
         run: said.run.as_ref().map_or(usual.run, |word| word.value),
-        window: said
-            .window
-            .as_ref()
-            .map_or(usual.window, |time| time.value.0),
+        window: said.window.as_ref().map_or(usual.window, |time| time.value.0),
         cap: said.cap.as_ref().map_or(usual.cap, |cap| cap.value),
     }
 }
 
-fn notify(written: &ast::Notify) -> Option<Notify> {
-    let on: Vec<GoalNews> = written.on.iter().map(|news| news.value).collect();
+fn notify(written: &ast::NotifySpec) -> Option<NotificationRule> {
+    let on: Vec<GoalEvent> = written.on.iter().map(|news| news.value).collect();
     let by = match (&written.exec, &written.webhook) {
         (Some(exec), _) => {
             let argv = exec.value.iter().map(|part| part.value.clone());
-            NotifyBy::Exec(argv.collect())
+            NotificationDelivery::Exec(argv.collect())
         }
-        (None, Some(hook)) => NotifyBy::Webhook {
+        (None, Some(hook)) => NotificationDelivery::Webhook {
             url: address(hook)?,
             secret: hook.secret.as_ref().map(|name| name.value.clone()),
         },
         (None, None) => return None,
     };
-    Some(Notify { on, by })
+    Some(NotificationRule { on, by })
 }
 
-fn address(hook: &ast::Webhook) -> Option<WebhookUrl> {
+fn address(hook: &ast::WebhookSpec) -> Option<WebhookUrl> {
     let kept = hook.url_secret.as_ref();
     let kept = kept.map(|name| WebhookUrl::Secret(name.value.clone()));
     kept.or_else(|| Some(WebhookUrl::Text(hook.url.as_ref()?.value.clone())))
@@ -71,22 +68,19 @@ mod tests {
 
     use super::super::tests::defaults;
     use crate::model::{
-        Given, Goal, GoalApproval, GoalNews, Missed, MissedRun, Notify, NotifyBy, OnUnmet, Overlap,
-        Plan, Taint, WebhookUrl,
+        Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
+        NotificationDelivery, NotificationRule, OnUnmet, Plan, TaintLevel, WebhookUrl,
     };
-    use crate::spec::{Memory, load, lower, lower_goal};
+    use crate::spec::{InMemoryFiles, load, lower, lower_goal};
 
     fn model(keys: &str) -> (Arc<Goal>, Arc<Plan>) {
         let text = format!(
             "---\nkind: goal\nid: g\nschedule: \"@daily\"\nverify: [{{name: up, run: x}}]\n{keys}\n---\n"
         );
         let files = [("ops/g.md".to_owned(), text.into_bytes())];
-        let loaded = load(&Memory(files.into()), "ops/g.md");
+        let loaded = load(&InMemoryFiles(files.into()), "ops/g.md");
         assert_eq!(loaded.diagnostics, []);
-        (
-            lower_goal(&loaded).unwrap(),
-            lower(&loaded, &defaults()).unwrap(),
-        )
+        (lower_goal(&loaded).unwrap(), lower(&loaded, &defaults()).unwrap())
     }
 
     #[test]
@@ -94,10 +88,10 @@ mod tests {
         let (goal, plan) = model("");
         assert_eq!(goal.path, "ops/g.md");
         assert_eq!(goal.timing.zone.name(), "UTC");
-        assert_eq!(goal.missed, Missed::default());
+        assert_eq!(goal.missed, MissedTimesPolicy::default());
         assert_eq!(goal.missed.window, Duration::from_hours(24));
         assert_eq!(goal.window, Duration::from_mins(1));
-        assert_eq!(goal.overlap, Overlap::Skip);
+        assert_eq!(goal.overlap, GoalOverlapPolicy::Skip);
         assert_eq!(goal.auto_pause_after, None);
         assert_eq!(goal.on_failure, OnUnmet::Report);
         assert_eq!(goal.notify, []);
@@ -116,26 +110,20 @@ mod tests {
              - {on: [missed], webhook: {url_secret: KEY}}",
         );
         let missed = (goal.missed.run, goal.missed.window, goal.missed.cap);
-        assert_eq!(missed, (MissedRun::All, Duration::from_hours(2), 3));
+        assert_eq!(missed, (MissedTimesChoice::All, Duration::from_hours(2), 3));
         assert_eq!(goal.window, Duration::from_secs(4));
-        assert_eq!(goal.overlap, Overlap::QueueAll);
+        assert_eq!(goal.overlap, GoalOverlapPolicy::QueueAll);
         assert_eq!(goal.auto_pause_after, Some(5));
         assert_eq!(goal.on_failure, OnUnmet::SpawnPlan);
         assert_eq!(goal.approval, GoalApproval::None);
         let key = plan.parts().secrets[0].name.clone();
-        let hook = |url, secret| NotifyBy::Webhook { url, secret };
+        let hook = |url, secret| NotificationDelivery::Webhook { url, secret };
         let expected = [
-            (
-                GoalNews::Failed,
-                NotifyBy::Exec(vec!["mail".into(), "me".into()]),
-            ),
-            (
-                GoalNews::Paused,
-                hook(WebhookUrl::Text("https://a".into()), Some(key.clone())),
-            ),
-            (GoalNews::Missed, hook(WebhookUrl::Secret(key), None)),
+            (GoalEvent::Failed, NotificationDelivery::Exec(vec!["mail".into(), "me".into()])),
+            (GoalEvent::Paused, hook(WebhookUrl::Text("https://a".into()), Some(key.clone()))),
+            (GoalEvent::Missed, hook(WebhookUrl::Secret(key), None)),
         ];
-        let expected = expected.map(|(on, by)| Notify { on: vec![on], by });
+        let expected = expected.map(|(on, by)| NotificationRule { on: vec![on], by });
         assert_eq!(goal.notify, expected);
         assert_eq!(plan.steps().len(), 1);
         let look = plan.checks_only();
@@ -151,12 +139,11 @@ mod tests {
             let default = param.default.as_ref().and_then(|value| value.as_str());
             (param.name.as_str(), default, param.taint)
         });
-        let external = |given: Given| match given {
-            Given::FailedChecks => Taint::External,
-            _ => Taint::Owner,
+        let external = |given: GoalParam| match given {
+            GoalParam::FailedChecks => TaintLevel::External,
+            _ => TaintLevel::Owner,
         };
-        let expected =
-            Given::ALL.map(|one| (one.as_str(), Some(one.default_value()), external(one)));
+        let expected = GoalParam::ALL.map(|one| (one.as_str(), Some(one.default_value()), external(one)));
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 }

@@ -1,14 +1,14 @@
 use serde_json::Value;
 
-use crate::model::Object;
+use crate::model::JsonObject;
 use crate::name::Name;
-use crate::spec::ast::Matrix;
-use crate::spec::decode::Entries;
+use crate::spec::ast::MatrixSpec;
+use crate::spec::decode::OrderedEntries;
 
 /// The combinations of a matrix, the last axis fastest. `exclude` takes out those that agree
 /// with one of its entries; an entry of `include` adds its values to those that agree with it, or
 /// else is a combination of its own.
-pub(super) fn combinations(matrix: &Matrix) -> Vec<Object> {
+pub(super) fn combinations(matrix: &MatrixSpec) -> Vec<JsonObject> {
     let mut all = product(matrix);
     all.retain(|one| !matrix.exclude.iter().any(|part| agrees(one, part.iter())));
     let plain = all.len();
@@ -18,13 +18,13 @@ pub(super) fn combinations(matrix: &Matrix) -> Vec<Object> {
     all
 }
 
-fn product(matrix: &Matrix) -> Vec<Object> {
+fn product(matrix: &MatrixSpec) -> Vec<JsonObject> {
     if matrix.axes.is_empty() {
         return Vec::new();
     }
-    let mut all = vec![Object::new()];
+    let mut all = vec![JsonObject::new()];
     for (axis, values) in &matrix.axes {
-        let extend = |one: &Object| {
+        let extend = |one: &JsonObject| {
             let one = one.clone();
             let with = move |value: &Value| {
                 let mut more = one.clone();
@@ -38,16 +38,21 @@ fn product(matrix: &Matrix) -> Vec<Object> {
     all
 }
 
-type Pair = (crate::source::Spanned<Name>, Value);
+type MatrixPair = (crate::source::Spanned<Name>, Value);
 
-fn agrees<'p>(one: &Object, mut part: impl Iterator<Item = &'p Pair>) -> bool {
+fn agrees<'p>(one: &JsonObject, mut part: impl Iterator<Item = &'p MatrixPair>) -> bool {
     part.all(|(name, value)| one.get(name.value.as_str()) == Some(value))
 }
 
-/// Only the `plain` first combinations, those of the axes, take values; what `include` made takes
-/// none.
-fn include(all: &mut Vec<Object>, plain: usize, matrix: &Matrix, added: &Entries<Name, Value>) {
-    let is_axis = |(name, _): &&Pair| matrix.axes.iter().any(|(axis, _)| axis.value == name.value);
+/// Adds the values of `include`. Only the `plain` first combinations, those of the axes, take
+/// values; combinations made by `include` take none.
+fn include(
+    all: &mut Vec<JsonObject>,
+    plain: usize,
+    matrix: &MatrixSpec,
+    added: &OrderedEntries<Name, Value>,
+) {
+    let is_axis = |(name, _): &&MatrixPair| matrix.axes.iter().any(|(axis, _)| axis.value == name.value);
     let mut taken = false;
     for one in all.iter_mut().take(plain) {
         if agrees(one, added.iter().filter(is_axis)) {
@@ -56,13 +61,13 @@ fn include(all: &mut Vec<Object>, plain: usize, matrix: &Matrix, added: &Entries
         }
     }
     if !taken {
-        let mut own = Object::new();
+        let mut own = JsonObject::new();
         insert(&mut own, added);
         all.push(own);
     }
 }
 
-fn insert(one: &mut Object, added: &Entries<Name, Value>) {
+fn insert(one: &mut JsonObject, added: &OrderedEntries<Name, Value>) {
     for (name, value) in added.iter() {
         one.insert(name.value.to_string(), value.clone());
     }
@@ -72,15 +77,15 @@ fn insert(one: &mut Object, added: &Entries<Name, Value>) {
 mod tests {
     use super::combinations;
     use crate::source::Span;
-    use crate::spec::ast::Matrix;
-    use crate::spec::decode::{Decode, Decoder, Mistakes};
+    use crate::spec::ast::MatrixSpec;
+    use crate::spec::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
     use crate::spec::yaml;
 
     fn check(text: &str, expected: &[&str]) {
-        let mut mistakes = Mistakes::default();
+        let mut mistakes = DiagnosticList::default();
         let tree = yaml::read(text, Span::new(0, text.len()), &mut mistakes).unwrap();
-        let mut decoder = Decoder::new(text, mistakes);
-        let matrix = Matrix::decode(&tree, &mut decoder).unwrap();
+        let mut decoder = SpecDecoder::new(text, mistakes);
+        let matrix = MatrixSpec::decode(&tree, &mut decoder).unwrap();
         assert!(decoder.into_mistakes().is_empty(), "{text}");
         let found: Vec<_> = combinations(&matrix)
             .into_iter()
@@ -91,19 +96,13 @@ mod tests {
 
     #[test]
     fn the_last_axis_is_fastest() {
-        check(
-            "{a: [1, 2], b: [x, y]}",
-            &["{a:1,b:x}", "{a:1,b:y}", "{a:2,b:x}", "{a:2,b:y}"],
-        );
+        check("{a: [1, 2], b: [x, y]}", &["{a:1,b:x}", "{a:1,b:y}", "{a:2,b:x}", "{a:2,b:y}"]);
         check("{a: [1, 2], b: []}", &[]);
     }
 
     #[test]
     fn exclude_takes_out_all_that_agree() {
-        check(
-            "{a: [1, 2], b: [x, y], exclude: [{a: 1, b: y}, {a: 2}]}",
-            &["{a:1,b:x}"],
-        );
+        check("{a: [1, 2], b: [x, y], exclude: [{a: 1, b: y}, {a: 2}]}", &["{a:1,b:x}"]);
     }
 
     #[test]

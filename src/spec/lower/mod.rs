@@ -1,8 +1,8 @@
-//! From declarations without errors to the model.
+//! The conversion of declarations without errors to the model.
 //!
-//! Defaults are completed and matrices multiplied out here; nothing is judged any more.
+//! Defaults are completed and matrices expanded here; nothing is checked any more.
 //!
-//! **Invariant:** lowering costs what the declarations are long, and each file is lowered once.
+//! **Invariant:** lowering is linear in the size of the declarations; each file is lowered once.
 
 mod check;
 mod gate;
@@ -17,5 +17,5 @@ mod tests;
 
 pub use gate::lower_gate;
 pub use goal::lower_goal;
-pub use plan::{Defaults, NotLowered, lower};
+pub use plan::{LoweringError, PlanDefaults, lower};
 pub use skill::dry_run;

@@ -1,22 +1,16 @@
 use std::time::Duration;
 
-use crate::model::{OnStuck, Planner, Replan};
+use crate::model::{OnStuck, Planner, ReplanSettings};
 use crate::source::Spanned;
 use crate::spec::ast;
 
-/// What is said of replanning, completed by what holds where nothing is said.
-pub(super) fn completed(said: &ast::Replan, defaults: &Replan) -> Replan {
-    let number =
-        |said: &Option<Spanned<f64>>, usual: f64| said.as_ref().map_or(usual, |said| said.value);
-    let seconds = said
-        .time_budget_seconds
-        .as_ref()
-        .map(|seconds| seconds.value);
-    Replan {
+/// The replan settings of a plan, completed by the defaults.
+pub(super) fn completed(said: &ast::ReplanSpec, defaults: &ReplanSettings) -> ReplanSettings {
+    let number = |said: &Option<Spanned<f64>>, usual: f64| said.as_ref().map_or(usual, |said| said.value);
+    let seconds = said.time_budget_seconds.as_ref().map(|seconds| seconds.value);
+    ReplanSettings {
         max_replans: said.max_replans.unwrap_or(defaults.max_replans),
-        time_budget: seconds.map_or(defaults.time_budget, |seconds| {
-            Duration::from_secs(seconds.into())
-        }),
+        time_budget: seconds.map_or(defaults.time_budget, |seconds| Duration::from_secs(seconds.into())),
         alpha: number(&said.alpha, defaults.alpha),
         beta: number(&said.beta, defaults.beta),
         lambda: number(&said.lambda, defaults.lambda),
@@ -30,11 +24,11 @@ pub(super) fn completed(said: &ast::Replan, defaults: &Replan) -> Replan {
     }
 }
 
-/// How long a planner may take if nothing is said.
+/// The default timeout of a planner.
 const USUAL: Duration = Duration::from_mins(1);
 
-/// A planner as it is asked.
-pub(super) fn planner(said: &ast::Planner) -> Planner {
+/// The model of a planner.
+pub(super) fn planner(said: &ast::PlannerSpec) -> Planner {
     let words = said.exec.value.iter();
     Planner {
         exec: words.map(|word| word.value.clone()).collect(),
@@ -42,8 +36,8 @@ pub(super) fn planner(said: &ast::Planner) -> Planner {
     }
 }
 
-/// What follows where no declared way is left: who has a planner asks it, if nothing else is said.
-pub(super) fn on_stuck(plan: &ast::Plan) -> OnStuck {
+/// The reaction when no declared alternative is left: by default, a plan with a planner asks it.
+pub(super) fn on_stuck(plan: &ast::PlanSpec) -> OnStuck {
     match (plan.on_stuck, &plan.planner) {
         (Some(said), _) => said,
         (None, Some(_)) => OnStuck::ConsultPlanner,

@@ -1,11 +1,11 @@
 use crate::expr::Template;
-use crate::model::{Allow, Schema, SkillArg, SkillCall, interpreter};
+use crate::model::{SandboxPermissions, SkillArg, SkillCall, ValueSchema, interpreter};
 use crate::name::SkillName;
-use crate::spec::Loaded;
-use crate::spec::ast::{SkillArgs, SkillScript, SkillUse, Step};
+use crate::spec::LoadedSpec;
+use crate::spec::ast::{SkillArgs, SkillScript, SkillUse, StepSpec};
 
-/// The script that a step runs, and what it is given.
-pub(super) fn call(used: &SkillUse, loaded: &Loaded) -> Option<SkillCall> {
+/// The script that a step runs, and its arguments.
+pub(super) fn call(used: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
     let (_, skill) = loaded.skill(&used.name.value)?;
     let script = skill.script(used)?;
     let said = used.script.as_ref().map(|script| script.value.as_str());
@@ -13,8 +13,8 @@ pub(super) fn call(used: &SkillUse, loaded: &Loaded) -> Option<SkillCall> {
     let (args, words) = match (declared, &used.args) {
         (Some(declared), given) => (args(declared, given.as_ref()), Vec::new()),
         (None, Some(SkillArgs::Named(given))) => {
-            // Nothing is known of them but what they are called.
-            let any = Schema::new(serde_json::Value::Bool(true)).ok()?;
+            // Nothing is known of them but their names.
+            let any = ValueSchema::new(serde_json::Value::Bool(true)).ok()?;
             let named = given.iter().map(|(name, value)| SkillArg {
                 name: name.value.clone(),
                 schema: any.clone(),
@@ -40,7 +40,7 @@ pub(super) fn call(used: &SkillUse, loaded: &Loaded) -> Option<SkillCall> {
     })
 }
 
-/// A script as it is tried when its skill is installed; `None`: it is not.
+/// The dry run of a script when its skill is installed; `None` if it has none.
 pub fn dry_run(path: &str, script: &SkillScript) -> Option<SkillCall> {
     let given = SkillArgs::Named(script.dry_run.as_ref()?.args.clone());
     let head = interpreter(path).iter();
@@ -70,12 +70,13 @@ fn args(declared: &SkillScript, given: Option<&SkillArgs>) -> Vec<SkillArg> {
     .collect()
 }
 
-/// What a step may reach; what reads its script may be started in any case.
-pub(super) fn with_interpreter(step: &Step, loaded: &Loaded, mut allow: Allow) -> Allow {
-    let call = step
-        .skill
-        .as_ref()
-        .and_then(|used| call(&used.value, loaded));
+/// The permissions of a step; the interpreter of its script may be started in any case.
+pub(super) fn with_interpreter(
+    step: &StepSpec,
+    loaded: &LoadedSpec,
+    mut allow: SandboxPermissions,
+) -> SandboxPermissions {
+    let call = step.skill.as_ref().and_then(|used| call(&used.value, loaded));
     if let (Some(exec), Some(call)) = (&mut allow.exec, call) {
         let program = call.head.first().cloned().unwrap_or_else(|| call.path());
         if !exec.contains(&program) {

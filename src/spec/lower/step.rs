@@ -4,29 +4,29 @@ use std::sync::Arc;
 use super::check::{checks, env, globs, limits, paths, rules, script};
 use super::gate::{self, needs};
 use super::matrix::combinations;
-use super::plan::{Lowering, NotLowered};
+use super::plan::{LoweringError, SpecLowering};
 use super::skill;
 use crate::model::{
-    Allow, Alternative, Approve, Cache, Fan, Http, Loops, Output, Retry, Schema, Step, StepIx,
-    Uses, Wait, Work,
+    Alternative, ApprovalStep, HttpCall, NestedPlan, RequiredOutput, RetryPolicy, ReworkLimit,
+    SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
 use crate::name::Name;
 use crate::spec::ast;
 
-/// The file a step stands in and where its siblings are.
-pub(super) struct Siblings<'l> {
+/// The file of a step and the indexes of its siblings.
+pub(super) struct SiblingSteps<'l> {
     pub(super) file: usize,
     pub(super) places: HashMap<&'l Name, StepIx>,
 }
 
 pub(super) fn step(
-    step: &ast::Step,
-    among: &Siblings<'_>,
-    lowering: &mut Lowering<'_>,
-) -> Result<Step, NotLowered> {
+    step: &ast::StepSpec,
+    among: &SiblingSteps<'_>,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<Step, LoweringError> {
     let mut depends_on = Vec::with_capacity(step.depends_on.len());
     for name in &step.depends_on {
-        let ix = *among.places.get(&name.value).ok_or(NotLowered::Broken)?;
+        let ix = *among.places.get(&name.value).ok_or(LoweringError::Broken)?;
         if !depends_on.contains(&ix) {
             depends_on.push(ix);
         }
@@ -69,12 +69,12 @@ pub(super) fn step(
     })
 }
 
-/// The other ways to do a step.
+/// The alternatives of a step.
 fn alternatives(
-    written: &ast::Step,
-    among: &Siblings<'_>,
-    lowering: &mut Lowering<'_>,
-) -> Result<Vec<Alternative>, NotLowered> {
+    written: &ast::StepSpec,
+    among: &SiblingSteps<'_>,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<Vec<Alternative>, LoweringError> {
     let ways = written.alternatives.iter().zip(&written.ways);
     ways.map(|(said, way)| {
         Ok(Alternative {
@@ -86,15 +86,15 @@ fn alternatives(
     .collect()
 }
 
-fn cache(said: &ast::Cache) -> Cache {
-    Cache {
+fn cache(said: &ast::CacheSpec) -> StepCache {
+    StepCache {
         inputs: globs(&said.inputs),
         outputs: said.outputs.iter().map(|glob| glob.value.clone()).collect(),
     }
 }
 
-fn allow(said: &ast::Allow) -> Allow {
-    Allow {
+fn allow(said: &ast::AllowSpec) -> SandboxPermissions {
+    SandboxPermissions {
         read: paths(&said.read),
         write: said.write.iter().map(|path| path.value.0.clone()).collect(),
         net: said.net,
@@ -103,139 +103,121 @@ fn allow(said: &ast::Allow) -> Allow {
     }
 }
 
-fn fan(step: &ast::Step) -> Fan {
+fn fan(step: &ast::StepSpec) -> StepRepetition {
     match (&step.for_each, &step.matrix) {
         (Some(each), _) => match &each.value {
-            ast::ForEach::List(items) => Fan::List(items.clone()),
-            ast::ForEach::Computed(expr) => Fan::Each(expr.clone()),
+            ast::ForEachSpec::List(items) => StepRepetition::List(items.clone()),
+            ast::ForEachSpec::Computed(expr) => StepRepetition::Each(expr.clone()),
         },
-        (None, Some(matrix)) => Fan::Matrix(combinations(matrix)),
-        (None, None) => Fan::Once,
+        (None, Some(matrix)) => StepRepetition::Matrix(combinations(matrix)),
+        (None, None) => StepRepetition::Once,
     }
 }
 
-fn work(step: &ast::Step, file: usize, lowering: &mut Lowering<'_>) -> Result<Work, NotLowered> {
+fn work(
+    step: &ast::StepSpec,
+    file: usize,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<StepWork, LoweringError> {
     if let Some(text) = &step.run {
-        return Ok(Work::Run(script(&text.value, step.shell.as_deref())));
+        return Ok(StepWork::Run(script(&text.value, step.shell.as_deref())));
     }
     if let Some(argv) = &step.exec {
         let argv = argv.iter().map(|part| part.value.clone()).collect();
-        return Ok(Work::Exec(argv));
+        return Ok(StepWork::Exec(argv));
     }
     if let Some(used) = &step.skill {
-        let call = skill::call(&used.value, lowering.loaded).ok_or(NotLowered::Broken)?;
-        return Ok(Work::Skill(Box::new(call)));
+        let call = skill::call(&used.value, lowering.loaded).ok_or(LoweringError::Broken)?;
+        return Ok(StepWork::Skill(Box::new(call)));
     }
     if let Some(request) = &step.http {
-        return Ok(Work::Http(Box::new(http(request))));
+        return Ok(StepWork::Http(Box::new(http(request))));
     }
     if let Some(wait) = &step.wait {
-        return wait_for(wait).map(Work::Wait).ok_or(NotLowered::Broken);
+        return wait_for(wait).map(StepWork::Wait).ok_or(LoweringError::Broken);
     }
     if let Some(approve) = &step.approve {
         let show = approve.show.iter();
-        return Ok(Work::Approve(Box::new(Approve {
+        return Ok(StepWork::Approve(Box::new(ApprovalStep {
             message: approve.message.value.clone(),
-            show: show
-                .map(|(name, value)| (name.value.clone(), value.value.clone()))
-                .collect(),
+            show: show.map(|(name, value)| (name.value.clone(), value.value.clone())).collect(),
             needs: needs(Some(&approve.needs())),
         })));
     }
     let (plan, path) = lowering.used(file, step)?;
     let with = step.with.iter();
-    Ok(Work::Uses(Box::new(Uses {
+    Ok(StepWork::Uses(Box::new(NestedPlan {
         plan,
         path,
-        with: with
-            .map(|(name, value)| (name.value.clone(), value.value.0.clone()))
-            .collect(),
+        with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
     })))
 }
 
-fn http(http: &ast::Http) -> Http {
+fn http(http: &ast::HttpSpec) -> HttpCall {
     let headers = http.headers.iter();
     let outputs = http.outputs.iter();
-    Http {
+    HttpCall {
         method: http.method.unwrap_or_default().as_str().to_owned(),
         url: http.url.value.clone(),
-        headers: headers
-            .map(|(name, value)| (name.value.clone(), value.clone()))
-            .collect(),
+        headers: headers.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
         body: http.body.clone(),
-        expect: http
-            .expect
-            .as_ref()
-            .map(|expect| expect.status.0.clone())
-            .unwrap_or_default(),
-        outputs: outputs
-            .map(|(name, path)| (name.value.clone(), path.value.0.clone()))
-            .collect(),
+        expect: http.expect.as_ref().map(|expect| expect.status.0.clone()).unwrap_or_default(),
+        outputs: outputs.map(|(name, path)| (name.value.clone(), path.value.0.clone())).collect(),
     }
 }
 
-fn wait_for(wait: &ast::Wait) -> Option<Wait> {
-    let duration = wait.duration.map(|period| Wait::For(period.0));
-    let until = || wait.until.map(Wait::Until);
-    let file = || {
-        wait.file
-            .as_ref()
-            .map(|file| Wait::File(file.value.clone()))
-    };
+fn wait_for(wait: &ast::WaitSpec) -> Option<WaitCondition> {
+    let duration = wait.duration.map(|period| WaitCondition::For(period.0));
+    let until = || wait.until.map(WaitCondition::Until);
+    let file = || wait.file.as_ref().map(|file| WaitCondition::File(file.value.clone()));
     duration.or_else(until).or_else(file)
 }
 
-/// What a step says of its retry, completed by the workspace's defaults.
-pub(super) fn retry(said: Option<&ast::Retry>, defaults: &Arc<Retry>) -> Arc<Retry> {
+/// The retry of a step, completed by the workspace's defaults.
+pub(super) fn retry(said: Option<&ast::RetrySpec>, defaults: &Arc<RetryPolicy>) -> Arc<RetryPolicy> {
     let Some(said) = said else {
         return Arc::clone(defaults);
     };
-    Arc::new(Retry {
+    Arc::new(RetryPolicy {
         max: said.max,
         backoff: said.backoff.map_or(defaults.backoff, |period| period.0),
-        factor: said
-            .factor
-            .as_ref()
-            .map_or(defaults.factor, |factor| factor.value),
+        factor: said.factor.as_ref().map_or(defaults.factor, |factor| factor.value),
         max_delay: said.max_delay.map_or(defaults.max_delay, |period| period.0),
-        jitter: said
-            .jitter
-            .as_ref()
-            .map_or(defaults.jitter, |jitter| jitter.value),
+        jitter: said.jitter.as_ref().map_or(defaults.jitter, |jitter| jitter.value),
         on: said.on.clone().unwrap_or_else(|| defaults.on.clone()),
     })
 }
 
-/// How often the work may be sent back.
-fn loops(said: Option<&ast::Loops>) -> Loops {
-    let usual = Loops::default();
-    Loops {
+/// The limits for sending the work back.
+fn loops(said: Option<&ast::LoopsSpec>) -> ReworkLimit {
+    let usual = ReworkLimit::default();
+    ReworkLimit {
         max: said.and_then(|said| said.max).unwrap_or(usual.max),
         on_exhausted: said.map_or(usual.on_exhausted, |said| said.on_exhausted),
     }
 }
 
-fn outputs(step: &ast::Step) -> Vec<Output> {
+fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
     let declared = step.outputs.iter();
-    let declared = declared.map(|(name, output)| Output {
-        name: name.value.clone(),
-        schema: output.schema.clone(),
-    });
-    let mut outputs: Vec<Output> = declared.collect();
+    let declared = declared
+        .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() });
+    let mut outputs: Vec<RequiredOutput> = declared.collect();
     if let Some(approve) = &step.approve
-        // What is shown is what it is: no schema asks more of it.
-        && let Ok(any) = Schema::new(serde_json::Value::Bool(true))
+        // The value shown is the output: no schema restricts it further.
+        && let Ok(any) = ValueSchema::new(serde_json::Value::Bool(true))
     {
-        outputs.extend(approve.show.iter().map(|(name, _)| Output {
-            name: name.value.clone(),
-            schema: any.clone(),
-        }));
+        outputs.extend(
+            approve
+                .show
+                .iter()
+                .map(|(name, _)| RequiredOutput { name: name.value.clone(), schema: any.clone() }),
+        );
     }
     outputs
 }
 
-/// The outputs that are declared to come from outside.
-fn external(step: &ast::Step) -> Vec<Name> {
+/// The outputs that are declared as external.
+fn external(step: &ast::StepSpec) -> Vec<Name> {
     let declared = step.outputs.iter().filter(|(_, output)| output.external);
     declared.map(|(name, _)| name.value.clone()).collect()
 }

@@ -2,25 +2,25 @@ use proptest::prelude::*;
 
 use super::timing;
 use crate::diag::{Code, Diagnostic};
-use crate::schedule::Timing;
-use crate::spec::{Loaded, Memory, load};
+use crate::schedule::GoalSchedule;
+use crate::spec::{InMemoryFiles, LoadedSpec, load};
 use crate::time::Moment;
 
 /// A goal with these lines.
-fn goal(lines: &str) -> Loaded {
+fn goal(lines: &str) -> LoadedSpec {
     let text = format!("---\nkind: goal\nid: g\n{lines}\nverify: [{{name: up, run: x}}]\n---\n");
     let files = [("goal.md".to_owned(), text.into_bytes())];
-    load(&Memory(files.into()), "goal.md")
+    load(&InMemoryFiles(files.into()), "goal.md")
 }
 
-/// Its timing, and what is wrong with it.
-fn read(lines: &str) -> (Option<Timing>, Vec<Diagnostic>) {
+/// The schedule, and its mistakes.
+fn read(lines: &str) -> (Option<GoalSchedule>, Vec<Diagnostic>) {
     let loaded = goal(lines);
     assert_eq!(loaded.diagnostics, [], "{lines}");
     timing(loaded.goal().unwrap(), &loaded.sources[0])
 }
 
-fn right(lines: &str) -> Timing {
+fn right(lines: &str) -> GoalSchedule {
     let (timing, wrong) = read(lines);
     assert_eq!(wrong, [], "{lines}");
     timing.unwrap()
@@ -53,15 +53,11 @@ fn a_day_without_a_midnight_begins_when_the_clock_goes_forward() {
 
 #[test]
 fn times_are_of_the_zone_of_the_goal_and_instants_are_what_they_are() {
-    let lines =
-        |from: &str| format!("schedule: \"@daily\"\ntimezone: Asia/Tokyo\nactive_from: {from}");
+    let lines = |from: &str| format!("schedule: \"@daily\"\ntimezone: Asia/Tokyo\nactive_from: {from}");
     let from = |text: &str| right(&lines(text)).active_from.unwrap();
     assert_eq!(from("2026-12-01T09:00"), at("2026-12-01T00:00:00Z"));
     assert_eq!(from("2026-12-01T09:00:00Z"), at("2026-12-01T09:00:00Z"));
-    assert_eq!(
-        from("2026-12-01T09:00:00+01:00"),
-        at("2026-12-01T08:00:00Z")
-    );
+    assert_eq!(from("2026-12-01T09:00:00+01:00"), at("2026-12-01T08:00:00Z"));
 }
 
 #[test]
@@ -70,14 +66,9 @@ fn a_rule_has_its_own_zone_or_that_of_the_goal() {
         "schedule: [{at: 2026-12-01T09:00, timezone: Asia/Tokyo}, {at: 2026-12-01T09:00}]\n\
          timezone: Europe/Berlin",
     );
-    let found: Vec<Moment> = timing
-        .slots(at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"))
-        .map(|slot| slot.at)
-        .collect();
-    assert_eq!(
-        found,
-        [at("2026-12-01T00:00:00Z"), at("2026-12-01T08:00:00Z")]
-    );
+    let found: Vec<Moment> =
+        timing.slots(at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z")).map(|slot| slot.at).collect();
+    assert_eq!(found, [at("2026-12-01T00:00:00Z"), at("2026-12-01T08:00:00Z")]);
 }
 
 #[test]
@@ -87,10 +78,7 @@ fn only_what_is_wider_than_the_slots_is_too_wide() {
     assert_eq!(splay("12h1m"), [Code::SplayWide]);
     assert_eq!(codes("schedule: {at: 2026-12-01T09:00}\nsplay: 9d"), []);
     let (timing, wrong) = read("schedule: \"@hourly\"\nsplay: 2h");
-    assert!(
-        timing.is_some() && wrong.len() == 1,
-        "a warning stops nothing"
-    );
+    assert!(timing.is_some() && wrong.len() == 1, "a warning stops nothing");
 }
 
 #[test]
@@ -107,22 +95,14 @@ fn what_is_excluded_now_and_then_is_due_at_other_times() {
 fn a_goal_that_is_only_due_when_it_is_excluded_is_never_due() {
     let nights = |schedule: &str| {
         let window = "exclude: [{from: \"22:00\", until: \"06:00\"}]";
-        codes(&format!(
-            "schedule: {schedule}\ntimezone: Europe/Berlin\n{window}"
-        ))
+        codes(&format!("schedule: {schedule}\ntimezone: Europe/Berlin\n{window}"))
     };
     assert_eq!(nights("\"0 23 * * *\""), [Code::NeverDue]);
     assert_eq!(nights("\"*/10 22-5 * * *\""), [Code::NeverDue]);
     assert_eq!(nights("[\"0 23 * * *\", \"0 6 * * *\"]"), []);
     // 23:00 in Tokyo is excluded by the clocks of Tokyo, whatever those of Berlin show.
-    assert_eq!(
-        nights("[{cron: \"0 23 * * *\", timezone: Asia/Tokyo}]"),
-        [Code::NeverDue]
-    );
-    assert_eq!(
-        nights("[{cron: \"0 12 * * *\", timezone: Pacific/Auckland}]"),
-        []
-    );
+    assert_eq!(nights("[{cron: \"0 23 * * *\", timezone: Asia/Tokyo}]"), [Code::NeverDue]);
+    assert_eq!(nights("[{cron: \"0 12 * * *\", timezone: Pacific/Auckland}]"), []);
 }
 
 #[test]
@@ -137,12 +117,13 @@ fn windows_that_leave_nothing_are_found_out_and_others_are_not() {
     assert_eq!(windows("23:59:59"), []);
     let days = "active_from: 2026-01-01\nexclude: [2026-01-01..2026-01-31]";
     assert_eq!(codes(&format!("schedule: \"* * * * * *\"\n{days}")), []);
-    let nights = "exclude: [{from: \"22:00\", until: \"08:00\"}, {from: \"08:00\", until: \"22:00\", on: [MON, TUE]}]";
+    let nights =
+        "exclude: [{from: \"22:00\", until: \"08:00\"}, {from: \"08:00\", until: \"22:00\", on: [MON, TUE]}]";
     assert_eq!(codes(&format!("schedule: \"* * * * * *\"\n{nights}")), []);
 }
 
 proptest! {
-    /// Whatever stands where times do, it is read or told to be wrong, at a place of the file.
+    /// Any text for a time is either read or reported as a mistake, at a location of the file.
     #[test]
     fn any_text_is_a_time_or_a_mistake(
         cron in "[0-9*/,#LW? @a-zA-Zé+-]{0,16}",

@@ -1,4 +1,4 @@
-//! YAML as a tree in which every key and value knows where it stands.
+//! YAML as a tree in which every key and value has its location.
 //!
 //! One document; text keys; no anchors, aliases, tags, merge keys or duplicate keys; bounded depth
 //! and size. YAML 1.2 core schema, of which only `true` and `false` are booleans and only `null`,
@@ -13,5 +13,5 @@ mod scalar;
 mod syntax;
 mod tree;
 
-pub use node::{Entry, Node, Yaml};
+pub use node::{YamlEntry, YamlNode, YamlValue};
 pub use reader::{MAX_DEPTH, MAX_NODES, read};

@@ -4,19 +4,19 @@ use serde_json::{Number, Value};
 
 use crate::source::Span;
 
-/// A value and where it stands. Borrows from the file's text where it can.
+/// A value and its location. Borrows from the file's text if it can.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node<'a> {
-    /// What it is.
-    pub value: Yaml<'a>,
-    /// Where it stands, quotes included.
+pub struct YamlNode<'a> {
+    /// The value.
+    pub value: YamlValue<'a>,
+    /// The location, quotes included.
     pub span: Span,
 }
 
-/// What a YAML value can be.
+/// The kinds of YAML values.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Yaml<'a> {
-    /// Something not allowed, already reported.
+pub enum YamlValue<'a> {
+    /// A value that is not allowed, already reported.
     Bad,
     /// `null`, `~` or nothing.
     Null,
@@ -27,64 +27,63 @@ pub enum Yaml<'a> {
     /// Any other scalar.
     Text(Cow<'a, str>),
     /// A sequence.
-    List(Vec<Node<'a>>),
+    List(Vec<YamlNode<'a>>),
     /// A mapping, in order.
-    Map(Vec<Entry<'a>>),
+    Map(Vec<YamlEntry<'a>>),
 }
 
 /// A key of a mapping and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry<'a> {
+pub struct YamlEntry<'a> {
     /// The key.
     pub key: Cow<'a, str>,
-    /// Where the key stands.
+    /// The location of the key.
     pub at: Span,
     /// The value.
-    pub value: Node<'a>,
+    pub value: YamlNode<'a>,
 }
 
-impl<'a> Node<'a> {
-    /// What it is, for a sentence such as "expected text, found a list".
+impl<'a> YamlNode<'a> {
+    /// Returns its name, for a sentence such as "expected text, found a list".
     pub fn noun(&self) -> &'static str {
         match self.value {
-            Yaml::Bad => "something not allowed",
-            Yaml::Null => "nothing",
-            Yaml::Bool(_) => "a boolean",
-            Yaml::Number(_) => "a number",
-            Yaml::Text(_) => "text",
-            Yaml::List(_) => "a list",
-            Yaml::Map(_) => "a mapping",
+            YamlValue::Bad => "unsupported YAML",
+            YamlValue::Null => "nothing",
+            YamlValue::Bool(_) => "a boolean",
+            YamlValue::Number(_) => "a number",
+            YamlValue::Text(_) => "text",
+            YamlValue::List(_) => "a list",
+            YamlValue::Map(_) => "a mapping",
         }
     }
 
-    /// A place for mistakes about the whole: the first key of a mapping, else the span.
+    /// Returns the location for mistakes about the whole: a mapping's first key, else the span.
     pub fn head(&self) -> Span {
         match &self.value {
-            Yaml::Map(entries) => entries.first().map_or(self.span, |entry| entry.at),
+            YamlValue::Map(entries) => entries.first().map_or(self.span, |entry| entry.at),
             _ => self.span,
         }
     }
 
-    /// The value of a key, if it is a mapping that has the key.
-    pub fn get(&self, key: &str) -> Option<&Entry<'a>> {
+    /// Returns the entry of a key, if it is a mapping that has the key.
+    pub fn get(&self, key: &str) -> Option<&YamlEntry<'a>> {
         match &self.value {
-            Yaml::Map(entries) => entries.iter().find(|entry| entry.key == key),
+            YamlValue::Map(entries) => entries.iter().find(|entry| entry.key == key),
             _ => None,
         }
     }
 
-    /// The same value as JSON, without places.
+    /// Returns the same value as JSON, without locations.
     pub fn json(&self) -> Value {
         match &self.value {
-            Yaml::Bad | Yaml::Null => Value::Null,
-            Yaml::Bool(yes) => Value::Bool(*yes),
-            Yaml::Number(number) => Value::Number(number.clone()),
-            Yaml::Text(text) => Value::String(text.to_string()),
-            Yaml::List(items) => items.iter().map(Self::json).collect(),
-            Yaml::Map(entries) => entries
-                .iter()
-                .map(|entry| (entry.key.to_string(), entry.value.json()))
-                .collect(),
+            YamlValue::Bad | YamlValue::Null => Value::Null,
+            YamlValue::Bool(yes) => Value::Bool(*yes),
+            YamlValue::Number(number) => Value::Number(number.clone()),
+            YamlValue::Text(text) => Value::String(text.to_string()),
+            YamlValue::List(items) => items.iter().map(Self::json).collect(),
+            YamlValue::Map(entries) => {
+                entries.iter().map(|entry| (entry.key.to_string(), entry.value.json())).collect()
+            }
         }
     }
 }

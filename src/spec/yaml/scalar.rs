@@ -2,18 +2,18 @@ use std::borrow::Cow;
 
 use serde_json::Number;
 
-use super::Yaml;
+use super::YamlValue;
 
-/// Gives a plain scalar its type, by the YAML 1.2 core schema. What JSON has no number for, such
-/// as `.inf`, stays text.
-pub(super) fn plain(text: Cow<'_, str>) -> Yaml<'_> {
+/// Gives a plain scalar its type, by the YAML 1.2 core schema. Values that JSON has no number for,
+/// such as `.inf`, stay text.
+pub(super) fn plain(text: Cow<'_, str>) -> YamlValue<'_> {
     match &*text {
-        "" | "~" | "null" => Yaml::Null,
-        "true" => Yaml::Bool(true),
-        "false" => Yaml::Bool(false),
+        "" | "~" | "null" => YamlValue::Null,
+        "true" => YamlValue::Bool(true),
+        "false" => YamlValue::Bool(false),
         _ => match number(&text) {
-            Some(number) => Yaml::Number(number),
-            None => Yaml::Text(text),
+            Some(number) => YamlValue::Number(number),
+            None => YamlValue::Text(text),
         },
     }
 }
@@ -45,14 +45,14 @@ fn number(text: &str) -> Option<Number> {
     None
 }
 
-/// Digits in a base, without any sign, which `from_str_radix` would take.
+/// Reads digits in a base, without any sign, which `from_str_radix` would accept.
 fn whole(digits: &str, base: u32) -> Option<Number> {
     let plain = digits.chars().all(|c| c.is_digit(base));
     let number = plain.then(|| u64::from_str_radix(digits, base).ok())??;
     Some(number.into())
 }
 
-/// `(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// True if the text matches `(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
 fn is_float(text: &str) -> bool {
     let (base, exponent) = match text.split_once(['e', 'E']) {
         Some((base, exponent)) => (base, Some(exponent)),
@@ -60,9 +60,7 @@ fn is_float(text: &str) -> bool {
     };
     let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     let base_fits = match base.split_once('.') {
-        Some((before, after)) => {
-            all_digits(before) && all_digits(after) && (before.len() + after.len() > 0)
-        }
+        Some((before, after)) => all_digits(before) && all_digits(after) && (before.len() + after.len() > 0),
         None => !base.is_empty() && all_digits(base),
     };
     let exponent_fits = exponent.is_none_or(|exponent| {
@@ -74,7 +72,7 @@ fn is_float(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Yaml, plain};
+    use super::{YamlValue, plain};
     use serde_json::json;
 
     #[test]
@@ -110,11 +108,9 @@ mod tests {
             ("2026-11-21", json!("2026-11-21")),
             ("1.2.3", json!("1.2.3")),
         ] {
-            let node = super::super::Node {
-                value: plain(text.into()),
-                span: crate::source::Span::default(),
-            };
-            assert_ne!(node.value, Yaml::Bad);
+            let node =
+                super::super::YamlNode { value: plain(text.into()), span: crate::source::Span::default() };
+            assert_ne!(node.value, YamlValue::Bad);
             assert_eq!(node.json(), value, "{text}");
         }
     }

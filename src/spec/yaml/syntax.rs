@@ -4,31 +4,31 @@ use super::MAX_DEPTH;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
-/// The mistake that ends the reading of a text.
+/// Returns the mistake that ends the reading of a text.
 pub(super) fn mistake(kind: &ErrorKind, place: Span) -> Diagnostic {
     match kind {
         ErrorKind::RecursionLimitExceeded => too_deep(place),
         ErrorKind::DirectiveDisallowed => {
-            Diagnostic::new(Code::YamlFeature, place, "a directive is not allowed here")
+            Diagnostic::new(Code::YamlFeature, place, "directives are not supported")
         }
         kind => {
             let mistake = Diagnostic::new(Code::YamlSyntax, place, kind.to_string());
             match remedy(kind) {
-                Some(remedy) => mistake.help(remedy),
+                Some(remedy) => mistake.with_help(remedy),
                 None => mistake,
             }
         }
     }
 }
 
-/// What usually helps.
+/// Returns the usual remedy.
 fn remedy(kind: &ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::MappingValueNotAllowed
         | ErrorKind::UnexpectedCharacter { .. }
         | ErrorKind::InvalidTrailingDoubleQuotedScalar
         | ErrorKind::InvalidTrailingSingleQuotedScalar => {
-            Some("text with special characters in it stands in quotes, or below a `|`")
+            Some("quote text with special characters, or put it under a `|`")
         }
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
@@ -39,6 +39,6 @@ fn remedy(kind: &ErrorKind) -> Option<&'static str> {
 }
 
 pub(super) fn too_deep(place: Span) -> Diagnostic {
-    let message = format!("this is nested more than {MAX_DEPTH} deep");
+    let message = format!("nested more than {MAX_DEPTH} levels deep");
     Diagnostic::new(Code::YamlTooLarge, place, message)
 }

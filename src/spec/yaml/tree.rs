@@ -1,27 +1,27 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Entry, Node, Yaml};
+use super::{YamlEntry, YamlNode, YamlValue};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
-/// A mapping with more keys than this keeps a set of them to find duplicates.
+/// The number of keys above which a mapping keeps a set of them to find duplicates.
 const FEW_KEYS: usize = 8;
 
 /// A tree that grows as its values are read.
 ///
-/// The children of all open collections stand in two rows, those of an inner one behind those of
-/// an outer one, so that a collection is made when it ends, once, and exactly as long as it is.
+/// The children of all open collections are in two rows, those of an inner one behind those of an
+/// outer one, so that a collection is made when it ends, once, and with its exact length.
 #[derive(Default)]
-pub(super) struct Tree<'a> {
-    open: Vec<Open<'a>>,
-    items: Vec<Node<'a>>,
-    entries: Vec<Entry<'a>>,
-    pub(super) root: Option<Node<'a>>,
+pub(super) struct YamlTreeBuilder<'a> {
+    open: Vec<OpenYamlCollection<'a>>,
+    items: Vec<YamlNode<'a>>,
+    entries: Vec<YamlEntry<'a>>,
+    pub(super) root: Option<YamlNode<'a>>,
 }
 
-/// A collection whose end has not come; `from` is where its children begin.
-enum Open<'a> {
+/// A collection that is not closed yet; `from` is the start of its children.
+enum OpenYamlCollection<'a> {
     List {
         start: Span,
         from: usize,
@@ -30,42 +30,42 @@ enum Open<'a> {
         start: Span,
         from: usize,
         seen: HashMap<Cow<'a, str>, Span>,
-        key: Option<Key<'a>>,
+        key: Option<PendingYamlKey<'a>>,
         bad: bool,
     },
 }
 
-/// A key whose value has not come.
+/// A key whose value is not read yet.
 #[derive(Default)]
-pub(super) struct Key<'a> {
+pub(super) struct PendingYamlKey<'a> {
     /// `None` if it is not text; then its value is dropped.
     pub(super) text: Option<Cow<'a, str>>,
-    /// Where it stands.
+    /// The location.
     pub(super) at: Span,
-    /// Whether it spoils the whole mapping.
-    pub(super) spoils: bool,
+    /// True if it makes the whole mapping invalid.
+    pub(super) is_merge_key: bool,
 }
 
-impl<'a> Tree<'a> {
-    /// How many collections are open.
+impl<'a> YamlTreeBuilder<'a> {
+    /// Returns the number of open collections.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether the next value is a mapping's key.
+    /// True if the next value is a mapping's key.
     pub(super) fn awaits_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open::Map { key: None, .. }))
+        matches!(self.open.last(), Some(OpenYamlCollection::Map { key: None, .. }))
     }
 
     /// Begins a list; `start` is its opening bracket, or empty if it has none.
     pub(super) fn open_list(&mut self, start: Span) {
         let from = self.items.len();
-        self.open.push(Open::List { start, from });
+        self.open.push(OpenYamlCollection::List { start, from });
     }
 
     /// Begins a mapping; `start` is its opening brace, or empty if it has none.
     pub(super) fn open_map(&mut self, start: Span) {
-        self.open.push(Open::Map {
+        self.open.push(OpenYamlCollection::Map {
             start,
             from: self.entries.len(),
             seen: HashMap::new(),
@@ -74,29 +74,27 @@ impl<'a> Tree<'a> {
         });
     }
 
-    /// Takes the key of the next value.
-    pub(super) fn key(&mut self, new: Key<'a>) {
-        if let Some(Open::Map { key, bad, .. }) = self.open.last_mut() {
-            *bad |= new.spoils;
+    /// Sets the key of the next value.
+    pub(super) fn key(&mut self, new: PendingYamlKey<'a>) {
+        if let Some(OpenYamlCollection::Map { key, bad, .. }) = self.open.last_mut() {
+            *bad |= new.is_merge_key;
             *key = Some(new);
         }
     }
 
-    /// Ends the innermost collection; `end` is its closing bracket, if it has one. What has none
+    /// Ends the innermost collection; `end` is its closing bracket, if it has one. Without one it
     /// ends with its last child.
-    pub(super) fn close(&mut self, end: Span) -> Option<Node<'a>> {
+    pub(super) fn close(&mut self, end: Span) -> Option<YamlNode<'a>> {
         let (start, last, value) = match self.open.pop()? {
-            Open::List { start, from } => {
+            OpenYamlCollection::List { start, from } => {
                 let items: Vec<_> = self.items.drain(from..).collect();
                 let last = items.last().map(|item| item.span.end);
-                (start, last, Yaml::List(items))
+                (start, last, YamlValue::List(items))
             }
-            Open::Map {
-                start, from, bad, ..
-            } => {
+            OpenYamlCollection::Map { start, from, bad, .. } => {
                 let entries: Vec<_> = self.entries.drain(from..).collect();
                 let last = entries.last().map(|entry| entry.value.span.end);
-                let value = if bad { Yaml::Bad } else { Yaml::Map(entries) };
+                let value = if bad { YamlValue::Bad } else { YamlValue::Map(entries) };
                 (start, last, value)
             }
         };
@@ -106,24 +104,19 @@ impl<'a> Tree<'a> {
             Some(last) => last,
             None => start.end,
         };
-        let span = Span {
-            start: start.start,
-            end: end.max(start.start),
-        };
-        Some(Node { value, span })
+        let span = Span { start: start.start, end: end.max(start.start) };
+        Some(YamlNode { value, span })
     }
 
-    /// Puts a finished value where it belongs; the mistake of a key that is there already.
-    pub(super) fn value(&mut self, node: Node<'a>) -> Option<Diagnostic> {
+    /// Adds a finished value to its collection; returns the mistake of a duplicate key.
+    pub(super) fn value(&mut self, node: YamlNode<'a>) -> Option<Diagnostic> {
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open::List { .. }) => self.items.push(node),
-            Some(Open::Map {
-                from, seen, key, ..
-            }) => {
-                let Key { text, at, .. } = key.take().unwrap_or_default();
+            Some(OpenYamlCollection::List { .. }) => self.items.push(node),
+            Some(OpenYamlCollection::Map { from, seen, key, .. }) => {
+                let PendingYamlKey { text, at, .. } = key.take().unwrap_or_default();
                 let (key, value) = (text?, node);
-                let entry = Entry { key, at, value };
+                let entry = YamlEntry { key, at, value };
                 let own = self.entries.get(*from..).unwrap_or_default();
                 if let Some(first) = first_use(own, seen, &entry) {
                     return Some(duplicate(&entry, first));
@@ -135,11 +128,11 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Where a mapping has an entry's key already; remembers the key otherwise.
+/// Returns the earlier location of a duplicate key in a mapping; remembers a new key otherwise.
 fn first_use<'a>(
-    entries: &[Entry<'a>],
+    entries: &[YamlEntry<'a>],
     seen: &mut HashMap<Cow<'a, str>, Span>,
-    new: &Entry<'a>,
+    new: &YamlEntry<'a>,
 ) -> Option<Span> {
     if entries.len() < FEW_KEYS {
         let first = entries.iter().find(|entry| entry.key == new.key);
@@ -155,7 +148,7 @@ fn first_use<'a>(
     None
 }
 
-fn duplicate(entry: &Entry<'_>, first: Span) -> Diagnostic {
-    let message = format!("the key `{}` stands twice in this mapping", entry.key);
-    Diagnostic::new(Code::YamlDuplicateKey, entry.at, message).also(first, "first here")
+fn duplicate(entry: &YamlEntry<'_>, first: Span) -> Diagnostic {
+    let message = format!("duplicate key `{}` in this mapping", entry.key);
+    Diagnostic::new(Code::YamlDuplicateKey, entry.at, message).with_related(first, "first defined here")
 }

@@ -4,11 +4,11 @@ use std::process::Command;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
-use super::super::{Batch, Retention, RunFilter, Store, StoreError, verify_chain};
+use super::super::{EventBatch, RunFilter, RunRetention, Store, StoreError, verify_chain};
 
 const FOLDER: &str = "WF_TEST_FULL";
 
-/// Limits can only be met in a process of one's own: a write beyond them is a signal.
+/// Limits can only be tested in a separate process: a write beyond them is a signal.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a process with limits is needed")]
 fn nothing_is_half_forgotten_when_there_is_no_room() {
@@ -37,10 +37,7 @@ fn child() {
         store.append(batch).wait().unwrap();
         store.folder().create_run(&run_id(number)).unwrap();
     }
-    let keep = Retention {
-        max_age: None,
-        max_runs: Some(1),
-    };
+    let keep = RunRetention { max_age: None, max_runs: Some(1) };
     let log = dir.join("state.db-wal").metadata().unwrap().len();
     let usual = getrlimit(Resource::Fsize);
     let limit = |current| setrlimit(Resource::Fsize, Rlimit { current, ..usual }).unwrap();
@@ -58,12 +55,12 @@ fn child() {
     whole(&store, &dir, 1);
 }
 
-/// The state has so many runs, and nothing is wrong with it.
+/// Checks that the state has so many runs, and no fault.
 fn whole(store: &Store, dir: &Path, runs: usize) {
     let reader = store.reader().unwrap();
     assert_eq!(reader.runs(9, &RunFilter::default()).unwrap().len(), runs);
     assert!(verify_chain(&reader).unwrap().is_ok());
-    assert_eq!(reader.damage(), Ok(None));
+    assert_eq!(reader.find_damage(), Ok(None));
     let folders = std::fs::read_dir(dir.join("runs")).unwrap().count();
     assert_eq!(folders, runs.min(5).min(if runs == 1 { 0 } else { 5 }));
 }
@@ -73,10 +70,7 @@ fn nothing_is_written_behind_what_could_not_be() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    let after = |number, batch| Batch {
-        after: Some(number),
-        ..batch
-    };
+    let after = |number, batch| EventBatch { after: Some(number), ..batch };
     let append = |batch| store.append(batch).wait();
     append(after(0, first(&run, new_run("report"), vec![]))).unwrap();
     append(after(0, next(&run, vec![started("fetch")]))).unwrap();

@@ -4,8 +4,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use super::super::fixture::{NOW, first, name, new_run, next, open, run_id, started};
-use super::super::{Durability, Reader, Store, Taking, verify_chain};
-use crate::machine::Place;
+use super::super::{LockAcquisition, Store, StoreDurability, StoreReader, verify_chain};
+use crate::machine::TaskId;
 use crate::time::FixedClock;
 
 /// Names the state folder to a child, and the number of its run.
@@ -33,23 +33,15 @@ fn what_was_acknowledged_survives_a_kill() {
         events += 1;
     }
     assert_eq!(verify_chain(&reader).unwrap(), Ok(events));
-    let place = Place::of(&name("fetch"));
+    let place = TaskId::of_step(&name("fetch"));
     let taken = store.try_lock("network", &run_id(3), &place).wait();
-    assert!(matches!(taken, Ok(Taking::TakenOver { .. })), "{taken:?}");
+    assert!(matches!(taken, Ok(LockAcquisition::TakenOver { .. })), "{taken:?}");
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a process must die, and it must not be this one"
-)]
+#[expect(clippy::disallowed_methods, reason = "a process must die, and it must not be this one")]
 fn spawn(dir: &Path, number: u8) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "store::tests::kill::child",
-            "--ignored",
-            "--nocapture",
-        ])
+        .args(["--exact", "store::tests::kill::child", "--ignored", "--nocapture"])
         .env(FOLDER, dir)
         .env(NUMBER, number.to_string())
         .stdout(Stdio::piped())
@@ -57,24 +49,21 @@ fn spawn(dir: &Path, number: u8) -> Child {
         .unwrap()
 }
 
-/// Reads what a child says it has; gives the last number it said before it died.
+/// Reads the acknowledgements of a child; returns the last number before it died.
 fn kill_after_a_while(mut child: Child) -> usize {
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let number = |line: &str| line.trim().strip_prefix("kept ")?.parse::<usize>().ok();
     let mut last = 0;
     while last < 100 {
         let mut line = String::new();
-        assert!(
-            lines.read_line(&mut line).unwrap() > 0,
-            "the child died by itself"
-        );
+        assert!(lines.read_line(&mut line).unwrap() > 0, "the child died by itself");
         last = number(&line).unwrap_or(last);
     }
     child.kill().unwrap();
     child.wait().unwrap();
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
-    // A line without an end may lack digits; it can only say less.
+    // A line without an end may lack digits; it can only claim less.
     rest.lines().filter_map(number).next_back().unwrap_or(last)
 }
 
@@ -86,15 +75,12 @@ fn child() {
     };
     let run = run_id(number.to_str().unwrap().parse().unwrap());
     let clock = Arc::new(FixedClock(NOW));
-    let store = Store::open(&PathBuf::from(dir), Durability::Full, clock).unwrap();
+    let store = Store::open(&PathBuf::from(dir), StoreDurability::Full, clock).unwrap();
     let fence = store.own_run(&run, "").wait().unwrap();
     let mut batch = first(&run, new_run("report"), vec![]);
     batch.token = fence.token();
     store.append(batch).wait().unwrap();
-    let _ = store
-        .try_lock("network", &run, &Place::of(&name("fetch")))
-        .wait()
-        .unwrap();
+    let _ = store.try_lock("network", &run, &TaskId::of_step(&name("fetch"))).wait().unwrap();
     loop {
         let mut batch = next(&run, vec![started("fetch")]);
         batch.token = fence.token();
@@ -115,7 +101,7 @@ fn a_dropped_store_has_written_everything() {
         drop(store.append(next(&run, vec![started("fetch")])));
     }
     drop(store);
-    let reader = Reader::open(dir.path()).unwrap();
+    let reader = StoreReader::open(dir.path()).unwrap();
     assert_eq!(reader.events(&run, 0).unwrap().len(), 100);
 }
 
@@ -124,23 +110,11 @@ fn tickets_work_inside_a_runtime() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let last = runtime.block_on(async {
-        store
-            .append(first(&run, new_run("report"), vec![]))
-            .await
-            .unwrap();
-        store
-            .append(next(&run, vec![started("fetch")]))
-            .await
-            .unwrap();
-        store
-            .append(next(&run, vec![started("send")]))
-            .await
-            .unwrap()
-            .last
+        store.append(first(&run, new_run("report"), vec![])).await.unwrap();
+        store.append(next(&run, vec![started("fetch")])).await.unwrap();
+        store.append(next(&run, vec![started("send")])).await.unwrap().last
     });
     assert_eq!(last, 2);
 }

@@ -4,20 +4,18 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::fixture::{
-    NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger,
-};
+use super::super::fixture::{NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger};
 use super::super::{
-    CacheEntry, CacheLookup, Durability, Retention, RunFilter, Store, Taking, verify_chain,
+    CacheEntry, CacheLookup, LockAcquisition, RunFilter, RunRetention, Store, StoreDurability, verify_chain,
 };
-use crate::digest::Digest;
-use crate::machine::Place;
+use crate::digest::Sha256Digest;
+use crate::machine::TaskId;
 use crate::time::{Moment, SystemClock};
 
-/// Later than anything that this test writes, by the machine's clock too.
+/// An instant later than anything that this test writes, by the machine's clock too.
 const LATER: Moment = Moment::from_millis(NOW.millis() + 20 * 365 * 86_400_000);
 
-/// Two ended runs, the second with a nested one, and one that goes on.
+/// Two ended runs, the second with a nested one, and a live one.
 fn four_runs(store: &Store) {
     let mut nested = new_run("part");
     nested.parent = Some((run_id(2), "build#1".into()));
@@ -33,8 +31,8 @@ fn four_runs(store: &Store) {
     }
 }
 
-/// Prunes; gives the numbers of the runs that stay.
-fn kept(keep: Retention) -> Vec<u8> {
+/// Prunes; returns the numbers of the remaining runs.
+fn kept(keep: RunRetention) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     four_runs(&store);
@@ -43,10 +41,7 @@ fn kept(keep: Retention) -> Vec<u8> {
     let record = u64::from(pruned.runs > 0);
     assert_eq!(verify_chain(&reader).unwrap(), Ok(22 + 2 + 2 + 1 + record));
     store.rebuild().wait().unwrap();
-    let all = RunFilter {
-        nested: true,
-        ..RunFilter::default()
-    };
+    let all = RunFilter { nested: true, ..RunFilter::default() };
     let runs = reader.runs(9, &all).unwrap();
     assert_eq!(runs.len() + pruned.runs, 4);
     let recorded = |number: &u8| runs.iter().any(|run| run.id == run_id(*number));
@@ -68,7 +63,7 @@ fn only_ended_runs_beyond_the_retention_go() {
         (age(1), None, vec![4]),
         (age(30 * 365), Some(1), vec![2, 3, 4]),
     ] {
-        let keep = Retention { max_age, max_runs };
+        let keep = RunRetention { max_age, max_runs };
         assert_eq!(kept(keep), stay, "{keep:?}");
     }
 }
@@ -82,25 +77,13 @@ fn files_go_when_nothing_names_them() {
     let cached = store.blobs().put_bytes(b"cached").unwrap();
     let nobody = store.blobs().put_bytes(b"nobody's").unwrap();
     keep_result(&store, cached);
-    let there = |digest: &Digest| store.blobs().path(digest).exists();
+    let there = |digest: &Sha256Digest| store.blobs().path(digest).exists();
     let prune = |max_runs, now| {
-        let keep = Retention {
-            max_age: None,
-            max_runs: Some(max_runs),
-        };
+        let keep = RunRetention { max_age: None, max_runs: Some(max_runs) };
         store.prune(keep, now).unwrap().blobs
     };
-    let written = store
-        .blobs()
-        .path(&nobody)
-        .metadata()
-        .unwrap()
-        .modified()
-        .unwrap();
-    let written = written
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap()
-        .as_millis();
+    let written = store.blobs().path(&nobody).metadata().unwrap().modified().unwrap();
+    let written = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
     let just_now = Moment::from_millis(i64::try_from(written).unwrap());
     assert_eq!(prune(9, just_now), 0, "what is young stays");
     assert_eq!(prune(9, LATER), 1);
@@ -108,39 +91,23 @@ fn files_go_when_nothing_names_them() {
     assert_eq!(prune(1, LATER), 1);
     assert!(!there(&named) && there(&cached), "a kept run asked for it");
     assert_eq!(prune(0, LATER), 1);
-    assert!(
-        fs::read_dir(store.folder().path().join("runs"))
-            .unwrap()
-            .count()
-            == 1
-    );
+    assert!(fs::read_dir(store.folder().path().join("runs")).unwrap().count() == 1);
 }
 
-/// Keeps a result of the first run, which the second one used.
-fn keep_result(store: &Store, digest: Digest) {
-    let place = Place::of(&name("build"));
-    let key = Digest::of(b"key");
+/// Stores a result of the first run, which the second one reused.
+fn keep_result(store: &Store, digest: Sha256Digest) {
+    let place = TaskId::of_step(&name("build"));
+    let key = Sha256Digest::of_bytes(b"key");
     let entry = CacheEntry {
         key,
         run: run_id(1),
         place: place.clone(),
         outputs: object(json!({})),
-        artifacts: vec![crate::machine::Artifact {
-            path: "a".into(),
-            digest,
-            size: 6,
-        }],
+        artifacts: vec![crate::machine::Artifact { path: "a".into(), digest, size: 6 }],
         files: vec![],
         created: NOW,
     };
-    let lookup = CacheLookup {
-        run: run_id(2),
-        place,
-        item_key: None,
-        key,
-        hit: true,
-        parts: json!({}),
-    };
+    let lookup = CacheLookup { run: run_id(2), place, item_key: None, key, hit: true, parts: json!({}) };
     store.cache_put(entry).wait().unwrap();
     store.cache_note(lookup).wait().unwrap();
 }
@@ -151,22 +118,16 @@ fn what_is_worked_on_stays() {
     let store = open(dir.path());
     // Files have the times of the machine.
     let clock = Arc::new(SystemClock);
-    let other = Store::open(dir.path(), Durability::Normal, clock).unwrap();
+    let other = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
     four_runs(&store);
-    let all = Retention {
-        max_age: None,
-        max_runs: Some(0),
-    };
-    // Its end is recorded, but whoever works on it has not let go of it yet.
+    let all = RunRetention { max_age: None, max_runs: Some(0) };
+    // Its end is recorded, but its owner has not released it yet.
     let fence = other.own_run(&run_id(2), "").wait().unwrap();
     let blob = other.blobs().put_bytes(b"not recorded yet").unwrap();
     assert_eq!(store.prune(all, LATER).unwrap().runs, 1);
     let folder = |number| store.folder().run(&run_id(number)).exists();
     assert_eq!([1, 2, 3, 4].map(folder), [false, true, true, true]);
-    assert!(
-        store.blobs().path(&blob).exists(),
-        "the clock went on by years"
-    );
+    assert!(store.blobs().path(&blob).exists(), "the clock went on by years");
     drop((fence, other));
     assert_eq!(store.prune(all, LATER).unwrap().runs, 2);
     assert_eq!([1, 2, 3, 4].map(folder), [false, false, false, true]);
@@ -185,21 +146,16 @@ fn what_belonged_to_forgotten_runs_goes_with_them() {
         let mut batch = first(&run, new, vec![run_ended()]);
         batch.token = fence.token();
         store.append(batch).wait().unwrap();
-        let place = Place::of(&name("build"));
-        assert_eq!(store.try_lock("x", &run, &place).wait(), Ok(Taking::Taken));
+        let place = TaskId::of_step(&name("build"));
+        assert_eq!(store.try_lock("x", &run, &place).wait(), Ok(LockAcquisition::Acquired));
         store.unlock("x", &run, &place).wait().unwrap();
     }
     drop(store.own_run(&run_id(99), "").wait().unwrap());
-    let keep = Retention {
-        max_age: None,
-        max_runs: Some(2),
-    };
+    let keep = RunRetention { max_age: None, max_runs: Some(2) };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 7);
-    for (table, rows) in [("runs", 2), ("texts", 2), ("owners", 2), ("locks", 0)] {
+    for (table, rows) in [("runs", 2), ("source_texts", 2), ("run_leases", 2), ("locks", 0)] {
         let sql = format!("SELECT count(*) FROM {table}");
-        let found: i64 = stranger(dir.path())
-            .query_row(&sql, [], |row| row.get(0))
-            .unwrap();
+        let found: i64 = stranger(dir.path()).query_row(&sql, [], |row| row.get(0)).unwrap();
         assert_eq!(found, rows, "{table}");
     }
 }
@@ -211,10 +167,7 @@ fn nothing_is_forgotten_while_a_backup_is_made() {
     four_runs(&store);
     let turn = std::fs::File::open(dir.path()).unwrap();
     turn.lock().unwrap();
-    let keep = Retention {
-        max_age: None,
-        max_runs: Some(0),
-    };
+    let keep = RunRetention { max_age: None, max_runs: Some(0) };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 0);
     turn.unlock().unwrap();
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 3);

@@ -5,17 +5,17 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::super::fixture::{
-    NOW, attempt, first, name, new_run, next, object, open, run_id, started, story, stranger,
-    verdict,
+    NOW, attempt, first, name, new_run, next, object, open, run_id, started, story, stranger, verdict,
 };
 use super::super::rebuild::PROJECTIONS;
 use super::super::{
-    CacheEntry, CacheLookup, Durability, FindError, KeptFile, Reader, RunFilter, RunState,
-    StoreError,
+    CacheEntry, CacheLookup, CachedFile, FindError, RunFilter, RunState, StoreDurability, StoreError,
+    StoreReader,
 };
-use crate::digest::Digest;
+use crate::digest::Sha256Digest;
 use crate::machine::{
-    Artifact, Cached, Exit, Fact, Outcome, Place, Ruling, Standing, StepState, Verdict,
+    Artifact, CachedResult, CheckRuling, CheckVerdict, EventKind, RunOutcome, Standing, StepState, TaskId,
+    WorkExit,
 };
 use crate::name::PlanId;
 
@@ -30,25 +30,16 @@ fn what_was_recorded_is_read_back() {
 
     let reader = store.reader().unwrap();
     let read = reader.events(&run, 0).unwrap();
-    assert_eq!(
-        read.iter().map(|(n, _)| *n).collect::<Vec<_>>(),
-        (1..=21).collect::<Vec<_>>()
-    );
-    assert_eq!(
-        read.into_iter().map(|(_, event)| event).collect::<Vec<_>>(),
-        events
-    );
+    assert_eq!(read.iter().map(|(n, _)| *n).collect::<Vec<_>>(), (1..=21).collect::<Vec<_>>());
+    assert_eq!(read.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), events);
     assert_eq!(reader.events(&run, 20).unwrap().len(), 1);
 
     let row = reader.run(&run).unwrap();
-    assert_eq!(row.state, RunState::Ended(Outcome::Succeeded));
-    assert_eq!((row.standing, row.tally.verified), (Standing::Verified, 2));
+    assert_eq!(row.state, RunState::Ended(RunOutcome::Succeeded));
+    assert_eq!((row.standing, row.counts.verified), (Standing::Verified, 2));
     assert_eq!(row.params, new_run("report").params);
-    assert_eq!(
-        reader.config(&run).unwrap(),
-        json!({"max_parallel": 2, "durability": "normal"})
-    );
-    assert_eq!(row.durability, Some(Durability::Normal));
+    assert_eq!(reader.config(&run).unwrap(), json!({"max_parallel": 2, "durability": "normal"}));
+    assert_eq!(row.durability, Some(StoreDurability::Normal));
     assert_eq!(reader.sources(&run).unwrap(), new_run("report").sources);
 }
 
@@ -57,17 +48,12 @@ fn steps_attempts_checks_and_artifacts_are_shown() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    store
-        .append(first(&run, new_run("report"), story()))
-        .wait()
-        .unwrap();
+    store.append(first(&run, new_run("report"), story())).wait().unwrap();
     let reader = store.reader().unwrap();
 
     let steps = reader.steps(&run).unwrap();
-    let shown: Vec<_> = steps
-        .iter()
-        .map(|step| (step.step.as_str(), step.item, step.state, step.attempts))
-        .collect();
+    let shown: Vec<_> =
+        steps.iter().map(|step| (step.step.as_str(), step.item, step.state, step.attempts)).collect();
     assert_eq!(
         shown,
         [
@@ -79,23 +65,17 @@ fn steps_attempts_checks_and_artifacts_are_shown() {
             ("send", None, StepState::Skipped, 0),
         ]
     );
-    assert_eq!(steps[0].kept_from, Some(run_id(200)));
+    assert_eq!(steps[0].reused_from, Some(run_id(200)));
     assert_eq!(steps[1].outputs, object(json!({"rows": 0})));
     assert_eq!(steps[4].item_key.as_deref(), Some("b"));
 
     let attempts = reader.attempts(&run).unwrap();
-    let exits: Vec<_> = attempts
-        .into_iter()
-        .map(|attempt| attempt.exit.unwrap())
-        .collect();
-    assert_eq!(exits, [1, 0, 7].map(|code| Exit::Code { code }));
+    let exits: Vec<_> = attempts.into_iter().map(|attempt| attempt.exit.unwrap()).collect();
+    assert_eq!(exits, [1, 0, 7].map(|code| WorkExit::Code { code }));
     let checks = reader.checks(&run).unwrap();
     assert_eq!(checks[0].step, Some(name("fetch")));
-    assert_eq!((&checks[1].step, checks[1].verdict.millis), (&None, 4));
-    assert_eq!(
-        reader.artifacts(&run).unwrap()[0].artifact.path,
-        "out/report.csv"
-    );
+    assert_eq!((&checks[1].step, checks[1].verdict.duration_ms), (&None, 4));
+    assert_eq!(reader.artifacts(&run).unwrap()[0].artifact.path, "out/report.csv");
 }
 
 #[test]
@@ -103,36 +83,26 @@ fn what_the_cache_held_is_shown_until_a_check_refutes_it() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    let artifact = Artifact {
-        path: "out.txt".into(),
-        digest: Digest::of(b"out"),
-        size: 3,
-    };
-    let hit = Fact::CacheHit {
-        place: Place::of(&name("build")),
-        found: Cached {
-            key: Digest::of(b"key"),
-            from: run_id(2),
+    let artifact = Artifact { path: "out.txt".into(), digest: Sha256Digest::of_bytes(b"out"), size: 3 };
+    let hit = EventKind::CacheHit {
+        place: TaskId::of_step(&name("build")),
+        found: CachedResult {
+            cache_key: Sha256Digest::of_bytes(b"key"),
+            reused_from: run_id(2),
             outputs: object(json!({})),
             artifacts: vec![artifact.clone()],
         },
     };
     let facts = vec![hit];
-    store
-        .append(first(&run, new_run("report"), facts))
-        .wait()
-        .unwrap();
+    store.append(first(&run, new_run("report"), facts)).wait().unwrap();
     let reader = store.reader().unwrap();
     let shown = reader.artifacts(&run).unwrap();
     assert_eq!((shown[0].attempt, &shown[0].artifact), (0, &artifact));
 
-    for (ruling, left) in [(Ruling::Pass, 1), (Ruling::Fail, 0)] {
-        let judged = Fact::CriterionJudged {
+    for (ruling, left) in [(CheckRuling::Pass, 1), (CheckRuling::Fail, 0)] {
+        let judged = EventKind::CheckCompleted {
             attempt: Some(attempt("build", None, 0)),
-            verdict: Verdict {
-                ruling,
-                ..verdict("good")
-            },
+            verdict: CheckVerdict { ruling, ..verdict("good") },
         };
         store.append(next(&run, vec![judged])).wait().unwrap();
         assert_eq!(reader.artifacts(&run).unwrap().len(), left, "{ruling:?}");
@@ -145,10 +115,7 @@ fn projections_can_be_rebuilt() {
     let store = open(dir.path());
     for number in 1..=3 {
         let run = run_id(number);
-        store
-            .append(first(&run, new_run("report"), story()))
-            .wait()
-            .unwrap();
+        store.append(first(&run, new_run("report"), story())).wait().unwrap();
     }
     let before = dump(dir.path());
     assert!(before.values().all(|rows| !rows.is_empty()), "{before:?}");
@@ -160,25 +127,18 @@ fn projections_can_be_rebuilt() {
 fn dump(dir: &Path) -> BTreeMap<&'static str, Vec<String>> {
     let connection: Connection = stranger(dir);
     let rows = |table| {
-        let mut select = connection
-            .prepare(&format!("SELECT * FROM {table}"))
-            .unwrap();
+        let mut select = connection.prepare(&format!("SELECT * FROM {table}")).unwrap();
         let width = select.column_count();
         select
             .query_map([], |row| {
                 let cells = (0..width).map(|at| row.get_ref(at).map(|cell| format!("{cell:?}")));
-                cells
-                    .collect::<Result<Vec<_>, _>>()
-                    .map(|cells| cells.join(", "))
+                cells.collect::<Result<Vec<_>, _>>().map(|cells| cells.join(", "))
             })
             .unwrap()
             .collect::<Result<_, _>>()
             .unwrap()
     };
-    PROJECTIONS
-        .iter()
-        .map(|table| (*table, rows(table)))
-        .collect()
+    PROJECTIONS.iter().map(|table| (*table, rows(table))).collect()
 }
 
 #[test]
@@ -186,18 +146,13 @@ fn a_bad_batch_fails_alone() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    store
-        .append(first(&run, new_run("report"), vec![]))
-        .wait()
-        .unwrap();
+    store.append(first(&run, new_run("report"), vec![])).wait().unwrap();
     let commits = commits(dir.path());
 
-    // While a stranger writes, batches pile up; then they are committed together.
+    // While another connection writes, batches pile up; then they are committed together.
     let busy = stranger(dir.path());
     busy.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let good: Vec<_> = (0..50)
-        .map(|_| store.append(next(&run, vec![started("fetch")])))
-        .collect();
+    let good: Vec<_> = (0..50).map(|_| store.append(next(&run, vec![started("fetch")]))).collect();
     let unknown = store.append(next(&run_id(9), vec![started("fetch")]));
     let twice = store.append(first(&run, new_run("report"), story()));
     let last = store.append(next(&run, vec![started("send")]));
@@ -206,10 +161,7 @@ fn a_bad_batch_fails_alone() {
     for (at, ticket) in good.into_iter().enumerate() {
         assert_eq!(ticket.wait().unwrap().last, at as u64 + 1);
     }
-    assert_eq!(
-        unknown.wait().unwrap_err(),
-        StoreError::UnknownRun(run_id(9))
-    );
+    assert_eq!(unknown.wait().unwrap_err(), StoreError::UnknownRun(run_id(9)));
     assert_eq!(twice.wait().unwrap_err(), StoreError::KnownRun(run.clone()));
     assert_eq!(last.wait().unwrap().last, 51);
     assert_eq!(store.reader().unwrap().events(&run, 0).unwrap().len(), 51);
@@ -217,13 +169,11 @@ fn a_bad_batch_fails_alone() {
     assert!(grouped <= 2, "{grouped} commits");
 }
 
-/// Counts the commits in the write-ahead log: frames that say how large the database is.
+/// Counts the commits in the write-ahead log: the frames with the size of the database.
 fn commits(dir: &Path) -> usize {
     let log = std::fs::read(dir.join("state.db-wal")).unwrap();
     let frames = log.get(32..).unwrap().chunks_exact(24 + 4096);
-    frames
-        .filter(|frame| frame.get(4..8) != Some(&[0; 4]))
-        .count()
+    frames.filter(|frame| frame.get(4..8) != Some(&[0; 4])).count()
 }
 
 #[test]
@@ -232,25 +182,16 @@ fn runs_are_found_by_prefix() {
     let store = open(dir.path());
     for number in [0x11, 0x12, 0x2a] {
         let run = run_id(number);
-        store
-            .append(first(&run, new_run("report"), story()))
-            .wait()
-            .unwrap();
+        store.append(first(&run, new_run("report"), story())).wait().unwrap();
     }
     let mut nested = new_run("part");
     nested.parent = Some((run_id(0x11), "build#1".into()));
-    store
-        .append(first(&run_id(0x33), nested, vec![]))
-        .wait()
-        .unwrap();
+    store.append(first(&run_id(0x33), nested, vec![])).wait().unwrap();
 
     let reader = store.reader().unwrap();
     assert_eq!(reader.find_run("2").unwrap(), run_id(0x2a));
     assert_eq!(reader.find_run("1212").unwrap(), run_id(0x12));
-    assert_eq!(
-        reader.find_run(run_id(0x33).as_str()).unwrap(),
-        run_id(0x33)
-    );
+    assert_eq!(reader.find_run(run_id(0x33).as_str()).unwrap(), run_id(0x33));
     assert_eq!(reader.last_run().unwrap(), run_id(0x2a));
     match reader.find_run("1").unwrap_err() {
         FindError::Ambiguous(error) => assert_eq!(error.among, [run_id(0x11), run_id(0x12)]),
@@ -262,30 +203,18 @@ fn runs_are_found_by_prefix() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(
-        reader.children(&run_id(0x11)).unwrap(),
-        [(run_id(0x33), "build#1".into())]
-    );
+    assert_eq!(reader.children(&run_id(0x11)).unwrap(), [(run_id(0x33), "build#1".into())]);
 }
 
 #[test]
 fn runs_are_listed_by_filter() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    store
-        .append(first(&run_id(1), new_run("report"), story()))
-        .wait()
-        .unwrap();
-    store
-        .append(first(&run_id(2), new_run("report"), vec![]))
-        .wait()
-        .unwrap();
+    store.append(first(&run_id(1), new_run("report"), story())).wait().unwrap();
+    store.append(first(&run_id(2), new_run("report"), vec![])).wait().unwrap();
     let mut nested = new_run("part");
     nested.parent = Some((run_id(2), "build#1".into()));
-    store
-        .append(first(&run_id(3), nested, vec![]))
-        .wait()
-        .unwrap();
+    store.append(first(&run_id(3), nested, vec![])).wait().unwrap();
 
     let reader = store.reader().unwrap();
     let list = |limit, filter: RunFilter| -> Vec<_> {
@@ -295,20 +224,10 @@ fn runs_are_listed_by_filter() {
     let all = RunFilter::default;
     assert_eq!(list(9, all()), [run_id(2), run_id(1)]);
     assert_eq!(list(1, all()), [run_id(2)]);
-    assert_eq!(
-        list(
-            9,
-            RunFilter {
-                nested: true,
-                ..all()
-            }
-        )
-        .len(),
-        3
-    );
+    assert_eq!(list(9, RunFilter { nested: true, ..all() }).len(), 3);
     let state = Some(RunState::Running);
     assert_eq!(list(9, RunFilter { state, ..all() }), [run_id(2)]);
-    let state = Some(RunState::Ended(Outcome::Succeeded));
+    let state = Some(RunState::Ended(RunOutcome::Succeeded));
     assert_eq!(list(9, RunFilter { state, ..all() }), [run_id(1)]);
     let plan = Some(PlanId::parse("part").unwrap());
     assert!(list(9, RunFilter { plan, ..all() }).is_empty());
@@ -319,14 +238,14 @@ fn the_cache_says_what_it_kept_and_was_asked() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let entry = CacheEntry {
-        key: Digest::of(b"key"),
+        key: Sha256Digest::of_bytes(b"key"),
         run: run_id(1),
-        place: Place::of(&name("build")),
+        place: TaskId::of_step(&name("build")),
         outputs: object(json!({"rows": 3})),
         artifacts: vec![],
-        files: vec![KeptFile {
+        files: vec![CachedFile {
             path: "out/a".into(),
-            digest: Digest::of(b"a"),
+            digest: Sha256Digest::of_bytes(b"a"),
             size: 1,
             mode: 0o755,
         }],
@@ -335,10 +254,7 @@ fn the_cache_says_what_it_kept_and_was_asked() {
     store.cache_put(entry.clone()).wait().unwrap();
     for (number, text) in [(1, "old"), (2, "new")] {
         let run = run_id(number);
-        store
-            .append(first(&run, new_run("report"), vec![]))
-            .wait()
-            .unwrap();
+        store.append(first(&run, new_run("report"), vec![])).wait().unwrap();
         let lookup = CacheLookup {
             run,
             place: entry.place.clone(),
@@ -351,15 +267,12 @@ fn the_cache_says_what_it_kept_and_was_asked() {
     }
     let reader = store.reader().unwrap();
     assert_eq!(reader.cache_get(&entry.key).unwrap(), Some(entry));
-    assert_eq!(reader.cache_get(&Digest::of(b"other")).unwrap(), None);
+    assert_eq!(reader.cache_get(&Sha256Digest::of_bytes(b"other")).unwrap(), None);
     let (plan, step) = (PlanId::parse("report").unwrap(), name("build"));
     let now = reader.cache_parts(&run_id(2), &step, None).unwrap();
     assert_eq!(now, Some((true, json!({"script": "new"}))));
     let before = |run| reader.last_cache_parts(&plan, &step, None, &run).unwrap();
-    assert_eq!(
-        before(run_id(2)),
-        Some((run_id(1), json!({"script": "old"})))
-    );
+    assert_eq!(before(run_id(2)), Some((run_id(1), json!({"script": "old"}))));
     assert_eq!(before(run_id(1)), None);
 }
 
@@ -368,21 +281,15 @@ fn readers_see_whole_batches_while_others_write() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let run = run_id(1);
-    store
-        .append(first(&run, new_run("report"), vec![]))
-        .wait()
-        .unwrap();
+    store.append(first(&run, new_run("report"), vec![])).wait().unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let reader = Reader::open(dir.path()).unwrap();
+                let reader = StoreReader::open(dir.path()).unwrap();
                 let mut last = 0;
                 while last < 200 {
                     let seen = reader.events(&run, 0).unwrap().len();
-                    assert!(
-                        seen >= last && seen.is_multiple_of(2),
-                        "{seen} after {last}"
-                    );
+                    assert!(seen >= last && seen.is_multiple_of(2), "{seen} after {last}");
                     last = seen;
                 }
             });

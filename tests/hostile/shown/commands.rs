@@ -78,16 +78,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["goal", "accept", "g", "--yes"],
     &["goal", "autonomy"],
     &["goal", "autonomy", "g", "--json"],
-    &[
-        "goal",
-        "backfill",
-        "g",
-        "--from",
-        "2020-01-01T00:00:00Z",
-        "--to",
-        "2020-01-05T00:00:00Z",
-        "--dry-run",
-    ],
+    &["goal", "backfill", "g", "--from", "2020-01-01T00:00:00Z", "--to", "2020-01-05T00:00:00Z", "--dry-run"],
     &["goal", "pause", "g", "--reason", "TEXT"],
     &["goal", "list", "--json"],
     &["goal", "show", "g"],
@@ -103,28 +94,13 @@ pub(super) const LATER: &[&[&str]] = &[
     &["connection", "show", "TEXT"],
     &["connection", "check", "TEXT"],
     &["connection", "add", "TEXT", "--skill", "odd"],
-    &[
-        "connection",
-        "add",
-        "c",
-        "--skill",
-        "odd",
-        "--hint",
-        "TEXT=TEXT",
-    ],
+    &["connection", "add", "c", "--skill", "odd", "--hint", "TEXT=TEXT"],
     &["connection", "approve", "TEXT", "--skill", "odd"],
     &["connection", "remove", "TEXT"],
     &["skill", "search", "odd"],
     &["skill", "search", "TEXT"],
     &["skill", "read-properties", "skills/odd"],
-    &[
-        "skill",
-        "import",
-        "skills/odd",
-        "--name",
-        "other",
-        "--dry-run",
-    ],
+    &["skill", "import", "skills/odd", "--name", "other", "--dry-run"],
     &["skill", "import", "skills/odd", "--name", "TEXT"],
     &["skill", "import", "TEXT"],
     &["skill", "install", "TEXT"],
@@ -140,16 +116,7 @@ pub(super) const LATER: &[&[&str]] = &[
     &["key", "revoke", "TEXT"],
     &["key", "export", "TEXT"],
     &["key", "rotate", "TEXT"],
-    &[
-        "key",
-        "check-signature",
-        "--public-key",
-        "TEXT",
-        "--message",
-        "text",
-        "--signature",
-        "TEXT",
-    ],
+    &["key", "check-signature", "--public-key", "TEXT", "--message", "text", "--signature", "TEXT"],
     &["connection", "grant", "TEXT", "TEXT"],
     &["memory", "feedback", "TEXT", "TEXT"],
     &["audit", "checkpoint", "TEXT"],
@@ -187,9 +154,7 @@ fn every_command_is_tried() {
                 groups.push(path);
                 continue;
             }
-            let is_tried = LATER
-                .iter()
-                .any(|args| path.iter().eq(args.iter().take(path.len())));
+            let is_tried = LATER.iter().any(|args| path.iter().eq(args.iter().take(path.len())));
             if !is_tried && path.join(" ") != UNTRIED {
                 missing.push(path.join(" "));
             }
@@ -208,8 +173,5 @@ fn below(place: &Sandbox, group: &[String]) -> Vec<String> {
     let names = listed.filter_map(|line| line.strip_prefix("  "));
     let names = names.filter(|line| !line.starts_with(' '));
     let names = names.filter_map(|line| line.split(' ').next());
-    names
-        .filter(|name| *name != "help")
-        .map(Into::into)
-        .collect()
+    names.filter(|name| *name != "help").map(Into::into).collect()
 }

@@ -8,32 +8,17 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("hidden by colour", "a\u{1b}[8mFAKE\u{1b}[28m"),
     ("cursor", "a\u{1b}[2J\u{1b}[1;1HFAKE\u{1b}[3A"),
     ("title", "a\u{1b}]0;FAKE\u{7}b"),
-    (
-        "link",
-        "a\u{1b}]8;;http://x.example\u{1b}\\FAKE\u{1b}]8;;\u{1b}\\",
-    ),
+    ("link", "a\u{1b}]8;;http://x.example\u{1b}\\FAKE\u{1b}]8;;\u{1b}\\"),
     ("clipboard", "a\u{1b}]52;c;RkFLRQ==\u{7}b"),
     ("device", "a\u{1b}P$qFAKE\u{1b}\\\u{1b}c"),
     ("c1", "a\u{9b}2JFAKE\u{9d}0;x\u{9c}\u{85}b"),
     ("over", "a\rFAKE\u{8}\u{8}\u{8}\u{8}ok\u{b}\u{c}\u{7f}b"),
-    (
-        "direction",
-        "a\u{202e}FAKE\u{202c}\u{2066}b\u{2069}\u{200f}\u{61c}c",
-    ),
+    ("direction", "a\u{202e}FAKE\u{202c}\u{2066}b\u{2069}\u{200f}\u{61c}c"),
     ("no width", "a\u{200b}F\u{200d}A\u{feff}K\u{2060}E\u{ad}b"),
     ("tags", "a\u{e0046}\u{e0041}b\u{2028}c\u{2029}d"),
-    (
-        "command",
-        "a\n::error::FAKE\n  ::stop-commands::FAKE\n##[add-mask]FAKE\n::add-mask::FAKE",
-    ),
-    (
-        "heading",
-        "a\n# FAKE\n\n| FAKE | verified |\n```\nFAKE\n- FAKE <img src=x onerror=y>",
-    ),
-    (
-        "markup",
-        "a</system-out></failure>]]><FAKE a=\"b\">`|*_[x](http://x.example)|@FAKE",
-    ),
+    ("command", "a\n::error::FAKE\n  ::stop-commands::FAKE\n##[add-mask]FAKE\n::add-mask::FAKE"),
+    ("heading", "a\n# FAKE\n\n| FAKE | verified |\n```\nFAKE\n- FAKE <img src=x onerror=y>"),
+    ("markup", "a</system-out></failure>]]><FAKE a=\"b\">`|*_[x](http://x.example)|@FAKE"),
     (
         "lines",
         "a\n   verified      1.2s  FAKE\nsucceeded · FAKE\nerror: FAKE\nhint: FAKE\n── FAKE#1\nnext: wf FAKE",
@@ -79,9 +64,7 @@ pub fn faults(text: &str, styled: bool) -> Vec<String> {
     let mut faults = Vec::new();
     let mut rest = text.to_owned();
     if styled {
-        for style in [
-            "0", "1", "2", "31", "32", "33", "35", "36", "91", "92", "93", "94", "96",
-        ] {
+        for style in ["0", "1", "2", "31", "32", "33", "35", "36", "91", "92", "93", "94", "96"] {
             rest = rest.replace(&format!("\u{1b}[{style}m"), "");
         }
         if text.contains("\u{1b}[1mFAKE") || text.contains("\u{1b}[32mFAKE") {

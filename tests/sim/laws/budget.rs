@@ -1,7 +1,7 @@
 //! Laws of budgets.
 
-use wf::machine::{Fact, Outcome, Place};
-use wf::model::Resource;
+use wf::machine::{EventKind, RunOutcome, TaskId};
+use wf::model::BudgetResource;
 use wf::time::Moment;
 
 use super::super::ledger::is_finally;
@@ -21,34 +21,30 @@ pub fn budget(look: &Look<'_>) -> Result<(), String> {
         _ => return Ok(()),
     };
     match &event.fact {
-        Fact::AttemptStarted(attempt) => {
-            begins(look, &attempt.place, attempt.attempt == 1, event.at)
-        }
-        Fact::BudgetNoticed { spent, percent } => {
-            let used = known.used(spent.what, event.at);
-            let before = known.noticed.get(&spent.what).copied().unwrap_or(0);
+        EventKind::AttemptStarted(attempt) => begins(look, &attempt.place, attempt.attempt == 1, event.at),
+        EventKind::BudgetThresholdReached { spent, percent } => {
+            let used = known.used(spent.resource, event.at);
+            let before = known.noticed.get(&spent.resource).copied().unwrap_or(0);
             let reached = used * 100 >= spent.limit * u64::from(*percent);
             ensure(used == spent.used && reached && before < *percent, || {
                 format!("{spent:?} is {percent} % and {used}, after {before} %")
             })
         }
-        Fact::BudgetExtended { limit } => {
+        EventKind::BudgetExtended { limit_ms: limit } => {
             let own = known.budget.as_ref().and_then(|b| b.max_wall_time_ms);
             let most = own.map_or(0, |own| 2 * own);
             let more = known.time.is_some_and(|time| time < *limit) && *limit <= most;
-            ensure(more && !known.spent, || {
-                format!("it is extended from {:?} to {limit}", known.time)
-            })
+            ensure(more && !known.spent, || format!("it is extended from {:?} to {limit}", known.time))
         }
-        Fact::BudgetSpent { spent, .. } => {
-            let used = known.used(spent.what, event.at);
-            let kept = known.kept(spent.what, spent.limit, last(look));
+        EventKind::BudgetExhausted { spent, .. } => {
+            let used = known.used(spent.resource, event.at);
+            let kept = known.kept(spent.resource, spent.limit, last(look));
             ensure(used == spent.used && used + kept >= spent.limit, || {
                 format!("{spent:?} is not spent: {used}, and {kept} kept")
             })
         }
-        Fact::RunEnded { outcome, .. } => {
-            let good = *outcome == Outcome::Succeeded;
+        EventKind::RunEnded { outcome, .. } => {
+            let good = *outcome == RunOutcome::Succeeded;
             ensure(!(good && known.spent), || "a spent budget succeeds".into())
         }
         _ => Ok(()),
@@ -61,17 +57,15 @@ fn last(look: &Look<'_>) -> usize {
 }
 
 /// Whether an attempt may begin.
-fn begins(look: &Look<'_>, place: &Place, first: bool, at: Moment) -> Result<(), String> {
+fn begins(look: &Look<'_>, place: &TaskId, first: bool, at: Moment) -> Result<(), String> {
     let known = &look.decided().budget;
     let finally = is_finally(look.plan(), place);
-    let over = |(what, limit): &(Resource, u64)| {
+    let over = |(what, limit): &(BudgetResource, u64)| {
         let kept = known.kept(*what, *limit, last(look));
         let kept = if finally { 0 } else { kept };
         known.used(*what, at) + kept >= *limit
     };
     let over = known.limits().into_iter().find(over);
     let may = finally && first || over.is_none() && (finally || !known.spent);
-    ensure(may, || {
-        format!("{place} begins, and {over:?} is used up: {:?}", known.used)
-    })
+    ensure(may, || format!("{place} begins, and {over:?} is used up: {:?}", known.used))
 }

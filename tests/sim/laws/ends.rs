@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use wf::ggs::Directive;
-use wf::machine::{Attempt, Effect, Fact, Outcome, Phase, Place, Standing, StepState, Tally};
-use wf::model::OnFailure;
+use wf::machine::{
+    Attempt, Effect, EventKind, RunOutcome, RunPhase, Standing, StepCounts, StepState, TaskId,
+};
+use wf::model::OnStepFailure;
 
 use super::super::engine::Job;
 use super::super::ledger::{End, Ledger, asks_status, is_finally, step_of};
@@ -13,18 +15,18 @@ use super::super::world::Run;
 use super::ensure;
 
 /// The place that an event lets begin, for the first time or again.
-fn begins(fact: &Fact) -> Option<&Place> {
+fn begins(fact: &EventKind) -> Option<&TaskId> {
     match fact {
-        Fact::LockAwaited { place, .. } | Fact::CacheHit { place, .. } => Some(place),
-        Fact::AttemptStaged(attempt) | Fact::AttemptStarted(attempt) => Some(&attempt.place),
+        EventKind::LockRequested { place, .. } | EventKind::CacheHit { place, .. } => Some(place),
+        EventKind::AttemptStaged(attempt) | EventKind::AttemptStarted(attempt) => Some(&attempt.place),
         _ => None,
     }
 }
 
 /// Whether an event tells that something began that was staged: it may have begun before anybody
 /// could take it back.
-fn was_staged(known: &Ledger, fact: &Fact) -> bool {
-    matches!(fact, Fact::AttemptStarted(attempt) if known.book(&attempt.place).staged)
+fn was_staged(known: &Ledger, fact: &EventKind) -> bool {
+    matches!(fact, EventKind::AttemptStarted(attempt) if known.book(&attempt.place).staged)
 }
 
 pub fn ending(look: &Look<'_>) -> Result<(), String> {
@@ -35,32 +37,21 @@ pub fn ending(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.decided();
-    let may = if is_finally(look.plan(), place) {
-        known.cancelled != Some(true)
-    } else {
-        !known.ending()
-    };
-    ensure(may || was_staged(known, &event.fact), || {
-        format!("{place} begins at the end: {:?}", event.fact)
-    })
+    let may = if is_finally(look.plan(), place) { known.cancelled != Some(true) } else { !known.ending() };
+    ensure(may || was_staged(known, &event.fact), || format!("{place} begins at the end: {:?}", event.fact))
 }
 
 pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    if let Fact::StepEnded {
-        place,
-        state: StepState::Cancelled,
-        ..
-    } = &event.fact
-    {
-        let cancels = look.plan().parts().policy.on_failure == OnFailure::Cancel;
+    if let EventKind::StepEnded { place, state: StepState::Cancelled, .. } = &event.fact {
+        let cancels = look.plan().parts().policy.on_failure == OnStepFailure::Cancel;
         let may = look.decided().ending() || look.decided().budget.spent;
         let may = may || cancels && look.decided().stopping;
         return ensure(may, || format!("{place} is cancelled, and nobody asked"));
     }
-    if let Fact::RunStopping { .. } = &event.fact {
+    if let EventKind::RunDraining { .. } = &event.fact {
         let rounds = look.plan().parts().replan.is_some();
         return ensure(!rounds, || "a run that has rounds is stopped".into());
     }
@@ -70,7 +61,7 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     let known = look.decided();
     let step = step_of(look.plan(), place);
     let goes_on = known.book(place).attempts > known.book(place).base
-        && look.plan().parts().policy.on_failure == OnFailure::Stop;
+        && look.plan().parts().policy.on_failure == OnStepFailure::Stop;
     let may = !known.stopping || asks_status(step) || is_finally(look.plan(), place) || goes_on;
     ensure(may || was_staged(known, &event.fact), || {
         format!("{place} begins after a failure: {:?}", event.fact)
@@ -84,9 +75,7 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     let waiting = engine.turns.iter().flat_map(|turn| &turn.effects);
     let waiting = || waiting.clone().chain(&turn.effects);
     let killed = |whom: Option<&Attempt>| {
-        waiting().any(
-            |effect| matches!(effect, Effect::Kill { attempt, .. } if attempt.as_ref() == whom),
-        )
+        waiting().any(|effect| matches!(effect, Effect::Kill { attempt, .. } if attempt.as_ref() == whom))
     };
     let works = engine.units.iter().filter(|unit| !unit.told);
     let works = works.filter_map(|unit| match &unit.job {
@@ -95,27 +84,27 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
         _ => None,
     });
     let asked = waiting().filter_map(|effect| match effect {
-        Effect::Start { attempt, .. }
-        | Effect::Stage { attempt, .. }
-        | Effect::Watch { attempt, .. } => Some(Some(attempt)),
+        Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } | Effect::Watch { attempt, .. } => {
+            Some(Some(attempt))
+        }
         Effect::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });
-    let left = works.chain(asked).find(|attempt| {
-        shall_end(look, attempt.map(|attempt| &attempt.place)) && !killed(*attempt)
-    });
-    ensure(left.is_none(), || format!("{left:?} is not told to end"))
+    let left = works
+        .chain(asked)
+        .find(|attempt| shall_end(look, attempt.map(|attempt| &attempt.place)) && !killed(*attempt));
+    ensure(left.is_none(), || format!("{left:?} is not cancelled by a signal (Ctrl-C / wf cancel)"))
 }
 
 /// Whether what is done for a place, or for the whole plan, shall not go on.
-fn shall_end(look: &Look<'_>, place: Option<&Place>) -> bool {
+fn shall_end(look: &Look<'_>, place: Option<&TaskId>) -> bool {
     let known = look.decided();
     match place {
         None => known.ending(),
         Some(place) if known.is_over(place) => false,
         Some(place) if is_finally(look.plan(), place) => known.cancelled == Some(true),
         Some(place) => {
-            let cancels = look.plan().parts().policy.on_failure == OnFailure::Cancel;
+            let cancels = look.plan().parts().policy.on_failure == OnStepFailure::Cancel;
             let asks = asks_status(step_of(look.plan(), place));
             known.ending() || known.stopping && cancels && !asks
         }
@@ -127,109 +116,85 @@ pub fn finally(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (plan, known) = (look.plan(), look.decided());
-    let ended = |at: usize| known.end(&Place::of(&plan.steps()[at].id)).is_some();
+    let ended = |at: usize| known.end(&TaskId::of_step(&plan.steps()[at].id)).is_some();
     let main = plan.parts().main;
-    let at = |place: &Place| {
-        plan.find(place.step.as_str())
-            .map_or(0, wf::model::StepIx::at)
-    };
+    let at = |place: &TaskId| plan.find(place.step.as_str()).map_or(0, wf::model::StepIx::index);
     match &event.fact {
         // The gates of a run come first.
-        Fact::PhaseEntered {
-            phase: Phase::Gates,
-        } => ensure(known.places.values().all(|book| book.attempts == 0), || {
-            "gates come late".into()
-        }),
-        Fact::PhaseEntered {
-            phase: Phase::Steps,
-        } => ensure(known.phase == Phase::Gates, || "steps begin twice".into()),
-        Fact::PhaseEntered { phase } => {
+        EventKind::PhaseStarted { phase: RunPhase::Gates } => {
+            ensure(known.places.values().all(|book| book.attempts == 0), || "gates come late".into())
+        }
+        EventKind::PhaseStarted { phase: RunPhase::Steps } => {
+            ensure(known.phase == RunPhase::Gates, || "steps begin twice".into())
+        }
+        EventKind::PhaseStarted { phase } => {
             let left = (0..main).find(|at| !ended(*at));
             ensure(left.is_none() && *phase > known.phase, || {
-                format!(
-                    "{phase:?} begins in {:?}, step {left:?} is not over",
-                    known.phase
-                )
+                format!("{phase:?} begins in {:?}, step {left:?} is not over", known.phase)
             })
         }
-        Fact::StepEnded { place, state, .. } if is_finally(plan, place) => {
-            let insisted = known.cancelled == Some(true) || known.phase == Phase::Gates;
-            ensure(*state != StepState::Cancelled || insisted, || {
-                format!("{place} is cancelled")
-            })
+        EventKind::StepEnded { place, state, .. } if is_finally(plan, place) => {
+            let insisted = known.cancelled == Some(true) || known.phase == RunPhase::Gates;
+            ensure(*state != StepState::Cancelled || insisted, || format!("{place} is cancelled"))
         }
         fact => {
             let Some(place) = begins(fact).filter(|place| is_finally(plan, place)) else {
                 return Ok(());
             };
             let before = (main..at(place)).all(ended);
-            ensure(known.phase == Phase::Finally && before, || {
-                format!("{place} begins too early")
-            })
+            ensure(known.phase == RunPhase::Finally && before, || format!("{place} begins too early"))
         }
     }
 }
 
 /// How the steps ended, and how they are counted.
-fn count(look: &Look<'_>) -> Tally {
-    let mut tally = Tally::default();
+fn count(look: &Look<'_>) -> StepCounts {
+    let mut counts = StepCounts::default();
     for step in look.plan().steps() {
-        let Some(end) = look.decided().end(&Place::of(&step.id)) else {
+        let Some(end) = look.decided().end(&TaskId::of_step(&step.id)) else {
             continue;
         };
         *match (end.state, end.standing) {
-            (StepState::Succeeded, Standing::Verified) => &mut tally.verified,
-            (StepState::Succeeded, _) => &mut tally.reported,
-            (StepState::Failed, _) if end.tolerated => &mut tally.tolerated,
-            (StepState::Failed, _) => &mut tally.failed,
-            (StepState::Skipped, _) => &mut tally.skipped,
-            _ => &mut tally.cancelled,
+            (StepState::Succeeded, Standing::Verified) => &mut counts.verified,
+            (StepState::Succeeded, _) => &mut counts.reported,
+            (StepState::Failed, _) if end.allowed_to_fail => &mut counts.allowed_to_fail,
+            (StepState::Failed, _) => &mut counts.failed,
+            (StepState::Skipped, _) => &mut counts.skipped,
+            _ => &mut counts.cancelled,
         } += 1;
     }
-    tally
+    counts
 }
 
 /// Whether a check found otherwise than a step that has ended.
 fn has_refuted(look: &Look<'_>) -> bool {
     let steps = look.plan().steps().iter();
-    let ends = steps.filter_map(|step| look.decided().end(&Place::of(&step.id)));
-    ends.into_iter()
-        .any(|end| end.standing == Standing::Refuted)
+    let ends = steps.filter_map(|step| look.decided().end(&TaskId::of_step(&step.id)));
+    ends.into_iter().any(|end| end.standing == Standing::Refuted)
 }
 
-pub fn tally(look: &Look<'_>) -> Result<(), String> {
+pub fn counts(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let Fact::RunEnded { tally, .. } = &event.fact else {
+    let EventKind::RunEnded { counts, .. } = &event.fact else {
         return Ok(());
     };
     let counted = count(look);
-    ensure(*tally == counted, || {
-        format!("it is {tally:?}, and the steps are {counted:?}")
-    })
+    ensure(*counts == counted, || format!("it is {counts:?}, and the steps are {counted:?}"))
 }
 
 pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let Fact::RunEnded {
-        outcome,
-        failed,
-        standing,
-        why,
-        outputs,
-        accepted,
-        ..
-    } = &event.fact
+    let EventKind::RunEnded { outcome, failed_step: failed, standing, reason, outputs, accepted, .. } =
+        &event.fact
     else {
         return Ok(());
     };
     let known = look.decided();
-    ensure(*failed == known.failed, || {
-        format!("{failed:?} is named, {:?} failed", known.failed)
-    })?;
+    ensure(*failed == known.failed, || format!("{failed:?} is named, {:?} failed", known.failed))?;
     let last = known.rounds.last().map(|round| round.solved.directive);
     let near = last == Some(Directive::Success);
     let lost = known.rounds.last().is_some_and(|round| !round.goes_on()) && !near;
@@ -237,39 +202,37 @@ pub fn outcome(look: &Look<'_>) -> Result<(), String> {
     let bad = known.failed.is_some() || known.judged == Some(false) && !near;
     let bad = bad || known.timed_out || known.blocked || known.budget.spent;
     let right = match outcome {
-        Outcome::Cancelled => known.cancelled.is_some(),
+        RunOutcome::Cancelled => known.cancelled.is_some(),
         _ if known.cancelled.is_some() => false,
-        Outcome::Succeeded => !bad && !lost && known.phase >= Phase::Steps,
-        Outcome::Abandoned => lost,
+        RunOutcome::Succeeded => !bad && !lost && known.phase >= RunPhase::Steps,
+        RunOutcome::Abandoned => lost,
         // Else an output of the plan has no value.
-        Outcome::Failed => !lost && (bad || why.starts_with("output")),
+        RunOutcome::Failed => !lost && (bad || reason.starts_with("output")),
     };
-    let good = *outcome == Outcome::Succeeded;
+    let good = *outcome == RunOutcome::Succeeded;
     let right = right && accepted.is_some() == (good && near);
     let all_verified = count(look).reported == 0 && count(look).verified > 0 && !known.left;
     let stale = !known.stale.is_empty() || near || has_refuted(look);
     let believed = match standing {
         Standing::Verified => {
-            good && !stale && why.is_empty() && (known.judged == Some(true) || all_verified)
+            good && !stale && reason.is_empty() && (known.judged == Some(true) || all_verified)
         }
         Standing::Reported => {
-            good && (stale || !why.is_empty() || known.judged.is_none() && !all_verified)
+            good && (stale || !reason.is_empty() || known.judged.is_none() && !all_verified)
         }
         Standing::Refuted => !good && known.judged == Some(false),
         Standing::Unchecked => !good && known.judged != Some(false),
     };
     // What a worker kept from being checked.
-    let unchecked = good && why.contains("was not checked");
-    let told = (good == why.is_empty() || unchecked) && (good || outputs.is_empty());
-    ensure(right && believed && told, || {
-        format!("{:?} after {known:?}", event.fact)
-    })
+    let unchecked = good && reason.contains("was not checked");
+    let told = (good == reason.is_empty() || unchecked) && (good || outputs.is_empty());
+    ensure(right && believed && told, || format!("{:?} after {known:?}", event.fact))
 }
 
 /// Whether two runs of one plan ended alike.
 pub fn same_end(one: &Run, other: &Run) -> Result<(), String> {
-    let ends = |ledger: &Ledger| -> BTreeMap<Place, End> {
-        let ended = |(place, book): (&Place, &super::super::ledger::Book)| {
+    let ends = |ledger: &Ledger| -> BTreeMap<TaskId, End> {
+        let ended = |(place, book): (&TaskId, &super::super::ledger::Book)| {
             Some((place.clone(), book.ended.clone()?))
         };
         ledger.places.iter().filter_map(ended).collect()
@@ -277,25 +240,15 @@ pub fn same_end(one: &Run, other: &Run) -> Result<(), String> {
     let (left, right) = (ends(&one.durable), ends(&other.durable));
     for (place, end) in &right {
         let found = left.get(place);
-        ensure(found == Some(end), || {
-            format!("{place} is {found:?}, and in calm {end:?}")
-        })?;
+        ensure(found == Some(end), || format!("{place} is {found:?}, and in calm {end:?}"))?;
     }
-    ensure(left.len() == right.len(), || {
-        "there are more places than in calm".into()
-    })?;
+    ensure(left.len() == right.len(), || "there are more places than in calm".into())?;
     let told = |run: &Run| match run.durable.over.clone() {
-        Some(Fact::RunEnded {
-            outcome,
-            standing,
-            tally,
-            outputs,
-            ..
-        }) => Some((outcome, standing, tally, outputs)),
+        Some(EventKind::RunEnded { outcome, standing, counts, outputs, .. }) => {
+            Some((outcome, standing, counts, outputs))
+        }
         _ => None,
     };
     let (left, right) = (told(one), told(other));
-    ensure(left == right, || {
-        format!("the run is {left:?}, and in calm {right:?}")
-    })
+    ensure(left == right, || format!("the run is {left:?}, and in calm {right:?}"))
 }

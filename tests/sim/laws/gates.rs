@@ -1,14 +1,14 @@
 //! Laws of gates and decisions.
 
-use wf::machine::{Decision, Fact, GatePoint, Phase, Place, StepState, gates_at};
-use wf::model::Work;
+use wf::machine::{EventKind, GatePoint, RequestDecision, RunPhase, StepState, TaskId, gates_at};
+use wf::model::StepWork;
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
 use super::ensure;
 
 /// Whether a place has gates at a point.
-fn has(look: &Look<'_>, place: &Place, point: GatePoint) -> bool {
+fn has(look: &Look<'_>, place: &TaskId, point: GatePoint) -> bool {
     let step = look.plan().find(place.step.as_str());
     gates_at(look.plan(), step, point).next().is_some()
 }
@@ -18,39 +18,35 @@ pub fn gated(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.decided();
-    let passed = |place: &Place, point| {
+    let passed = |place: &TaskId, point| {
         !has(look, place, point) || known.passed.contains(&(Some(place.clone()), point))
     };
     match &event.fact {
-        Fact::AttemptStarted(attempt) => {
+        EventKind::AttemptStarted(attempt) => {
             let place = &attempt.place;
             let book = known.book(place);
             let further = book.attempts > book.base;
-            let may =
-                passed(place, GatePoint::Enter) && (!further || passed(place, GatePoint::Again));
-            ensure(may && known.phase != Phase::Gates, || {
+            let may = passed(place, GatePoint::Enter) && (!further || passed(place, GatePoint::Again));
+            ensure(may && known.phase != RunPhase::Gates, || {
                 format!("{attempt} begins, and its gates have not let it")
             })
         }
-        Fact::CriterionJudged {
-            attempt: Some(attempt),
-            ..
-        } => ensure(passed(&attempt.place, GatePoint::Leave), || {
-            format!("{attempt} is judged before its gates are asked")
-        }),
-        Fact::StepEnded {
-            place,
-            state: StepState::Succeeded,
-            ..
-        } if known.book(place).attempts > 0 && !known.book(place).kept => {
+        EventKind::CheckCompleted { attempt: Some(attempt), .. } => {
+            ensure(passed(&attempt.place, GatePoint::Leave), || {
+                format!("{attempt} is judged before its gates are asked")
+            })
+        }
+        EventKind::StepEnded { place, state: StepState::Succeeded, .. }
+            if known.book(place).attempts > 0 && !known.book(place).kept =>
+        {
             ensure(passed(place, GatePoint::Leave) || known.ending(), || {
                 format!("{place} succeeds, and its gates have not let it")
             })
         }
-        Fact::RunEnded { outcome, .. } => {
+        EventKind::RunEnded { outcome, .. } => {
             let open = known.asks.len();
             ensure(open == 0, || format!("{open} questions are left open"))?;
-            let good = *outcome == wf::machine::Outcome::Succeeded;
+            let good = *outcome == wf::machine::RunOutcome::Succeeded;
             let all = [GatePoint::Start, GatePoint::Publish];
             let mut missed = all.into_iter().filter(|point| {
                 let asked = gates_at(look.plan(), None, *point).next().is_some();
@@ -70,25 +66,20 @@ pub fn decided(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     match &event.fact {
-        Fact::ApprovalAsked(ask) => {
-            let next = known
-                .asks
-                .last_key_value()
-                .is_none_or(|(last, _)| *last < ask.number);
-            ensure(next, || format!("question {} is asked twice", ask.number))
+        EventKind::ApprovalRequested(ask) => {
+            let next = known.asks.last_key_value().is_none_or(|(last, _)| *last < ask.request);
+            ensure(next, || format!("question {} is asked twice", ask.request))
         }
-        Fact::ApprovalAnswered { number, given, .. } => {
+        EventKind::ApprovalResolved { request: number, given, .. } => {
             let open = known.asks.get(number);
             ensure(open.is_some(), || format!("nobody asked question {number}"))?;
-            let late = given.decision == Decision::Expired;
+            let late = given.decision == RequestDecision::Expired;
             let due = known.expires.get(number).is_none_or(|at| *at <= event.at);
             ensure(!late || due, || format!("question {number} expires early"))
         }
-        Fact::StepEnded {
-            place,
-            state: StepState::Succeeded,
-            ..
-        } if matches!(step_of(look.plan(), place).work, Work::Approve(_)) => {
+        EventKind::StepEnded { place, state: StepState::Succeeded, .. }
+            if matches!(step_of(look.plan(), place).work, StepWork::Approve(_)) =>
+        {
             let whole = place.item.is_none() && known.items.contains_key(&place.step);
             let may = whole || known.book(place).kept || known.agreed.contains(place);
             ensure(may, || format!("{place} succeeds, and nobody agreed"))

@@ -151,11 +151,7 @@ pub const LAWS: &[Law] = &[
         says: "The same plan and the same verdicts give the same rounds, with the same D, for every `max_parallel` and every `on_failure`.",
         holds: elsewhere,
     },
-    Law {
-        name: "skipped",
-        says: "What is skipped was never begun.",
-        holds: places::skipped,
-    },
+    Law { name: "skipped", says: "What is skipped was never begun.", holds: places::skipped },
     Law {
         name: "lock_told",
         says: "A place says once for each attempt that it waits for its lock, however often it is resumed.",
@@ -208,7 +204,8 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "told",
-        says: "Whatever shall not go on is told to end, by each engine that finds it under way.",
+        says: "Whatever shall not go on is cancelled by a signal (Ctrl-C / wf cancel), by each \
+            engine that finds it under way.",
         holds: ends::told,
     },
     Law {
@@ -221,31 +218,19 @@ pub const LAWS: &[Law] = &[
         says: "No attempt begins beyond a budget, but the first of each `finally` step; each part of a limit is noticed once; and what is used up is what the events say, however often the run is resumed.",
         holds: budget::budget,
     },
-    Law {
-        name: "tally",
-        says: "The tally counts every step once, as it ended.",
-        holds: ends::tally,
-    },
+    Law { name: "counts", says: "The tally counts every step once, as it ended.", holds: ends::counts },
     Law {
         name: "outcome",
         says: "How the run ended follows from how its steps ended, what was asked of it and what its criteria say.",
         holds: ends::outcome,
     },
-    Law {
-        name: "total",
-        says: "No input makes the machine panic.",
-        holds: elsewhere,
-    },
+    Law { name: "total", says: "No input makes the machine panic.", holds: elsewhere },
     Law {
         name: "no_stall",
         says: "As long as a run is not over, something is under way that will bring it further.",
         holds: elsewhere,
     },
-    Law {
-        name: "ends",
-        says: "Every run ends, within a bounded number of inputs.",
-        holds: elsewhere,
-    },
+    Law { name: "ends", says: "Every run ends, within a bounded number of inputs.", holds: elsewhere },
     Law {
         name: "same_end",
         says: "A run that is interrupted, and finds out what became of its work, ends like one that is not: same states, same outputs.",
@@ -254,15 +239,12 @@ pub const LAWS: &[Law] = &[
 ];
 
 /// For what the world itself sees, where it lets time pass.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it stands among laws that can be broken"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "it stands among laws that can be broken")]
 fn elsewhere(_: &Look<'_>) -> Result<(), String> {
     Ok(())
 }
 
 /// Breaks a law, unless something holds.
-fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(why()) }
+fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(reason()) }
 }

@@ -1,7 +1,7 @@
 //! Laws of the phases of checks, and of the loops back to the work.
 
-use wf::machine::{Fact, Standing, StepState};
-use wf::model::{CheckPhase, Exhausted, Step};
+use wf::machine::{EventKind, Standing, StepState};
+use wf::model::{CheckPhase, OnReworkExhausted, Step};
 use wf::name::Name;
 
 use super::super::ledger::{Book, step_of};
@@ -14,22 +14,13 @@ pub fn phases(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     match &event.fact {
-        Fact::CriterionJudged {
-            attempt: Some(attempt),
-            verdict,
-        } => {
+        EventKind::CheckCompleted { attempt: Some(attempt), verdict } => {
             let book = known.book(&attempt.place);
             let step = step_of(look.plan(), &attempt.place);
             let early = unsettled(step, &book, verdict.phase);
-            ensure(early.is_none(), || {
-                format!("`{}` of {attempt} is asked before {early:?}", verdict.name)
-            })
+            ensure(early.is_none(), || format!("`{}` of {attempt} is asked before {early:?}", verdict.name))
         }
-        Fact::RetryScheduled {
-            attempt,
-            looped: Some(looped),
-            ..
-        } => {
+        EventKind::RetryScheduled { attempt, looped: Some(looped), .. } => {
             let book = known.book(&attempt.place);
             let step = step_of(look.plan(), &attempt.place);
             let used = match looped.phase {
@@ -40,29 +31,24 @@ pub fn phases(look: &Look<'_>) -> Result<(), String> {
             let granted = used < step.loops.max && looped.number == used + 1;
             let found = book.history.last().is_some_and(|last| {
                 let failed = last.verdicts.iter().filter(|(_, passed)| !passed);
-                failed
-                    .clone()
-                    .any(|(name, _)| phase_of(step, name) == Some(looped.phase))
+                failed.clone().any(|(name, _)| phase_of(step, name) == Some(looped.phase))
             });
-            ensure(granted && found && looped.of == step.loops.max, || {
+            ensure(granted && found && looped.limit == step.loops.max, || {
                 format!("{attempt} is sent back by {looped} after {used}")
             })
         }
-        Fact::ApprovalAsked(ask) => {
+        EventKind::ApprovalRequested(ask) => {
             let step = ask.place.as_ref().map(|place| step_of(look.plan(), place));
-            let may = step.is_some_and(|step| step.loops.on_exhausted == Exhausted::Ask);
+            let may = step.is_some_and(|step| step.loops.on_exhausted == OnReworkExhausted::Ask);
             ensure(ask.phase.is_none() || may, || {
-                format!("question {} is about a phase that fails", ask.number)
+                format!("question {} is about a phase that fails", ask.request)
             })
         }
-        Fact::StepEnded {
-            place,
-            state: StepState::Succeeded,
-            standing: Standing::Verified,
-            ..
-        } => ensure(!known.book(place).is_ignored(), || {
-            format!("{place} is verified, and something was ignored")
-        }),
+        EventKind::StepEnded { place, state: StepState::Succeeded, standing: Standing::Verified, .. } => {
+            ensure(!known.book(place).is_ignored(), || {
+                format!("{place} is verified, and something was ignored")
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -82,7 +68,5 @@ fn unsettled(step: &Step, book: &Book, phase: CheckPhase) -> Option<Name> {
         })
     };
     let mut before = step.verify.iter().filter(|check| check.phase < phase);
-    before
-        .find(|check| !held(&check.name))
-        .map(|check| check.name.clone())
+    before.find(|check| !held(&check.name)).map(|check| check.name.clone())
 }

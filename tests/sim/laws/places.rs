@@ -1,20 +1,20 @@
 //! Laws of places: attempts, ends, order, belief.
 
-use wf::machine::{Attempt, Event, Fact, Place, Standing, StepState};
-use wf::model::Class;
+use wf::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId};
+use wf::model::FailureClass;
 
 use super::super::ledger::{asks_status, step_of};
 use super::super::look::{Look, Seen};
 use super::ensure;
 
 /// The place that an event lets begin, or go on.
-fn begins(event: &Event) -> Option<&Place> {
+fn begins(event: &Event) -> Option<&TaskId> {
     match &event.fact {
-        Fact::LockAwaited { place, .. } | Fact::CacheHit { place, .. } => Some(place),
-        Fact::AttemptStaged(attempt)
-        | Fact::AttemptStarted(attempt)
-        | Fact::AttemptEnded { attempt, .. }
-        | Fact::RetryScheduled { attempt, .. } => Some(&attempt.place),
+        EventKind::LockRequested { place, .. } | EventKind::CacheHit { place, .. } => Some(place),
+        EventKind::AttemptStaged(attempt)
+        | EventKind::AttemptStarted(attempt)
+        | EventKind::AttemptEnded { attempt, .. }
+        | EventKind::RetryScheduled { attempt, .. } => Some(&attempt.place),
         _ => None,
     }
 }
@@ -26,9 +26,7 @@ pub fn settled(look: &Look<'_>) -> Result<(), String> {
         _ => (None, look.durable()),
     };
     let over = place.filter(|place| known.is_over(place));
-    ensure(over.is_none(), || {
-        format!("{over:?} had ended and begins again")
-    })
+    ensure(over.is_none(), || format!("{over:?} had ended and begins again"))
 }
 
 pub fn one_end(look: &Look<'_>) -> Result<(), String> {
@@ -36,35 +34,24 @@ pub fn one_end(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.decided();
-    ensure(known.over.is_none(), || {
-        format!("{event:?} follows the end of the run")
-    })?;
-    let ended = |place: &Place| known.end(place).is_some();
+    ensure(known.over.is_none(), || format!("{event:?} follows the end of the run"))?;
+    let ended = |place: &TaskId| known.end(place).is_some();
     match &event.fact {
-        Fact::StepEnded { place, state, .. } => {
+        EventKind::StepEnded { place, state, .. } => {
             ensure(!known.is_over(place), || format!("{place} ends twice"))?;
             ensure(state.is_final(), || format!("{place} ends as {state:?}"))?;
             let items = known.items.get(&place.step).copied().unwrap_or(0);
             let step = place.item.is_none();
-            let left = (0..items).find(|item| {
-                step && !ended(&Place {
-                    step: place.step.clone(),
-                    item: Some(*item),
-                })
-            });
-            ensure(left.is_none(), || {
-                format!("{place} ends before its item {left:?}")
-            })
+            let left = (0..items)
+                .find(|item| step && !ended(&TaskId { step: place.step.clone(), item: Some(*item) }));
+            ensure(left.is_none(), || format!("{place} ends before its item {left:?}"))
         }
-        Fact::RunEnded { .. } => {
+        EventKind::RunEnded { .. } => {
             let steps = look.plan().steps();
-            let left = steps.iter().find(|step| !ended(&Place::of(&step.id)));
+            let left = steps.iter().find(|step| !ended(&TaskId::of_step(&step.id)));
             let live = known.places.iter().find(|(_, book)| book.live.is_some());
             ensure(left.is_none() && live.is_none(), || {
-                format!(
-                    "the run ends before {:?}, {live:?}",
-                    left.map(|step| &step.id)
-                )
+                format!("the run ends before {:?}, {live:?}", left.map(|step| &step.id))
             })
         }
         _ => Ok(()),
@@ -76,44 +63,36 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let number = |wanted: u32, Attempt { place, attempt }: &Attempt| {
-        ensure(*attempt == wanted, || {
-            format!("{place}#{attempt} comes, #{wanted} is next")
-        })
+        ensure(*attempt == wanted, || format!("{place}#{attempt} comes, #{wanted} is next"))
     };
     match &event.fact {
-        Fact::AttemptStaged(attempt) => {
+        EventKind::AttemptStaged(attempt) => {
             let book = look.decided().book(&attempt.place);
-            ensure(!book.staged && book.live.is_none(), || {
-                format!("{attempt} is staged twice")
-            })?;
+            ensure(!book.staged && book.live.is_none(), || format!("{attempt} is staged twice"))?;
             number(book.attempts + 1, attempt)
         }
-        Fact::AttemptUnstaged(attempt) => {
+        EventKind::AttemptUnstaged(attempt) => {
             let book = look.decided().book(&attempt.place);
             ensure(book.staged, || format!("{attempt} was not staged"))?;
             number(book.attempts + 1, attempt)
         }
-        Fact::AttemptStarted(attempt) => {
+        EventKind::AttemptStarted(attempt) => {
             let book = look.decided().book(&attempt.place);
             number(book.attempts + 1, attempt)?;
             let live = book.live.filter(|live| *live > 0);
-            ensure(live.is_none(), || {
-                format!("{attempt} begins beside #{live:?}")
-            })?;
+            ensure(live.is_none(), || format!("{attempt} begins beside #{live:?}"))?;
             let step = step_of(look.plan(), &attempt.place);
             let repeats = if step.idempotent { book.interrupted } else { 0 };
             let loops = book.loops.0 + book.loops.1;
             let most = book.base + 1 + step.retry.max + repeats + book.sent_back + loops;
             let granted = attempt.attempt == book.base + 1 || book.due.is_some();
-            ensure(attempt.attempt <= most && granted, || {
-                format!("{attempt} was not granted")
-            })
+            ensure(attempt.attempt <= most && granted, || format!("{attempt} was not granted"))
         }
-        Fact::AttemptEnded { attempt, .. } => {
+        EventKind::AttemptEnded { attempt, .. } => {
             let book = look.decided().book(&attempt.place);
             number(book.live.unwrap_or(0), attempt)
         }
-        Fact::RetryScheduled { attempt, .. } => {
+        EventKind::RetryScheduled { attempt, .. } => {
             let book = look.decided().book(&attempt.place);
             number(book.attempts + 1, attempt)
         }
@@ -126,40 +105,27 @@ pub fn backoff(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     match &event.fact {
-        Fact::AttemptStarted(attempt) => {
+        EventKind::AttemptStarted(attempt) => {
             let due = look.decided().book(&attempt.place).due;
             let early = due.is_some_and(|(_, due)| event.at < due);
-            ensure(!early, || {
-                format!("{attempt} begins at {}, due {due:?}", event.at)
-            })
+            ensure(!early, || format!("{attempt} begins at {}, due {due:?}", event.at))
         }
-        Fact::RetryScheduled {
-            attempt,
-            due,
-            looped: Some(_),
-            ..
-        } => ensure(*due == event.at, || {
-            format!("{attempt} is sent back, and due only {due}")
-        }),
-        Fact::RetryScheduled {
-            attempt, due, why, ..
-        } => {
+        EventKind::RetryScheduled { attempt, due, looped: Some(_), .. } => {
+            ensure(*due == event.at, || format!("{attempt} is sent back, and due only {due}"))
+        }
+        EventKind::RetryScheduled { attempt, due, reason, .. } => {
             let step = step_of(look.plan(), &attempt.place);
             let book = look.decided().book(&attempt.place);
             let before = book.base + book.loops.0 + book.loops.1;
             let delay = step.retry.delay(attempt.attempt - 1 - before, 0);
-            let interrupted = why.starts_with("interrupted") && step.idempotent;
-            let sent_back = why.starts_with("gate");
+            let interrupted = reason.starts_with("interrupted") && step.idempotent;
+            let sent_back = reason.starts_with("blocked by gate") || reason.starts_with("gate");
             let plain = step.retry.jitter == 0.0 && !interrupted && !sent_back;
             let kept = !plain || *due == event.at.after(delay);
             let granted = interrupted
                 || sent_back
-                || step
-                    .retry
-                    .on
-                    .iter()
-                    .any(|class| *class != Class::Interrupted)
-                || why.starts_with("interrupted");
+                || step.retry.on.iter().any(|failure_class| *failure_class != FailureClass::Interrupted)
+                || reason.starts_with("interrupted");
             ensure(kept && granted && *due >= event.at, || {
                 format!("{attempt} is due {due}, {delay:?} after {}", event.at)
             })
@@ -173,17 +139,17 @@ pub fn order(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let step = match &event.fact {
-        Fact::StepExpanded { step, .. } => step,
+        EventKind::StepExpanded { step, .. } => step,
         _ => match begins(event) {
             Some(place) => &place.step,
             None => return Ok(()),
         },
     };
-    let step = step_of(look.plan(), &Place::of(step));
+    let step = step_of(look.plan(), &TaskId::of_step(step));
     for needed in &step.depends_on {
         let needed = &look.plan().step(*needed).id;
-        let end = look.decided().end(&Place::of(needed));
-        let well = end.is_some_and(|end| end.state == StepState::Succeeded || end.tolerated);
+        let end = look.decided().end(&TaskId::of_step(needed));
+        let well = end.is_some_and(|end| end.state == StepState::Succeeded || end.allowed_to_fail);
         ensure(well || end.is_some() && asks_status(step), || {
             format!("`{}` begins, and `{needed}` is {end:?}", step.id)
         })?;
@@ -195,13 +161,7 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let Fact::StepEnded {
-        place,
-        state,
-        standing,
-        ..
-    } = &event.fact
-    else {
+    let EventKind::StepEnded { place, state, standing, .. } = &event.fact else {
         return Ok(());
     };
     let known = look.decided();
@@ -211,7 +171,7 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     }
     let step = step_of(look.plan(), place);
     let (passed, refuted) = book.verdicts;
-    let nested = matches!(step.work, wf::model::Work::Uses(_)) && step.verify.is_empty();
+    let nested = matches!(step.work, wf::model::StepWork::Uses(_)) && step.verify.is_empty();
     let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
     let cut_short = known.ending() || known.stopping;
     let right = match (state, standing) {
@@ -225,42 +185,28 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
         | (StepState::Skipped | StepState::Cancelled, Standing::Unchecked) => true,
         _ => false,
     };
-    ensure(right, || {
-        format!(
-            "{place} is {state:?} and {standing:?} after {:?}",
-            book.verdicts
-        )
-    })
+    ensure(right, || format!("{place} is {state:?} and {standing:?} after {:?}", book.verdicts))
 }
 
 pub fn skipped(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let Fact::StepEnded {
-        place,
-        state: StepState::Skipped,
-        ..
-    } = &event.fact
-    else {
+    let EventKind::StepEnded { place, state: StepState::Skipped, .. } = &event.fact else {
         return Ok(());
     };
     let book = look.decided().book(place);
-    ensure(book.attempts == book.base, || {
-        format!("{place} is skipped after {} attempts", book.attempts)
-    })
+    ensure(book.attempts == book.base, || format!("{place} is skipped after {} attempts", book.attempts))
 }
 
 pub fn lock_told(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let Fact::LockAwaited { place, .. } = &event.fact else {
+    let EventKind::LockRequested { place, .. } = &event.fact else {
         return Ok(());
     };
-    ensure(!look.decided().book(place).awaits, || {
-        format!("{place} says again that it waits")
-    })
+    ensure(!look.decided().book(place).awaits, || format!("{place} says again that it waits"))
 }
 
 pub fn kept(look: &Look<'_>) -> Result<(), String> {
@@ -268,15 +214,13 @@ pub fn kept(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (place, fine) = match &event.fact {
-        Fact::AttemptStaged(Attempt { place, .. })
-        | Fact::AttemptStarted(Attempt { place, .. })
-        | Fact::CacheHit { place, .. } => (place, false),
-        Fact::StepEnded { place, state, .. } => (place, *state == StepState::Succeeded),
+        EventKind::AttemptStaged(Attempt { place, .. })
+        | EventKind::AttemptStarted(Attempt { place, .. })
+        | EventKind::CacheHit { place, .. } => (place, false),
+        EventKind::StepEnded { place, state, .. } => (place, *state == StepState::Succeeded),
         _ => return Ok(()),
     };
-    let step = look.decided().book(&Place::of(&place.step)).kept;
+    let step = look.decided().book(&TaskId::of_step(&place.step)).kept;
     let kept = step || look.decided().book(place).kept;
-    ensure(!kept || fine, || {
-        format!("{place} was kept: {:?}", event.fact)
-    })
+    ensure(!kept || fine, || format!("{place} was kept: {:?}", event.fact))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wf::machine::{Effect, Fact, Phase, Place, Standing, StepState};
+use wf::machine::{Effect, EventKind, RunPhase, Standing, StepState, TaskId};
 
 use super::super::ledger::{Book, End};
 use super::super::look::{Look, Seen};
@@ -15,7 +15,7 @@ fn proved(book: &Book) -> bool {
 }
 
 /// The places that are verified by evidence.
-fn with_evidence<'a>(look: &Look<'a>) -> BTreeSet<&'a Place> {
+fn with_evidence<'a>(look: &Look<'a>) -> BTreeSet<&'a TaskId> {
     let places = look.decided().places.iter();
     let proved = places.filter(|(_, book)| proved(book) && book.evidence.is_some());
     proved.map(|(place, _)| place).collect()
@@ -27,31 +27,21 @@ pub fn fresh(look: &Look<'_>) -> Result<(), String> {
     };
     let (known, run) = (look.decided(), look.run());
     match &event.fact {
-        Fact::EvidenceStale(stale) => {
+        EventKind::EvidenceStale(stale) => {
             let book = known.book(&stale.place);
-            let changed = book
-                .evidence
-                .is_some_and(|taken| taken != run.content(&stale.place));
-            ensure(proved(&book) && changed, || {
-                format!("{stale:?} is told, and it was {book:?}")
-            })
+            let changed = book.evidence.is_some_and(|taken| taken != run.content(&stale.place));
+            ensure(proved(&book) && changed, || format!("{stale:?} is told, and it was {book:?}"))
         }
-        Fact::RunEnded {
-            standing, stale, ..
-        } => {
-            let told: BTreeSet<&Place> = stale.iter().map(|stale| &stale.place).collect();
+        EventKind::RunEnded { standing, stale, .. } => {
+            let told: BTreeSet<&TaskId> = stale.iter().map(|stale| &stale.place).collect();
             ensure(told == known.stale.iter().collect(), || {
                 format!("{told:?} is said to be stale, and {:?} is", known.stale)
             })?;
             ensure(told.is_empty() || *standing != Standing::Verified, || {
                 format!("the run is verified, and {told:?} is stale")
             })?;
-            let whole = told
-                .iter()
-                .find(|place| proved(&known.book(&Place::of(&place.step))));
-            ensure(whole.is_none(), || {
-                format!("{whole:?} is stale, and its step is verified")
-            })?;
+            let whole = told.iter().find(|place| proved(&known.book(&TaskId::of_step(&place.step))));
+            ensure(whole.is_none(), || format!("{whole:?} is stale, and its step is verified"))?;
             let Some(looked) = &run.looked else {
                 return Ok(());
             };
@@ -59,9 +49,7 @@ pub fn fresh(look: &Look<'_>) -> Result<(), String> {
             let missed = proved.find(|place| {
                 known.book(place).evidence != Some(super::super::evidence::content(looked, place))
             });
-            ensure(missed.is_none(), || {
-                format!("{missed:?} was seen to be stale, and is verified")
-            })
+            ensure(missed.is_none(), || format!("{missed:?} was seen to be stale, and is verified"))
         }
         _ => Ok(()),
     }
@@ -71,31 +59,26 @@ pub fn confirm_before_end(look: &Look<'_>) -> Result<(), String> {
     let known = look.decided();
     match look.seen {
         Seen::Event(event) => match &event.fact {
-            Fact::PhaseEntered {
-                phase: Phase::Confirm,
-            } => {
+            EventKind::PhaseStarted { phase: RunPhase::Confirm } => {
                 let steps = look.plan().steps().iter();
-                let left = steps
-                    .map(|step| Place::of(&step.id))
-                    .find(|place| !known.is_over(place));
+                let left = steps.map(|step| TaskId::of_step(&step.id)).find(|place| !known.is_over(place));
                 ensure(left.is_none() && known.cancelled != Some(true), || {
                     format!("evidence is looked at, and {left:?} is not over: {known:?}")
                 })
             }
-            Fact::RunEnded { .. } => {
-                let asked = known.phase == Phase::Confirm && look.run().looked.is_some();
+            EventKind::RunEnded { .. } => {
+                let asked = known.phase == RunPhase::Confirm && look.run().looked.is_some();
                 let left = with_evidence(look);
-                ensure(
-                    asked || left.is_empty() || known.cancelled == Some(true),
-                    || format!("the run ends, and nobody looked at {left:?}"),
-                )
+                ensure(asked || left.is_empty() || known.cancelled == Some(true), || {
+                    format!("the run ends, and nobody looked at {left:?}")
+                })
             }
             _ => Ok(()),
         },
         Seen::Turn(turn) => turn.effects.iter().try_for_each(|effect| match effect {
             Effect::Confirm { places } => {
                 let wanted = with_evidence(look);
-                let asked: BTreeSet<&Place> = places.iter().collect();
+                let asked: BTreeSet<&TaskId> = places.iter().collect();
                 ensure(asked == wanted && !asked.is_empty(), || {
                     format!("{asked:?} is looked at, and {wanted:?} is verified")
                 })
@@ -111,16 +94,7 @@ pub fn corrected(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     turn.effects.iter().try_for_each(|effect| {
-        let (Effect::Start {
-            attempt,
-            correction,
-            ..
-        }
-        | Effect::Watch {
-            attempt,
-            correction,
-            ..
-        }) = effect
+        let (Effect::Start { attempt, correction, .. } | Effect::Watch { attempt, correction, .. }) = effect
         else {
             return Ok(());
         };
@@ -128,10 +102,7 @@ pub fn corrected(look: &Look<'_>) -> Result<(), String> {
         let (_, before) = history.split_last().ok_or("it was never begun")?;
         let told = correction.as_ref().map(|told| {
             let criteria = told.failed.iter().map(|unmet| unmet.criterion.clone());
-            let gaps = told
-                .gaps
-                .iter()
-                .map(|gap| (gap.attempt, gap.failed, gap.of));
+            let gaps = told.gaps.iter().map(|gap| (gap.attempt, gap.failed, gap.of));
             (told.attempt, criteria.collect(), gaps.collect())
         });
         let wanted = before.last().map(|last| {
@@ -142,8 +113,6 @@ pub fn corrected(look: &Look<'_>) -> Result<(), String> {
             let gaps: Vec<_> = judged.map(super::super::tried::Tried::gap).collect();
             (last.attempt, failed, gaps)
         });
-        ensure(told == wanted, || {
-            format!("{attempt} is told {told:?}, and {wanted:?} is recorded")
-        })
+        ensure(told == wanted, || format!("{attempt} is told {told:?}, and {wanted:?} is recorded"))
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use wf::machine::{Effect, Fact, Machine, Phase, Place, Timer};
+use wf::machine::{Effect, EventKind, Machine, RunPhase, TaskId, TimerKind};
 
 use super::super::engine::Job;
 use super::super::look::{Look, Seen};
@@ -11,18 +11,8 @@ use super::ensure;
 
 /// The parts of the state that are not in the events: what waits for what, which a resume finds
 /// again.
-const VOLATILE: [&str; 10] = [
-    "due",
-    "queue",
-    "roomless",
-    "busy",
-    "resting",
-    "locking",
-    "locked",
-    "returning",
-    "unheard",
-    "live",
-];
+const VOLATILE: [&str; 10] =
+    ["due", "queue", "roomless", "busy", "resting", "locking", "locked", "returning", "unheard", "live"];
 
 pub fn fold(look: &Look<'_>) -> Result<(), String> {
     let wanted = match look.seen {
@@ -34,34 +24,21 @@ pub fn fold(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (found, told) = (lasting(&engine.machine), lasting(&engine.shadow));
-    ensure(found == told, || {
-        format!("the state is {found}, and its events say {told}")
-    })?;
+    ensure(found == told, || format!("the state is {found}, and its events say {told}"))?;
     let text = serde_json::to_string(engine.machine.state()).map_err(|error| error.to_string())?;
-    let back: wf::machine::State =
-        serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    ensure(back == *engine.machine.state(), || {
-        format!("it cannot be written down: {text}")
-    })
+    let back: wf::machine::MachineState = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    ensure(back == *engine.machine.state(), || format!("it cannot be written down: {text}"))
 }
 
 /// What of the state its events must say.
 fn lasting(machine: &Machine) -> Value {
     let mut state = serde_json::to_value(machine.state()).expect("it can be written down");
     let fields = state.as_object_mut().expect("it is an object");
-    let live = fields
-        .get("live")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let live = fields.get("live").and_then(Value::as_array).cloned().unwrap_or_default();
     for field in VOLATILE {
         fields.remove(field);
     }
-    let looks = |pair: &Value| {
-        ["Looking", "Entering"]
-            .iter()
-            .any(|doing| pair[1]["doing"] == *doing)
-    };
+    let looks = |pair: &Value| ["Looking", "Entering"].iter().any(|doing| pair[1]["doing"] == *doing);
     let live: Vec<Value> = live.into_iter().filter(|pair| !looks(pair)).collect();
     fields.insert("live".into(), Value::Array(live));
     state
@@ -73,11 +50,11 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.durable();
     // What a round lets begin anew had ended before.
-    let reopened = |place: &Place| {
+    let reopened = |place: &TaskId| {
         let last = known.rounds.last();
         last.is_some_and(|round| round.reopened.contains(&place.step))
     };
-    let over = |place: &Place| known.is_over(place) || reopened(place);
+    let over = |place: &TaskId| known.is_over(place) || reopened(place);
     let told = match effect {
         Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
             let book = known.book(&attempt.place);
@@ -85,14 +62,11 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         }
         Effect::Stage { attempt, .. } => known.book(&attempt.place).staged,
         Effect::Unstage { .. } => known.ending() || known.stopping,
-        Effect::Check {
-            attempt: Some(attempt),
-            ..
-        } => {
+        Effect::Check { attempt: Some(attempt), .. } => {
             let book = known.book(&attempt.place);
             book.checking && book.live == Some(attempt.attempt) || over(&attempt.place)
         }
-        Effect::Check { attempt: None, .. } => known.phase >= Phase::Verify,
+        Effect::Check { attempt: None, .. } => known.phase >= RunPhase::Verify,
         Effect::Lock { place, .. } => {
             let book = known.book(place);
             book.awaits || book.live.is_some() || over(place)
@@ -102,19 +76,17 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         // It may have ended by itself, and its round with it.
         Effect::Kill { .. } => known.ending() || known.stopping || !known.rounds.is_empty(),
         Effect::Finish { .. } => known.over.is_some(),
-        Effect::Confirm { .. } => known.phase >= Phase::Confirm,
+        Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
         Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
         Effect::Plan { request } => {
-            let number = request.round.number;
+            let number = request.round.round;
             known.planning.is_some_and(|(round, _)| round == number)
         }
-        Effect::Ask(ask) => known.expires.contains_key(&ask.number),
+        Effect::Ask(ask) => known.expires.contains_key(&ask.request),
         Effect::Dismiss { number } => !known.asks.contains_key(number),
         Effect::Lookup { .. } | Effect::Wake { .. } => known.begun,
     };
-    ensure(told, || {
-        format!("{effect:?} is done, and the log does not say why")
-    })
+    ensure(told, || format!("{effect:?} is done, and the log does not say why"))
 }
 
 pub fn time(look: &Look<'_>) -> Result<(), String> {
@@ -122,45 +94,41 @@ pub fn time(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let last = look.decided().last;
-    ensure(last.is_none_or(|last| last <= event.at), || {
-        format!("{event:?} is earlier than {last:?}")
-    })
+    ensure(last.is_none_or(|last| last <= event.at), || format!("{event:?} is earlier than {last:?}"))
 }
 
 pub fn idle(look: &Look<'_>) -> Result<(), String> {
     let Seen::Idle { what, changed } = look.seen else {
         return Ok(());
     };
-    ensure(!changed, || {
-        format!("{what:?} answers nothing and changed something")
-    })
+    ensure(!changed, || format!("{what:?} answers nothing and changed something"))
 }
 
-fn is_round(fact: &Fact) -> bool {
-    matches!(fact, Fact::RoundClosed(_))
+fn is_round(fact: &EventKind) -> bool {
+    matches!(fact, EventKind::RoundCompleted(_))
 }
 
 pub fn frugal(look: &Look<'_>) -> Result<(), String> {
     let Seen::Turn(turn) = look.seen else {
         return Ok(());
     };
-    let mut told: BTreeMap<(Option<&Place>, &str), u32> = BTreeMap::new();
+    let mut told: BTreeMap<(Option<&TaskId>, &str), u32> = BTreeMap::new();
     for event in &turn.events {
         let (place, kind) = match &event.fact {
-            Fact::LockAwaited { place, .. } => (Some(place), "waits"),
-            Fact::CacheHit { place, .. } => (Some(place), "hits"),
-            Fact::AttemptStaged(attempt) => (Some(&attempt.place), "is staged"),
-            Fact::AttemptUnstaged(attempt) => (Some(&attempt.place), "is unstaged"),
-            Fact::AttemptStarted(attempt) => (Some(&attempt.place), "starts"),
-            Fact::AttemptEnded { attempt, .. } => (Some(&attempt.place), "ends"),
-            Fact::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
-            Fact::StepEnded { place, .. } => (Some(place), "is over"),
-            Fact::RunStopping { .. } => (None, "stops"),
-            Fact::RunTimedOut => (None, "times out"),
-            Fact::CancelRequested { .. } => (None, "is cancelled"),
-            Fact::RunEnded { .. } => (None, "ends"),
+            EventKind::LockRequested { place, .. } => (Some(place), "waits"),
+            EventKind::CacheHit { place, .. } => (Some(place), "hits"),
+            EventKind::AttemptStaged(attempt) => (Some(&attempt.place), "is staged"),
+            EventKind::AttemptUnstaged(attempt) => (Some(&attempt.place), "is unstaged"),
+            EventKind::AttemptStarted(attempt) => (Some(&attempt.place), "starts"),
+            EventKind::AttemptEnded { attempt, .. } => (Some(&attempt.place), "ends"),
+            EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
+            EventKind::StepEnded { place, .. } => (Some(place), "is over"),
+            EventKind::RunDraining { .. } => (None, "stops"),
+            EventKind::RunTimedOut => (None, "times out"),
+            EventKind::CancelRequested { .. } => (None, "is cancelled"),
+            EventKind::RunEnded { .. } => (None, "ends"),
             // What follows is told of another round.
-            Fact::RoundClosed(_) => {
+            EventKind::RoundCompleted(_) => {
                 told.clear();
                 continue;
             }
@@ -189,35 +157,26 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
         };
         *told.entry((place, kind)).or_default() += 1;
     }
-    let most = 1 + turn
-        .events
-        .iter()
-        .filter(|event| is_round(&event.fact))
-        .count();
+    let most = 1 + turn.events.iter().filter(|event| is_round(&event.fact)).count();
     let twice = told.iter().find(|(_, times)| **times as usize > most);
-    ensure(twice.is_none(), || {
-        format!("said twice in one turn: {twice:?}")
-    })
+    ensure(twice.is_none(), || format!("said twice in one turn: {twice:?}"))
 }
 
 pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
     let (Seen::Act(effect), Some(engine)) = (look.seen, look.engine()) else {
         return Ok(());
     };
-    let under_way =
-        |wanted: &dyn Fn(&Job) -> bool| engine.units.iter().any(|unit| wanted(&unit.job));
+    let under_way = |wanted: &dyn Fn(&Job) -> bool| engine.units.iter().any(|unit| wanted(&unit.job));
     let twice = match effect {
-        Effect::Start { attempt, .. }
-        | Effect::Stage { attempt, .. }
-        | Effect::Watch { attempt, .. } => under_way(
-            &|job| matches!(job, Job::Work { attempt: a, .. } | Job::Staged { attempt: a, .. } if a.place == attempt.place),
-        ),
+        Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } | Effect::Watch { attempt, .. } => {
+            under_way(
+                &|job| matches!(job, Job::Work { attempt: a, .. } | Job::Staged { attempt: a, .. } if a.place == attempt.place),
+            )
+        }
         Effect::Check { attempt, .. } => {
             under_way(&|job| matches!(job, Job::Check { attempt: a, .. } if a == attempt))
         }
-        Effect::Lookup { place, .. } => {
-            under_way(&|job| matches!(job, Job::Look { place: p } if p == place))
-        }
+        Effect::Lookup { place, .. } => under_way(&|job| matches!(job, Job::Look { place: p } if p == place)),
         Effect::Lock { place, .. } => {
             under_way(&|job| matches!(job, Job::Lock { place: p, .. } if p == place))
         }
@@ -226,7 +185,7 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
         Effect::Wake { timer, .. } => {
             // In another round a place waits for its turn anew.
             let rounds = look.plan().parts().replan.is_some();
-            let anew = rounds && matches!(timer, Timer::Queue(_));
+            let anew = rounds && matches!(timer, TimerKind::Queue(_));
             !anew && engine.timers.iter().any(|(_, set)| set == timer)
         }
         _ => false,

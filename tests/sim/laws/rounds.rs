@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wf::machine::{Fact, Place, Round, StepState};
+use wf::machine::{EventKind, Round, StepState, TaskId};
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
@@ -13,7 +13,7 @@ fn round<'a>(look: &Look<'a>) -> Option<&'a Round> {
         return None;
     };
     match &event.fact {
-        Fact::RoundClosed(round) => Some(round),
+        EventKind::RoundCompleted(round) => Some(round),
         _ => None,
     }
 }
@@ -27,7 +27,7 @@ pub fn bounded(look: &Look<'_>) -> Result<(), String> {
         return Err("the plan has no rounds".into());
     };
     let count = u32::try_from(known.rounds.len()).expect("rounds are few");
-    let next = round.number == count + 1 && known.rounds.iter().all(Round::goes_on);
+    let next = round.round == count + 1 && known.rounds.iter().all(Round::goes_on);
     let spent = round.goes_on() && count >= replan.max_replans;
     let acts = round.solved.directive.acts();
     let late = acts && round.solved.loss.omega >= replan.theta;
@@ -47,16 +47,12 @@ pub fn other_ways(look: &Look<'_>) -> Result<(), String> {
         stays(&before.blocked_tools, &round.blocked_tools)
             && stays(&before.blocked_targets, &round.blocked_targets)
     });
-    ensure(grows, || {
-        format!("{round:?} unblocks what {before:?} blocked")
-    })?;
+    ensure(grows, || format!("{round:?} unblocks what {before:?} blocked"))?;
     for change in &round.changes {
         let earlier = look.decided().rounds.iter();
         let earlier = earlier.flat_map(|round| &round.changes);
-        let mut ways: BTreeSet<_> = earlier
-            .filter(|one| one.step == change.step)
-            .map(|one| one.to.clone())
-            .collect();
+        let mut ways: BTreeSet<_> =
+            earlier.filter(|one| one.step == change.step).map(|one| one.to.clone()).collect();
         ways.insert(None);
         let target = change.target.as_ref();
         let blocked = round.blocked_tools.contains(&change.tool)
@@ -74,25 +70,21 @@ pub fn verified_stays(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     for id in &round.reopened {
-        let place = Place::of(id);
+        let place = TaskId::of_step(id);
         let state = known.end(&place).map(|end| end.state);
         let well = matches!(state, Some(StepState::Succeeded));
         let changed = round.changes.iter().any(|change| change.step == *id);
         let mut needs = step_of(look.plan(), &place).depends_on.iter();
         let follows = needs.any(|ix| round.reopened.contains(&look.plan().step(*ix).id));
-        ensure(!well || changed || follows, || {
-            format!("{place} ended well and is done again: {round:?}")
-        })?;
+        ensure(!well || changed || follows, || format!("{place} ended well and is done again: {round:?}"))?;
     }
     let steps = look.plan().steps().iter().take(look.plan().parts().main);
-    let left = steps.map(|step| Place::of(&step.id)).find(|place| {
+    let left = steps.map(|step| TaskId::of_step(&step.id)).find(|place| {
         let end = known.end(place);
-        let failed = end.is_some_and(|end| end.state == StepState::Failed && !end.tolerated);
+        let failed = end.is_some_and(|end| end.state == StepState::Failed && !end.allowed_to_fail);
         failed && !round.reopened.contains(&place.step)
     });
-    ensure(left.is_none(), || {
-        format!("{left:?} failed, and stays as it is: {round:?}")
-    })
+    ensure(left.is_none(), || format!("{left:?} failed, and stays as it is: {round:?}"))
 }
 
 pub fn planner(look: &Look<'_>) -> Result<(), String> {
@@ -103,23 +95,23 @@ pub fn planner(look: &Look<'_>) -> Result<(), String> {
     let next = u32::try_from(known.rounds.len()).expect("rounds are few") + 1;
     let open = known.planning.filter(|(round, _)| *round == next);
     let right = match &event.fact {
-        Fact::PlannerAsked { round, .. } => {
+        EventKind::PlannerRequested { round, .. } => {
             let has = look.plan().parts().planner.is_some();
             has && *round == next && open.is_none() && !known.ending()
         }
-        Fact::PlannerAnswered {
+        EventKind::PlannerAccepted {
             round,
-            ways,
-            parent,
-            plan,
+            alternatives: ways,
+            parent_digest: parent,
+            plan_digest: plan,
             ..
         } => {
             let asked = *round == next && open == Some((next, false));
             asked && !ways.is_empty() && parent != plan && !known.ending()
         }
-        Fact::PlannerRefused { round, .. } => *round == next && open == Some((next, false)),
+        EventKind::PlannerRejected { round, .. } => *round == next && open == Some((next, false)),
         // It is asked before a run ends for want of a way, and the round waits for it.
-        Fact::RoundClosed(round) => {
+        EventKind::RoundCompleted(round) => {
             open != Some((next, false)) && (open.is_none() || round.solved.directive.acts())
         }
         _ => true,

@@ -1,7 +1,7 @@
 //! Laws of time: waits and limits.
 
-use wf::machine::{Effect, Exit, Fact, Timer};
-use wf::model::{Wait, Work};
+use wf::machine::{Effect, EventKind, TimerKind, WorkExit};
+use wf::model::{StepWork, WaitCondition};
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
@@ -11,7 +11,7 @@ pub fn waits(look: &Look<'_>) -> Result<(), String> {
     let Seen::Event(event) = look.seen else {
         return Ok(());
     };
-    let Fact::AttemptEnded { attempt, how, .. } = &event.fact else {
+    let EventKind::AttemptEnded { attempt, how, .. } = &event.fact else {
         return Ok(());
     };
     let step = step_of(look.plan(), &attempt.place);
@@ -19,57 +19,35 @@ pub fn waits(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let over = match &step.work {
-        Work::Wait(Wait::For(wait)) => since.after(*wait),
-        Work::Wait(Wait::Until(at)) => (*at).max(since),
+        StepWork::Wait(WaitCondition::For(wait)) => since.after(*wait),
+        StepWork::Wait(WaitCondition::Until(at)) => (*at).max(since),
         _ => return Ok(()),
     };
-    let limit = step
-        .timeout
-        .map(|limit| since.after(limit))
-        .filter(|limit| *limit < over);
+    let limit = step.timeout.map(|limit| since.after(limit)).filter(|limit| *limit < over);
     let right = match how {
-        Exit::Done => limit.is_none() && event.at >= over,
-        Exit::TimedOut => limit.is_some_and(|limit| event.at >= limit),
-        other => *other == Exit::Cancelled,
+        WorkExit::Completed => limit.is_none() && event.at >= over,
+        WorkExit::TimedOut => limit.is_some_and(|limit| event.at >= limit),
+        other => *other == WorkExit::Cancelled,
     };
-    ensure(right, || {
-        format!("{attempt} since {since} ends as {how:?} at {}", event.at)
-    })
+    ensure(right, || format!("{attempt} since {since} ends as {how:?} at {}", event.at))
 }
 
 pub fn limits(look: &Look<'_>) -> Result<(), String> {
     let known = look.durable();
     let (at, wanted) = match look.seen {
-        Seen::Act(Effect::Wake {
-            timer: Timer::Run,
-            at,
-        }) => {
+        Seen::Act(Effect::Wake { timer: TimerKind::Run, at }) => {
             let limit = look.plan().parts().timeout;
-            (
-                at,
-                known
-                    .since
-                    .zip(limit)
-                    .map(|(since, limit)| since.after(limit)),
-            )
+            (at, known.since.zip(limit).map(|(since, limit)| since.after(limit)))
         }
-        Seen::Act(Effect::Wake {
-            timer: Timer::Queue(place),
-            at,
-        }) => {
+        Seen::Act(Effect::Wake { timer: TimerKind::Queue(place), at }) => {
             let limit = step_of(look.plan(), place).queue_timeout;
             let ready = known.ready(look.plan(), place);
-            (
-                at,
-                ready.zip(limit).map(|(ready, limit)| ready.after(limit)),
-            )
+            (at, ready.zip(limit).map(|(ready, limit)| ready.after(limit)))
         }
         Seen::Act(Effect::Watch { attempt, since, .. }) if !known.is_over(&attempt.place) => {
             (since, known.book(&attempt.place).since)
         }
         _ => return Ok(()),
     };
-    ensure(wanted == Some(*at), || {
-        format!("a limit counts with {at}, and should with {wanted:?}")
-    })
+    ensure(wanted == Some(*at), || format!("a limit counts with {at}, and should with {wanted:?}"))
 }

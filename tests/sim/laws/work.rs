@@ -1,7 +1,7 @@
 //! Laws of what the world does: processes, room, locks.
 
 use serde_json::Value;
-use wf::machine::{Effect, Fact, Place, StepState};
+use wf::machine::{Effect, EventKind, StepState, TaskId};
 
 use super::super::engine::Job;
 use super::super::ledger::step_of;
@@ -11,11 +11,7 @@ use super::super::units::is_process;
 use super::ensure;
 
 pub fn one_process(look: &Look<'_>) -> Result<(), String> {
-    let Seen::Begins {
-        place,
-        process: true,
-    } = look.seen
-    else {
+    let Seen::Begins { place, process: true } = look.seen else {
         return Ok(());
     };
     let lives = look.world.lives(look.at, place);
@@ -28,14 +24,8 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
         Seen::Turn(_) => {
             let busy = look.decided().busy(look.plan());
             let most = most + unheard(look);
-            ensure(busy <= most, || {
-                format!("{busy} run at once, at most {most} may")
-            })?;
-            if look.world.thorough {
-                counted(look, most)
-            } else {
-                Ok(())
-            }
+            ensure(busy <= most, || format!("{busy} run at once, at most {most} may"))?;
+            if look.world.thorough { counted(look, most) } else { Ok(()) }
         }
         Seen::Begins { process: true, .. } => {
             let alive = look.run().processes.iter().filter(|(attempt, process)| {
@@ -43,9 +33,7 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
                 process.state == Life::Alive && is_process(work)
             });
             let alive = alive.count();
-            ensure(alive < most, || {
-                format!("{alive} processes live, and one more begins")
-            })
+            ensure(alive < most, || format!("{alive} processes live, and one more begins"))
         }
         Seen::Over => counted(look, 0),
         _ => Ok(()),
@@ -70,14 +58,9 @@ fn counted(look: &Look<'_>, most: usize) -> Result<(), String> {
     let state = serde_json::to_value(engine.machine.state()).expect("it can be written down");
     let live = state["live"].as_array().map_or(&[][..], Vec::as_slice);
     let roomy = live.iter().filter(|pair| pair[1]["room"] == true).count();
-    let busy = state["busy"]
-        .as_u64()
-        .and_then(|busy| usize::try_from(busy).ok());
+    let busy = state["busy"].as_u64().and_then(|busy| usize::try_from(busy).ok());
     ensure(busy == Some(roomy) && roomy <= most, || {
-        format!(
-            "{busy:?} of {most} is taken, and {roomy} is used: {}",
-            Value::from(live.to_vec())
-        )
+        format!("{busy:?} of {most} is taken, and {roomy} is used: {}", Value::from(live.to_vec()))
     })
 }
 
@@ -85,39 +68,33 @@ pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
     match look.seen {
         Seen::Begins { place, .. } => holds_its_lock(look, place),
         Seen::Event(event) => match &event.fact {
-            Fact::AttemptStarted(attempt) => holds_its_lock(look, &attempt.place),
-            Fact::CacheHit { place, .. } => holds_its_lock(look, place),
+            EventKind::AttemptStarted(attempt) => holds_its_lock(look, &attempt.place),
+            EventKind::CacheHit { place, .. } => holds_its_lock(look, place),
             _ => Ok(()),
         },
         Seen::Unlocks { place } => {
             let works = look.engine().is_some_and(|engine| {
                 engine.units.iter().any(|unit| match &unit.job {
-                    Job::Work { attempt, .. }
-                    | Job::Check {
-                        attempt: Some(attempt),
-                        ..
-                    } => attempt.place == *place && unit.begun && !unit.stop,
+                    Job::Work { attempt, .. } | Job::Check { attempt: Some(attempt), .. } => {
+                        attempt.place == *place && unit.begun && !unit.stop
+                    }
                     _ => false,
                 })
             });
-            ensure(!works, || {
-                format!("{place} works, and its lock is given back")
-            })
+            ensure(!works, || format!("{place} works, and its lock is given back"))
         }
         _ => Ok(()),
     }
 }
 
-fn holds_its_lock(look: &Look<'_>, place: &Place) -> Result<(), String> {
+fn holds_its_lock(look: &Look<'_>, place: &TaskId) -> Result<(), String> {
     let Some(lock) = &step_of(look.plan(), place).concurrency else {
         return Ok(());
     };
     let life = look.run().lives;
     let holder = look.world.locks.get(lock);
     let holds = holder.is_some_and(|(run, whose, of)| (*run, whose, *of) == (look.at, place, life));
-    ensure(holds, || {
-        format!("{place} works without `{lock}`, which {holder:?} holds")
-    })
+    ensure(holds, || format!("{place} works without `{lock}`, which {holder:?} holds"))
 }
 
 pub fn lock_order(look: &Look<'_>) -> Result<(), String> {
@@ -125,50 +102,30 @@ pub fn lock_order(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let known = look.durable();
-    let has_room = |place: &Place| known.book(place).live.is_some();
+    let has_room = |place: &TaskId| known.book(place).live.is_some();
     let first = engine
         .units
         .iter()
         .find(|unit| matches!(&unit.job, Job::Lock { place: waits, .. } if has_room(waits)));
-    ensure(first.is_none() || has_room(place), || {
-        format!("{place} takes a lock while {first:?} waits")
-    })
+    ensure(first.is_none() || has_room(place), || format!("{place} takes a lock while {first:?} waits"))
 }
 
 pub fn freed(look: &Look<'_>) -> Result<(), String> {
     if !matches!(look.seen, Seen::Over) {
         return Ok(());
     }
-    let held = look
-        .world
-        .locks
-        .iter()
-        .find(|(_, (run, _, life))| *run == look.at && *life == look.run().lives);
+    let held =
+        look.world.locks.iter().find(|(_, (run, _, life))| *run == look.at && *life == look.run().lives);
     ensure(held.is_none(), || format!("it is over and holds {held:?}"))?;
-    let state = look
-        .engine()
-        .map(|engine| serde_json::to_value(engine.machine.state()));
+    let state = look.engine().map(|engine| serde_json::to_value(engine.machine.state()));
     let state = state.and_then(Result::ok).unwrap_or_default();
-    for field in [
-        "locking",
-        "locked",
-        "returning",
-        "queue",
-        "roomless",
-        "due",
-        "live",
-        "resting",
-    ] {
+    for field in ["locking", "locked", "returning", "queue", "roomless", "due", "live", "resting"] {
         let left = state[field].as_array().is_some_and(|list| !list.is_empty());
-        ensure(!left, || {
-            format!("it is over, and `{field}` is {}", state[field])
-        })?;
+        ensure(!left, || format!("it is over, and `{field}` is {}", state[field]))?;
     }
     let mut processes = look.run().processes.iter();
     let left = processes.find(|(_, process)| process.state == Life::Alive);
-    ensure(left.is_none(), || {
-        format!("it is over, and a process lives: {left:?}")
-    })
+    ensure(left.is_none(), || format!("it is over, and a process lives: {left:?}"))
 }
 
 pub fn remembered(look: &Look<'_>) -> Result<(), String> {
@@ -181,7 +138,5 @@ pub fn remembered(look: &Look<'_>) -> Result<(), String> {
     // Its step may begin anew in the same turn.
     let mut rounds = look.durable().rounds.iter();
     let own = rounds.any(|round| round.reopened.contains(&place.step));
-    ensure(own || good && !book.cached && !book.kept, || {
-        format!("{place} gives {outputs:?} as {book:?}")
-    })
+    ensure(own || good && !book.cached && !book.kept, || format!("{place} gives {outputs:?} as {book:?}"))
 }

@@ -2,24 +2,24 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::verify::found;
+use super::verify::verify_logs;
 use crate::audit::PAYLOAD;
-use crate::bus::Act;
-use crate::cli::commands::attest::{signs, write};
+use crate::bus::WorkspaceAction;
+use crate::cli::commands::attest::{signing_key, write};
 use crate::cli::keys::PassphraseArgs;
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::seal::Envelope;
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::seal::DsseEnvelope;
 
-/// Write down where both logs end, so that nobody can replace the history unseen
+/// Record where both logs end, so that a replaced history is detected
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Keep it where those who can write the state cannot write: in git, for example. Nothing is written
-if the history does not hold.
+Store it where users who can write the state cannot write, for example in git. Nothing is written if
+the history is invalid.
 
 Examples:
   wf audit checkpoint --key ada --out audit.dsse.json
-  wf audit checkpoint                not signed, to standard output")]
-pub struct CheckpointArgs {
+  wf audit checkpoint                unsigned, to standard output")]
+pub struct AuditCheckpointArgs {
     /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not
     /// encrypted and readable by you alone
     #[arg(long, value_name = "NAME|FILE")]
@@ -31,36 +31,25 @@ pub struct CheckpointArgs {
     out: Option<PathBuf>,
 }
 
-/// Makes a checkpoint.
-pub fn run(ui: &Ui, args: &CheckpointArgs) -> Result<Exit, Failure> {
-    let signer = args
-        .key
-        .as_ref()
-        .map(|key| signs(ui, key, &args.passphrase))
-        .transpose()?;
-    let found = found(ui, None)?;
+/// Creates a checkpoint.
+pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandError> {
+    let signer = args.key.as_ref().map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
+    let found = verify_logs(ui, None)?;
     // A log that began late is what a checkpoint is made for, too.
-    if let Some(fault) = found
-        .faults
-        .iter()
-        .find(|fault| !fault.is_pinned_by_a_checkpoint())
-    {
-        let failure = Failure::new(
-            Exit::RunFailed,
-            format!("the history does not hold: {fault}"),
-        );
-        return Err(failure.hint("`wf audit verify` tells everything that is wrong"));
+    if let Some(fault) = found.faults.iter().find(|fault| !fault.is_pinned_by_a_checkpoint()) {
+        let failure = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));
+        return Err(failure.hint("`wf audit verify` lists all problems"));
     }
     let text = found.heads.text();
     let key = signer.as_ref().map(|signer| signer.public().id());
     let written = match signer {
         Some(signer) => {
-            let envelope = Envelope::seal(PAYLOAD, text.as_bytes(), &signer);
+            let envelope = DsseEnvelope::seal(PAYLOAD, text.as_bytes(), &signer);
             serde_json::to_string(&envelope).unwrap_or_default()
         }
         None => text,
     };
     write(ui, args.out.as_deref(), &(written + "\n"))?;
-    watch::record(ui, Act::Checkpointed { key })?;
-    Ok(Exit::Ok)
+    watch::record_command_act(ui, WorkspaceAction::Checkpointed { key })?;
+    Ok(CliExitCode::Ok)
 }

@@ -2,26 +2,26 @@ use std::fmt::Write as _;
 
 use clap::Args;
 
-use super::tail::nothing;
-use crate::audit::stats::{Drift, Report, Thrash, Trend, Trigger, Window};
-use crate::audit::{self, Lines, Record};
-use crate::cli::which::{called_text, named};
-use crate::cli::{Exit, Failure, Ui};
+use super::tail::no_audit_log;
+use crate::audit::stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, ReportWindow, ThrashPattern};
+use crate::audit::{self, AuditLogLines, AuditRecord};
+use crate::cli::which::{find_run, task_name_from_text};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::name::RunId;
 use crate::report::{BAD, NAME, WARN, paint, plural};
-use crate::store::{Reader, StoreError};
+use crate::store::{StoreError, StoreReader};
 use crate::time::{Moment, parse_duration};
 use crate::untrusted::styled_line;
 
-/// Say what the auditor saw: corrections, gaps, violations, drift, the health of the tools
+/// Summarize the audit log: corrections, gaps, violations, drift, the health of the tools
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf audit report                    everything in the audit log
+  wf audit report                    the whole audit log
   wf audit report --since 1h
-  wf audit report --since 1a2b       since that run began")]
-pub struct ReportArgs {
-    /// Only what happened in the last while (`1h`), or since a run began
+  wf audit report --since 1a2b       since that run started")]
+pub struct AuditReportArgs {
+    /// Only events since DURATION ago (e.g. 1h) or since RUN started
     #[arg(long, value_name = "WHILE|RUN")]
     since: Option<String>,
     /// Write one JSON document
@@ -29,61 +29,61 @@ pub struct ReportArgs {
     json: bool,
 }
 
-/// From where on a report goes.
-enum Since {
+/// The start of the period of a report.
+enum ReportStart {
     Always,
     Time(Moment),
     Run(RunId),
 }
 
-/// Reports.
-pub fn run(ui: &Ui, args: &ReportArgs) -> Result<Exit, Failure> {
+/// Prints the report.
+pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError> {
     let since = since(ui, args.since.as_deref())?;
     let path = audit::path(&ui.workspace().state);
-    let failed = |error| Failure::from(StoreError::io("read", &path, &error));
-    let Some(mut lines) = Lines::open(&path, 0).map_err(failed)? else {
-        return Err(nothing(ui));
+    let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
+    let Some(mut lines) = AuditLogLines::open(&path, 0).map_err(failed)? else {
+        return Err(no_audit_log(ui));
     };
-    let (mut window, mut begun) = (Window::whole(), false);
+    let (mut window, mut begun) = (ReportWindow::spanning_reports(), false);
     while let Some(line) = lines.next_line().map_err(failed)? {
-        let Ok(record) = Record::parse(&line) else {
+        let Ok(record) = AuditRecord::parse(&line) else {
             continue;
         };
         begun = begun || since.begins(&record);
         if begun {
             window.add(&record);
         } else {
-            window.pass(&record);
+            window.skip_record(&record);
         }
     }
-    let report = window.report(Trigger::OnDemand, None);
+    let report = window.report(ReportTrigger::OnDemand, None);
     if args.json {
         let document = serde_json::json!({ "v": 1, "report": report });
         ui.print_json(&format!("{document:#}\n"))?;
     } else {
-        // The log has items by their numbers, which do not change; people know them by their keys.
-        let reader = Reader::open(&ui.workspace().state).ok();
-        let called = |run: &RunId, place: &str| called_text(reader.as_ref(), run, place);
+        // The log has items by their numbers, which do not change; users know them by their keys.
+        let reader = StoreReader::open(&ui.workspace().state).ok();
+        let called = |run: &RunId, place: &str| task_name_from_text(reader.as_ref(), run, place);
         ui.print(&(text(&report) + &findings(&report, &called)))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn since(ui: &Ui, text: Option<&str>) -> Result<Since, Failure> {
+fn since(ui: &Ui, text: Option<&str>) -> Result<ReportStart, CommandError> {
     let Some(text) = text else {
-        return Ok(Since::Always);
+        return Ok(ReportStart::Always);
     };
     if let Ok(while_) = parse_duration(text) {
         let millis = i64::try_from(while_.as_millis()).unwrap_or(i64::MAX);
         let now = ui.env.now().millis();
-        return Ok(Since::Time(Moment::from_millis(now.saturating_sub(millis))));
+        return Ok(ReportStart::Time(Moment::from_millis(now.saturating_sub(millis))));
     }
-    let reader = Reader::open(&ui.workspace().state)?;
-    Ok(Since::Run(named(Some(text), &reader)?))
+    let reader = StoreReader::open(&ui.workspace().state)?;
+    Ok(ReportStart::Run(find_run(Some(text), &reader)?))
 }
 
-impl Since {
-    fn begins(&self, record: &Record) -> bool {
+impl ReportStart {
+    fn begins(&self, record: &AuditRecord) -> bool {
         match self {
             Self::Always => true,
             Self::Time(at) => record.entry.at >= *at,
@@ -92,7 +92,7 @@ impl Since {
     }
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &AuditReport) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "{} {what}", paint(NAME, &format!("{name:<10}")));
@@ -112,61 +112,48 @@ fn text(report: &Report) -> String {
     line(
         "tasks",
         format!(
-            "{} ended · {}",
+            "{} finished · {}",
             report.tasks_observed,
-            counted(report.total_corrections, "correction")
+            count_text(report.total_corrections, "correction")
         ),
     );
     line(
         "tools",
         format!(
             "{} · retries: {} environmental, {} logical",
-            counted(tools.execution_failures, "failure"),
+            count_text(tools.execution_failures, "failure"),
             tools.environmental_retries,
             tools.logical_retries
         ),
     );
     let (gates, approvals) = (&report.gates, &report.approvals);
-    line(
-        "gates",
-        format!("{} asked · {} blocked", gates.judged, gates.blocked),
-    );
+    line("gates", format!("{} evaluated · {} blocked", gates.judged, gates.blocked));
     line(
         "approvals",
         format!(
-            "{} asked · {} given · {} denied · {} expired",
+            "{} requested · {} given · {} denied · {} expired",
             approvals.asked, approvals.given, approvals.denied, approvals.expired
         ),
     );
     if report.lost > 0 || report.read_later > 0 {
-        line(
-            "unheard",
-            format!(
-                "{} lost · {} read in the database",
-                report.lost, report.read_later
-            ),
-        );
+        line("unheard", format!("{} lost · {} read from the database", report.lost, report.read_later));
     }
     text
 }
 
-fn counted(count: u64, what: &str) -> String {
+fn count_text(count: u64, what: &str) -> String {
     plural(usize::try_from(count).unwrap_or(usize::MAX), what)
 }
 
-/// What somebody should look at.
-fn findings(report: &Report, called: &dyn Fn(&RunId, &str) -> String) -> String {
+/// The findings that need attention.
+fn findings(report: &AuditReport, called: &dyn Fn(&RunId, &str) -> String) -> String {
     let mut text = String::new();
     for trend in &report.gap_trends {
-        let gaps: Vec<String> = trend
-            .gaps
-            .iter()
-            .map(|(failed, of)| format!("{failed}/{of}"))
-            .collect();
+        let gaps: Vec<String> = trend.gaps.iter().map(|(failed, of)| format!("{failed}/{of}")).collect();
         let (style, word) = match trend.trend {
-            Trend::Improving => (NAME, "improving"),
-            Trend::Flat => (WARN, "flat"),
-            Trend::Worsening => (BAD, "worsening"),
+            FailureTrend::Improving => (NAME, "improving"),
+            FailureTrend::Flat => (WARN, "flat"),
+            FailureTrend::Worsening => (BAD, "worsening"),
         };
         let (run, place) = (trend.run.short(), called(&trend.run, &trend.place));
         let _ = writeln!(
@@ -179,15 +166,15 @@ fn findings(report: &Report, called: &dyn Fn(&RunId, &str) -> String) -> String 
     }
     for thrash in &report.thrashing {
         let what = match thrash {
-            Thrash::Attempts { run, place, times } => {
+            ThrashPattern::Attempts { run, place, times } => {
                 let (run, place) = (run.short(), called(run, place));
-                format!("{place} of run {run} failed {times} times in the same way")
+                format!("{place} of run {run} failed {times} times with the same failure")
             }
-            Thrash::GgsThrashing { run, first, times } => {
+            ThrashPattern::GgsThrashing { run, first, times } => {
                 let (run, last) = (run.short(), first + u64::from(*times) - 1);
                 format!(
                     "ggs_thrashing: rounds {first} to {last} of run {run} ordered break_symmetry, \
-                     and D did not fall"
+                     but D did not decrease"
                 )
             }
         };
@@ -195,11 +182,11 @@ fn findings(report: &Report, called: &dyn Fn(&RunId, &str) -> String) -> String 
     }
     for drift in &report.drift {
         let what = match drift {
-            Drift::PassRate { plan, before, now } => {
-                format!("{plan}: {now}% of its criteria hold, {before}% did before")
+            PlanDrift::PassRate { plan, before, now } => {
+                format!("{plan}: {now}% of its checks pass, {before}% before")
             }
-            Drift::Duration { plan, before, now } => {
-                format!("{plan}: a run takes {now} ms, {before} ms before")
+            PlanDrift::Duration { plan, before, now } => {
+                format!("{plan}: a run takes {now} ms, previously {before} ms")
             }
         };
         let _ = writeln!(text, "{} {what}", paint(WARN, "drift     "));

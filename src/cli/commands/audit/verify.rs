@@ -2,28 +2,28 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::audit::{self, Checkpoint, Found, PAYLOAD};
+use crate::audit::{self, AuditFindings, Checkpoint, PAYLOAD};
 use crate::cli::commands::attest::{public, read};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::report::{BAD, GOOD, NAME, WARN, paint, plural};
-use crate::seal::Envelope;
-use crate::store::{Reader, StoreError};
+use crate::seal::DsseEnvelope;
+use crate::store::{StoreError, StoreReader};
 
-/// Say whether the history is the one that was written
+/// Verify that the history is unaltered
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Looks at every event of the database and every record of the audit log, and compares the two. Exit
-code 1: something was changed, dropped, inserted, reordered or put back; 6: something cannot be
-read. Who could replace both logs as a whole is found out with a checkpoint that was kept elsewhere.
+Verifies every event of the database and every record of the audit log, and compares the two. Exit
+code 1: something was changed, dropped, inserted, reordered or rolled back; 6: something cannot be
+read. A checkpoint that is stored elsewhere also detects the replacement of both logs.
 
 Examples:
   wf audit verify
   wf audit verify --checkpoint audit.dsse.json --public-key public.pem")]
-pub struct VerifyArgs {
-    /// Compare with a checkpoint, too
+pub struct AuditVerifyArgs {
+    /// Also compare with a checkpoint
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// The public key that must have signed it: a PEM file, or 64 hexadecimal digits
+    /// Public key that must have signed it: a PEM file, or 64 hexadecimal digits
     #[arg(long, value_name = "FILE|HEX", requires = "checkpoint")]
     public_key: Option<String>,
     /// Write one JSON document
@@ -31,16 +31,12 @@ pub struct VerifyArgs {
     json: bool,
 }
 
-/// Verifies.
-pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
+/// Verifies the logs and prints the result.
+pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError> {
     let key = args.public_key.as_deref();
-    let checkpoint = args
-        .checkpoint
-        .as_ref()
-        .map(|path| load(ui, path, key))
-        .transpose()?;
+    let checkpoint = args.checkpoint.as_ref().map(|path| load(ui, path, key)).transpose()?;
     let (checkpoint, signed) = checkpoint.unzip();
-    let found = found(ui, checkpoint.as_ref())?;
+    let found = verify_logs(ui, checkpoint.as_ref())?;
     if args.json {
         ui.print_json(&json(&found))?;
     } else {
@@ -48,20 +44,16 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<Exit, Failure> {
     }
     if signed == Some(false) {
         let warning = paint(WARN, "warning:");
-        ui.note_line(&format!("{warning} nobody signed the checkpoint"));
+        ui.print_info_line(&format!("{warning} the checkpoint is not signed"));
     }
-    Ok(if found.faults.is_empty() {
-        Exit::Ok
-    } else {
-        Exit::RunFailed
-    })
+    Ok(if found.faults.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
-/// Looks at both logs.
-pub(super) fn found(ui: &Ui, checkpoint: Option<&Checkpoint>) -> Result<Found, Failure> {
+/// Verifies both logs.
+pub(super) fn verify_logs(ui: &Ui, checkpoint: Option<&Checkpoint>) -> Result<AuditFindings, CommandError> {
     let state = ui.workspace().state;
     if !audit::path(&state).exists()
-        && let Err(error @ StoreError::NoState(_)) = Reader::open(&state)
+        && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
         && checkpoint.is_none()
     {
         return Err(error.into());
@@ -69,49 +61,48 @@ pub(super) fn found(ui: &Ui, checkpoint: Option<&Checkpoint>) -> Result<Found, F
     Ok(audit::verify(&state, checkpoint, ui.env.now())?)
 }
 
-/// A checkpoint, and whether it is signed.
-fn load(ui: &Ui, path: &Path, key: Option<&str>) -> Result<(Checkpoint, bool), Failure> {
-    let wrong = |why: &str| {
-        let message = format!("{} is no checkpoint: {why}", path.display());
-        Failure::new(Exit::Usage, message).hint("`wf audit checkpoint --out FILE` makes one")
+/// Reads a checkpoint; true if it is signed.
+fn load(ui: &Ui, path: &Path, key: Option<&str>) -> Result<(Checkpoint, bool), CommandError> {
+    let wrong = |reason: &str| {
+        let message = format!("{} is not a checkpoint: {reason}", path.display());
+        CommandError::new(CliExitCode::Usage, message)
+            .hint("create one with `wf audit checkpoint --out FILE`")
     };
     let text = read(ui, path)?;
-    let Ok(envelope) = Envelope::parse(&text) else {
+    let Ok(envelope) = DsseEnvelope::parse(&text) else {
         if key.is_some() {
-            return Err(wrong("nobody signed it"));
+            return Err(wrong("it is not signed"));
         }
-        let plain = Checkpoint::parse(&text).ok_or_else(|| wrong("it says something else"))?;
+        let plain = Checkpoint::parse(&text).ok_or_else(|| wrong("unexpected content"))?;
         return Ok((plain, false));
     };
     let Some(key) = key else {
-        let failure = Failure::new(Exit::Usage, "the checkpoint is signed; by whom?");
-        return Err(failure.hint("--public-key FILE names the key that must have signed it"));
+        let failure =
+            CommandError::new(CliExitCode::Usage, "the checkpoint is signed, but no public key was given");
+        return Err(failure.hint("pass the signer's key with --public-key FILE"));
     };
     let key = public(ui, key)?;
     let payload = envelope.open(PAYLOAD, &key).map_err(|error| {
-        let message = format!("the checkpoint does not hold: {error}");
-        Failure::new(Exit::RunFailed, message)
+        let message = format!("invalid checkpoint: {error}");
+        CommandError::new(CliExitCode::RunFailed, message)
     })?;
     let text = String::from_utf8(payload).unwrap_or_default();
-    let signed = Checkpoint::parse(&text).ok_or_else(|| wrong("it says something else"))?;
+    let signed = Checkpoint::parse(&text).ok_or_else(|| wrong("unexpected content"))?;
     Ok((signed, true))
 }
 
-fn counted(count: u64, what: &str) -> String {
+fn count_text(count: u64, what: &str) -> String {
     plural(usize::try_from(count).unwrap_or(usize::MAX), what)
 }
 
-fn text(found: &Found) -> String {
-    let what = format!(
-        "{} and {}",
-        counted(found.events, "event"),
-        counted(found.records, "audit record")
-    );
+fn text(found: &AuditFindings) -> String {
+    let what =
+        format!("{} and {}", count_text(found.events, "event"), count_text(found.records, "audit record"));
     let mut text = if found.faults.is_empty() {
-        format!("{} {what}, and they agree\n", paint(GOOD, "holds:"))
+        format!("{} {what} are consistent\n", paint(GOOD, "valid:"))
     } else {
         let faults = plural(found.faults.len(), "fault");
-        format!("{} {faults} in {what}\n", paint(BAD, "does not hold:"))
+        format!("{} {faults} in {what}\n", paint(BAD, "invalid:"))
     };
     for fault in &found.faults {
         text += &format!("  {} {fault}\n", paint(BAD, "fault"));
@@ -122,7 +113,7 @@ fn text(found: &Found) -> String {
     text
 }
 
-fn json(found: &Found) -> String {
+fn json(found: &AuditFindings) -> String {
     let all = |texts: Vec<String>| serde_json::Value::from(texts);
     let document = serde_json::json!({
         "v": 1,

@@ -4,48 +4,49 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{duration, name};
-use crate::bus::Act;
-use crate::cli::approve::asked;
-use crate::cli::commands::goal::who;
-use crate::cli::connections::consent::{ConnectionScope, allowed};
+use crate::bus::WorkspaceAction;
+use crate::cli::approve::confirmed;
+use crate::cli::commands::goal::author;
+use crate::cli::connections::consent::{ConnectionScope, check_allowed};
 use crate::cli::connections::{
-    Adapter, Desk, Failed, SecretArgs, Secrets, Trouble, Wish, ledger, rows, set_up, write_goal,
+    AdapterFailure, AdapterRunner, ConnectionAdapter, ConnectionSetupError, ConnectionSetupRequest,
+    NamedSecrets, SecretArgs, connection_rows, open_connection_store, set_up, write_health_goal,
 };
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::connection::request::{Discovery, Probed, Request};
-use crate::connection::{Completed, Terms};
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::connection::request::{ConnectionRequest, DiscoveryReply, ProbeReply};
+use crate::connection::{SetupCompletion, SetupTerms};
 use crate::name::PlanId;
 use crate::report::{BOLD, GOOD, paint};
-use crate::store::{ConnectionRow, ConnectionState, Use};
+use crate::store::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
 use crate::untrusted::untrusted;
 
-/// Set up a connection, or connect one again
+/// Set up a connection, or renew one
 #[derive(Args, Debug)]
 #[command(after_help = "\
-What it asks for is shown first. Secrets are read from the terminal or from files, and kept in the
-keyring or in files that only you can read. Examples:
+Shows the requested permissions first. Secrets are read from the terminal or from files, and stored
+in the keyring or in files that only you can read. Examples:
   wf connection add mail --skill m365-mail
   wf connection add notes --skill notion --secret-file token=/dev/fd/3 --yes")]
-pub struct AddArgs {
-    /// What to call it
+pub struct ConnectionAddArgs {
+    /// Name of the connection
     #[arg(value_name = "NAME", value_parser = name)]
     name: PlanId,
-    /// The skill that looks after it
+    /// Skill that maintains it
     #[arg(long, value_name = "SKILL")]
     skill: String,
-    /// Ask for this permission, and for no others but those that are named so
+    /// Request this permission, and no others but those named this way
     #[arg(long = "permission", value_name = "PERMISSION")]
     permissions: Vec<String>,
-    /// What is known of whose account it is, for example email=ada@example.org
+    /// Hint about the account, for example email=ada@example.org
     #[arg(long = "hint", value_name = "KEY=VALUE", value_parser = pair)]
     hints: Vec<(String, String)>,
-    /// Write a goal that looks at it on a schedule
+    /// Also write a goal that checks it on a schedule
     #[arg(long)]
     goal: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// The longest that the setup may take
+    /// Time limit for the setup
     #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
@@ -53,42 +54,34 @@ pub struct AddArgs {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
 /// Sets up a connection.
-pub(super) fn run(ui: &Ui, args: &AddArgs) -> Result<Exit, Failure> {
+pub(super) fn run(ui: &Ui, args: &ConnectionAddArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let before = rows(ui)?.into_iter().find(|row| row.name == args.name);
+    let before = connection_rows(ui)?.into_iter().find(|row| row.name == args.name);
     other_skill(before.as_ref(), args)?;
-    let adapter = Adapter::find(ui, &workspace, &args.skill)?;
-    let desk = Desk::open(ui, &workspace, &args.name, adapter, args.timeout)?;
+    let adapter = ConnectionAdapter::load_approved(ui, &workspace, &args.skill)?;
+    let desk = AdapterRunner::open(ui, &workspace, &args.name, adapter, args.timeout)?;
     let hint: BTreeMap<String, String> = args.hints.iter().cloned().collect();
-    let told = |trouble: Trouble| trouble.failure(args.name.as_str(), &args.skill);
-    let request = Request::Discover {
-        identity_hint: &hint,
-    };
-    // Nothing of another setup is lent to a script that only looks.
-    let (found, _) = desk
-        .ask_with::<Discovery>(&request, &Vec::new())
-        .map_err(told)?;
-    let wanted = wanted(&desk, args, &found)?;
-    let by = allowed(
-        ui,
-        &workspace,
-        &ConnectionScope::new(&args.name, &desk.adapter, &wanted),
-    )?;
-    ui.say(&terms(args, &found, &wanted));
-    if !asked(ui, args.yes, "connect it?")? {
-        return Err(Failure::new(Exit::Interrupted, "nothing was connected"));
+    let told = |trouble: AdapterFailure| trouble.failure(args.name.as_str(), &args.skill);
+    let request = ConnectionRequest::Discover { identity_hint: &hint };
+    // A script that only discovers gets none of the secrets of another setup.
+    let (found, _) = desk.send_request_with::<DiscoveryReply>(&request, &Vec::new()).map_err(told)?;
+    let wanted = requested_permissions(&desk, args, &found)?;
+    let by = check_allowed(ui, &workspace, &ConnectionScope::new(&args.name, &desk.adapter, &wanted))?;
+    ui.print_message(&agreed_terms(args, &found, &wanted));
+    if !confirmed(ui, args.yes, "Connect?")? {
+        return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was connected"));
     }
     let mut row = proposed(ui, &desk, &found, before.as_ref());
     if before.is_none() {
-        ledger(ui)?.connect(row.clone()).wait()?;
+        open_connection_store(ui)?.connect(row.clone()).wait()?;
     }
-    let wish = Wish {
-        terms: Terms {
+    let wish = ConnectionSetupRequest {
+        terms: SetupTerms {
             auth: found.auth_strategy,
             permissions: wanted.clone(),
             refs: row.refs.iter().cloned().collect(),
@@ -99,57 +92,50 @@ pub(super) fn run(ui: &Ui, args: &AddArgs) -> Result<Exit, Failure> {
         secrets: args.secrets.files(),
     };
     let (completed, secrets) = set_up(&desk, wish).map_err(|failed| match failed {
-        Failed::Script(trouble) => told(*trouble),
-        Failed::Person(failure) => failure,
+        ConnectionSetupError::Script(trouble) => told(*trouble),
+        ConnectionSetupError::Person(failure) => failure,
     })?;
-    let probed = probe(&desk, &secrets, None).map_err(told)?;
+    let probed = keep_if_working(&desk, &secrets, None).map_err(told)?;
     record(ui, &mut row, completed, wanted, by)?;
-    ui.print(&done(&row, probed.as_ref()))?;
+    ui.print(&print_result(&row, probed.as_ref()))?;
     if args.goal {
         let every = desk.adapter.spec().check_every;
-        match write_goal(&workspace, &args.name, every)? {
-            Some(path) => ui.note_line(&format!(
-                "wrote {path}; `wf daemon` keeps it after `wf goal accept {path}`"
-            )),
-            None => ui.note_line(&format!(
-                "goals/connection-{}.md is there already",
-                args.name
-            )),
+        match write_health_goal(&workspace, &args.name, every)? {
+            Some(path) => ui
+                .print_info_line(&format!("wrote {path}; `wf daemon` runs it after `wf goal accept {path}`")),
+            None => ui.print_info_line(&format!("goals/connection-{}.md already exists", args.name)),
         }
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn other_skill(before: Option<&ConnectionRow>, args: &AddArgs) -> Result<(), Failure> {
+fn other_skill(before: Option<&ConnectionRow>, args: &ConnectionAddArgs) -> Result<(), CommandError> {
     let Some(row) = before.filter(|row| row.skill != args.skill) else {
         return Ok(());
     };
-    let message = format!(
-        "`{}` is a connection of the skill `{}`",
-        row.name, row.skill
-    );
-    let hint = format!("wf connection remove {} makes room for another", row.name);
-    Err(Failure::new(Exit::Usage, message).hint(hint))
+    let message = format!("`{}` is already a connection of the skill `{}`", row.name, row.skill);
+    let hint = format!("remove it first: wf connection remove {}", row.name);
+    Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
 }
 
-/// The permissions that are asked for: what the script wants, or what the person says.
-fn wanted(desk: &Desk<'_>, args: &AddArgs, found: &Discovery) -> Result<Vec<String>, Failure> {
+/// The requested permissions: those that the script wants, or those that the user named.
+fn requested_permissions(
+    desk: &AdapterRunner<'_>,
+    args: &ConnectionAddArgs,
+    found: &DiscoveryReply,
+) -> Result<Vec<String>, CommandError> {
     let spec = desk.adapter.spec();
-    if let Some(why) = found.beyond(spec) {
-        let message = format!("connection `{}`: discover: {why}", args.name);
-        return Err(Failure::new(Exit::RunFailed, message));
+    if let Some(reason) = found.scope_violation(spec) {
+        let message = format!("connection `{}`: discover: {reason}", args.name);
+        return Err(CommandError::new(CliExitCode::RunFailed, message));
     }
     let mut known = spec.initial.iter().chain(&spec.available);
     let unknown = |one: &&String| !known.any(|other| other == *one);
     if let Some(unknown) = args.permissions.iter().find(unknown) {
         let message = format!("the skill `{}` has no permission `{unknown}`", args.skill);
-        let all: Vec<&str> = spec
-            .initial
-            .iter()
-            .chain(&spec.available)
-            .map(String::as_str)
-            .collect();
-        return Err(Failure::new(Exit::Usage, message).hint(format!("it has {}", all.join(", "))));
+        let all: Vec<&str> = spec.initial.iter().chain(&spec.available).map(String::as_str).collect();
+        return Err(CommandError::new(CliExitCode::Usage, message)
+            .hint(format!("its permissions are {}", all.join(", "))));
     }
     if args.permissions.is_empty() {
         return Ok(found.initial_permissions.clone());
@@ -157,18 +143,14 @@ fn wanted(desk: &Desk<'_>, args: &AddArgs, found: &Discovery) -> Result<Vec<Stri
     Ok(args.permissions.clone())
 }
 
-/// What somebody agrees to.
-fn terms(args: &AddArgs, found: &Discovery, wanted: &[String]) -> String {
+/// The terms that the user agrees to.
+fn agreed_terms(args: &ConnectionAddArgs, found: &DiscoveryReply, wanted: &[String]) -> String {
     let provider = untrusted(&found.provider);
     let mut text = format!(
         "connect {} to {provider}\n  by           {}\n  permissions  {}\n",
         paint(BOLD, args.name.as_str()),
         found.auth_strategy.as_str(),
-        if wanted.is_empty() {
-            "none".to_owned()
-        } else {
-            wanted.join(", ")
-        }
+        if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") }
     );
     let needs = &found.setup_requirements;
     for one in &needs.secure_inputs {
@@ -179,18 +161,18 @@ fn terms(args: &AddArgs, found: &Discovery, wanted: &[String]) -> String {
         text += "  needs        a browser\n";
     }
     if needs.app_registration {
-        text += "  needs        an app that you registered with the service\n";
+        text += "  needs        an app registered with the service\n";
     }
     if found.identity_match == Some(false) {
-        text += "  warning      the account of the hint is not known to the service\n";
+        text += "  warning      the service does not know the account given as hint\n";
     }
     text
 }
 
 fn proposed(
     ui: &Ui,
-    desk: &Desk<'_>,
-    found: &Discovery,
+    desk: &AdapterRunner<'_>,
+    found: &DiscoveryReply,
     before: Option<&ConnectionRow>,
 ) -> ConnectionRow {
     let inputs = &found.setup_requirements.secure_inputs;
@@ -214,57 +196,54 @@ fn proposed(
     }
 }
 
-/// Keeps the secrets of a setup if the connection works with them, and else those from before.
-pub(super) fn probe(
-    desk: &Desk<'_>,
-    secrets: &Secrets,
+/// Keeps the secrets of a setup if the connection works with them, and else the earlier ones.
+pub(super) fn keep_if_working(
+    desk: &AdapterRunner<'_>,
+    secrets: &NamedSecrets,
     capability: Option<&str>,
-) -> Result<Option<Probed>, Trouble> {
-    let refs = |fault| Trouble::unkept("probe", fault);
+) -> Result<Option<ProbeReply>, AdapterFailure> {
+    let refs = |fault| AdapterFailure::storage_failure("probe", fault);
     let mut all = desk.secrets().map_err(refs)?;
     all.retain(|(name, _)| secrets.iter().all(|(other, _)| other != name));
     all.extend(secrets.iter().cloned());
     let mut probed = None;
     if desk.adapter.script("probe").is_some() {
-        let request = Request::Probe {
-            connection_id: desk.name.as_str(),
-            capability,
-        };
-        let (found, written) = desk.ask_with::<Probed>(&request, &all)?;
+        let request = ConnectionRequest::Probe { connection_id: desk.name.as_str(), capability };
+        let (found, written) = desk.send_request_with::<ProbeReply>(&request, &all)?;
         all.retain(|(name, _)| written.iter().all(|(other, _)| other != name));
         all.extend(written);
         probed = Some(found);
     }
-    desk.keep(&all).map_err(refs)?;
+    desk.store_secrets(&all).map_err(refs)?;
     Ok(probed)
 }
 
 fn record(
     ui: &Ui,
     row: &mut ConnectionRow,
-    completed: Completed,
+    completed: SetupCompletion,
     wanted: Vec<String>,
-    by: Option<Use>,
-) -> Result<(), Failure> {
+    by: Option<ConnectionApprovalUse>,
+) -> Result<(), CommandError> {
     row.state = ConnectionState::Active;
     row.account = completed.account;
     row.permissions = completed.permissions_granted.unwrap_or(wanted);
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
     row.checked = Some(ui.env.now());
-    ledger(ui)?.connect_by(row.clone(), by).wait()?;
-    let act = Act::ConnectionAdded {
+    open_connection_store(ui)?.connect_by(row.clone(), by).wait()?;
+    let act = WorkspaceAction::ConnectionAdded {
         connection: row.name.clone(),
         skill: row.skill.clone(),
         digest: row.digest,
         permissions: row.permissions.clone(),
-        key: who(ui).map(|key| key.public.id()),
+        key: author(ui).map(|key| key.public.id()),
     };
-    watch::note(ui, act);
+    watch::record_quietly(ui, act);
     Ok(())
 }
 
-fn done(row: &ConnectionRow, probed: Option<&Probed>) -> String {
+fn print_result(row: &ConnectionRow, probed: Option<&ProbeReply>) -> String {
     let mut text = format!("{} {}", paint(GOOD, "connected:"), row.name);
     if let Some(account) = &row.account {
         text += &format!(" · {}", account.replace('\n', " "));

@@ -4,127 +4,114 @@ use clap::Args;
 
 use super::args::{duration, name};
 use crate::approval::{
-    Nonce, PlanRef, Refusal, Scope, Statement, Token, VERSION, Verdict, plan_digest,
+    ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
+    PlanRef, VERSION, plan_digest,
 };
-use crate::bus::Act;
-use crate::cli::approve::{Rules, agreed, may_sign, used_token, write_token};
+use crate::bus::WorkspaceAction;
+use crate::cli::approve::{SigningRules, check_can_sign, confirm, used_token, write_token};
 use crate::cli::connections::consent::{self, ConnectionScope};
-use crate::cli::connections::{Adapter, rows};
+use crate::cli::connections::{ConnectionAdapter, connection_rows};
 use crate::cli::keys::{self, PassphraseArgs};
-use crate::cli::{Exit, Failure, Ui, Workspace, relative, watch};
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace, relative_path, watch};
 use crate::name::PlanId;
 use crate::report::{BOLD, paint};
 
-/// Sign for a connection that somebody else sets up
+/// Sign for a connection that another user sets up
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Where approvers.yaml says `policy: reviewed`, a connection is set up, and granted more, only as
-others have signed: by this skill, with these permissions or fewer, once. The approval is written to
-connections/NAME.approval.json, for git. Examples:
+With `policy: reviewed` in approvers.yaml, setting up a connection or granting it more permissions
+requires an approval signed by another approver. It covers one setup, by this skill, with at most
+these permissions. It is written to connections/NAME.approval.json, to be committed to git. Examples:
   wf connection approve mail --skill m365-mail
   wf connection approve mail --permission Mail.Read --permission Mail.Send")]
-pub struct ApproveArgs {
-    /// The connection
+pub struct ConnectionApproveArgs {
+    /// Name of the connection
     #[arg(value_name = "NAME", value_parser = name)]
     name: PlanId,
-    /// The skill that looks after it; that of the connection, if it is set up already
+    /// Skill that maintains it [default: that of the connection, if it is set up already]
     #[arg(long, value_name = "SKILL")]
     skill: Option<String>,
-    /// A permission that it may have; else those that it has, or that the skill asks for first
+    /// Permission that it may have [default: those that it has, or that the skill requests first]
     #[arg(long = "permission", value_name = "PERMISSION")]
     permissions: Vec<String>,
-    /// How long the approval holds; by default, as long as approvers.yaml allows, else 7d
+    /// Validity of the approval [default: the maximum in approvers.yaml, else 7d]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<Duration>,
-    /// Do not ask: you have looked at it
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// The key that signs, by its name
+    /// Sign with this key, by its name
     #[arg(long, value_name = "NAME")]
     key: Option<String>,
     #[command(flatten)]
     secret: PassphraseArgs,
 }
 
-/// Shows what a connection may have, asks, and signs.
-pub(super) fn run(ui: &Ui, args: &ApproveArgs) -> Result<Exit, Failure> {
+/// Shows the permissions of a connection, asks, and signs.
+pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let row = rows(ui)?.into_iter().find(|row| row.name == args.name);
+    let row = connection_rows(ui)?.into_iter().find(|row| row.name == args.name);
     let skill = args.skill.clone();
     let Some(skill) = skill.or_else(|| row.as_ref().map(|row| row.skill.clone())) else {
-        let failure = Failure::new(
-            Exit::Usage,
-            format!("there is no connection `{}`", args.name),
-        );
-        return Err(failure.hint("name the skill that is to look after it: --skill SKILL"));
+        let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{}`", args.name));
+        return Err(failure.hint("name the skill that maintains it: --skill SKILL"));
     };
-    let adapter = Adapter::find(ui, &workspace, &skill)?;
+    let adapter = ConnectionAdapter::load_approved(ui, &workspace, &skill)?;
     let permissions = permissions(args, &adapter, row.map(|row| row.permissions))?;
-    let rules = Rules::of(ui, &workspace)?;
-    let keys = keys::keys(ui)?;
-    let Some(key) = keys::choose(ui, &keys, args.key.as_deref())? else {
-        let failure = Failure::new(Exit::Usage, "you have no key to sign with");
-        return Err(failure.hint("`wf key init` makes one"));
+    let rules = SigningRules::of(ui, &workspace)?;
+    let keys = keys::key_folder(ui)?;
+    let Some(key) = keys::choose_signing_key(ui, &keys, args.key.as_deref())? else {
+        let failure = CommandError::new(CliExitCode::Usage, "no signing key found");
+        return Err(failure.hint("create one with `wf key init`"));
     };
-    may_sign(&rules, &key)?;
+    check_can_sign(&rules, &key)?;
     let wanted = ConnectionScope::new(&args.name, &adapter, &permissions);
-    let file = consent::path(&workspace, &args.name);
+    let file = consent::approval_path(&workspace, &args.name);
     let statement = statement(ui, &workspace, &rules, &wanted, args.expires)?;
-    let before = consent::signed(&workspace, &file);
+    let before = consent::read_approval(&workspace, &file);
     let same = match before {
-        Some(token) if is_same(&token, &statement) && used_token(&workspace, &token)? == 0 => {
-            Some(token)
-        }
+        Some(token) if is_same(&token, &statement) && used_token(&workspace, &token)? == 0 => Some(token),
         _ => None,
     };
     let id = key.public.id();
-    let shown = relative(&file, ui.env.cwd());
-    if same
-        .as_ref()
-        .is_some_and(|token| token.signers().any(|by| by == Some(id)))
-    {
-        ui.print_line(&format!("approved already with this key: {shown}"))?;
-        return Ok(Exit::Ok);
+    let shown = relative_path(&file, ui.env.cwd());
+    if same.as_ref().is_some_and(|token| token.signers().any(|by| by == Some(id))) {
+        ui.print_line(&format!("already approved with this key: {shown}"))?;
+        return Ok(CliExitCode::Ok);
     }
-    ui.print(&terms(
-        &wanted,
-        &adapter,
-        same.as_ref().map_or(&statement, Token::statement),
-    ))?;
-    agreed(ui, args.yes, "approve this connection?")?;
-    let signer = keys::open(ui, &keys, &key, &args.secret)?;
+    ui.print(&terms(&wanted, &adapter, same.as_ref().map_or(&statement, ApprovalToken::statement)))?;
+    confirm(ui, args.yes, "Approve this connection?")?;
+    let signer = keys::open_key(ui, &keys, &key, &args.secret)?;
     let token = match same {
         Some(mut token) => {
-            token.sign_too(&signer);
+            token.add_signature(&signer);
             token
         }
-        None => Token::sign(statement, &signer),
+        None => ApprovalToken::sign(statement, &signer),
     };
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
     write_token(ui, &file, &token)?;
-    let scope = Scope::ConnectionManage.as_str().to_owned();
-    watch::note(ui, Act::Approved { scope, key: id });
+    let scope = ApprovalScope::ConnectionManage.as_str().to_owned();
+    watch::record_quietly(ui, WorkspaceAction::Approved { scope, key: id });
     ui.print_line(&format!("signed {shown}"))?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// The permissions that are signed for: each is one that the skill declares.
+/// The permissions to sign for: each is one that the skill declares.
 fn permissions(
-    args: &ApproveArgs,
-    adapter: &Adapter,
+    args: &ConnectionApproveArgs,
+    adapter: &ConnectionAdapter,
     has: Option<Vec<String>>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CommandError> {
     let spec = adapter.spec();
     let known: Vec<&String> = spec.initial.iter().chain(&spec.available).collect();
     if let Some(unknown) = args.permissions.iter().find(|one| !known.contains(one)) {
-        let message = format!(
-            "the skill `{}` has no permission `{unknown}`",
-            adapter.skill
-        );
+        let message = format!("the skill `{}` has no permission `{unknown}`", adapter.skill);
         let all: Vec<&str> = known.iter().map(|one| one.as_str()).collect();
-        return Err(Failure::new(Exit::Usage, message).hint(format!("it has {}", all.join(", "))));
+        return Err(CommandError::new(CliExitCode::Usage, message)
+            .hint(format!("its permissions are {}", all.join(", "))));
     }
     let mut chosen = match (args.permissions.as_slice(), has) {
         ([], Some(has)) if !has.is_empty() => has,
@@ -139,31 +126,26 @@ fn permissions(
 fn statement(
     ui: &Ui,
     workspace: &Workspace,
-    rules: &Rules,
+    rules: &SigningRules,
     wanted: &ConnectionScope<'_>,
     expires: Option<Duration>,
-) -> Result<Statement, Failure> {
+) -> Result<ApprovalStatement, CommandError> {
     let allowed = rules.approvers.validity;
     let asks = expires.unwrap_or(allowed);
     if asks > allowed || asks.is_zero() {
-        let refusal = Refusal::TooLong { asks, allowed };
-        let hint = format!(
-            "sign for less: --expires {}",
-            crate::time::format_duration(allowed)
-        );
-        return Err(Failure::new(Exit::Approval, refusal.to_string()).hint(hint));
+        let refusal = ApprovalRefusal::TooLong { asks, allowed };
+        let hint = format!("shorten it: --expires {}", crate::time::format_duration(allowed));
+        return Err(CommandError::new(CliExitCode::Approval, refusal.to_string()).hint(hint));
     }
     let files = consent::skill_pins(workspace, wanted.skill)?;
     let mut bytes = [0; 16];
-    let drawn = ui
-        .env
-        .random(&format!("nonce of connection {}", wanted.name))?;
+    let drawn = ui.env.random(&format!("nonce of connection {}", wanted.name))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let now = ui.env.now();
-    Ok(Statement {
+    Ok(ApprovalStatement {
         v: VERSION,
-        scope: Scope::ConnectionManage,
-        verdict: Verdict::Approved,
+        scope: ApprovalScope::ConnectionManage,
+        verdict: ApprovalDecision::Approved,
         reason: None,
         plan: PlanRef {
             id: wanted.name.clone(),
@@ -171,10 +153,10 @@ fn statement(
             digest: plan_digest(&files),
         },
         files,
-        params: [consent::bound(wanted.permissions)].into(),
+        params: [consent::permissions_bound(wanted.permissions)].into(),
         run: None,
         ask: None,
-        nonce: Nonce::from_bytes(bytes),
+        nonce: ApprovalNonce::from_bytes(bytes),
         issued: now,
         expires: now.after(asks),
         executions: 1,
@@ -182,8 +164,8 @@ fn statement(
     })
 }
 
-/// Whether what others signed is of exactly this, and still holds.
-fn is_same(token: &Token, statement: &Statement) -> bool {
+/// True if the statement signed by other approvers is exactly this one, and still valid.
+fn is_same(token: &ApprovalToken, statement: &ApprovalStatement) -> bool {
     let signed = token.statement();
     signed.scope == statement.scope
         && signed.verdict == statement.verdict
@@ -194,14 +176,14 @@ fn is_same(token: &Token, statement: &Statement) -> bool {
         && statement.issued < signed.expires
 }
 
-/// What somebody signs for.
-fn terms(wanted: &ConnectionScope<'_>, adapter: &Adapter, statement: &Statement) -> String {
+/// The terms that the approver signs for.
+fn terms(wanted: &ConnectionScope<'_>, adapter: &ConnectionAdapter, statement: &ApprovalStatement) -> String {
     let permissions = match wanted.permissions {
         [] => "none".to_owned(),
         some => some.join(", "),
     };
     format!(
-        "the connection {} may be set up once\n  by the skill  {} {}\n  permissions   {permissions}\n  until         {}\n",
+        "the connection {} can be set up once\n  by the skill  {} {}\n  permissions   {permissions}\n  until         {}\n",
         paint(BOLD, wanted.name.as_str()),
         wanted.skill,
         adapter.digest.short(),

@@ -3,46 +3,46 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::{add, approve, check, grant, list, remove};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::name::PlanId;
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct ConnectionArgs {
     #[command(subcommand)]
-    what: What,
+    what: ConnectionCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    Add(add::AddArgs),
-    List(list::ListArgs),
-    Show(list::ShowArgs),
-    Check(check::CheckArgs),
-    Grant(grant::GrantArgs),
-    Approve(approve::ApproveArgs),
-    Remove(remove::RemoveArgs),
+enum ConnectionCommand {
+    Add(add::ConnectionAddArgs),
+    List(list::ConnectionListArgs),
+    Show(list::ConnectionShowArgs),
+    Check(check::ConnectionCheckArgs),
+    Grant(grant::ConnectionGrantArgs),
+    Approve(approve::ConnectionApproveArgs),
+    Remove(remove::ConnectionRemoveArgs),
 }
 
-/// Does what is asked for.
-pub fn run(ui: &Ui, args: &ConnectionArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &ConnectionArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        What::Add(args) => add::run(ui, args),
-        What::List(args) => list::list(ui, args),
-        What::Show(args) => list::show(ui, args),
-        What::Check(args) => check::run(ui, args),
-        What::Grant(args) => grant::run(ui, args),
-        What::Approve(args) => approve::run(ui, args),
-        What::Remove(args) => remove::run(ui, args),
+        ConnectionCommand::Add(args) => add::run(ui, args),
+        ConnectionCommand::List(args) => list::list(ui, args),
+        ConnectionCommand::Show(args) => list::show(ui, args),
+        ConnectionCommand::Check(args) => check::run(ui, args),
+        ConnectionCommand::Grant(args) => grant::run(ui, args),
+        ConnectionCommand::Approve(args) => approve::run(ui, args),
+        ConnectionCommand::Remove(args) => remove::run(ui, args),
     }
 }
 
-/// A name of a connection.
+/// Parses the name of a connection.
 pub(super) fn name(text: &str) -> Result<PlanId, String> {
     PlanId::parse(text).map_err(|bad| bad.to_string())
 }
 
-/// A duration.
+/// Parses a duration.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     crate::time::parse_duration(text).map_err(|bad| bad.to_string())
 }

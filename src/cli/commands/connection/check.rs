@@ -5,109 +5,107 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::{duration, name};
-use crate::cli::connections::health::{Looked, look};
-use crate::cli::connections::{Adapter, Desk, named, rows};
-use crate::cli::{Exit, Failure, Ui, Workspace, normal};
+use crate::cli::connections::health::{ConnectionCheckResult, check_connection};
+use crate::cli::connections::{AdapterRunner, ConnectionAdapter, connection_rows, find_connection};
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace, normalize_path};
 use crate::name::PlanId;
 use crate::report::{BAD, GOOD, WARN, paint, plural};
 use crate::store::{ConnectionRow, ConnectionState};
 
-/// Look whether connections work, and replace tokens that end
+/// Check that connections work, and refresh expiring tokens
 #[derive(Args, Debug)]
 #[command(after_help = "\
-One that does not work is made to, once, by its skill. The exit code is 1 if one still does not.")]
-pub struct CheckArgs {
-    /// The connections
+The skill tries once to repair a connection that fails. Exit code 1 if one still fails.")]
+pub struct ConnectionCheckArgs {
+    /// Names of the connections
     #[arg(value_name = "NAME", value_parser = name, required_unless_present = "all")]
     names: Vec<PlanId>,
-    /// All that were set up
+    /// Check all connections that were set up
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// Answer in JSON, one line for each
+    /// Write JSON, one line per connection
     #[arg(long)]
     json: bool,
     /// Write this file if all of them work, and remove it if not
     #[arg(long, value_name = "FILE")]
     stamp: Option<PathBuf>,
-    /// The longest that a script may take
+    /// Time limit for a script
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = duration)]
     timeout: Duration,
 }
 
-/// Looks at connections.
-pub(super) fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
+/// Checks connections.
+pub(super) fn run(ui: &Ui, args: &ConnectionCheckArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
     let mut chosen: Vec<ConnectionRow> = Vec::new();
     if args.all {
-        chosen = rows(ui)?;
+        chosen = connection_rows(ui)?;
         chosen.retain(|row| row.state != ConnectionState::Proposed);
     }
     for name in &args.names {
-        chosen.push(set_up(named(ui, name)?)?);
+        chosen.push(require_set_up(find_connection(ui, name)?)?);
     }
     let mut works = true;
     for row in chosen {
-        works &= one(ui, &workspace, row, args)?;
+        works &= check_one(ui, &workspace, row, args)?;
     }
     if let Some(stamp) = &args.stamp {
-        write_stamp(ui, &normal(&ui.env.cwd().join(stamp)), works)?;
+        write_stamp(ui, &normalize_path(&ui.env.cwd().join(stamp)), works)?;
     }
-    Ok(if works { Exit::Ok } else { Exit::RunFailed })
+    Ok(if works { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
 
-/// Refuses a connection that never was one.
-pub(super) fn set_up(row: ConnectionRow) -> Result<ConnectionRow, Failure> {
+/// Refuses a connection that was never set up.
+pub(super) fn require_set_up(row: ConnectionRow) -> Result<ConnectionRow, CommandError> {
     if row.state != ConnectionState::Proposed {
         return Ok(row);
     }
     let (name, skill) = (&row.name, &row.skill);
-    let failure = Failure::new(Exit::Usage, format!("`{name}` was never set up"));
-    Err(failure.hint(format!("wf connection add {name} --skill {skill}")))
+    let failure = CommandError::new(CliExitCode::Usage, format!("`{name}` has not been set up"));
+    Err(failure.hint(format!("set it up: wf connection add {name} --skill {skill}")))
 }
 
-/// The skill of a connection, if it is the one that it was set up with.
-pub(super) fn same_skill(
+/// Returns the skill of a connection, if it is the one that it was set up with.
+pub(super) fn require_same_skill(
     ui: &Ui,
     workspace: &Workspace,
     row: &ConnectionRow,
-) -> Result<Adapter, Failure> {
-    let adapter = Adapter::find(ui, workspace, &row.skill)?;
+) -> Result<ConnectionAdapter, CommandError> {
+    let adapter = ConnectionAdapter::load_approved(ui, workspace, &row.skill)?;
     if adapter.digest == row.digest {
         return Ok(adapter);
     }
     let (name, skill) = (&row.name, &row.skill);
-    let message = format!("the skill `{skill}` is another than the one that set up `{name}`");
-    let failure = Failure::new(Exit::Approval, message);
-    Err(failure.hint(format!(
-        "look at what changed; then connect it again: wf connection add {name} --skill {skill}"
-    )))
+    let message = format!("the skill `{skill}` has changed since it set up `{name}`");
+    let failure = CommandError::new(CliExitCode::Approval, message);
+    Err(failure.hint(format!("review the changes, then reconnect: wf connection add {name} --skill {skill}")))
 }
 
-fn one(
+fn check_one(
     ui: &Ui,
     workspace: &Workspace,
     row: ConnectionRow,
-    args: &CheckArgs,
-) -> Result<bool, Failure> {
-    let adapter = same_skill(ui, workspace, &row)?;
-    let desk = Desk::open(ui, workspace, &row.name, adapter, args.timeout)?;
-    let looked = look(ui, &desk, row)?;
+    args: &ConnectionCheckArgs,
+) -> Result<bool, CommandError> {
+    let adapter = require_same_skill(ui, workspace, &row)?;
+    let desk = AdapterRunner::open(ui, workspace, &row.name, adapter, args.timeout)?;
+    let looked = check_connection(ui, &desk, row)?;
     if args.json {
         ui.print_json(&format!("{}\n", json(&looked)))?;
     } else {
         ui.print(&line(&looked))?;
     }
-    if let Some(trouble) = &looked.trouble {
+    if let Some(trouble) = &looked.failure {
         let failure = trouble.failure(looked.row.name.as_str(), &looked.row.skill);
-        ui.say(&failure.render());
+        ui.print_message(&failure.render());
     }
-    Ok(looked.trouble.is_none())
+    Ok(looked.failure.is_none())
 }
 
-fn line(looked: &Looked) -> String {
+fn line(looked: &ConnectionCheckResult) -> String {
     let row = &looked.row;
     let state = row.state.as_str();
-    let mut text = match &looked.trouble {
+    let mut text = match &looked.failure {
         None => format!("{} {}", paint(GOOD, state), row.name),
         Some(_) => format!("{} {}", paint(BAD, state), row.name),
     };
@@ -120,23 +118,16 @@ fn line(looked: &Looked) -> String {
     }
     text += "\n";
     for warning in health.iter().flat_map(|health| &health.warnings) {
-        text += &format!(
-            "  {} {}\n",
-            paint(WARN, "warning:"),
-            warning.replace('\n', " ")
-        );
+        text += &format!("  {} {}\n", paint(WARN, "warning:"), warning.replace('\n', " "));
     }
     if looked.plan.now.is_some() {
-        text += &format!(
-            "  {} its token could not be replaced\n",
-            paint(WARN, "warning:")
-        );
+        text += &format!("  {} its token could not be refreshed\n", paint(WARN, "warning:"));
     }
     if let Some(left) = looked.plan.reconnect {
         let days = usize::try_from(left.as_secs() / 86_400).unwrap_or_default();
         let when = plural(days, "day");
         text += &format!(
-            "  {} connect it again within {when}: wf connection add {} --skill {}\n",
+            "  {} reconnect within {when}: wf connection add {} --skill {}\n",
             paint(WARN, "soon:"),
             row.name,
             row.skill
@@ -145,11 +136,11 @@ fn line(looked: &Looked) -> String {
     text
 }
 
-fn json(looked: &Looked) -> Value {
+fn json(looked: &ConnectionCheckResult) -> Value {
     let health = looked.health.as_ref();
     json!({
         "connection": looked.row.name,
-        "healthy": looked.trouble.is_none(),
+        "healthy": looked.failure.is_none(),
         "state": looked.row.state,
         "checked": looked.row.checked,
         "latency_ms": health.and_then(|health| health.latency_ms),
@@ -162,13 +153,10 @@ fn json(looked: &Looked) -> Value {
     })
 }
 
-/// Says to whoever looks at files that all of them worked, or not.
-fn write_stamp(ui: &Ui, path: &Path, works: bool) -> Result<(), Failure> {
+/// Writes or removes the stamp file: it tells other programs that all connections work.
+fn write_stamp(ui: &Ui, path: &Path, works: bool) -> Result<(), CommandError> {
     let unable = |error: std::io::Error| {
-        Failure::new(
-            Exit::State,
-            format!("cannot write {}: {error}", path.display()),
-        )
+        CommandError::new(CliExitCode::State, format!("cannot write {}: {error}", path.display()))
     };
     if !works {
         return match std::fs::remove_file(path) {

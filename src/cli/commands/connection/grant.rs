@@ -3,65 +3,64 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::add::probe;
+use super::add::keep_if_working;
 use super::args::{duration, name};
-use super::check::{same_skill, set_up as was_set_up};
-use crate::bus::Act;
-use crate::cli::approve::asked;
-use crate::cli::commands::goal::who;
-use crate::cli::connections::consent::{ConnectionScope, allowed};
-use crate::cli::connections::{Desk, Failed, SecretArgs, Trouble, Wish, ledger, named, set_up};
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::connection::{Completed, Terms};
-use crate::model::ConnectionSpec;
+use super::check::{require_same_skill, require_set_up as was_set_up};
+use crate::bus::WorkspaceAction;
+use crate::cli::approve::confirmed;
+use crate::cli::commands::goal::author;
+use crate::cli::connections::consent::{ConnectionScope, check_allowed};
+use crate::cli::connections::{
+    AdapterFailure, AdapterRunner, ConnectionSetupError, ConnectionSetupRequest, SecretArgs, find_connection,
+    open_connection_store, set_up,
+};
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::connection::{SetupCompletion, SetupTerms};
+use crate::model::ConnectionDeclaration;
 use crate::name::PlanId;
 use crate::store::{ConnectionRow, ConnectionState};
 
-/// Let a connection do more
+/// Grant a connection another permission
 #[derive(Args, Debug)]
-pub struct GrantArgs {
-    /// The connection
+pub struct ConnectionGrantArgs {
+    /// Name of the connection
     #[arg(value_name = "NAME", value_parser = name)]
     name: PlanId,
-    /// What it is to be permitted besides
+    /// Permission to add
     #[arg(value_name = "PERMISSION")]
     permission: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// The longest that the setup may take
+    /// Time limit for the setup
     #[arg(long, value_name = "DURATION", default_value = "20m", value_parser = duration)]
     timeout: Duration,
     #[command(flatten)]
     secrets: SecretArgs,
 }
 
-/// Sets up a connection once more, with a further permission.
-pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
+/// Sets up a connection again, with a further permission.
+pub(super) fn run(ui: &Ui, args: &ConnectionGrantArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let mut row = was_set_up(named(ui, &args.name)?)?;
-    let adapter = same_skill(ui, &workspace, &row)?;
+    let mut row = was_set_up(find_connection(ui, &args.name)?)?;
+    let adapter = require_same_skill(ui, &workspace, &row)?;
     grantable(&row, adapter.spec(), &args.permission)?;
     let mut wanted = row.permissions.clone();
     wanted.push(args.permission.clone());
-    let by = allowed(
-        ui,
-        &workspace,
-        &ConnectionScope::new(&row.name, &adapter, &wanted),
-    )?;
-    let desk = Desk::open(ui, &workspace, &row.name, adapter, args.timeout)?;
-    ui.say(&format!(
-        "{} has {}; it is to have {}, too
+    let by = check_allowed(ui, &workspace, &ConnectionScope::new(&row.name, &adapter, &wanted))?;
+    let desk = AdapterRunner::open(ui, &workspace, &row.name, adapter, args.timeout)?;
+    ui.print_message(&format!(
+        "{} has {}; requested: {}
 ",
         row.name,
         row.permissions.join(", "),
         args.permission
     ));
-    if !asked(ui, args.yes, "grant it?")? {
-        return Err(Failure::new(Exit::Interrupted, "nothing was granted"));
+    if !confirmed(ui, args.yes, "Grant?")? {
+        return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was granted"));
     }
-    let wish = Wish {
-        terms: Terms {
+    let wish = ConnectionSetupRequest {
+        terms: SetupTerms {
             auth: row.auth,
             permissions: wanted.clone(),
             refs: row.refs.iter().cloned().collect(),
@@ -71,58 +70,59 @@ pub(super) fn run(ui: &Ui, args: &GrantArgs) -> Result<Exit, Failure> {
         hint: BTreeMap::new(),
         secrets: args.secrets.files(),
     };
-    let told = |trouble: Trouble| trouble.failure(row.name.as_str(), &row.skill);
+    let told = |trouble: AdapterFailure| trouble.failure(row.name.as_str(), &row.skill);
     let (completed, secrets) = set_up(&desk, wish).map_err(|failed| match failed {
-        Failed::Script(trouble) => told(*trouble),
-        Failed::Person(failure) => failure,
+        ConnectionSetupError::Script(trouble) => told(*trouble),
+        ConnectionSetupError::Person(failure) => failure,
     })?;
-    let granted = granted(&completed, &wanted, args)?;
-    probe(&desk, &secrets, Some(&args.permission)).map_err(told)?;
+    let granted = granted_permissions(&completed, &wanted, args)?;
+    keep_if_working(&desk, &secrets, Some(&args.permission)).map_err(told)?;
     row.state = ConnectionState::Active;
     row.failure = None;
     row.permissions = granted;
     row.account = completed.account.or(row.account);
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
-    ledger(ui)?.connect_by(row.clone(), by).wait()?;
-    let act = Act::ConnectionGranted {
+    open_connection_store(ui)?.connect_by(row.clone(), by).wait()?;
+    let act = WorkspaceAction::ConnectionGranted {
         connection: row.name.clone(),
         permissions: row.permissions.clone(),
-        key: who(ui).map(|key| key.public.id()),
+        key: author(ui).map(|key| key.public.id()),
     };
-    watch::note(ui, act);
-    ui.print_line(&format!("{} has {}", row.name, row.permissions.join(", ")))?;
-    Ok(Exit::Ok)
+    watch::record_quietly(ui, act);
+    ui.print_line(&format!("{} now has {}", row.name, row.permissions.join(", ")))?;
+    Ok(CliExitCode::Ok)
 }
 
-fn grantable(row: &ConnectionRow, spec: &ConnectionSpec, permission: &str) -> Result<(), Failure> {
+fn grantable(
+    row: &ConnectionRow,
+    spec: &ConnectionDeclaration,
+    permission: &str,
+) -> Result<(), CommandError> {
     let is = |one: &String| one == permission;
     if row.permissions.iter().any(is) {
-        let message = format!("`{}` has `{permission}` already", row.name);
-        return Err(Failure::new(Exit::Usage, message));
+        let message = format!("`{}` already has `{permission}`", row.name);
+        return Err(CommandError::new(CliExitCode::Usage, message));
     }
     if spec.available.iter().chain(&spec.initial).any(is) {
         return Ok(());
     }
     let message = format!("the skill `{}` has no permission `{permission}`", row.skill);
-    let hint = format!("it can have {}", spec.available.join(", "));
-    Err(Failure::new(Exit::Usage, message).hint(hint))
+    let hint = format!("available permissions: {}", spec.available.join(", "));
+    Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
 }
 
-/// What the service granted, if it is what was wanted.
-fn granted(
-    completed: &Completed,
+/// Returns the permissions that the service granted, if they include the requested one.
+fn granted_permissions(
+    completed: &SetupCompletion,
     wanted: &[String],
-    args: &GrantArgs,
-) -> Result<Vec<String>, Failure> {
+    args: &ConnectionGrantArgs,
+) -> Result<Vec<String>, CommandError> {
     let granted = completed.permissions_granted.clone();
     let granted = granted.unwrap_or_else(|| wanted.to_vec());
     if granted.contains(&args.permission) {
         return Ok(granted);
     }
-    let message = format!(
-        "the service did not grant `{}` to `{}`",
-        args.permission, args.name
-    );
-    Err(Failure::new(Exit::RunFailed, message).hint("nothing was changed"))
+    let message = format!("the service did not grant `{}` to `{}`", args.permission, args.name);
+    Err(CommandError::new(CliExitCode::RunFailed, message).hint("no changes made"))
 }

@@ -3,67 +3,64 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::name;
-use crate::cli::connections::{named, rows};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::connections::{connection_rows, find_connection};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::name::PlanId;
-use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN, moment};
+use crate::report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN, moment};
 use crate::store::{ConnectionRow, ConnectionState};
 
 /// List the connections
 #[derive(Args, Debug)]
-pub struct ListArgs {
-    /// Answer in JSON
+pub struct ConnectionListArgs {
+    /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// Show what is known of a connection
+/// Show the details of a connection
 #[derive(Args, Debug)]
-pub struct ShowArgs {
-    /// The connection
+pub struct ConnectionShowArgs {
+    /// Name of the connection
     #[arg(value_name = "NAME", value_parser = name)]
     name: PlanId,
-    /// Answer in JSON
+    /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
 /// Lists connections.
-pub(super) fn list(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
-    let rows = rows(ui)?;
+pub(super) fn list(ui: &Ui, args: &ConnectionListArgs) -> Result<CliExitCode, CommandError> {
+    let rows = connection_rows(ui)?;
     if args.json {
         let all: Vec<Value> = rows.iter().map(json).collect();
         ui.print_json(&format!("{}\n", Value::Array(all)))?;
     } else if rows.is_empty() {
-        ui.note("there are no connections; `wf connection add NAME --skill SKILL` makes one\n");
+        ui.print_info("no connections; add one with `wf connection add NAME --skill SKILL`\n");
     } else {
         ui.print(&table(&rows))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// Shows one.
-pub(super) fn show(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
-    let row = named(ui, &args.name)?;
+/// Shows one connection.
+pub(super) fn show(ui: &Ui, args: &ConnectionShowArgs) -> Result<CliExitCode, CommandError> {
+    let row = find_connection(ui, &args.name)?;
     if args.json {
         ui.print_json(&format!("{}\n", json(&row)))?;
-        return Ok(Exit::Ok);
+        return Ok(CliExitCode::Ok);
     }
     let or = |at: Option<crate::time::Moment>, none: &str| at.map_or(none.to_owned(), moment);
     let mut lines = vec![
         ("state", row.state.as_str().to_owned()),
-        (
-            "account",
-            row.account.clone().unwrap_or_else(|| "not said".into()),
-        ),
+        ("account", row.account.clone().unwrap_or_else(|| "unknown".into())),
         ("skill", format!("{} in {}", row.skill, row.folder)),
         ("digest", row.digest.to_string()),
         ("by", row.auth.as_str().to_owned()),
         ("permissions", row.permissions.join(", ")),
         ("created", moment(row.created)),
         ("checked", or(row.checked, "never")),
-        ("token until", or(row.token_expires_at, "not said")),
-        ("refresh until", or(row.refresh_expires_at, "not said")),
+        ("token until", or(row.token_expires_at, "unknown")),
+        ("refresh until", or(row.refresh_expires_at, "unknown")),
         ("refreshed", or(row.last_refresh, "never")),
         ("used", or(row.last_used, "never")),
     ];
@@ -73,19 +70,12 @@ pub(super) fn show(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     let line = |(what, text): &(&str, String)| format!("  {what:<13}  {text}\n");
     let lines: String = lines.iter().map(line).collect();
     ui.print(&format!("{}\n{lines}", row.name))?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
 fn table(rows: &[ConnectionRow]) -> String {
-    let columns = [
-        "name",
-        "state",
-        "skill",
-        "account",
-        "permissions",
-        "checked",
-    ];
-    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    let columns = ["name", "state", "skill", "account", "permissions", "checked"];
+    let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
     for row in rows {
         let plain = Style::new();
         let state = match row.state {
@@ -97,10 +87,7 @@ fn table(rows: &[ConnectionRow]) -> String {
             (row.name.to_string(), BOLD),
             (row.state.as_str().to_owned(), state),
             (row.skill.clone(), plain),
-            (
-                row.account.clone().unwrap_or_default().replace('\n', " "),
-                plain,
-            ),
+            (row.account.clone().unwrap_or_default().replace('\n', " "), plain),
             (row.permissions.join(", "), plain),
             (row.checked.map(moment).unwrap_or_default(), DIM),
         ]);

@@ -1,4 +1,4 @@
-//! `wf connection`: accounts at services that skills look after.
+//! `wf connection`: accounts at services that skills maintain.
 //!
 //! One file for each of its commands; [`args`] chooses between them.
 

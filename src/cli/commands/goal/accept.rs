@@ -1,70 +1,69 @@
 use clap::Args;
 
-use crate::approval::Policy;
-use crate::cli::approve::{Acceptance, Rules, accept, waits};
-use crate::cli::goals::{Where, all, named, poke};
-use crate::cli::{Exit, Failure, Ui, load};
-use crate::goal::Part;
+use crate::approval::ReviewPolicy;
+use crate::cli::approve::{AcceptanceArgs, SigningRules, accept_goal, awaited_acceptance};
+use crate::cli::goals::{GoalSource, find_path, list_goals, wake_daemon};
+use crate::cli::{CliExitCode, CommandError, Ui, load};
+use crate::goal::ReconciliationPart;
 
-/// Accept a goal as it is: until then no daemon executes anything of it
+/// Accept a goal as it is; until then the daemon executes nothing of it
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows everything that the goal does, and what changed since it was accepted. A goal waits again once its
-file, a plan or a gate that it uses, wf.yaml, or a program that its commands name is changed. A program is
-a file that may be executed or begins with #!, and in a git repository every tracked file.
+Shows everything that the goal does, and what changed since it was accepted. A goal must be accepted
+again after a change to its file, a plan or gate that it uses, wf.yaml, or a program named in its
+commands. A program is an executable file, a file that starts with #!, or, in a git repository, any
+tracked file.
 
-`wf goal run GOAL` at a terminal accepts the goal, too; so does `wf approve GOAL`. With `wf daemon --branch`
-what was committed there counts, and by policy `reviewed` the signed approval.")]
-pub struct AcceptArgs {
-    /// The goal: its id, or its file
-    #[arg(
-        value_name = "GOAL",
-        required_unless_present = "all",
-        conflicts_with = "all"
-    )]
+`wf goal run GOAL` in a terminal also accepts the goal, and so does `wf approve GOAL`. With
+`wf daemon --branch`, the committed version counts as accepted; with policy `reviewed`, the signed
+approval does.")]
+pub struct GoalAcceptArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL", required_unless_present = "all", conflicts_with = "all")]
     goal: Option<String>,
-    /// Every goal of the workspace that waits
+    /// Every goal of the workspace that waits for acceptance
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    how: Acceptance,
+    how: AcceptanceArgs,
 }
 
 /// Accepts goals.
-pub fn run(ui: &Ui, args: &AcceptArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    if Rules::of(ui, &workspace)?.approvers.policy == Policy::Reviewed {
-        let message = "others approve goals here: approvers.yaml says `policy: reviewed`";
-        return Err(Failure::new(Exit::Usage, message).hint("wf approve GOAL"));
+    if SigningRules::of(ui, &workspace)?.approvers.policy == ReviewPolicy::Reviewed {
+        let message = "goals must be approved here: approvers.yaml sets `policy: reviewed`";
+        return Err(CommandError::new(CliExitCode::Usage, message).hint("wf approve GOAL"));
     }
     let paths = match &args.goal {
-        Some(goal) => vec![named(ui, &workspace, &Where::Disk, goal)?],
-        None => all(&Where::Disk, &workspace)
+        Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
+        None => list_goals(&GoalSource::Disk, &workspace)
             .into_iter()
             .filter(|found| found.goal.is_ok())
             .map(|found| found.path)
             .collect(),
     };
     for path in paths {
-        let files = Where::Disk.files(&workspace);
-        let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Repair)?;
-        if waits(ui, &ready)?.is_some() {
-            accept(ui, (ready, &goal), &args.how)?;
+        let files = GoalSource::Disk.files(&workspace);
+        let (ready, goal) =
+            load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Repair)?;
+        if awaited_acceptance(ui, &ready)?.is_some() {
+            accept_goal(ui, (ready, &goal), &args.how)?;
         } else if !args.all {
-            ui.note_line(&format!("{} is accepted already", goal.id));
+            ui.print_info_line(&format!("{} is already accepted", goal.id));
         }
     }
-    poke(&workspace.state);
-    Ok(Exit::Ok)
+    wake_daemon(&workspace.state);
+    Ok(CliExitCode::Ok)
 }
 
-/// Accepts a goal for a person who asks for a cycle of it, and shows it first.
-pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), Failure> {
+/// Accepts a goal for a user who runs a reconciliation of it, and shows it first.
+pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
     let workspace = ui.workspace();
-    let files = Where::Disk.files(&workspace);
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), path), Part::Repair)?;
-    if waits(ui, &ready)?.is_some() {
-        accept(ui, (ready, &goal), &Acceptance::by_run())?;
+    let files = GoalSource::Disk.files(&workspace);
+    let (ready, goal) = load::load_goal(ui, &*files, (workspace.clone(), path), ReconciliationPart::Repair)?;
+    if awaited_acceptance(ui, &ready)?.is_some() {
+        accept_goal(ui, (ready, &goal), &AcceptanceArgs::by_run())?;
     }
     Ok(())
 }

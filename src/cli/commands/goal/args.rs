@@ -1,57 +1,55 @@
 use clap::{Args, Subcommand};
 
-use super::{
-    accept, autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten,
-};
-use crate::cli::{Exit, Failure, Ui, goals};
+use super::{accept, autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
+use crate::cli::{CliExitCode, CommandError, Ui, goals};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub struct GoalArgs {
     #[command(subcommand)]
-    what: What,
+    what: GoalCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    List(list::ListArgs),
-    Next(next::NextArgs),
-    Run(goal_run::RunArgs),
-    Accept(accept::AcceptArgs),
-    Pause(pause::PauseArgs),
-    Resume(pause::ResumeArgs),
-    History(history::HistoryArgs),
-    Backfill(backfill::BackfillArgs),
-    Autonomy(autonomy::AutonomyArgs),
-    Feedback(feedback::FeedbackArgs),
-    Tighten(tighten::TightenArgs),
-    /// Tell people what they are still to be told
+enum GoalCommand {
+    List(list::GoalListArgs),
+    Next(next::GoalNextArgs),
+    Run(goal_run::GoalRunArgs),
+    Accept(accept::GoalAcceptArgs),
+    Pause(pause::GoalPauseArgs),
+    Resume(pause::GoalResumeArgs),
+    History(history::GoalHistoryArgs),
+    Backfill(backfill::GoalBackfillArgs),
+    Autonomy(autonomy::GoalAutonomyArgs),
+    Feedback(feedback::GoalFeedbackArgs),
+    Tighten(tighten::GoalTightenArgs),
+    /// Send pending notifications
     #[command(hide = true)]
     Tell,
-    /// Write down the goals that there are, for a daemon
+    /// List the goals for a daemon
     #[command(hide = true)]
     Read {
-        /// As they are in this commit
+        /// Read them from this commit
         #[arg(long)]
         commit: Option<String>,
     },
 }
 
-/// Does what is asked for.
-pub fn run(ui: &Ui, args: &GoalArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        What::List(args) => list::run(ui, args),
-        What::Next(args) => next::run(ui, args),
-        What::Run(args) => goal_run::run(ui, args),
-        What::Accept(args) => accept::run(ui, args),
-        What::Pause(args) => pause::pause(ui, args),
-        What::Resume(args) => pause::resume(ui, args),
-        What::History(args) => history::run(ui, args),
-        What::Backfill(args) => backfill::run(ui, args),
-        What::Autonomy(args) => autonomy::run(ui, args),
-        What::Feedback(args) => feedback::run(ui, args),
-        What::Tighten(args) => tighten::run(ui, args),
-        What::Tell => goals::tell(ui).map(|()| Exit::Ok),
-        What::Read { commit } => goals::write(ui, commit.as_deref()).map(|()| Exit::Ok),
+        GoalCommand::List(args) => list::run(ui, args),
+        GoalCommand::Next(args) => next::run(ui, args),
+        GoalCommand::Run(args) => goal_run::run(ui, args),
+        GoalCommand::Accept(args) => accept::run(ui, args),
+        GoalCommand::Pause(args) => pause::pause(ui, args),
+        GoalCommand::Resume(args) => pause::resume(ui, args),
+        GoalCommand::History(args) => history::run(ui, args),
+        GoalCommand::Backfill(args) => backfill::run(ui, args),
+        GoalCommand::Autonomy(args) => autonomy::run(ui, args),
+        GoalCommand::Feedback(args) => feedback::run(ui, args),
+        GoalCommand::Tighten(args) => tighten::run(ui, args),
+        GoalCommand::Tell => goals::send_notifications(ui).map(|()| CliExitCode::Ok),
+        GoalCommand::Read { commit } => goals::write_goals(ui, commit.as_deref()).map(|()| CliExitCode::Ok),
     }
 }

@@ -1,4 +1,4 @@
-//! `wf goal`: what is kept true on a schedule.
+//! `wf goal`: desired state on a schedule.
 //!
 //! One file for each of its commands; [`args`] chooses between them.
 
@@ -19,4 +19,4 @@ mod who;
 pub use args::{GoalArgs, run};
 pub use next::instant;
 pub use shown::local;
-pub use who::who;
+pub use who::author;

@@ -1,19 +1,22 @@
 use clap::{Args, ValueEnum};
 
 use super::shown;
-use crate::cli::goals::{Where, named};
-use crate::cli::{Exit, Failure, Ui, load};
+use crate::cli::goals::{GoalSource, find_path};
+use crate::cli::{CliExitCode, CommandError, Ui, load};
 use crate::diag::{Code, Diagnostic};
-use crate::goal::Part;
+use crate::goal::ReconciliationPart;
 use crate::report::mistakes;
-use crate::schedule::{BadZone, Cron, Dst, Fold, Gap, Timing, When, Zone};
-use crate::source::{Source, Span};
+use crate::schedule::{
+    BadZone, CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone,
+    TimingRule,
+};
+use crate::source::{SourceText, Span};
 use crate::time::Moment;
 
-/// How wide mistakes are drawn, in columns.
+/// The width at which errors are drawn, in columns.
 const WIDTH: usize = 100;
 
-/// Tell when something is due next
+/// Show the next scheduled times
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -23,51 +26,36 @@ Examples:
   wf goal next --cron '30 1 * * *' --timezone Europe/Berlin --dst-overlap both \\
     --from 2026-10-24T12:00:00Z -n 3 --json
 
-Nothing is run and nothing is recorded; only the zones of the system are read, or those that are
-built in. docs/goals.md tells how an expression is written, and what happens when clocks are changed.")]
-pub struct NextArgs {
-    /// The goal: its id, or its file
+Runs and records nothing; it reads only the time zones of the system, or the built-in ones. See
+docs/goals.md for the syntax of expressions, and for daylight saving time.")]
+pub struct GoalNextArgs {
+    /// ID or file of the goal
     #[arg(value_name = "GOAL", required_unless_present = "cron")]
     goal: Option<String>,
-    /// Times, as cron writes them: minutes, hours, days of the month, months, days of the week
+    /// Cron expression: minutes, hours, days of the month, months, days of the week
     #[arg(long, value_name = "EXPR", conflicts_with = "goal")]
     cron: Option<String>,
-    /// The zone whose clocks show these times
-    #[arg(
-        long,
-        value_name = "ZONE",
-        default_value = "UTC",
-        conflicts_with = "goal"
-    )]
+    /// Time zone of the cron expression
+    #[arg(long, value_name = "ZONE", default_value = "UTC", conflicts_with = "goal")]
     timezone: String,
-    /// What becomes of a time that clocks going forward pass over
-    #[arg(
-        long,
-        value_name = "POLICY",
-        default_value = "run_at_transition",
-        conflicts_with = "goal"
-    )]
+    /// Policy for a local time skipped when clocks go forward
+    #[arg(long, value_name = "POLICY", default_value = "run_at_transition", conflicts_with = "goal")]
     dst_gap: GapArg,
-    /// When a time comes that clocks going back show twice
-    #[arg(
-        long,
-        value_name = "POLICY",
-        default_value = "first",
-        conflicts_with = "goal"
-    )]
+    /// Policy for a local time repeated when clocks go back
+    #[arg(long, value_name = "POLICY", default_value = "first", conflicts_with = "goal")]
     dst_overlap: OverlapArg,
-    /// Tell what comes after this instant, like 2026-11-21T09:30:00Z [default: now]
+    /// Show the times after this instant, like 2026-11-21T09:30:00Z [default: now]
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     from: Option<Moment>,
-    /// How many are told
+    /// Number of scheduled times
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5)]
     limit: usize,
-    /// Write one JSON object a line
+    /// Write one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
-/// Reads an instant.
+/// Parses an instant.
 pub fn instant(text: &str) -> Result<Moment, String> {
     Moment::parse(text).map_err(|bad| bad.to_string())
 }
@@ -76,9 +64,9 @@ pub fn instant(text: &str) -> Result<Moment, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum GapArg {
-    /// It does not come on that day
+    /// Skip it on that day
     Skip,
-    /// It comes at the instant clocks go forward
+    /// Run at the instant clocks go forward
     RunAtTransition,
 }
 
@@ -86,39 +74,37 @@ enum GapArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum OverlapArg {
-    /// The first time; intervals come in both passes
+    /// Run the first time; intervals run in both passes
     First,
-    /// The last time; intervals come in both passes
+    /// Run the last time; intervals run in both passes
     Last,
-    /// Each time
+    /// Run each time
     Both,
 }
 
-/// Tells the next slots.
-pub(super) fn run(ui: &Ui, args: &NextArgs) -> Result<Exit, Failure> {
+/// Prints the next scheduled times.
+pub(super) fn run(ui: &Ui, args: &GoalNextArgs) -> Result<CliExitCode, CommandError> {
     let timing = match (&args.goal, &args.cron) {
         (Some(goal), _) => {
             let workspace = ui.workspace();
-            let path = named(ui, &workspace, &Where::Disk, goal)?;
-            let files = Where::Disk.files(&workspace);
+            let path = find_path(ui, &workspace, &GoalSource::Disk, goal)?;
+            let files = GoalSource::Disk.files(&workspace);
             let place = (workspace.clone(), path.as_str());
-            load::goal(ui, &*files, place, Part::Look)?.1.timing.clone()
+            load::load_goal(ui, &*files, place, ReconciliationPart::Look)?.1.timing.clone()
         }
         (None, cron) => {
             let Some(expression) = expression(ui, cron.as_deref().unwrap_or_default()) else {
-                return Err(Failure::silent(Exit::Usage));
+                return Err(CommandError::reported(CliExitCode::Usage));
             };
-            Timing::of(When::Cron {
+            GoalSchedule::of(TimingRule::Cron {
                 expression,
-                zone: Zone::parse(&args.timezone).map_err(|bad| no_zone(&bad))?,
+                zone: ScheduleZone::parse(&args.timezone).map_err(|bad| no_zone(&bad))?,
                 dst: args.dst(),
             })
         }
     };
     let from = args.from.unwrap_or_else(|| ui.env.now());
-    let slots = timing
-        .slots(from, Moment::from_millis(i64::MAX))
-        .take(args.limit);
+    let slots = timing.slots(from, Moment::from_millis(i64::MAX)).take(args.limit);
     if args.json {
         for slot in slots {
             ui.print_json(&shown::line(&timing, &slot))?;
@@ -126,47 +112,45 @@ pub(super) fn run(ui: &Ui, args: &NextArgs) -> Result<Exit, Failure> {
     } else {
         ui.print(&shown::table(&timing, slots))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-impl NextArgs {
-    fn dst(&self) -> Dst {
-        Dst {
+impl GoalNextArgs {
+    fn dst(&self) -> DstPolicy {
+        DstPolicy {
             gap: match self.dst_gap {
-                GapArg::Skip => Gap::Skip,
-                GapArg::RunAtTransition => Gap::RunAtTransition,
+                GapArg::Skip => DstGapPolicy::Skip,
+                GapArg::RunAtTransition => DstGapPolicy::RunAtTransition,
             },
             overlap: match self.dst_overlap {
-                OverlapArg::First => Fold::First,
-                OverlapArg::Last => Fold::Last,
-                OverlapArg::Both => Fold::Both,
+                OverlapArg::First => DstOverlapPolicy::First,
+                OverlapArg::Last => DstOverlapPolicy::Last,
+                OverlapArg::Both => DstOverlapPolicy::Both,
             },
         }
     }
 }
 
-/// Reads an expression, or draws what is wrong with it.
-fn expression(ui: &Ui, text: &str) -> Option<Cron> {
-    let bad = match Cron::parse(text) {
+/// Parses an expression, or prints its error.
+fn expression(ui: &Ui, text: &str) -> Option<CronExpression> {
+    let bad = match CronExpression::parse(text) {
         Ok(cron) => return Some(cron),
         Err(bad) => bad,
     };
     let span = Span::new(bad.at.start, bad.at.end);
     let mut diagnostic = Diagnostic::new(Code::ValueWrong, span, bad.message);
     diagnostic.help = bad.remedy;
-    let checked = mistakes::Checked {
-        source: Source::new("--cron", text),
-        diagnostics: vec![diagnostic],
-    };
-    ui.say(&mistakes::text(&checked, WIDTH));
+    let checked =
+        mistakes::CheckedFile { source: SourceText::new("--cron", text), diagnostics: vec![diagnostic] };
+    ui.print_message(&mistakes::text(&checked, WIDTH));
     None
 }
 
-/// What is said of a zone that does not exist.
-fn no_zone(bad: &BadZone) -> Failure {
-    let failure = Failure::new(Exit::Usage, bad.to_string());
+/// The failure for a zone that does not exist.
+fn no_zone(bad: &BadZone) -> CommandError {
+    let failure = CommandError::new(CliExitCode::Usage, bad.to_string());
     match &bad.nearest {
         Some(name) => failure.hint(format!("did you mean `{name}`?")),
-        None => failure.hint("zones are called like Europe/Berlin, America/New_York or UTC"),
+        None => failure.hint("examples of time zones: Europe/Berlin, America/New_York, UTC"),
     }
 }

@@ -1,94 +1,86 @@
 use clap::Args;
 
-use super::who;
-use crate::bus::Act;
-use crate::cli::goals::{as_kept, by_name, ledger_of, poke};
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::goal::{Ledger, paused_until, turn};
+use super::author;
+use crate::bus::WorkspaceAction;
+use crate::cli::goals::{ledger_of, load_by_name, wake_daemon, with_recorded_schedule};
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::goal::{GoalLedger, paused_until, turn};
 
-/// Pause a goal: what is due meanwhile is skipped
+/// Pause a goal; times that are due meanwhile are skipped
 #[derive(Args, Debug)]
-pub struct PauseArgs {
-    /// The goal: its id, or its file
+pub struct GoalPauseArgs {
+    /// ID or file of the goal
     #[arg(value_name = "GOAL")]
     goal: String,
-    /// Why, for the record
-    #[arg(long, value_name = "TEXT", default_value = "somebody paused it")]
+    /// Reason, for the record
+    #[arg(long, value_name = "TEXT", default_value = "paused manually")]
     reason: String,
 }
 
-/// End the pause of a goal: it goes on with its next slot, and nothing is made up for
+/// Resume a paused goal at its next scheduled time, without catching up
 #[derive(Args, Debug)]
-pub struct ResumeArgs {
-    /// The goal: its id, or its file
+pub struct GoalResumeArgs {
+    /// ID or file of the goal
     #[arg(value_name = "GOAL")]
     goal: String,
 }
 
 /// Pauses a goal.
-pub fn pause(ui: &Ui, args: &PauseArgs) -> Result<Exit, Failure> {
+pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let (ready, goal) = by_name(ui, &args.goal)?;
+    let (ready, goal) = load_by_name(ui, &args.goal)?;
     let (store, reader) = ledger_of(ui, &ready)?;
-    let goal = as_kept(&goal, &reader)?;
+    let goal = with_recorded_schedule(&goal, &reader)?;
     let now = ui.env.now();
-    // What was due before the pause is accounted for as what it was.
+    // Times due before the pause are accounted for as such.
     turn(&goal, &mut ledger(&store, &reader), now)?;
     if store.pause_goal(&goal.id, &args.reason, now).wait()? {
-        let act = Act::GoalPaused {
-            goal: goal.id.clone(),
-            key: who(ui).map(|key| key.public.id()),
-        };
-        watch::note(ui, act);
-        ui.note_line(&format!("{} is paused", goal.id));
+        let act =
+            WorkspaceAction::GoalPaused { goal: goal.id.clone(), key: author(ui).map(|key| key.public.id()) };
+        watch::record_quietly(ui, act);
+        ui.print_info_line(&format!("{} is paused", goal.id));
     } else {
-        ui.note_line(&format!("{} was paused before", goal.id));
+        ui.print_info_line(&format!("{} is already paused", goal.id));
     }
-    poke(&workspace.state);
-    Ok(Exit::Ok)
+    wake_daemon(&workspace.state);
+    Ok(CliExitCode::Ok)
 }
 
 /// Ends the pause of a goal.
-pub fn resume(ui: &Ui, args: &ResumeArgs) -> Result<Exit, Failure> {
+pub fn resume(ui: &Ui, args: &GoalResumeArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let (ready, goal) = by_name(ui, &args.goal)?;
+    let (ready, goal) = load_by_name(ui, &args.goal)?;
     let (store, reader) = ledger_of(ui, &ready)?;
-    let goal = as_kept(&goal, &reader)?;
+    let goal = with_recorded_schedule(&goal, &reader)?;
     let now = ui.env.now();
     let mut ledger = ledger(&store, &reader);
     let decision = loop {
         let known = ledger.known(&goal.id)?;
         let Some(known) = known.filter(|known| known.paused.is_some()) else {
-            ui.note_line(&format!("{} is not paused", goal.id));
-            return Ok(Exit::Ok);
+            ui.print_info_line(&format!("{} is not paused", goal.id));
+            return Ok(CliExitCode::Ok);
         };
         let decision = paused_until(&goal, &known, now);
         // A daemon may have decided meanwhile.
-        if ledger.record(&goal, Some(known.decided), &decision, now)? {
+        if ledger.record(&goal, Some(known.decided_until), &decision, now)? {
             break decision;
         }
     };
     store.resume_goal(&goal.id, now).wait()?;
-    let act = Act::GoalResumed {
-        goal: goal.id.clone(),
-        key: who(ui).map(|key| key.public.id()),
-    };
-    watch::note(ui, act);
-    let next = goal.timing.next(decision.decided);
-    let next = next.map_or("never again".to_owned(), |slot| slot.at.to_second());
-    ui.note_line(&format!("{} goes on · next {next}", goal.id));
-    poke(&workspace.state);
-    Ok(Exit::Ok)
+    let act =
+        WorkspaceAction::GoalResumed { goal: goal.id.clone(), key: author(ui).map(|key| key.public.id()) };
+    watch::record_quietly(ui, act);
+    let next = goal.timing.next(decision.decided_until);
+    let next = next.map_or("never".to_owned(), |slot| slot.at.to_second());
+    ui.print_info_line(&format!("{} is resumed · next {next}", goal.id));
+    wake_daemon(&workspace.state);
+    Ok(CliExitCode::Ok)
 }
 
 fn ledger<'a>(
     store: &'a crate::store::Store,
-    reader: &'a crate::store::Reader,
+    reader: &'a crate::store::StoreReader,
 ) -> crate::cli::goals::StoreLedger<'a> {
     let token = None;
-    crate::cli::goals::StoreLedger {
-        store,
-        reader,
-        token,
-    }
+    crate::cli::goals::StoreLedger { store, reader, token }
 }

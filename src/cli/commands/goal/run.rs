@@ -1,25 +1,28 @@
 use clap::{Args, ValueEnum};
 
 use super::accept;
-use crate::cli::approve::waits;
-use crate::cli::execute::Telling;
-use crate::cli::goals::{self, Begin, Ended, Where, adopt, begin, named, poke, tell};
-use crate::cli::{Exit, Failure, Revision, RunArg, Ui, load};
-use crate::goal::{Cause, Health, Part};
+use crate::cli::approve::awaited_acceptance;
+use crate::cli::execute::OutputArgs;
+use crate::cli::goals::{
+    self, GoalSource, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, find_path,
+    send_notifications, start_reconciliation, wake_daemon,
+};
+use crate::cli::{CliExitCode, CommandError, GitRevision, RunArg, Ui, load};
+use crate::goal::{ReconciliationCause, ReconciliationHealth, ReconciliationPart};
 use crate::report::{BAD, BOLD, GOOD, WARN, paint};
-use crate::store::Reader;
+use crate::store::StoreReader;
 use crate::time::Moment;
 
-/// Run a cycle of a goal now: look, and repair what does not hold
+/// Reconcile a goal now: run its checks, and the repair if one fails
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A cycle begins with a look: the checks of the goal alone. If one does not hold and the goal says
-`on_failure: spawn_plan`, it is repaired within what `wf approve GOAL` signed, and checked again.
+Evaluates the checks of the goal. If one fails and the goal sets `on_failure: spawn_plan`, runs the
+repair within the limits of its approval (`wf approve GOAL`), and evaluates the checks again.
 
-The exit code is 0 if the state is as desired at the end, 1 if it is not or nobody knows, 5 if a
-repair waits for an approval.")]
-pub struct RunArgs {
-    /// The goal: its id, or its file
+Exit code 0 if the checks pass in the end, 1 if one fails or the state is unknown, 5 if a repair
+waits for an approval.")]
+pub struct GoalRunArgs {
+    /// ID or file of the goal
     #[arg(value_name = "GOAL", required_unless_present = "cycle")]
     goal: Option<String>,
     /// Write every event as a line of JSON
@@ -28,16 +31,16 @@ pub struct RunArgs {
     /// Run the goal as it is in this commit
     #[arg(long, value_name = "COMMIT")]
     commit: Option<String>,
-    /// The slot that it is run for, which must be due
+    /// Scheduled time to run it for, which must be due
     #[arg(long, value_name = "INSTANT", hide = true, value_parser = moment)]
     slot: Option<Moment>,
-    /// What the slot is run for
+    /// Cause of the scheduled time
     #[arg(long, hide = true, requires = "slot")]
     cause: Option<CauseArg>,
-    /// The token of the daemon that decided about the slot
+    /// Token of the daemon that decided about the scheduled time
     #[arg(long, hide = true, requires = "slot")]
     token: Option<u64>,
-    /// Go on with a cycle whose process died, by its first run
+    /// Resume a reconciliation whose process died, by its first run
     #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["slot", "commit"])]
     cycle: Option<String>,
 }
@@ -54,90 +57,87 @@ fn moment(text: &str) -> Result<Moment, String> {
     Moment::parse(text).map_err(|bad| bad.to_string())
 }
 
-/// Runs a cycle.
-pub fn run(ui: &Ui, args: &RunArgs) -> Result<Exit, Failure> {
-    let telling = Telling {
-        json: args.json,
-        ..Telling::default()
-    };
+/// Runs a reconciliation.
+pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
+    let telling = OutputArgs { json: args.json, ..OutputArgs::default() };
     let workspace = ui.workspace();
     let ended = if let Some(run) = &args.cycle {
-        let reader = Reader::open(&workspace.state)?;
-        let run = RunArg::of(run).resolve(&reader)?;
+        let reader = StoreReader::open(&workspace.state)?;
+        let run = RunArg::by_name(run).resolve(&reader)?;
         drop(reader);
-        adopt(ui, &run, &telling)?
+        adopt_reconciliation(ui, &run, &telling)?
     } else {
         cycle(ui, args, &telling)?
     };
-    say(ui, &ended);
-    tell(ui)?;
-    // A daemon sees the end of what it began.
+    print_result(ui, &ended);
+    send_notifications(ui)?;
+    // A daemon sees the end of what it started.
     if args.token.is_none() && args.cycle.is_none() {
-        poke(&workspace.state);
+        wake_daemon(&workspace.state);
     }
     Ok(exit(ended.verdict.health))
 }
 
-fn cycle(ui: &Ui, args: &RunArgs, telling: &Telling) -> Result<Ended, Failure> {
+fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<ReconciliationResult, CommandError> {
     let workspace = ui.workspace();
     let place = match &args.commit {
-        None => Where::Disk,
-        Some(commit) => Where::Commit(Revision::of(&workspace, commit)?),
+        None => GoalSource::Disk,
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit)?),
     };
     let name = args.goal.as_deref().unwrap_or_default();
-    let path = named(ui, &workspace, &place, name)?;
+    let path = find_path(ui, &workspace, &place, name)?;
     let files = place.files(&workspace);
     let lies_there = args.commit.is_none();
-    // Whoever starts it by hand shows by that what they want; only a person can have seen it.
-    if lies_there && args.slot.is_none() && ui.env.asks {
+    // Starting it by hand accepts it; only a user at a terminal can have seen it.
+    if lies_there && args.slot.is_none() && ui.env.is_interactive {
         accept::by_run(ui, &path)?;
     }
-    let (ready, goal) = load::goal(ui, &*files, (workspace.clone(), &path), Part::Look)?;
-    let ask = Begin {
+    let (ready, goal) = load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?;
+    let ask = ReconciliationRequest {
         slot: args.slot,
-        cause: args.slot.map_or(Cause::Person, |_| cause(args.cause)),
+        cause: args.slot.map_or(ReconciliationCause::Person, |_| cause(args.cause)),
         token: args.token,
     };
     let waits = match args.slot.filter(|_| lies_there) {
-        Some(_) => waits(ui, &ready)?,
+        Some(_) => awaited_acceptance(ui, &ready)?,
         None => None,
     };
     let begun = match waits {
-        Some(waits) => Err(Failure::new(Exit::Approval, format!("{path} {waits}"))),
-        None => begin(ui, (&ready, &goal), ask, telling),
+        Some(waits) => Err(CommandError::new(CliExitCode::Approval, format!("{path} {waits}"))),
+        None => start_reconciliation(ui, (&ready, &goal), ask, telling),
     };
-    begun.map_err(|failure| goals::not_begun(ui, (&ready, &goal), ask, failure))
+    begun.map_err(|failure| goals::handle_start_failure(ui, (&ready, &goal), ask, failure))
 }
 
-fn cause(said: Option<CauseArg>) -> Cause {
+fn cause(said: Option<CauseArg>) -> ReconciliationCause {
     match said {
-        None | Some(CauseArg::Schedule) => Cause::Schedule,
-        Some(CauseArg::CatchUp) => Cause::CatchUp,
-        Some(CauseArg::Backfill) => Cause::Backfill,
+        None | Some(CauseArg::Schedule) => ReconciliationCause::Schedule,
+        Some(CauseArg::CatchUp) => ReconciliationCause::CatchUp,
+        Some(CauseArg::Backfill) => ReconciliationCause::Backfill,
     }
 }
 
-fn say(ui: &Ui, ended: &Ended) {
+fn print_result(ui: &Ui, ended: &ReconciliationResult) {
     let health = ended.verdict.health;
     let style = match health {
-        Health::Healthy | Health::Repaired => GOOD,
-        Health::Failed | Health::Cancelled => BAD,
-        Health::Waiting | Health::Unknown => WARN,
+        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired => GOOD,
+        ReconciliationHealth::Failed | ReconciliationHealth::Cancelled => BAD,
+        ReconciliationHealth::Waiting | ReconciliationHealth::Unknown => WARN,
     };
     let word = paint(style, health.as_str());
     let goal = paint(BOLD, ended.goal.as_str());
-    let why = match ended.verdict.why.as_str() {
+    let reason = match ended.verdict.reason.as_str() {
         "" => String::new(),
-        why => format!(" · {why}"),
+        reason => format!(" · {reason}"),
     };
-    ui.say_line(&format!("{goal} is {word}{why}"));
+    ui.print_message_line(&format!("{goal} is {word}{reason}"));
 }
 
-fn exit(health: Health) -> Exit {
+fn exit(health: ReconciliationHealth) -> CliExitCode {
     match health {
-        Health::Healthy | Health::Repaired => Exit::Ok,
-        Health::Failed | Health::Unknown => Exit::RunFailed,
-        Health::Waiting => Exit::Waiting,
-        Health::Cancelled => Exit::Interrupted,
+        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired => CliExitCode::Ok,
+        ReconciliationHealth::Failed | ReconciliationHealth::Unknown => CliExitCode::RunFailed,
+        ReconciliationHealth::Waiting => CliExitCode::Waiting,
+        ReconciliationHealth::Cancelled => CliExitCode::Interrupted,
     }
 }

@@ -1,15 +1,15 @@
-//! Slots as text and as JSON.
+//! Scheduled times as text and as JSON.
 
 use anstyle::Style;
 use serde::Serialize;
 
-use crate::report::{Align, DIM, NAME, Table, WARN};
-use crate::schedule::{Change, DstNote, Slot, Timing, Zone};
+use crate::report::{ColumnAlign, DIM, NAME, TextTable, WARN};
+use crate::schedule::{ClockChange, DstNote, GoalSchedule, ScheduleZone, Slot};
 use crate::time::{Moment, format_duration};
 
-/// A slot for programs.
+/// A scheduled time for programs.
 #[derive(Serialize)]
-struct Line<'a> {
+struct SlotLine<'a> {
     slot: String,
     utc: Moment,
     dst: Option<DstNote>,
@@ -17,10 +17,10 @@ struct Line<'a> {
     excluded: Option<&'a str>,
 }
 
-/// A slot as one line of JSON.
-pub(super) fn line(timing: &Timing, slot: &Slot) -> String {
+/// A scheduled time as one line of JSON.
+pub(super) fn line(timing: &GoalSchedule, slot: &Slot) -> String {
     let zone = timing.zone_of(slot);
-    let line = Line {
+    let line = SlotLine {
         slot: zone.local(slot.at).to_string(),
         utc: slot.at,
         dst: slot.note,
@@ -29,13 +29,13 @@ pub(super) fn line(timing: &Timing, slot: &Slot) -> String {
     format!("{}\n", serde_json::to_string(&line).unwrap_or_default())
 }
 
-/// Slots as a table: when in UTC and in the zone of their rule, and what is special about them. Where
-/// rules have several zones, each slot names its own.
-pub(super) fn table(timing: &Timing, slots: impl Iterator<Item = Slot>) -> String {
-    let left = |name| (name, Align::Left);
+/// Scheduled times as a table: the time in UTC and in the zone of their rule, and remarks. Where
+/// rules have several zones, each line names its own.
+pub(super) fn table(timing: &GoalSchedule, slots: impl Iterator<Item = Slot>) -> String {
+    let left = |name| (name, ColumnAlign::Left);
     let one = timing.one_zone();
-    let name = one.map_or("local", Zone::name);
-    let mut table = Table::new(&[left("UTC"), left(name), left("")]);
+    let name = one.map_or("local", ScheduleZone::name);
+    let mut table = TextTable::new(&[left("UTC"), left(name), left("")]);
     for slot in slots {
         let zone = timing.zone_of(&slot);
         let utc = slot.at.to_string().replace(".000Z", "Z");
@@ -49,8 +49,8 @@ pub(super) fn table(timing: &Timing, slots: impl Iterator<Item = Slot>) -> Strin
     table.render()
 }
 
-/// What clocks of a zone of a timing show at an instant; with its name where there are several.
-pub fn local(timing: &Timing, zone: &Zone, at: Moment) -> String {
+/// The local time in a zone of a timing at an instant; with the zone's name where there are several.
+pub fn local(timing: &GoalSchedule, zone: &ScheduleZone, at: Moment) -> String {
     let local = zone.local(at);
     match timing.one_zone() {
         Some(_) => local.to_string(),
@@ -58,22 +58,22 @@ pub fn local(timing: &Timing, zone: &Zone, at: Moment) -> String {
     }
 }
 
-/// What is special about a slot, in words.
-fn remark(zone: &Zone, slot: &Slot) -> String {
+/// The remark on a scheduled time, in words.
+fn remark(zone: &ScheduleZone, slot: &Slot) -> String {
     let time = zone.local(slot.at).civil.time;
     let note = slot.note.map(|note| match note {
-        DstNote::AtTransition => "in place of a time that clocks pass over".into(),
+        DstNote::AtTransition => "replaces a time skipped by the clock change".into(),
         DstNote::FirstPass => format!("first {time}"),
         DstNote::SecondPass => format!("second {time}"),
     });
-    let change = zone.change_on(slot.at).map(|change| told(zone, change));
+    let change = zone.change_on(slot.at).map(|change| clock_change_text(zone, change));
     let parts = [slot.excluded.clone(), note, change];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
 }
 
-/// A change of clocks, in words.
-fn told(zone: &Zone, change: Change) -> String {
+/// A clock change, in words.
+fn clock_change_text(zone: &ScheduleZone, change: ClockChange) -> String {
     let way = if change.by > 0 { "forward" } else { "back" };
     let by = std::time::Duration::from_secs(change.by.unsigned_abs());
     let to = zone.local(change.at).civil.time;

@@ -1,91 +1,82 @@
 use clap::Args;
 
-use super::who;
-use crate::bus::{Act, Bound};
-use crate::cli::goals::{Leash, by_name, ledger_of, poke};
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::store::{Reader, RunState, WithdrawnApproval};
+use super::author;
+use crate::bus::{LogAnchor, WorkspaceAction};
+use crate::cli::goals::{AutonomyStatus, ledger_of, load_by_name, wake_daemon};
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::store::{RunState, StoreReader, WithdrawnApproval};
 
-/// Withdraw what is left of the standing approval of a goal, at once
+/// Revoke the standing approval of a goal immediately
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Nothing more is repaired under the approval that is there, or under one that was signed before it;
-it needs no signature to allow less. Looks go on, and tell what is not as desired. A repair that
-has begun goes on, too: `wf cancel RUN` stops it. To allow something again, sign a new approval.")]
-pub struct TightenArgs {
-    /// The goal: its id, or its file
+No more repairs run under the current approval, or under an earlier one. Revoking needs no signature.
+Checks continue to run and to report failures. A repair that has started continues, too: stop it with
+`wf cancel RUN`. To allow repairs again, sign a new approval.")]
+pub struct GoalTightenArgs {
+    /// ID or file of the goal
     #[arg(value_name = "GOAL")]
     goal: String,
 }
 
 /// Withdraws an approval.
-pub fn run(ui: &Ui, args: &TightenArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let (ready, goal) = by_name(ui, &args.goal)?;
-    let leash = Leash::of(ui, &ready, &goal)?;
+    let (ready, goal) = load_by_name(ui, &args.goal)?;
+    let leash = AutonomyStatus::of(ui, &ready, &goal)?;
     let id = &goal.id;
     let standing = match &leash.approval {
         None => {
-            let message = format!(
-                "the repairs of {id} need no approval: {} says so",
-                ready.path
-            );
-            let failure = Failure::new(Exit::Usage, message);
+            let message =
+                format!("the repairs of {id} need no approval: {} sets `approval: none`", ready.path);
+            let failure = CommandError::new(CliExitCode::Usage, message);
             return Err(failure.hint(format!(
-                "`wf goal pause {id}` stops its cycles; without `approval: none` its repairs need one"
+                "stop them with `wf goal pause {id}`, or require an approval: remove `approval: none`"
             )));
         }
         Some(Err(refusal)) => {
-            ui.note_line(&format!("{id} may repair nothing by itself: {refusal}"));
-            return Ok(Exit::Ok);
+            ui.print_info_line(&format!("{id} has no approval to revoke: {refusal}"));
+            return Ok(CliExitCode::Ok);
         }
         Some(Ok(standing)) => standing,
     };
     let (store, reader) = ledger_of(ui, &ready)?;
     let nonce = standing.statement.nonce.as_str();
-    let who = who(ui);
+    let who = author(ui);
     let name = who.as_ref().map(|key| key.name.clone());
-    let withdrawn = WithdrawnApproval {
-        nonce: nonce.to_owned(),
-        goal: id.clone(),
-        who: name,
-        since: ui.env.now(),
-    };
+    let withdrawn =
+        WithdrawnApproval { nonce: nonce.to_owned(), goal: id.clone(), who: name, since: ui.env.now() };
     if let Some(place) = store.withdraw(withdrawn).wait()? {
-        let act = Act::ApprovalWithdrawn {
+        let act = WorkspaceAction::ApprovalWithdrawn {
             goal: id.clone(),
             nonce: nonce.to_owned(),
             key: who.map(|key| key.public.id()),
-            db: Some(Bound {
-                seq: place.seq,
-                hash: place.hash,
-            }),
+            db: Some(LogAnchor { seq: place.seq, hash: place.hash }),
         };
-        watch::note(ui, act);
+        watch::record_quietly(ui, act);
         let all = standing.statement.executions;
         let left = all.saturating_sub(standing.used);
-        ui.note_line(&format!(
-            "{id} repairs nothing by itself any more: what is left of its approval is withdrawn, {left} of {all}"
-        ));
+        ui.print_info_line(&format!("revoked the approval of {id}, with {left} of {all} repairs left"));
     } else {
-        ui.note_line(&format!("the approval of {id} was withdrawn before"));
+        ui.print_info_line(&format!("the approval of {id} is already revoked"));
     }
-    goes_on(ui, &reader, &leash)?;
-    if let Some(command) = leash.narrower() {
-        ui.note_line(&format!("to allow less than before: {command}"));
+    print_continuing_repairs(ui, &reader, &leash)?;
+    if let Some(command) = leash.narrower_command() {
+        ui.print_info_line(&format!("to approve less than before: {command}"));
     }
-    poke(&workspace.state);
-    Ok(Exit::Ok)
+    wake_daemon(&workspace.state);
+    Ok(CliExitCode::Ok)
 }
 
-/// Tells which repairs have begun and go on.
-fn goes_on(ui: &Ui, reader: &Reader, leash: &Leash) -> Result<(), Failure> {
+/// Prints the repairs that have started and continue.
+fn print_continuing_repairs(
+    ui: &Ui,
+    reader: &StoreReader,
+    leash: &AutonomyStatus,
+) -> Result<(), CommandError> {
     for repair in reader.repairs(&leash.goal.id, usize::MAX)? {
         if repair.state == RunState::Running {
             let run = repair.run.short();
-            ui.note_line(&format!(
-                "repair {run} has begun: `wf cancel {run}` stops it"
-            ));
+            ui.print_info_line(&format!("repair {run} has started; to stop it: wf cancel {run}"));
         }
     }
     Ok(())

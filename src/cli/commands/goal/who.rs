@@ -1,8 +1,8 @@
 use crate::cli::Ui;
-use crate::cli::keys::{OwnKey, choose, keys};
+use crate::cli::keys::{OwnKey, choose_signing_key, key_folder};
 
-/// Who says something: by the key that would sign for them. Who has none, or several and none that
-/// is the usual one, says it without a name; nothing is signed.
-pub fn who(ui: &Ui) -> Option<OwnKey> {
-    choose(ui, &keys(ui).ok()?, None).ok()?
+/// The author of a statement, by the key that would sign for them. A user without a key, or with
+/// several and no usual one, stays anonymous; nothing is signed.
+pub fn author(ui: &Ui) -> Option<OwnKey> {
+    choose_signing_key(ui, &key_folder(ui).ok()?, None).ok()?
 }

@@ -1,15 +1,15 @@
 use clap::{Args, Subcommand};
 
 use super::{change, check_signature, make, show};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
 #[derive(Args, Debug)]
 #[command(
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "\
-Keys lie in $WF_KEYS, else in $XDG_CONFIG_HOME/wf/keys, else in ~/.config/wf/keys, readable by you
-alone. Who may approve stands in approvers.yaml; docs/approvals.md describes both."
+Keys are stored in $WF_KEYS, else in $XDG_CONFIG_HOME/wf/keys, else in ~/.config/wf/keys, readable
+only by you. Approvers are listed in approvers.yaml. See docs/approvals.md."
 )]
 pub struct KeyArgs {
     #[command(subcommand)]
@@ -18,17 +18,17 @@ pub struct KeyArgs {
 
 #[derive(Subcommand, Debug)]
 enum KeyCommand {
-    Init(make::InitArgs),
-    List(show::ListArgs),
-    Export(show::ExportArgs),
-    Import(make::ImportArgs),
-    Revoke(change::RevokeArgs),
-    Rotate(change::RotateArgs),
-    CheckSignature(check_signature::CheckArgs),
+    Init(make::KeyInitArgs),
+    List(show::KeyListArgs),
+    Export(show::KeyExportArgs),
+    Import(make::KeyImportArgs),
+    Revoke(change::KeyRevokeArgs),
+    Rotate(change::KeyRotateArgs),
+    CheckSignature(check_signature::CheckSignatureArgs),
 }
 
-/// Does what is asked of keys.
-pub fn run(ui: &Ui, args: &KeyArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &KeyArgs) -> Result<CliExitCode, CommandError> {
     match &args.command {
         KeyCommand::Init(args) => make::init(ui, args),
         KeyCommand::List(args) => show::list(ui, args),

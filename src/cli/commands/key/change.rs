@@ -5,28 +5,28 @@ use clap::Args;
 
 use super::make::listing;
 use super::mark;
-use crate::bus::Act;
+use crate::bus::WorkspaceAction;
 use crate::cli::keys::{self, NewKeyArgs};
 use crate::cli::workspace::APPROVERS;
-use crate::cli::{Exit, Failure, Ui, load, relative, watch};
-use crate::exec::keyfile::Keys;
+use crate::cli::{CliExitCode, CommandError, Ui, load, relative_path, watch};
+use crate::exec::keyfile::KeyFolder;
 use crate::seal::PublicKey;
 
-/// Say in approvers.yaml that a key is not to be trusted any more
+/// Mark a key as revoked in approvers.yaml
 #[derive(Args, Debug)]
 #[command(after_help = "\
-From then on nothing that it signed counts, whatever the date on it: who has the key can write any
-date. Commit the file, so that others know.")]
-pub struct RevokeArgs {
-    /// The key: the approver's name, one of your keys, or 64 hexadecimal digits
+From then on, all its signatures are invalid, whatever their date, because the holder of a key can
+write any date. Commit the file, so that the revocation takes effect for everyone.")]
+pub struct KeyRevokeArgs {
+    /// Key: the approver's name, one of your keys, or 64 hexadecimal digits
     #[arg(value_name = "NAME|HEX")]
     key: String,
 }
 
-/// Make a new key in the place of one that is revoked
+/// Replace a revoked key by a new one
 #[derive(Args, Debug)]
-pub struct RotateArgs {
-    /// The key
+pub struct KeyRotateArgs {
+    /// Name of the key
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
@@ -34,60 +34,59 @@ pub struct RotateArgs {
 }
 
 /// Revokes a key.
-pub fn revoke(ui: &Ui, args: &RevokeArgs) -> Result<Exit, Failure> {
-    let key = meant(ui, &args.key)?;
-    match marked(ui, &key)? {
-        Marked::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.hex()))?,
-        Marked::Before(path) => {
-            ui.print_line(&format!("revoked already in {path}: {}", key.hex()))?;
+pub fn revoke(ui: &Ui, args: &KeyRevokeArgs) -> Result<CliExitCode, CommandError> {
+    let key = resolve_key(ui, &args.key)?;
+    match mark_revoked(ui, &key)? {
+        KeyMarkOutcome::Now(path) => ui.print_line(&format!("revoked in {path}: {}", key.hex()))?,
+        KeyMarkOutcome::Before(path) => {
+            ui.print_line(&format!("already revoked in {path}: {}", key.hex()))?;
         }
-        Marked::NotListed(path) => {
-            let message = format!("{path} lists no such key: {}", key.hex());
-            let hint = "a key that is not listed approves nothing here";
-            return Err(Failure::new(Exit::Usage, message).hint(hint));
+        KeyMarkOutcome::NotListed(path) => {
+            let message = format!("key not found in {path}: {}", key.hex());
+            let hint = "a key that is not listed cannot approve anything here";
+            return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
         }
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
 /// Replaces a key by a new one of the same name.
-pub fn rotate(ui: &Ui, args: &RotateArgs) -> Result<Exit, Failure> {
-    let keys = keys::keys(ui)?;
+pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError> {
+    let keys = keys::key_folder(ui)?;
     let name = &args.name;
     // Everything that can be refused is refused before anything changes.
-    let old = keys::choose(ui, &keys, Some(name))?;
+    let old = keys::choose_signing_key(ui, &keys, Some(name))?;
     let old = old.map(|key| key.public);
-    keys.private(name).map_err(|bad| keys::fault(&bad))?;
-    let under = keys::under(ui, &args.new, name)?;
-    let new = keys::make(ui, name, &under)?;
-    let aside = free(&keys, name)?;
-    keys.rename(name, &aside).map_err(|bad| keys::fault(&bad))?;
-    let new = keys::adopt(ui, &keys, name, new)?;
-    ui.print_line(&format!("made the key `{name}`: {}", new.public.hex()))?;
-    ui.print_line(&format!("the old one is kept as `{aside}`, to be known by"))?;
+    keys.private(name).map_err(|bad| keys::key_error(&bad))?;
+    let under = keys::choose_protection(ui, &args.new, name)?;
+    let new = keys::generate_key(ui, name, &under)?;
+    let aside = free_name(&keys, name)?;
+    keys.rename(name, &aside).map_err(|bad| keys::key_error(&bad))?;
+    let new = keys::store_key(ui, &keys, name, new)?;
+    ui.print_line(&format!("created the key `{name}`: {}", new.public.hex()))?;
+    ui.print_line(&format!("the old key is kept as `{aside}`, to identify its signatures"))?;
     if let Some(old) = old {
-        match marked(ui, &old)? {
-            Marked::Now(path) | Marked::Before(path) => {
-                ui.print_line(&format!("the old one is revoked in {path}: {}", old.hex()))?;
-                ui.note(&listing(&new));
+        match mark_revoked(ui, &old)? {
+            KeyMarkOutcome::Now(path) | KeyMarkOutcome::Before(path) => {
+                ui.print_line(&format!("revoked the old key in {path}: {}", old.hex()))?;
+                ui.print_info(&listing(&new));
             }
-            Marked::NotListed(_) => {}
+            KeyMarkOutcome::NotListed(_) => {}
         }
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// A name that no key has.
-fn free(keys: &Keys, name: &str) -> Result<String, Failure> {
-    let taken = keys.names().map_err(|bad| keys::fault(&bad))?;
+/// Returns a name that no key has.
+fn free_name(keys: &KeyFolder, name: &str) -> Result<String, CommandError> {
+    let taken = keys.names().map_err(|bad| keys::key_error(&bad))?;
     let free = (1_u32..).map(|number| format!("{name}-old-{number}"));
     let mut free = free.skip_while(|name| taken.contains(name));
-    free.next()
-        .ok_or_else(|| Failure::new(Exit::Usage, "there are too many old keys"))
+    free.next().ok_or_else(|| CommandError::new(CliExitCode::Usage, "too many old keys"))
 }
 
-/// The key that somebody means.
-fn meant(ui: &Ui, text: &str) -> Result<PublicKey, Failure> {
+/// Resolves the key named by the user.
+fn resolve_key(ui: &Ui, text: &str) -> Result<PublicKey, CommandError> {
     if let Ok(key) = PublicKey::from_hex(text) {
         return Ok(key);
     }
@@ -101,44 +100,40 @@ fn meant(ui: &Ui, text: &str) -> Result<PublicKey, Failure> {
     if let Some(key) = named {
         return Ok(key);
     }
-    let own = keys::choose(ui, &keys::keys(ui)?, Some(text))?;
+    let own = keys::choose_signing_key(ui, &keys::key_folder(ui)?, Some(text))?;
     own.map(|key| key.public).ok_or_else(|| {
-        Failure::new(
-            Exit::Usage,
-            format!("there is no approver and no key `{text}`"),
-        )
+        CommandError::new(CliExitCode::Usage, format!("no approver or key is called `{text}`"))
     })
 }
 
-/// What became of a mark.
-enum Marked {
+/// The result of marking a key.
+enum KeyMarkOutcome {
     Now(String),
     Before(String),
     NotListed(String),
 }
 
 /// Marks a key as revoked where the workspace lists it.
-fn marked(ui: &Ui, key: &PublicKey) -> Result<Marked, Failure> {
+fn mark_revoked(ui: &Ui, key: &PublicKey) -> Result<KeyMarkOutcome, CommandError> {
     let workspace = ui.workspace();
     let path = workspace.root.join(APPROVERS);
-    let shown = relative(&path, ui.env.cwd());
+    let shown = relative_path(&path, ui.env.cwd());
     let Some((file, source)) = load::approvers(ui, &workspace)? else {
-        return Ok(Marked::NotListed(shown));
+        return Ok(KeyMarkOutcome::NotListed(shown));
     };
-    let is = |one: &&crate::config::ApproverFile| {
-        one.key.as_ref().is_some_and(|named| named.value.0 == *key)
-    };
+    let is =
+        |one: &&crate::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
     let Some(one) = file.approvers.iter().find(is) else {
-        return Ok(Marked::NotListed(shown));
+        return Ok(KeyMarkOutcome::NotListed(shown));
     };
     if one.revoked.is_some() {
-        return Ok(Marked::Before(shown));
+        return Ok(KeyMarkOutcome::Before(shown));
     }
-    let Some(text) = mark::revoked(&source, key, ui.env.now()) else {
+    let Some(text) = mark::with_revocation(&source, key, ui.env.now()) else {
         let line = format!("revoked: {}", ui.env.now());
-        let message = format!("{shown} would not be right with the key revoked");
-        let hint = format!("write it by hand: `{line}` beside the key, and enough others");
-        return Err(Failure::new(Exit::Usage, message).hint(hint));
+        let message = format!("{shown} would be invalid with the key revoked");
+        let hint = format!("edit it by hand: add `{line}` to the key, and enough other approvers");
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     };
     let written = fs::metadata(&path).and_then(|found| {
         let mut file = tempfile::NamedTempFile::new_in(&workspace.root)?;
@@ -146,9 +141,10 @@ fn marked(ui: &Ui, key: &PublicKey) -> Result<Marked, Failure> {
         file.as_file().set_permissions(found.permissions())?;
         file.persist(&path).map_err(|error| error.error)
     });
-    written.map_err(|error| Failure::new(Exit::State, format!("cannot write {shown}: {error}")))?;
+    written
+        .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {shown}: {error}")))?;
     let (key, name) = (key.id(), one.name.as_ref().map(|name| name.value.clone()));
     let name = name.unwrap_or_default();
-    watch::note(ui, Act::KeyRevoked { key, name });
-    Ok(Marked::Now(shown))
+    watch::record_quietly(ui, WorkspaceAction::KeyRevoked { key, name });
+    Ok(KeyMarkOutcome::Now(shown))
 }

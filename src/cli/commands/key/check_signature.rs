@@ -1,62 +1,55 @@
 use clap::Args;
 
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::report::{BAD, GOOD, paint};
 use crate::seal::{BadKey, PublicKey, unhex};
 
-/// Check a signature as this program checks them all
+/// Verify an Ed25519 signature, as wf does everywhere
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Verification is strict: numbers and points that could be written in two ways, and keys under which
-anybody can sign, do not hold. Exit code 0: the signature holds; 4: it does not.
+Verification is strict: non-canonical numbers and points and weak keys are rejected. Exit code 0: the
+signature is valid; 4: it is invalid.
 
 Example:
   wf key check-signature --public-key HEX --message HEX --signature HEX")]
-pub struct CheckArgs {
-    /// The Ed25519 public key: 64 hexadecimal digits
+pub struct CheckSignatureArgs {
+    /// Ed25519 public key: 64 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     public_key: String,
-    /// The bytes that were signed, in hexadecimal digits; may be empty
+    /// Signed bytes in hexadecimal digits; may be empty
     #[arg(long, value_name = "HEX")]
     message: String,
-    /// The signature: 128 hexadecimal digits
+    /// Signature: 128 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     signature: String,
 }
 
-/// Checks a signature.
-pub fn run(ui: &Ui, args: &CheckArgs) -> Result<Exit, Failure> {
+/// Verifies a signature.
+pub fn run(ui: &Ui, args: &CheckSignatureArgs) -> Result<CliExitCode, CommandError> {
     let message = bytes("--message", &args.message)?;
     let signature = bytes("--signature", &args.signature)?;
     if signature.len() != 64 {
-        let message = format!(
-            "--signature: it has {} digits; a signature has 128",
-            args.signature.len()
-        );
-        return Err(Failure::new(Exit::Usage, message));
+        let message = format!("--signature: expected 128 digits, found {}", args.signature.len());
+        return Err(CommandError::new(CliExitCode::Usage, message));
     }
-    let why = match PublicKey::from_hex(&args.public_key) {
+    let reason = match PublicKey::from_hex(&args.public_key) {
         Ok(key) if key.has_signed(&message, &signature) => {
-            ui.print_line(&format!(
-                "{} signed by key {}",
-                paint(GOOD, "holds:"),
-                key.id()
-            ))?;
-            return Ok(Exit::Ok);
+            ui.print_line(&format!("{} signed by key {}", paint(GOOD, "valid:"), key.id()))?;
+            return Ok(CliExitCode::Ok);
         }
-        Ok(_) => "the signature is not by this key, or not of this message".to_owned(),
+        Ok(_) => "the signature does not match this key and message".to_owned(),
         Err(bad @ BadKey::Digits) => {
-            return Err(Failure::new(Exit::Usage, format!("--public-key: {bad}")));
+            return Err(CommandError::new(CliExitCode::Usage, format!("--public-key: {bad}")));
         }
         Err(bad) => bad.to_string(),
     };
-    ui.say_line(&format!("{} {why}", paint(BAD, "does not hold:")));
-    Ok(Exit::Approval)
+    ui.print_message_line(&format!("{} {reason}", paint(BAD, "invalid:")));
+    Ok(CliExitCode::Approval)
 }
 
-fn bytes(option: &str, text: &str) -> Result<Vec<u8>, Failure> {
+fn bytes(option: &str, text: &str) -> Result<Vec<u8>, CommandError> {
     unhex(text).ok_or_else(|| {
-        let message = format!("{option}: write bytes as pairs of hexadecimal digits");
-        Failure::new(Exit::Usage, message)
+        let message = format!("{option}: expected pairs of hexadecimal digits");
+        CommandError::new(CliExitCode::Usage, message)
     })
 }

@@ -1,18 +1,17 @@
 use crate::approval::Approvers;
 use crate::config::load_approvers;
 use crate::seal::PublicKey;
-use crate::source::Source;
+use crate::source::SourceText;
 use crate::time::Moment;
 
-/// The text of `approvers.yaml` in which a key is revoked since an instant; the rest of it stays
-/// as it is. `None`: the key is not there, is revoked already, or the text is written so that this
-/// cannot be done for sure.
-pub(super) fn revoked(source: &Source, key: &PublicKey, since: Moment) -> Option<String> {
+/// Returns the text of `approvers.yaml` with a key marked as revoked since an instant; the rest of
+/// it is unchanged. `None`: the key is not there, is revoked already, or the text is written such
+/// that it cannot be edited safely.
+pub(super) fn with_revocation(source: &SourceText, key: &PublicKey, since: Moment) -> Option<String> {
     let (file, _) = load_approvers(source);
     let file = file?;
-    let has = |one: &&crate::config::ApproverFile| {
-        one.key.as_ref().is_some_and(|named| named.value.0 == *key)
-    };
+    let has =
+        |one: &&crate::config::ApproverRecord| one.key.as_ref().is_some_and(|named| named.value.0 == *key);
     let one = file.approvers.iter().find(has)?;
     if one.revoked.is_some() {
         return None;
@@ -20,12 +19,12 @@ pub(super) fn revoked(source: &Source, key: &PublicKey, since: Moment) -> Option
     let text = source.text();
     let end = one.key.as_ref()?.span.range().end;
     let candidates = [
-        // In a mapping in braces, behind the value; else on a line of its own below it.
+        // In a mapping in braces, after the value; else on a line of its own below it.
         (end, format!(", revoked: {since}")),
-        below(text, end, since)?,
+        line_below_key(text, end, since)?,
     ];
     let sound = |text: &str| {
-        let (after, mistakes) = load_approvers(&Source::new(source.path(), text));
+        let (after, mistakes) = load_approvers(&SourceText::new(source.path(), text));
         let expected = expected(file.clone().into(), key, since);
         mistakes.is_empty() && after.map(Approvers::from).as_ref() == Some(&expected)
     };
@@ -36,8 +35,8 @@ pub(super) fn revoked(source: &Source, key: &PublicKey, since: Moment) -> Option
     })
 }
 
-/// Where a line below the key goes, and the line.
-fn below(text: &str, end: usize, since: Moment) -> Option<(usize, String)> {
+/// Returns the offset of the line to add below the key, and the line.
+fn line_below_key(text: &str, end: usize, since: Moment) -> Option<(usize, String)> {
     let start = text.get(..end)?.rfind('\n').map_or(0, |at| at + 1);
     let line = text.get(start..)?.lines().next()?;
     let column = line.find("key")?;
@@ -45,7 +44,7 @@ fn below(text: &str, end: usize, since: Moment) -> Option<(usize, String)> {
     Some((start + line.len(), format!("\n{indent}revoked: {since}")))
 }
 
-/// What the text must mean afterwards.
+/// The meaning that the text must have afterwards.
 fn expected(mut approvers: Approvers, key: &PublicKey, since: Moment) -> Approvers {
     for one in &mut approvers.keys {
         if one.public == *key {
@@ -57,9 +56,9 @@ fn expected(mut approvers: Approvers, key: &PublicKey, since: Moment) -> Approve
 
 #[cfg(test)]
 mod tests {
-    use super::revoked;
+    use super::with_revocation;
     use crate::seal::Signer;
-    use crate::source::Source;
+    use crate::source::SourceText;
     use crate::time::Moment;
 
     #[test]
@@ -69,8 +68,8 @@ mod tests {
         let since = Moment::parse("2026-11-21T09:30:00Z").unwrap();
         let mark = "revoked: 2026-11-21T09:30:00.000Z";
         let check = |before: &str, after: &str| {
-            let source = Source::new("approvers.yaml", before);
-            assert_eq!(revoked(&source, &key, since).as_deref(), Some(after));
+            let source = SourceText::new("approvers.yaml", before);
+            assert_eq!(with_revocation(&source, &key, since).as_deref(), Some(after));
         };
         check(
             &format!(
@@ -82,17 +81,15 @@ mod tests {
         );
         check(
             &format!("policy: owner\napprovers:\n  - key: \"{hex}\" # hers\n    name: ada\n"),
-            &format!(
-                "policy: owner\napprovers:\n  - key: \"{hex}\" # hers\n    {mark}\n    name: ada\n"
-            ),
+            &format!("policy: owner\napprovers:\n  - key: \"{hex}\" # hers\n    {mark}\n    name: ada\n"),
         );
         check(
             &format!("policy: owner\napprovers:\n- name: ada\n  key: {hex}"),
             &format!("policy: owner\napprovers:\n- name: ada\n  key: {hex}\n  {mark}"),
         );
         let twice = format!("policy: owner\napprovers: [{{name: ada, key: {hex}, {mark}}}]\n");
-        assert_eq!(revoked(&Source::new("a", twice), &key, since), None);
+        assert_eq!(with_revocation(&SourceText::new("a", twice), &key, since), None);
         let none = format!("policy: owner\napprovers: [{{name: bob, key: {other}}}]\n");
-        assert_eq!(revoked(&Source::new("a", none), &key, since), None);
+        assert_eq!(with_revocation(&SourceText::new("a", none), &key, since), None);
     }
 }

@@ -1,6 +1,6 @@
 //! `wf key`: keys that sign approvals.
 //!
-//! The keys themselves are in [`keys`](crate::cli::keys), who may approve is in `approvers.yaml`.
+//! The keys themselves are in [`keys`](crate::cli::keys), the approvers are in `approvers.yaml`.
 
 mod args;
 mod change;

@@ -1,16 +1,16 @@
 use clap::Args;
 
 use super::rows::{document, rows, store, table};
-use crate::bus::Act;
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::memory::{self, Dream, Megram};
+use crate::bus::WorkspaceAction;
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::memory::{self, DreamChanges, Megram};
 use crate::report::{BOLD, paint};
-use crate::store::Which;
+use crate::store::MegramSelection;
 
-/// Let the Dreamer work: forget what faded, take back rules that are contradicted, make new ones
+/// Consolidate memory: expire old entries, drop contradicted rules, derive new ones
 #[derive(Args, Debug)]
-pub struct DreamArgs {
-    /// Only say what it would do
+pub struct MemoryDreamArgs {
+    /// Only print what would change
     #[arg(long)]
     dry_run: bool,
     /// Write one JSON document
@@ -18,9 +18,9 @@ pub struct DreamArgs {
     json: bool,
 }
 
-/// Dreams.
-pub(super) fn run(ui: &Ui, args: &DreamArgs) -> Result<Exit, Failure> {
-    let before = rows(ui, &Which::All)?;
+/// Runs the Dreamer.
+pub(super) fn run(ui: &Ui, args: &MemoryDreamArgs) -> Result<CliExitCode, CommandError> {
+    let before = rows(ui, &MegramSelection::All)?;
     let now = ui.env.now();
     let dreamt = if args.dry_run || before.is_empty() {
         memory::dream(&before, now)
@@ -28,12 +28,12 @@ pub(super) fn run(ui: &Ui, args: &DreamArgs) -> Result<Exit, Failure> {
         store(ui)?.dream(now).wait()?
     };
     if !args.dry_run && !dreamt.is_empty() {
-        let act = Act::MemoryDreamt {
+        let act = WorkspaceAction::MemoryDreamt {
             forgotten: dreamt.forget.len() as u64,
             demoted: dreamt.demote.len() as u64,
             promoted: dreamt.promote.len() as u64,
         };
-        watch::note(ui, act);
+        watch::record_quietly(ui, act);
     }
     if args.json {
         ui.print_json(&document(&serde_json::json!({
@@ -44,27 +44,23 @@ pub(super) fn run(ui: &Ui, args: &DreamArgs) -> Result<Exit, Failure> {
             "promoted": dreamt.promote,
         })))?;
     } else if dreamt.is_empty() {
-        ui.note("there is nothing to do\n");
+        ui.print_info("nothing to do\n");
     } else {
         ui.print(&text(&before, &dreamt, args.dry_run))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn text(before: &[Megram], dreamt: &Dream, dry: bool) -> String {
-    // What came in between is only counted: it was not there when this was read.
-    let of = |ids: &[crate::digest::Digest]| -> Vec<Megram> {
+fn text(before: &[Megram], dreamt: &DreamChanges, dry: bool) -> String {
+    // Entries that came in between are only counted: they were not there when this was read.
+    let of = |ids: &[crate::digest::Sha256Digest]| -> Vec<Megram> {
         let all = before.iter().filter(|megram| ids.contains(&megram.id));
         all.cloned().collect()
     };
     let words = if dry {
-        [
-            "would be forgotten",
-            "would be a rule no more",
-            "would be a new rule",
-        ]
+        ["would be forgotten", "would be dropped as a rule", "would become a rule"]
     } else {
-        ["forgotten", "a rule no more", "a new rule"]
+        ["forgotten", "dropped as a rule", "new rule"]
     };
     let parts = [
         (dreamt.demote.len(), of(&dreamt.demote)),

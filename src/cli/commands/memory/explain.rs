@@ -4,25 +4,25 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::rows::{document, rows, short, signed, standing, style, tags};
-use crate::cli::{Exit, Failure, Ui};
-use crate::digest::Digest;
-use crate::memory::{Megram, potentials, ruled, share};
-use crate::report::{Align, DIM, NAME, Table, paint};
-use crate::store::Which;
+use super::rows::{document, rows, short_line, signed_number, standing, style, tags};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::digest::Sha256Digest;
+use crate::memory::{Megram, potentials, ruled_action, share};
+use crate::report::{ColumnAlign, DIM, NAME, TextTable, paint};
+use crate::store::MegramSelection;
 use crate::time::Moment;
 
-/// Explain what follows from a cluster: what each megram adds today, and the threshold that decides
+/// Explain the advice from a cluster: the weight of each megram today, and the threshold
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf memory explain tool:curl path:api.example
   wf memory explain intent:build_the_page env:local")]
-pub struct ExplainArgs {
-    /// The space, like tool:curl
+pub struct MemoryExplainArgs {
+    /// Space, like tool:curl
     #[arg(value_name = "SPACE")]
     space: String,
-    /// The entity, like path:api.example
+    /// Entity, like path:api.example
     #[arg(value_name = "ENTITY")]
     entity: String,
     /// Write one JSON document
@@ -31,12 +31,12 @@ pub struct ExplainArgs {
 }
 
 /// Explains a cluster.
-pub(super) fn run(ui: &Ui, args: &ExplainArgs) -> Result<Exit, Failure> {
+pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, CommandError> {
     let tags = tags(&args.space, &args.entity)?;
-    let megrams = rows(ui, &Which::Cluster(tags.clone()))?;
+    let megrams = rows(ui, &MegramSelection::Cluster(tags.clone()))?;
     if megrams.is_empty() {
-        let failure = Failure::new(Exit::Usage, format!("nothing is remembered about {tags}"));
-        return Err(failure.hint("`wf memory query` has the clusters that are known"));
+        let failure = CommandError::new(CliExitCode::Usage, format!("no memory entries for {tags}"));
+        return Err(failure.hint("for the known clusters: wf memory query"));
     }
     let now = ui.env.now();
     if args.json {
@@ -44,13 +44,13 @@ pub(super) fn run(ui: &Ui, args: &ExplainArgs) -> Result<Exit, Failure> {
     } else {
         ui.print(&text(&megrams, now))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
 fn json(megrams: &[Megram], now: Moment) -> Value {
     let known = potentials(megrams, now);
     let cluster: Vec<&Megram> = megrams.iter().collect();
-    let ruled = ruled(&cluster);
+    let ruled = ruled_action(&cluster);
     let one = |megram: &Megram| {
         let share = share(megram, now);
         json!({
@@ -66,7 +66,7 @@ fn json(megrams: &[Megram], now: Moment) -> Value {
         "attention": known.attention,
         "decision": known.decision,
         "evidence": known.action.as_str(),
-        "because": known.action.because(),
+        "because": known.action.table_row(),
         "action": ruled.as_ref().map_or(known.action, |(decided, _)| *decided).as_str(),
         "rules": ruled.map(|(_, rules)| rules),
     })
@@ -78,33 +78,27 @@ fn text(megrams: &[Megram], now: Moment) -> String {
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "{} {what}", paint(NAME, &format!("{name:<10}")));
     };
-    let (attention, decision) = (known.attention, signed(known.decision));
+    let (attention, decision) = (known.attention, signed_number(known.decision));
     line("attention", format!("{attention:>6.2}  Σ|f|·e^(−k·days)"));
     line("decision", format!("{decision:>6}  Σσ·f·e^(−k·days)"));
     let action = |action| paint(style(action), action.as_str());
-    let because = known.action.because();
+    let because = known.action.table_row();
     line("evidence", format!("{}: {because}", action(known.action)));
     let cluster: Vec<&Megram> = megrams.iter().collect();
-    let (decided, why) = match ruled(&cluster) {
+    let (decided, reason) = match ruled_action(&cluster) {
         Some((decided, rules)) => {
-            let rules: Vec<String> = rules.iter().map(Digest::short).collect();
-            (
-                decided,
-                format!("the rule {} goes before the evidence", rules.join(", ")),
-            )
+            let rules: Vec<String> = rules.iter().map(Sha256Digest::short).collect();
+            (decided, format!("rule {} overrides the evidence", rules.join(", ")))
         }
-        None => (
-            known.action,
-            "no rule stands, so the evidence decides".into(),
-        ),
+        None => (known.action, "no rule applies, so the evidence decides".into()),
     };
-    line("action", format!("{}: {why}", action(decided)));
+    line("action", format!("{}: {reason}", action(decided)));
     text
 }
 
 fn table(megrams: &[Megram], now: Moment) -> String {
-    let (left, right) = (|name| (name, Align::Left), |name| (name, Align::Right));
-    let mut table = Table::new(&[
+    let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
+    let mut table = TextTable::new(&[
         left("id"),
         left("state"),
         right("f"),
@@ -118,10 +112,7 @@ fn table(megrams: &[Megram], now: Moment) -> String {
     for megram in megrams {
         let share = share(megram, now);
         let (attention, decision) = if megram.level.fades() {
-            (
-                format!("{:.3}", share.attention),
-                format!("{:+.3}", share.decision),
-            )
+            (format!("{:.3}", share.attention), format!("{:+.3}", share.decision))
         } else {
             (String::new(), standing(megram).into())
         };
@@ -135,7 +126,7 @@ fn table(megrams: &[Megram], now: Moment) -> String {
             (format!("{:.1}", share.days), DIM),
             (attention, Style::new()),
             (decision, Style::new()),
-            (short(&megram.content), Style::new()),
+            (short_line(&megram.content), Style::new()),
         ]);
     }
     table.render()

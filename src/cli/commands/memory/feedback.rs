@@ -1,56 +1,43 @@
 use clap::Args;
 
-use super::rows::{found, store};
-use crate::bus::Act;
-use crate::cli::{Exit, Failure, Ui, watch};
-use crate::memory::{Origin, against};
+use super::rows::{find_megram, store};
+use crate::bus::WorkspaceAction;
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
+use crate::memory::{MegramOrigin, contradict};
 
 /// Contradict a rule
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The rule stays as it is; what is said is remembered beside it, against it. The Dreamer takes the rule
-back once the evidence about its cluster points the other way: wf memory dream.")]
-pub struct FeedbackArgs {
-    /// The rule, by as much of its id as is unique
+The rule stays unchanged; the feedback is stored as evidence against it. `wf memory dream` drops the
+rule once the evidence about its cluster contradicts it.")]
+pub struct MemoryFeedbackArgs {
+    /// Rule ID or unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// What is wrong with it
+    /// Reason why it is wrong
     #[arg(value_name = "TEXT")]
     text: String,
 }
 
-/// Remembers what somebody says against a rule.
-pub(super) fn run(ui: &Ui, args: &FeedbackArgs) -> Result<Exit, Failure> {
+/// Records the user's contradiction of a rule.
+pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, CommandError> {
     if args.text.trim().is_empty() {
-        return Err(
-            Failure::new(Exit::Usage, "the text is empty").hint("say what is wrong with the rule")
-        );
+        return Err(CommandError::new(CliExitCode::Usage, "the text is empty")
+            .hint("describe what is wrong with the rule"));
     }
-    let rule = found(ui, &args.id)?;
+    let rule = find_megram(ui, &args.id)?;
     let from = format!("feedback {}", rule.id);
-    let origin = Origin {
-        at: ui.env.now(),
-        from: &from,
-    };
-    let megram = against(&rule, args.text.clone(), origin).map_err(|not| {
-        Failure::new(Exit::Usage, not.to_string())
-            .hint("rules are what `wf memory list --level common_sense` lists")
+    let origin = MegramOrigin { at: ui.env.now(), from: &from };
+    let megram = contradict(&rule, args.text.clone(), origin).map_err(|not| {
+        CommandError::new(CliExitCode::Usage, not.to_string())
+            .hint("for the rules: wf memory list --level common_sense")
     })?;
     let id = megram.id;
     let new = store(ui)?.remember(vec![megram]).wait()?;
     if new > 0 {
-        watch::note(
-            ui,
-            Act::MemoryFeedback {
-                rule: rule.id,
-                megram: id,
-            },
-        );
+        watch::record_quietly(ui, WorkspaceAction::MemoryFeedback { rule: rule.id, megram: id });
     }
     let rule = rule.id.short();
-    ui.print_line(&format!(
-        "remembered {} against the rule {rule}",
-        id.short()
-    ))?;
-    Ok(Exit::Ok)
+    ui.print_line(&format!("stored {} against the rule {rule}", id.short()))?;
+    Ok(CliExitCode::Ok)
 }

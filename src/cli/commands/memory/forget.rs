@@ -1,39 +1,39 @@
 use clap::Args;
 
-use super::rows::{found, rows, store, table, tags};
-use crate::bus::Act;
-use crate::cli::approve::asked;
-use crate::cli::{Exit, Failure, Ui, watch};
+use super::rows::{find_megram, rows, store, table, tags};
+use crate::bus::WorkspaceAction;
+use crate::cli::approve::confirmed;
+use crate::cli::{CliExitCode, CommandError, Ui, watch};
 use crate::memory::Megram;
 use crate::report::plural;
-use crate::store::Which;
+use crate::store::MegramSelection;
 
-/// Forget something now, for good
+/// Delete entries from memory permanently
 #[derive(Args, Debug)]
 #[command(after_help = "\
-What goes is shown first. Examples:
+Shows the entries first. Examples:
   wf memory forget --id 3fa2
   wf memory forget --space tool:curl --entity path:api.example
   wf memory forget --all --yes")]
-pub struct ForgetArgs {
+pub struct MemoryForgetArgs {
     #[command(flatten)]
-    what: WhatArgs,
-    /// Of the space, only this entity
+    what: ForgetTargetArgs,
+    /// Only this entity of the space
     #[arg(long, value_name = "ENTITY", requires = "space")]
     entity: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
-/// What is meant: exactly one of these.
+/// The selection: exactly one of these.
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
-struct WhatArgs {
-    /// One megram, by as much of its id as is unique
+struct ForgetTargetArgs {
+    /// Megram ID or unique prefix
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// Everything about a space
+    /// Everything in a space
     #[arg(long, value_name = "SPACE")]
     space: Option<String>,
     /// Everything
@@ -41,33 +41,33 @@ struct WhatArgs {
     all: bool,
 }
 
-/// Forgets.
-pub(super) fn run(ui: &Ui, args: &ForgetArgs) -> Result<Exit, Failure> {
-    let megrams = meant(ui, args)?;
+/// Deletes entries.
+pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, CommandError> {
+    let megrams = matching_megrams(ui, args)?;
     if megrams.is_empty() {
-        ui.note("nothing is remembered about that\n");
-        return Ok(Exit::Ok);
+        ui.print_info("no matching memory entries\n");
+        return Ok(CliExitCode::Ok);
     }
-    ui.say(&table(&megrams));
+    ui.print_message(&table(&megrams));
     let count = plural(megrams.len(), "megram");
-    if !asked(ui, args.yes, &format!("forget {count} for good?"))? {
-        return Err(Failure::new(Exit::Interrupted, "nothing was forgotten"));
+    if !confirmed(ui, args.yes, &format!("Delete {count} permanently?"))? {
+        return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was deleted"));
     }
-    // What was shown goes, and nothing that came meanwhile.
+    // The listed entries are deleted, and none that came meanwhile.
     let ids = megrams.iter().map(|megram| megram.id).collect();
     let gone = store(ui)?.forget(ids).wait()?;
     let megrams = gone as u64;
-    watch::note(ui, Act::MemoryForgotten { megrams });
-    ui.print_line(&format!("forgot {}", plural(gone, "megram")))?;
-    Ok(Exit::Ok)
+    watch::record_quietly(ui, WorkspaceAction::MemoryForgotten { megrams });
+    ui.print_line(&format!("deleted {}", plural(gone, "megram")))?;
+    Ok(CliExitCode::Ok)
 }
 
-fn meant(ui: &Ui, args: &ForgetArgs) -> Result<Vec<Megram>, Failure> {
-    let WhatArgs { id, space, .. } = &args.what;
+fn matching_megrams(ui: &Ui, args: &MemoryForgetArgs) -> Result<Vec<Megram>, CommandError> {
+    let ForgetTargetArgs { id, space, .. } = &args.what;
     match (id, space, &args.entity) {
-        (Some(id), ..) => Ok(vec![found(ui, id)?]),
-        (_, Some(space), Some(entity)) => rows(ui, &Which::Cluster(tags(space, entity)?)),
-        (_, Some(space), None) => rows(ui, &Which::Space(space.clone())),
-        _ => rows(ui, &Which::All),
+        (Some(id), ..) => Ok(vec![find_megram(ui, id)?]),
+        (_, Some(space), Some(entity)) => rows(ui, &MegramSelection::Cluster(tags(space, entity)?)),
+        (_, Some(space), None) => rows(ui, &MegramSelection::Space(space.clone())),
+        _ => rows(ui, &MegramSelection::All),
     }
 }

@@ -1,60 +1,56 @@
 use clap::{Args, ValueEnum};
 
 use super::rows::{document, rows, table};
-use crate::cli::{Exit, Failure, Ui};
-use crate::memory::Level;
-use crate::store::Which;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::memory::MegramLevel;
+use crate::store::MegramSelection;
 
-/// List what is remembered, oldest first
+/// List memory, oldest first
 #[derive(Args, Debug)]
-pub struct ListArgs {
+pub struct MemoryListArgs {
     /// Only megrams of this level
     #[arg(long, value_name = "LEVEL")]
-    level: Option<LevelArg>,
+    level: Option<MegramLevelArg>,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// The levels that megrams can be asked for.
+/// The levels to filter megrams by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum LevelArg {
-    /// What happened
+enum MegramLevelArg {
+    /// Observed events
     Megram,
-    /// What counts for a while, like a rule that lost its trust
+    /// Temporary knowledge, like a rule that lost its trust
     Knowledge,
-    /// Rules that the Dreamer made
+    /// Rules derived by the Dreamer
     CommonSense,
     /// Laws
     Thinking,
 }
 
-impl From<LevelArg> for Level {
-    fn from(level: LevelArg) -> Self {
+impl From<MegramLevelArg> for MegramLevel {
+    fn from(level: MegramLevelArg) -> Self {
         match level {
-            LevelArg::Megram => Self::Megram,
-            LevelArg::Knowledge => Self::Knowledge,
-            LevelArg::CommonSense => Self::CommonSense,
-            LevelArg::Thinking => Self::Thinking,
+            MegramLevelArg::Megram => Self::Megram,
+            MegramLevelArg::Knowledge => Self::Knowledge,
+            MegramLevelArg::CommonSense => Self::CommonSense,
+            MegramLevelArg::Thinking => Self::Thinking,
         }
     }
 }
 
 /// Lists megrams.
-pub(super) fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
-    let which = args
-        .level
-        .map_or(Which::All, |level| Which::Level(level.into()));
+pub(super) fn run(ui: &Ui, args: &MemoryListArgs) -> Result<CliExitCode, CommandError> {
+    let which = args.level.map_or(MegramSelection::All, |level| MegramSelection::Level(level.into()));
     let megrams = rows(ui, &which)?;
     if args.json {
-        ui.print_json(&document(
-            &serde_json::json!({ "v": 1, "megrams": megrams }),
-        ))?;
+        ui.print_json(&document(&serde_json::json!({ "v": 1, "megrams": megrams })))?;
     } else if megrams.is_empty() {
-        ui.note("nothing is remembered\n");
+        ui.print_info("no memory entries\n");
     } else {
         ui.print(&table(&megrams))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }

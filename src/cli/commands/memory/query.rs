@@ -2,21 +2,23 @@ use anstyle::Style;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::rows::{document, line, rows, signed, standing, style, sums};
-use crate::cli::{Exit, Failure, Ui};
-use crate::memory::{Action, Level, Megram, Potentials, Tags, clusters, potentials, ruled};
-use crate::report::{Align, DIM, NAME, Table};
-use crate::store::Which;
+use super::rows::{document, line, rows, signed_number, standing, style, sums};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::memory::{
+    Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, clusters, potentials, ruled_action,
+};
+use crate::report::{ColumnAlign, DIM, NAME, TextTable};
+use crate::store::MegramSelection;
 use crate::time::Moment;
 
-/// Say what a planner would be told: the rules, and what follows from the evidence of each cluster
+/// Show what a planner would be told: the rules, and the advice from the evidence of each cluster
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   wf memory query                              everything
-  wf memory query --space tool:curl            what is known of a tool
-  wf memory query --entity path:api.example    what is known of a target, whatever was used on it")]
-pub struct QueryArgs {
+  wf memory query --space tool:curl            all entries about a tool
+  wf memory query --entity path:api.example    all entries about a target, for any tool")]
+pub struct MemoryQueryArgs {
     /// Only clusters of this space
     #[arg(long, value_name = "SPACE")]
     space: Option<String>,
@@ -28,62 +30,60 @@ pub struct QueryArgs {
     json: bool,
 }
 
-/// What is known of a cluster.
-struct Known<'a> {
-    tags: &'a Tags,
-    /// How many megrams are evidence.
+/// The knowledge about a cluster.
+struct ClusterKnowledge<'a> {
+    tags: &'a MegramTags,
+    /// The number of megrams that are evidence.
     megrams: usize,
-    sums: Potentials,
-    /// What the rules say, if there are any.
-    ruled: Option<Action>,
+    sums: MemoryPotentials,
+    /// The action by the rules, if there are any.
+    rule_action: Option<MemoryAction>,
 }
 
-/// Says what is known.
-pub(super) fn run(ui: &Ui, args: &QueryArgs) -> Result<Exit, Failure> {
-    let which = args.space.clone().map_or(Which::All, Which::Space);
+/// Prints the knowledge.
+pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, CommandError> {
+    let which = args.space.clone().map_or(MegramSelection::All, MegramSelection::Space);
     let mut megrams = rows(ui, &which)?;
     if let Some(entity) = &args.entity {
         megrams.retain(|megram| megram.tags.entity == *entity);
     }
     let rules: Vec<&Megram> = megrams.iter().filter(|one| !one.level.fades()).collect();
-    let known = known(&megrams, ui.env.now());
+    let known = cluster_knowledge(&megrams, ui.env.now());
     if args.json {
         let clusters: Vec<Value> = known.iter().map(cluster).collect();
         let value = json!({ "v": 1, "rules": rules, "clusters": clusters });
         ui.print_json(&document(&value))?;
     } else if megrams.is_empty() {
-        ui.note("nothing is remembered about that\n");
+        ui.print_info("no matching memory entries\n");
     } else {
         ui.print(&text(&rules, &known))?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn known(megrams: &[Megram], now: Moment) -> Vec<Known<'_>> {
+fn cluster_knowledge(megrams: &[Megram], now: Moment) -> Vec<ClusterKnowledge<'_>> {
     let clusters = clusters(megrams).into_iter();
-    let known = clusters.map(|(tags, cluster)| Known {
+    let known = clusters.map(|(tags, cluster)| ClusterKnowledge {
         tags,
         megrams: cluster.iter().filter(|one| one.level.fades()).count(),
         sums: potentials(cluster.iter().copied(), now),
-        ruled: ruled(&cluster).map(|(action, _)| action),
+        rule_action: ruled_action(&cluster).map(|(action, _)| action),
     });
-    // A law alone says nothing about a tool and a target.
-    known
-        .filter(|known| known.megrams > 0 || known.ruled.is_some())
-        .collect()
+    // A law by itself says nothing about a tool and a target.
+    known.filter(|known| known.megrams > 0 || known.rule_action.is_some()).collect()
 }
 
-impl Known<'_> {
-    /// What to do, and what says so.
-    fn advice(&self) -> (Action, &'static str) {
-        match self.ruled {
+impl ClusterKnowledge<'_> {
+    /// Returns the advised action, and its source.
+    fn advice(&self) -> (MemoryAction, &'static str) {
+        match self.rule_action {
             Some(action) => (action, "rule"),
             None => (self.sums.action, "evidence"),
         }
     }
 }
 
-fn cluster(known: &Known<'_>) -> Value {
+fn cluster(known: &ClusterKnowledge<'_>) -> Value {
     let (action, by) = known.advice();
     let mut value = json!({
         "space": known.tags.space,
@@ -98,12 +98,12 @@ fn cluster(known: &Known<'_>) -> Value {
     value
 }
 
-fn text(rules: &[&Megram], known: &[Known<'_>]) -> String {
-    let (left, right) = (|name| (name, Align::Left), |name| (name, Align::Right));
+fn text(rules: &[&Megram], known: &[ClusterKnowledge<'_>]) -> String {
+    let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
     let mut text = String::new();
     if !rules.is_empty() {
-        let mut table = Table::new(&[left("id"), left("rule"), left("says")]);
-        let by_level = [Level::Thinking, Level::CommonSense];
+        let mut table = TextTable::new(&[left("id"), left("rule"), left("content")]);
+        let by_level = [MegramLevel::Thinking, MegramLevel::CommonSense];
         let sorted = by_level.map(|level| rules.iter().filter(move |one| one.level == level));
         for rule in sorted.into_iter().flatten() {
             table.row(vec![
@@ -118,7 +118,7 @@ fn text(rules: &[&Megram], known: &[Known<'_>]) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        let mut table = Table::new(&[
+        let mut table = TextTable::new(&[
             left("action"),
             left("by"),
             right("attention"),
@@ -133,7 +133,7 @@ fn text(rules: &[&Megram], known: &[Known<'_>]) -> String {
                 (action.as_str().into(), style(action)),
                 (by.into(), DIM),
                 (format!("{:.2}", one.sums.attention), Style::new()),
-                (signed(one.sums.decision), Style::new()),
+                (signed_number(one.sums.decision), Style::new()),
                 (one.megrams.to_string(), Style::new()),
                 (line(&one.tags.space), Style::new()),
                 (line(&one.tags.entity), Style::new()),

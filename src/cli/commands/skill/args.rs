@@ -1,50 +1,49 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    approve, import, install, list, lock, prompt, properties, remove, report, search, show, update,
-    validate,
+    approve, import, install, list, lock, prompt, properties, remove, report, search, show, update, validate,
 };
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
-pub struct SkillArgs {
+pub struct SkillCommandArgs {
     #[command(subcommand)]
-    what: What,
+    what: SkillCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum What {
-    List(list::ListArgs),
-    Show(show::ShowArgs),
-    Search(search::SearchArgs),
-    Validate(validate::ValidateArgs),
-    ReadProperties(properties::PropertiesArgs),
-    ToPrompt(prompt::PromptArgs),
-    Install(install::InstallArgs),
-    Import(import::ImportArgs),
-    Update(update::UpdateArgs),
-    Remove(remove::RemoveArgs),
-    Lock(lock::LockArgs),
-    Approve(approve::ApproveArgs),
-    Report(report::ReportArgs),
+enum SkillCommand {
+    List(list::SkillListArgs),
+    Show(show::SkillShowArgs),
+    Search(search::SkillSearchArgs),
+    Validate(validate::SkillValidateArgs),
+    ReadProperties(properties::SkillPropertiesArgs),
+    ToPrompt(prompt::SkillPromptArgs),
+    Install(install::SkillInstallArgs),
+    Import(import::SkillImportArgs),
+    Update(update::SkillUpdateArgs),
+    Remove(remove::SkillRemoveArgs),
+    Lock(lock::SkillLockArgs),
+    Approve(approve::SkillApproveArgs),
+    Report(report::SkillReportArgs),
 }
 
-/// Does what is asked for.
-pub fn run(ui: &Ui, args: &SkillArgs) -> Result<Exit, Failure> {
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &SkillCommandArgs) -> Result<CliExitCode, CommandError> {
     match &args.what {
-        What::List(args) => list::run(ui, args),
-        What::Show(args) => show::run(ui, args),
-        What::Search(args) => search::run(ui, args),
-        What::Validate(args) => validate::run(ui, args),
-        What::ReadProperties(args) => properties::run(ui, args),
-        What::ToPrompt(args) => prompt::run(ui, args),
-        What::Install(args) => install::run(ui, args),
-        What::Import(args) => import::run(ui, args),
-        What::Update(args) => update::run(ui, args),
-        What::Remove(args) => remove::run(ui, args),
-        What::Lock(args) => lock::run(ui, args),
-        What::Approve(args) => approve::run(ui, args),
-        What::Report(args) => report::run(ui, args),
+        SkillCommand::List(args) => list::run(ui, args),
+        SkillCommand::Show(args) => show::run(ui, args),
+        SkillCommand::Search(args) => search::run(ui, args),
+        SkillCommand::Validate(args) => validate::run(ui, args),
+        SkillCommand::ReadProperties(args) => properties::run(ui, args),
+        SkillCommand::ToPrompt(args) => prompt::run(ui, args),
+        SkillCommand::Install(args) => install::run(ui, args),
+        SkillCommand::Import(args) => import::run(ui, args),
+        SkillCommand::Update(args) => update::run(ui, args),
+        SkillCommand::Remove(args) => remove::run(ui, args),
+        SkillCommand::Lock(args) => lock::run(ui, args),
+        SkillCommand::Approve(args) => approve::run(ui, args),
+        SkillCommand::Report(args) => report::run(ui, args),
     }
 }

@@ -2,113 +2,113 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::cli::skills::adapted;
-use crate::cli::skills::fetch::{Fetched, fetch};
-use crate::cli::skills::put::{Hold, SKILLS};
-use crate::cli::skills::study::{Studied, detect, study};
+use crate::cli::skills::fetch::{FetchedSkill, fetch_skill};
+use crate::cli::skills::put::{SKILLS, SkillFolderLock};
+use crate::cli::skills::study::{InspectedSkill, detect, inspect_skill};
 use crate::cli::skills::{consent, locks};
-use crate::cli::{Exit, Failure, Ui, Workspace};
-use crate::skill::import::{Ask, Format, Transformation, adapt};
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
+use crate::skill::import::{ConversionOptions, SkillConversion, SkillFormat, adapt};
 
-/// Make a skill of another flavour one of the standard, and put it into skills/
+/// Convert a skill of another format to the standard, and put it into skills/
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Says what became of each field, which files were left out, and what is to be looked at by hand. The
-Markdown and the scripts stay as they are. No run uses the skill before `wf skill lock NAME`.
+Reports how each field was converted, which files were left out, and what to review by hand. Markdown
+and scripts are not changed. No run uses the skill before `wf skill lock NAME`.
 
 Examples:
   wf skill import ../.claude/skills/tables --dry-run
   wf skill import git:https://example.org/skills#v1:tables --name sums")]
-pub struct ImportArgs {
+pub struct SkillImportArgs {
     /// A folder, git:URL#REV:FOLDER, or bundled:NAME
     #[arg(value_name = "SOURCE")]
     source: String,
-    /// What it is to be called; by default as it calls itself
+    /// New name [default: its own]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Its flavour
+    /// Format of the skill
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    format: Flavour,
+    format: SkillFormatArg,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
-    /// Write no skill: say what would be done
+    /// Only show what would be done
     #[arg(long)]
     dry_run: bool,
 }
 
-/// The flavour of a skill.
+/// The format of a skill.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Flavour {
-    /// Find it out
+enum SkillFormatArg {
+    /// Detect it
     Auto,
     /// The standard: every other field is dropped
     Standard,
     /// Claude Code
     Claude,
-    /// Codex and alike
+    /// Codex and similar
     Openai,
 }
 
-impl Flavour {
-    fn format(self) -> Option<Format> {
+impl SkillFormatArg {
+    fn format(self) -> Option<SkillFormat> {
         match self {
             Self::Auto => None,
-            Self::Standard => Some(Format::Standard),
-            Self::Claude => Some(Format::Claude),
-            Self::Openai => Some(Format::Openai),
+            Self::Standard => Some(SkillFormat::Standard),
+            Self::Claude => Some(SkillFormat::Claude),
+            Self::Openai => Some(SkillFormat::Openai),
         }
     }
 }
 
-/// Imports a skill. It is not locked: whoever reads it does that.
-pub fn run(ui: &Ui, args: &ImportArgs) -> Result<Exit, Failure> {
+/// Imports a skill. It is not locked: that follows its review.
+pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let fetched = fetch(ui, &args.source)?;
-    let ask = Ask {
+    let fetched = fetch_skill(ui, &args.source)?;
+    let ask = ConversionOptions {
         folder: &fetched.folder,
         name: args.name.as_deref(),
         format: args.format.format(),
     };
     let (bundle, done) = adapt(&fetched.bundle, &ask, &detect).map_err(|bad| {
         let source = fetched.source.escape_debug();
-        Failure::new(Exit::Invalid, format!("{source} cannot be imported: {bad}")).hint(bad.help)
+        CommandError::new(CliExitCode::Invalid, format!("cannot import {source}: {bad}")).hint(bad.help)
     })?;
-    let studied = study(&done.name, bundle);
+    let studied = inspect_skill(&done.name, bundle);
     if args.dry_run {
-        free(&workspace, &done.name)?;
+        require_free_name(&workspace, &done.name)?;
     } else {
-        consent::id(&done.name)?;
-        let hold = Hold::take(ui, &workspace)?;
-        free(&workspace, &done.name)?;
-        hold.stage(&done.name, &studied.bundle)?.place()?;
+        consent::statement_name(&done.name)?;
+        let hold = SkillFolderLock::acquire(ui, &workspace)?;
+        require_free_name(&workspace, &done.name)?;
+        hold.stage(&done.name, &studied.bundle)?.install()?;
     }
     if args.json {
         let document = document(args, &fetched, &done, &studied);
-        return ui.print_json(&format!("{document}\n")).map(|()| Exit::Ok);
+        return ui.print_json(&format!("{document}\n")).map(|()| CliExitCode::Ok);
     }
-    ui.print(&adapted::text(&fetched, &done, &studied, args.dry_run))?;
-    Ok(Exit::Ok)
+    ui.print(&adapted::adaptation_text(&fetched, &done, &studied, args.dry_run))?;
+    Ok(CliExitCode::Ok)
 }
 
 /// Refuses a name that is taken.
-fn free(workspace: &Workspace, name: &str) -> Result<(), Failure> {
+fn require_free_name(workspace: &Workspace, name: &str) -> Result<(), CommandError> {
     let lies = workspace.root.join(SKILLS).join(name);
     let is_there = std::fs::symlink_metadata(lies).is_ok();
-    if !is_there && !locks::read(workspace)?.skills.contains_key(name) {
+    if !is_there && !locks::read_lock(workspace)?.skills.contains_key(name) {
         return Ok(());
     }
-    let message = format!("there is a skill `{name}` already");
+    let message = format!("the skill `{name}` already exists");
     let hint = format!(
-        "import it under another name, --name NAME, or take that one out: wf skill remove {name}"
+        "import it under another name with --name NAME, or remove the existing one: wf skill remove {name}"
     );
-    Err(Failure::new(Exit::Usage, message).hint(hint))
+    Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
 }
 
 fn document(
-    args: &ImportArgs,
-    fetched: &Fetched,
-    done: &Transformation,
-    studied: &Studied,
+    args: &SkillImportArgs,
+    fetched: &FetchedSkill,
+    done: &SkillConversion,
+    studied: &InspectedSkill,
 ) -> Value {
     json!({
         "v": 1,

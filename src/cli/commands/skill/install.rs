@@ -1,26 +1,27 @@
 use clap::Args;
 
 use crate::cli::skills::consent::SignArgs;
-use crate::cli::skills::fetch::{self, fetch};
-use crate::cli::skills::needs::AcceptArgs;
-use crate::cli::skills::place::{Way, bring};
-use crate::cli::skills::put::{Hold, SKILLS};
-use crate::cli::skills::study::{own_name, study};
+use crate::cli::skills::fetch::{self, fetch_skill};
+use crate::cli::skills::needs::AcceptDangerArgs;
+use crate::cli::skills::place::{SkillInstallation, install_skill};
+use crate::cli::skills::put::{SKILLS, SkillFolderLock};
+use crate::cli::skills::study::{inspect_skill, own_name};
 use crate::cli::skills::{consent, locks};
-use crate::cli::{Exit, Failure, Ui};
-use crate::skill::Bundle;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::skill::SkillBundle;
 
-/// Look at a skill, try its scripts in a sandbox, and put it into skills/
+/// Inspect a skill, try its scripts in a sandbox, and put it into skills/
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Nothing of it is executed before it was inspected, and nothing is written if anything is wrong.
-Its files and who approved them stand in skills.lock, for git. docs/skills.md lists what is refused.
+The skill is inspected before any of it is executed, and nothing is written if a problem is found. Its
+files and approvers are recorded in skills.lock, to be committed to git. docs/skills.md lists what is
+rejected.
 
 Examples:
   wf skill install ../skills/tables
   wf skill install git:https://example.org/skills#v1:tables
   wf skill install bundled:coding")]
-pub struct InstallArgs {
+pub struct SkillInstallArgs {
     /// A folder, git:URL#REV:FOLDER, or bundled:NAME
     #[arg(value_name = "SOURCE")]
     source: String,
@@ -28,54 +29,54 @@ pub struct InstallArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    accept: AcceptArgs,
+    accept: AcceptDangerArgs,
     #[command(flatten)]
     sign: SignArgs,
 }
 
 /// Installs a skill.
-pub fn run(ui: &Ui, args: &InstallArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let fetched = fetch(ui, &args.source)?;
-    if let Some(failure) = elsewhere(&fetched.bundle, &args.source) {
+    let fetched = fetch_skill(ui, &args.source)?;
+    if let Some(failure) = no_skill_here(&fetched.bundle, &args.source) {
         return Err(failure);
     }
     let name = own_name(&fetched.bundle, &fetched.folder).unwrap_or(fetched.folder);
     // Another name is another text, which is not what its author published: that is an import.
-    consent::id(&name).map_err(|failure| {
+    consent::statement_name(&name).map_err(|failure| {
         let import = format!("wf skill import {}", args.source.escape_debug());
-        failure.hint(format!("to take it in under such a name: {import}"))
+        failure.hint(format!("import it under a valid name: {import}"))
     })?;
-    let hold = Hold::take(ui, &workspace)?;
+    let hold = SkillFolderLock::acquire(ui, &workspace)?;
     let place = workspace.root.join(SKILLS).join(&name);
     let is_there = std::fs::symlink_metadata(&place).is_ok();
-    let is_locked = locks::read(&workspace)?.skills.contains_key(&name);
-    // After an install that was interrupted the very same files lie there.
-    let is_same = || fetch::read(&place).is_ok_and(|found| found == fetched.bundle);
+    let is_locked = locks::read_lock(&workspace)?.skills.contains_key(&name);
+    // After an interrupted install the very same files are there.
+    let is_same = || fetch::read_folder(&place).is_ok_and(|found| found == fetched.bundle);
     if is_locked || is_there && !is_same() {
-        let message = format!("there is a skill `{name}` already");
+        let message = format!("the skill `{name}` already exists");
         let hint = if is_locked {
-            format!("wf skill update {name}, or wf skill remove {name}")
+            format!("update it with wf skill update {name}, or remove it with wf skill remove {name}")
         } else {
-            format!("lock that one: wf skill lock {name}")
+            format!("lock the existing one: wf skill lock {name}")
         };
-        return Err(Failure::new(Exit::Usage, message).hint(hint));
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
     }
-    let way = Way {
+    let way = SkillInstallation {
         workspace: &workspace,
-        hold: &hold,
+        lock: &hold,
         source: fetched.source,
         commit: fetched.commit,
-        lies: None,
+        installed_folder: None,
         sign: &args.sign,
         accept: &args.accept,
         json: args.json,
     };
-    bring(ui, &study(&name, fetched.bundle), &way)
+    install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)
 }
 
-/// The failure for a folder that is no skill and holds some, as a repository of skills does.
-fn elsewhere(bundle: &Bundle, source: &str) -> Option<Failure> {
+/// The failure for a folder that is not a skill and contains some, as a repository of skills does.
+fn no_skill_here(bundle: &SkillBundle, source: &str) -> Option<CommandError> {
     if bundle.files.keys().any(|path| is_skill_md(path)) {
         return None;
     }
@@ -94,8 +95,8 @@ fn elsewhere(bundle: &Bundle, source: &str) -> Option<Failure> {
         }
         None => format!("{}/{first}", source.trim_end_matches('/')),
     };
-    let message = format!("it is no skill, and holds skills: {}", inside.join(", "));
-    Some(Failure::new(Exit::Usage, message).hint(format!("name one: wf skill install {more}")))
+    let message = format!("not a skill, but a directory of skills: {}", inside.join(", "));
+    Some(CommandError::new(CliExitCode::Usage, message).hint(format!("choose one: wf skill install {more}")))
 }
 
 fn is_skill_md(path: &str) -> bool {

@@ -1,68 +1,62 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::shelves::{find, left_out, line, sentence};
-use crate::cli::{Exit, Failure, Ui};
-use crate::report::{Align, BAD, BOLD, DIM, GOOD, Table, WARN};
-use crate::skill::Found;
+use super::shelves::{find, left_out_json, line, sentence};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN};
+use crate::skill::DiscoveredSkill;
 
-/// List the skills of this workspace and of yours: where they are, and whether they load
+/// List the skills of this workspace and of yours, with their location and load errors
 #[derive(Args, Debug)]
-pub struct ListArgs {
+pub struct SkillListArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
 /// Lists skills.
-pub fn run(ui: &Ui, args: &ListArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SkillListArgs) -> Result<CliExitCode, CommandError> {
     let (all, _) = find(ui);
     if args.json {
         let skills: Vec<Value> = all.found.iter().map(as_json).collect();
-        let document = json!({"v": 1, "skills": skills, "left_out": left_out(&all)});
+        let document = json!({"v": 1, "skills": skills, "left_out": left_out_json(&all)});
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if all.found.is_empty() {
-        ui.note("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");
-        ui.note("to get one: wf skill install bundled:coding\n");
+        ui.print_info("no skills · a skill is a folder with a SKILL.md in skills/ or .agents/skills/\n");
+        ui.print_info("install one with: wf skill install bundled:coding\n");
     } else {
-        let columns = ["skill", "is", "where", "about"].map(|name| (name, Align::Left));
-        let mut table = Table::new(&columns);
+        let columns = ["skill", "status", "path", "description"].map(|name| (name, ColumnAlign::Left));
+        let mut table = TextTable::new(&columns);
         all.found.iter().for_each(|one| table.row(row(one)));
         ui.print(&table.render())?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-fn row(one: &Found) -> Vec<(String, anstyle::Style)> {
+fn row(one: &DiscoveredSkill) -> Vec<(String, anstyle::Style)> {
     let plain = |text: String| (text, anstyle::Style::new());
     let (is, style, about) = match (&one.shadowed_by, &one.skill) {
         (Some(by), _) => ("shadowed", DIM, format!("by {}", line(by))),
-        (None, Err(why)) => {
-            let why: Vec<String> = why.iter().map(|finding| line(&finding.message)).collect();
-            ("broken", BAD, why.join("; "))
+        (None, Err(reason)) => {
+            let reason: Vec<String> = reason.iter().map(|finding| line(&finding.message)).collect();
+            ("broken", BAD, reason.join("; "))
         }
-        (None, Ok(skill)) if skill.warnings.is_empty() => {
-            ("ok", GOOD, sentence(&skill.description))
-        }
+        (None, Ok(skill)) if skill.warnings.is_empty() => ("ok", GOOD, sentence(&skill.description)),
         (None, Ok(skill)) => ("warned", WARN, sentence(&skill.description)),
     };
     let name = (line(&one.name), BOLD);
-    vec![
-        name,
-        (is.to_owned(), style),
-        (line(&one.shown()), DIM),
-        plain(about),
-    ]
+    vec![name, (is.to_owned(), style), (line(&one.shown()), DIM), plain(about)]
 }
 
-fn as_json(one: &Found) -> Value {
-    let codes = |findings: &[crate::skill::Finding]| -> Vec<Value> {
-        let pair = |finding: &crate::skill::Finding| json!({"code": finding.code, "message": finding.message});
+fn as_json(one: &DiscoveredSkill) -> Value {
+    let codes = |findings: &[crate::skill::SkillFinding]| -> Vec<Value> {
+        let pair =
+            |finding: &crate::skill::SkillFinding| json!({"code": finding.code, "message": finding.message});
         findings.iter().map(pair).collect()
     };
-    let (skill, why) = match &one.skill {
+    let (skill, reason) = match &one.skill {
         Ok(skill) => (Some(skill), Vec::new()),
-        Err(why) => (None, codes(why)),
+        Err(reason) => (None, codes(reason)),
     };
     json!({
         "name": one.name,
@@ -71,6 +65,6 @@ fn as_json(one: &Found) -> Value {
         "shadowed_by": one.shadowed_by,
         "description": skill.map(|skill| &skill.description),
         "warnings": skill.map_or_else(Vec::new, |skill| codes(&skill.warnings)),
-        "broken": why,
+        "broken": reason,
     })
 }

@@ -1,90 +1,86 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::approve::Rules;
+use crate::cli::approve::SigningRules;
 use crate::cli::skills::consent::SignArgs;
-use crate::cli::skills::needs::AcceptArgs;
-use crate::cli::skills::place::{Way, bring};
-use crate::cli::skills::put::Hold;
-use crate::cli::skills::study::study;
-use crate::cli::skills::{consent, fetch, locks, one};
-use crate::cli::{Exit, Failure, Ui, Workspace};
+use crate::cli::skills::needs::AcceptDangerArgs;
+use crate::cli::skills::place::{SkillInstallation, install_skill};
+use crate::cli::skills::put::SkillFolderLock;
+use crate::cli::skills::study::inspect_skill;
+use crate::cli::skills::{check_usable, consent, fetch, locks};
+use crate::cli::{CliExitCode, CommandError, Ui, Workspace};
 use crate::report::{BAD, GOOD, paint};
 use crate::skill::SHELVES;
 
-/// Look at skills that lie in the workspace already, and lock them as they are
+/// Inspect skills that are in the workspace already, and lock them as they are
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf skill lock tables     after you wrote or changed skills/tables
-  wf skill lock --check    for a pipeline: exit code 4 if anything is not as it is locked")]
-pub struct LockArgs {
-    /// The skills; all of the workspace, if none is named
+  wf skill lock tables     after writing or changing skills/tables
+  wf skill lock --check    for CI: exit code 4 if anything differs from its lock")]
+pub struct SkillLockArgs {
+    /// Names of the skills [default: all of the workspace]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Lock nothing: say whether all is as it is locked and approved
+    /// Lock nothing; only check that all skills are as locked and approved
     #[arg(long)]
     check: bool,
     /// Write JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    accept: AcceptArgs,
+    accept: AcceptDangerArgs,
     #[command(flatten)]
     sign: SignArgs,
 }
 
-/// Locks skills, or says whether they are.
-pub fn run(ui: &Ui, args: &LockArgs) -> Result<Exit, Failure> {
+/// Locks skills, or checks their locks.
+pub fn run(ui: &Ui, args: &SkillLockArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
     let mut names = args.names.clone();
     if names.is_empty() {
-        names = lying(&workspace)?;
+        names = installed_skills(&workspace)?;
     }
     if args.check {
         return check(ui, &workspace, names, args.json);
     }
-    let hold = Hold::take(ui, &workspace)?;
+    let hold = SkillFolderLock::acquire(ui, &workspace)?;
     for name in names {
-        consent::id(&name)?;
+        consent::statement_name(&name)?;
         let Some(folder) = folder(&workspace, &name) else {
-            let message = format!(
-                "there is no skill `{}` in the workspace",
-                name.escape_debug()
-            );
+            let message = format!("the workspace has no skill `{}`", name.escape_debug());
             return Err(
-                Failure::new(Exit::Usage, message).hint("wf skill list lists those that there are")
+                CommandError::new(CliExitCode::Usage, message).hint("for the existing skills: wf skill list")
             );
         };
-        let bundle = fetch::read(&workspace.root.join(&folder))?;
-        let lock = locks::read(&workspace)?;
+        let bundle = fetch::read_folder(&workspace.root.join(&folder))?;
+        let lock = locks::read_lock(&workspace)?;
         let before = lock.skills.get(&name);
-        // It is from where it came from as long as it is what came from there.
-        let came =
-            before.filter(|before| before.folder == folder && before.digest == bundle.digest());
-        let way = Way {
+        // Its recorded source stays as long as the files are unchanged.
+        let came = before.filter(|before| before.folder == folder && before.digest == bundle.digest());
+        let way = SkillInstallation {
             workspace: &workspace,
-            hold: &hold,
+            lock: &hold,
             source: came.map_or_else(|| format!("path:{folder}"), |before| before.source.clone()),
             commit: came.and_then(|before| before.commit.clone()),
-            lies: Some(folder),
+            installed_folder: Some(folder),
             sign: &args.sign,
             accept: &args.accept,
             json: args.json,
         };
-        bring(ui, &study(&name, bundle), &way)?;
+        install_skill(ui, &inspect_skill(&name, bundle), &way)?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// Where a skill of the workspace lies, relative to it.
+/// The folder of a skill of the workspace, relative to it.
 fn folder(workspace: &Workspace, name: &str) -> Option<String> {
     let mut all = SHELVES.iter().map(|shelf| format!("{shelf}/{name}"));
     all.find(|folder| workspace.root.join(folder).join("SKILL.md").exists())
 }
 
-/// The names of all skills that lie in the workspace.
-fn lying(workspace: &Workspace) -> Result<Vec<String>, Failure> {
+/// The names of all skills in the workspace.
+fn installed_skills(workspace: &Workspace) -> Result<Vec<String>, CommandError> {
     let mut names = std::collections::BTreeSet::new();
     for shelf in SHELVES {
         let Ok(entries) = std::fs::read_dir(workspace.root.join(shelf)) else {
@@ -106,32 +102,32 @@ fn check(
     workspace: &Workspace,
     mut names: Vec<String>,
     json: bool,
-) -> Result<Exit, Failure> {
-    let lock = locks::read(workspace)?;
+) -> Result<CliExitCode, CommandError> {
+    let lock = locks::read_lock(workspace)?;
     names.extend(lock.skills.keys().cloned());
     names.sort();
     names.dedup();
-    let rules = Rules::of(ui, workspace)?;
+    let rules = SigningRules::of(ui, workspace)?;
     let (mut all_hold, mut text, mut rows) = (true, String::new(), Vec::new());
     for name in &names {
-        // It may be the name of a folder that nobody chose to be shown.
+        // It may be the name of a folder that was not meant to be displayed.
         let shown = name.escape_debug();
-        match one(ui, workspace, (&rules, &lock), name) {
+        match check_usable(ui, workspace, (&rules, &lock), name) {
             Ok(held) => {
-                let by: Vec<&str> = held.by.iter().map(|by| by.name.as_str()).collect();
-                let why = if by.is_empty() {
-                    "it comes with this wf".to_owned()
+                let by: Vec<&str> = held.signers.iter().map(|by| by.name.as_str()).collect();
+                let reason = if by.is_empty() {
+                    "bundled with this version of wf".to_owned()
                 } else {
                     format!("approved by {}", by.join(", "))
                 };
-                text += &format!("{} {shown}: {why}\n", paint(GOOD, "holds:"));
+                text += &format!("{} {shown}: {reason}\n", paint(GOOD, "valid:"));
                 rows.push(json!({"skill": name, "holds": true, "by": by}));
             }
             Err(wrong) => {
                 all_hold = false;
-                let (why, remedy) = (wrong.told(), wrong.remedy(name));
-                text += &format!("{} {shown}: {why}\n  {remedy}\n", paint(BAD, "wrong:"));
-                rows.push(json!({"skill": name, "holds": false, "why": why, "remedy": remedy}));
+                let (reason, remedy) = (wrong.message(), wrong.remedy(name));
+                text += &format!("{} {shown}: {reason}\n  {remedy}\n", paint(BAD, "invalid:"));
+                rows.push(json!({"skill": name, "holds": false, "reason": reason, "remedy": remedy}));
             }
         }
     }
@@ -139,5 +135,5 @@ fn check(
         text = format!("{}\n", serde_json::Value::Array(rows));
     }
     ui.print(&text)?;
-    Ok(if all_hold { Exit::Ok } else { Exit::Approval })
+    Ok(if all_hold { CliExitCode::Ok } else { CliExitCode::Approval })
 }

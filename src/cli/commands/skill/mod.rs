@@ -1,8 +1,7 @@
-//! `wf skill`: what skills there are, whether they are as the standard wants them, and what they
-//! say.
+//! `wf skill`: lists skills, validates them against the standard, and prints their text.
 //!
 //! One file for each of its commands; [`args`] chooses between them. **Invariant:** a skill's text
-//! is data of somebody else: what of it is printed to be looked at is made visible.
+//! is untrusted: control characters are made visible where it is printed for review.
 
 mod approve;
 mod args;
@@ -23,4 +22,4 @@ mod verdicts;
 mod walk;
 
 pub use approve::approve;
-pub use args::{SkillArgs, run};
+pub use args::{SkillCommandArgs, run};

@@ -2,32 +2,32 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::walk::{Place, place};
-use crate::cli::{Exit, Failure, Ui};
-use crate::skill::{NoText, ascii_json, properties};
+use super::walk::{SkillLocation, find_skill};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::skill::{SkillTextError, ascii_json, properties};
 
 /// Print the properties of a skill as JSON, as the reference package does
 #[derive(Args, Debug)]
-pub struct PropertiesArgs {
-    /// The folder of a skill, or its SKILL.md
+pub struct SkillPropertiesArgs {
+    /// Folder of a skill, or its SKILL.md
     #[arg(value_name = "PATH")]
     path: PathBuf,
 }
 
 /// Prints properties.
-pub fn run(ui: &Ui, args: &PropertiesArgs) -> Result<Exit, Failure> {
-    let place = place(ui, &args.path)?;
+pub fn run(ui: &Ui, args: &SkillPropertiesArgs) -> Result<CliExitCode, CommandError> {
+    let place = find_skill(ui, &args.path)?;
     let text = text(&place)?;
-    let properties = properties(&text).map_err(|why| invalid(&place, &why))?;
+    let properties = properties(&text).map_err(|reason| invalid(&place, &reason))?;
     ui.print_json(&(ascii_json(&properties) + "\n"))?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// The SKILL.md of a place.
-pub fn text(place: &Place) -> Result<String, Failure> {
+/// Reads the SKILL.md of a folder.
+pub fn text(place: &SkillLocation) -> Result<String, CommandError> {
     match &place.text {
         Ok(text) => Ok(text.clone()),
-        Err(NoText::NoFile | NoText::NoFolder) => {
+        Err(SkillTextError::NoFile | SkillTextError::NoFolder) => {
             let message = format!("SKILL.md not found in {}", place.shown);
             Err(invalid(place, &message))
         }
@@ -35,9 +35,9 @@ pub fn text(place: &Place) -> Result<String, Failure> {
     }
 }
 
-/// What the reference package says about a skill that it cannot read.
-pub fn invalid(place: &Place, why: &str) -> Failure {
-    let message = crate::untrusted::untrusted(why).to_string();
-    let check = format!("`wf skill validate {}` says all that is wrong", place.shown);
-    Failure::new(Exit::Invalid, message).hint(check)
+/// The message of the reference package for a skill that it cannot read.
+pub fn invalid(place: &SkillLocation, reason: &str) -> CommandError {
+    let message = crate::untrusted::untrusted(reason).to_string();
+    let check = format!("for all problems: wf skill validate {}", place.shown);
+    CommandError::new(CliExitCode::Invalid, message).hint(check)
 }

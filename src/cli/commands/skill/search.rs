@@ -1,15 +1,15 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::shelves::{find, left_out, line, sentence, tell_broken};
-use crate::cli::{Exit, Failure, Ui};
-use crate::report::{Align, BOLD, DIM, Table};
-use crate::skill::{Found, Searched, Skill, search};
+use super::shelves::{find, left_out_json, line, sentence, warn_of_broken};
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::report::{BOLD, ColumnAlign, DIM, TextTable};
+use crate::skill::{DiscoveredSkill, SearchableSkill, Skill, search};
 
-/// Find skills by words of their names, descriptions and texts
+/// Search skills by words in their names, descriptions and texts
 #[derive(Args, Debug)]
-pub struct SearchArgs {
-    /// Words that must all be there
+pub struct SkillSearchArgs {
+    /// Words that must all occur
     #[arg(value_name = "WORD", required = true)]
     words: Vec<String>,
     /// Write one JSON document
@@ -18,28 +18,22 @@ pub struct SearchArgs {
 }
 
 /// Searches skills.
-pub fn run(ui: &Ui, args: &SearchArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SkillSearchArgs) -> Result<CliExitCode, CommandError> {
     let (all, _) = find(ui);
-    tell_broken(ui, &all);
-    let counts = |one: &&Found| one.shadowed_by.is_none();
-    let loaded: Vec<(&Found, &Skill)> = all
-        .found
+    warn_of_broken(ui, &all);
+    let counts = |one: &&DiscoveredSkill| one.shadowed_by.is_none();
+    let loaded: Vec<(&DiscoveredSkill, &Skill)> =
+        all.found.iter().filter(counts).filter_map(|one| Some((one, one.skill.as_ref().ok()?))).collect();
+    let among: Vec<SearchableSkill<'_>> = loaded
         .iter()
-        .filter(counts)
-        .filter_map(|one| Some((one, one.skill.as_ref().ok()?)))
-        .collect();
-    let among: Vec<Searched<'_>> = loaded
-        .iter()
-        .map(|(one, skill)| Searched {
+        .map(|(one, skill)| SearchableSkill {
             name: &skill.name,
             description: &skill.description,
             body: one.text.get(skill.body.range()).unwrap_or(""),
         })
         .collect();
     let found = search(&args.words, &among);
-    let hits = found
-        .iter()
-        .filter_map(|(at, fit)| Some((loaded.get(*at)?, fit)));
+    let hits = found.iter().filter_map(|(at, fit)| Some((loaded.get(*at)?, fit)));
     if args.json {
         let hits: Vec<Value> = hits
             .map(|((one, skill), fit)| {
@@ -51,22 +45,18 @@ pub fn run(ui: &Ui, args: &SearchArgs) -> Result<Exit, Failure> {
                 })
             })
             .collect();
-        let document = json!({"v": 1, "skills": hits, "left_out": left_out(&all)});
+        let document = json!({"v": 1, "skills": hits, "left_out": left_out_json(&all)});
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
     } else if found.is_empty() {
-        ui.note("no skill has all these words\n");
+        ui.print_info("no skill matches all these words\n");
     } else {
-        let columns = ["skill", "where", "about"].map(|name| (name, Align::Left));
-        let mut table = Table::new(&columns);
+        let columns = ["skill", "path", "description"].map(|name| (name, ColumnAlign::Left));
+        let mut table = TextTable::new(&columns);
         for ((one, skill), _) in hits {
             let about = (sentence(&skill.description), anstyle::Style::new());
-            table.row(vec![
-                (line(&skill.name), BOLD),
-                (line(&one.shown()), DIM),
-                about,
-            ]);
+            table.row(vec![(line(&skill.name), BOLD), (line(&one.shown()), DIM), about]);
         }
         ui.print(&table.render())?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }

@@ -6,60 +6,59 @@ use serde_json::{Value, json};
 
 use crate::cli::Ui;
 use crate::report::plural;
-use crate::skill::{Discovery, Found, LeftOut, Look, Shelf, discover, disk, shelves};
+use crate::skill::{
+    DiscoveredSkill, OmittedFolders, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover, disk,
+    shelves,
+};
 use crate::untrusted::untrusted;
 
 /// The shelves on the disk.
-pub struct Shelves {
+pub struct SkillShelves {
     root: PathBuf,
     home: PathBuf,
 }
 
-impl Shelves {
+impl SkillShelves {
     /// The folder of a shelf.
-    fn path(&self, shelf: &Shelf) -> PathBuf {
+    fn path(&self, shelf: &SkillSearchFolder) -> PathBuf {
         match shelf.shown.strip_prefix("~/") {
             Some(below) if shelf.is_users => self.home.join(below),
             _ => self.root.join(&shelf.shown),
         }
     }
 
-    /// Whether links lead a shelf of the workspace out of it.
-    fn leads_out(&self, shelf: &Shelf) -> bool {
+    /// True if links lead a shelf of the workspace out of it.
+    fn leads_out(&self, shelf: &SkillSearchFolder) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let (root, own) = (real(&self.root), real(&self.path(shelf)));
-        let out = root
-            .zip(own)
-            .is_some_and(|(root, own)| !own.starts_with(root));
+        let out = root.zip(own).is_some_and(|(root, own)| !own.starts_with(root));
         out && !shelf.is_users
     }
 }
 
-impl Look for Shelves {
-    fn folders(&self, shelf: &Shelf) -> Result<impl Iterator<Item = String>, String> {
+impl SkillFolderReader for SkillShelves {
+    fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
         if self.leads_out(shelf) {
-            return Err("links lead it out of the workspace".into());
+            return Err("links lead out of the workspace".into());
         }
         let entries = match fs::read_dir(self.path(shelf)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(format!("it cannot be read: {error}"));
+                return Err(format!("cannot be read: {error}"));
             }
             entries => entries.into_iter().flatten().flatten(),
         };
-        // A folder is known by its entry: a shelf of many files is not looked at file by file.
+        // A folder is recognized by its entry: a shelf of many files is not examined file by file.
         let is_folder = |entry: &DirEntry| match entry.file_type() {
             Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
             kind => kind.is_ok_and(|kind| kind.is_dir()),
         };
-        Ok(entries
-            .filter(is_folder)
-            .map(|entry| entry.file_name().to_string_lossy().into_owned()))
+        Ok(entries.filter(is_folder).map(|entry| entry.file_name().to_string_lossy().into_owned()))
     }
 
-    fn text(&self, shelf: &Shelf, folder: &str) -> Option<Result<String, String>> {
+    fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
         let path = self.path(shelf).join(folder);
         if path.is_symlink() {
-            let message = "the folder is a link, which is not followed; put the skill itself there";
+            let message = "the directory is a link, which is not followed; replace it with the skill itself";
             return Some(Err(message.into()));
         }
         match disk::skill_md(&path) {
@@ -68,74 +67,66 @@ impl Look for Shelves {
                 let text = String::from_utf8(bytes);
                 Some(text.map_err(|_| "SKILL.md is not UTF-8 text".to_owned()))
             }
-            Err(error) => Some(Err(format!("{}; {}", error.why, error.remedy()))),
+            Err(error) => Some(Err(format!("{}; {}", error.reason, error.remedy()))),
         }
     }
 }
 
-/// The skills of the workspace and of the user, and the folder of each. What is left out is said.
-pub fn find(ui: &Ui) -> (Discovery, impl Fn(&Found) -> PathBuf + use<>) {
+/// Returns the skills of the workspace and of the user, and the folder of each. Omissions are reported.
+pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + use<>) {
     let root = ui.workspace().root;
     let home = ui.env.var("HOME").map(PathBuf::from);
     let mut all = shelves();
     let home = home.filter(|home| *home != root && home.is_absolute());
     all.retain(|shelf| !shelf.is_users || home.is_some());
     let home = home.unwrap_or_default();
-    let own = Shelves { root, home };
+    let own = SkillShelves { root, home };
     let found = discover(&all, &own);
     for part in &found.left_out {
-        ui.say(&sentence_of(part));
+        ui.print_message(&sentence_of(part));
     }
-    (found, move |one: &Found| {
-        own.path(&one.shelf).join(&one.folder)
-    })
+    (found, move |one: &DiscoveredSkill| own.path(&one.shelf).join(&one.folder))
 }
 
-/// The parts of shelves that were not looked at, as JSON.
-pub fn left_out(found: &Discovery) -> Vec<Value> {
+/// The parts of shelves that were left out, as JSON.
+pub fn left_out_json(found: &SkillDiscovery) -> Vec<Value> {
     let part =
-        |part: &LeftOut| json!({"shelf": part.shelf, "folders": part.folders, "why": part.why});
+        |part: &OmittedFolders| json!({"shelf": part.shelf, "folders": part.folders, "reason": part.reason});
     found.left_out.iter().map(part).collect()
 }
 
-fn sentence_of(part: &LeftOut) -> String {
+fn sentence_of(part: &OmittedFolders) -> String {
     let shelf = untrusted(&part.shelf).to_string();
     let of_it = match part.folders {
         Some(folders) => format!("{} of {shelf}", plural(folders, "folder")),
         None => shelf,
     };
-    let verb = if part.folders.unwrap_or(1) == 1 {
-        "is"
-    } else {
-        "are"
-    };
-    format!("{of_it} {verb} left out: {}\n", untrusted(&part.why))
+    let verb = if part.folders.unwrap_or(1) == 1 { "is" } else { "are" };
+    format!("{of_it} {verb} left out: {}\n", untrusted(&part.reason))
 }
 
-/// What does not load, loudly: beside the answer, whatever the answer is.
-pub fn tell_broken(ui: &Ui, found: &Discovery) {
+/// Warns of skills that do not load, whatever the answer of the command is.
+pub fn warn_of_broken(ui: &Ui, found: &SkillDiscovery) {
     for one in found.found.iter().filter(|one| one.shadowed_by.is_none()) {
         if let Err(findings) = &one.skill {
-            let why: Vec<String> = findings
-                .iter()
-                .map(|finding| untrusted(&finding.message).to_string())
-                .collect();
-            ui.say_line(&format!(
+            let reason: Vec<String> =
+                findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
+            ui.print_message_line(&format!(
                 "{} does not load: {}",
                 untrusted(&one.shown()),
-                why.join("; ")
+                reason.join("; ")
             ));
         }
     }
 }
 
-/// A text on one line, as it is safe to look at.
+/// A text on one line, safe to display.
 pub fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     untrusted(&words.join(" ")).to_string()
 }
 
-/// The first sentence of a description, on one line and not too long.
+/// The first sentence of a description, on one line, cut if it is too long.
 pub fn sentence(text: &str) -> String {
     const LONGEST: usize = 100;
     let line = line(text);

@@ -3,40 +3,40 @@ use std::path::Path;
 use clap::Args;
 
 use super::shelves::{find, line};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::diag::nearest;
 use crate::report::{BOLD, DIM, WARN, paint};
-use crate::skill::{Finding, Found, Skill, disk};
+use crate::skill::{DiscoveredSkill, Skill, SkillFinding, disk};
 use crate::untrusted::untrusted;
 
-/// Show what a skill says, or one of its files
+/// Show the text of a skill, or one of its files
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf skill show coding                       what it says, and which files it has
+  wf skill show coding                       its text and its files
   wf skill show coding references/style.md   one of its files
 
-Characters that do not show are written as \u{27e8}U+001B\u{27e9}.")]
-pub struct ShowArgs {
-    /// Its name
+Invisible characters are written as \u{27e8}U+001B\u{27e9}.")]
+pub struct SkillShowArgs {
+    /// Name of the skill
     #[arg(value_name = "NAME")]
     name: String,
-    /// A file of its folder
+    /// File in its folder
     #[arg(value_name = "RESOURCE")]
     resource: Option<String>,
 }
 
 /// Shows a skill.
-pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SkillShowArgs) -> Result<CliExitCode, CommandError> {
     let (all, folder_of) = find(ui);
     let counts = || all.found.iter().filter(|one| one.shadowed_by.is_none());
     let Some(found) = counts().find(|one| one.name == args.name) else {
-        let message = format!("there is no skill `{}`", untrusted(&args.name));
-        let failure = Failure::new(Exit::Usage, message);
+        let message = format!("unknown skill `{}`", untrusted(&args.name));
+        let failure = CommandError::new(CliExitCode::Usage, message);
         let names = counts().map(|one| one.name.as_str());
         return Err(match nearest(&args.name, names) {
             Some(near) => failure.hint(format!("did you mean `{}`?", line(near))),
-            None => failure.hint("`wf skill list` has those that there are"),
+            None => failure.hint("for the existing skills: wf skill list"),
         });
     };
     let folder = folder_of(found);
@@ -45,45 +45,32 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     match &found.skill {
         Ok(skill) => {
-            ui.print(&about(found, skill))?;
+            ui.print(&description_text(found, skill))?;
             ui.print(&files(&folder)?)?;
             let body = found.text.get(skill.body.range()).unwrap_or("");
-            ui.print(&format!(
-                "\n{}\n",
-                untrusted(body.trim_matches(['\r', '\n'])).block()
-            ))?;
-            for other in all
-                .found
-                .iter()
-                .filter(|one| one.shadowed_by == Some(found.shown()))
-            {
-                ui.say_line(&format!("{} is shadowed by it", line(&other.shown())));
+            ui.print(&format!("\n{}\n", untrusted(body.trim_matches(['\r', '\n'])).block()))?;
+            for other in all.found.iter().filter(|one| one.shadowed_by == Some(found.shown())) {
+                ui.print_message_line(&format!("it shadows {}", line(&other.shown())));
             }
-            Ok(Exit::Ok)
+            Ok(CliExitCode::Ok)
         }
         Err(findings) => Err(broken(found, findings)),
     }
 }
 
-fn broken(found: &Found, findings: &[Finding]) -> Failure {
-    let why: Vec<String> = findings
-        .iter()
-        .map(|finding| untrusted(&finding.message).to_string())
-        .collect();
-    let message = format!("{} does not load: {}", line(&found.shown()), why.join("; "));
+fn broken(found: &DiscoveredSkill, findings: &[SkillFinding]) -> CommandError {
+    let reason: Vec<String> =
+        findings.iter().map(|finding| untrusted(&finding.message).to_string()).collect();
+    let message = format!("{} does not load: {}", line(&found.shown()), reason.join("; "));
     let help = findings.iter().filter_map(|finding| finding.help.as_ref());
-    help.fold(Failure::new(Exit::Invalid, message), |failure, help| {
+    help.fold(CommandError::new(CliExitCode::Invalid, message), |failure, help| {
         failure.hint(untrusted(help).to_string())
     })
 }
 
-/// What it says of itself.
-fn about(found: &Found, skill: &Skill) -> String {
-    let mut text = format!(
-        "{}  {}\n",
-        paint(BOLD, &line(&skill.name)),
-        paint(DIM, &line(&found.shown()))
-    );
+/// The description and the properties of a skill.
+fn description_text(found: &DiscoveredSkill, skill: &Skill) -> String {
+    let mut text = format!("{}  {}\n", paint(BOLD, &line(&skill.name)), paint(DIM, &line(&found.shown())));
     text.push_str(&format!("{}\n", line(&skill.description)));
     let mut row = |name: &str, value: &str| {
         text.push_str(&format!("{}  {}\n", paint(DIM, name), line(value)));
@@ -101,54 +88,42 @@ fn about(found: &Found, skill: &Skill) -> String {
         row(key, value);
     }
     for warning in &skill.warnings {
-        let line = format!(
-            "{}  {}\n",
-            paint(WARN, warning.code),
-            line(&warning.message)
-        );
+        let line = format!("{}  {}\n", paint(WARN, warning.code), line(&warning.message));
         text.push_str(&line);
     }
     text
 }
 
-/// Which other files it has. Their names are looked at, not what they hold.
-fn files(folder: &Path) -> Result<String, Failure> {
+/// Lists its other files by name; their content is not read.
+fn files(folder: &Path) -> Result<String, CommandError> {
     let names = disk::names(folder).map_err(|error| {
-        let message = format!(
-            "the skill's folder cannot be listed: {}",
-            untrusted(&error.to_string())
-        );
-        Failure::new(Exit::Invalid, message).hint(error.remedy())
+        let message = format!("cannot list the skill's directory: {}", untrusted(&error.to_string()));
+        CommandError::new(CliExitCode::Invalid, message).hint(error.remedy())
     })?;
     let mut text = String::new();
     for part in ["scripts/", "references/", "assets/", ""] {
         let is_here = |name: &&String| match part {
-            "" => !["scripts/", "references/", "assets/"]
-                .iter()
-                .any(|part| name.starts_with(part)),
+            "" => !["scripts/", "references/", "assets/"].iter().any(|part| name.starts_with(part)),
             part => name.starts_with(part),
         };
-        for name in names
-            .iter()
-            .filter(is_here)
-            .filter(|name| !name.eq_ignore_ascii_case("SKILL.md"))
-        {
+        for name in names.iter().filter(is_here).filter(|name| !name.eq_ignore_ascii_case("SKILL.md")) {
             text.push_str(&format!("{}  {}\n", paint(DIM, "file"), untrusted(name)));
         }
     }
     Ok(text)
 }
 
-fn resource(ui: &Ui, folder: &Path, path: &str) -> Result<Exit, Failure> {
+fn resource(ui: &Ui, folder: &Path, path: &str) -> Result<CliExitCode, CommandError> {
     let bytes = disk::file(folder, path).map_err(|error| {
         let message = untrusted(&error.to_string()).to_string();
-        Failure::new(Exit::Usage, message)
-            .hint("name a file of the skill's folder, as `wf skill show NAME` lists it")
+        CommandError::new(CliExitCode::Usage, message)
+            .hint("name one of the skill's files, as listed by `wf skill show NAME`")
     })?;
     let text = String::from_utf8(bytes).map_err(|_| {
         let message = format!("{} is not text", untrusted(path));
-        Failure::new(Exit::Usage, message).hint(format!("it is at {}", folder.join(path).display()))
+        CommandError::new(CliExitCode::Usage, message)
+            .hint(format!("its path is {}", folder.join(path).display()))
     })?;
     ui.print(&untrusted(&text).block())?;
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }

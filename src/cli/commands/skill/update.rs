@@ -1,84 +1,80 @@
 use clap::Args;
 
 use crate::cli::skills::consent::SignArgs;
-use crate::cli::skills::fetch::{self, fetch};
-use crate::cli::skills::needs::AcceptArgs;
-use crate::cli::skills::place::{Way, bring};
-use crate::cli::skills::put::{Hold, SKILLS};
-use crate::cli::skills::study::study;
-use crate::cli::skills::{Wrong, locks};
-use crate::cli::{Exit, Failure, Ui};
+use crate::cli::skills::fetch::{self, fetch_skill};
+use crate::cli::skills::needs::AcceptDangerArgs;
+use crate::cli::skills::place::{SkillInstallation, install_skill};
+use crate::cli::skills::put::{SKILLS, SkillFolderLock};
+use crate::cli::skills::study::inspect_skill;
+use crate::cli::skills::{SkillUseError, locks};
+use crate::cli::{CliExitCode, CommandError, Ui};
 use crate::skill::lock::changes;
 
-/// Get installed skills anew from where they came from
+/// Fetch installed skills again from their sources
 #[derive(Args, Debug)]
-pub struct UpdateArgs {
-    /// The skills; all that are locked, if none is named
+pub struct SkillUpdateArgs {
+    /// Names of the skills [default: all that are locked]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Write one JSON document for each
+    /// Write one JSON document per skill
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    accept: AcceptArgs,
+    accept: AcceptDangerArgs,
     #[command(flatten)]
     sign: SignArgs,
 }
 
 /// Updates skills.
-pub fn run(ui: &Ui, args: &UpdateArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.workspace();
-    let hold = Hold::take(ui, &workspace)?;
-    let lock = locks::read(&workspace)?;
+    let hold = SkillFolderLock::acquire(ui, &workspace)?;
+    let lock = locks::read_lock(&workspace)?;
     let names: Vec<String> = match args.names.as_slice() {
         [] => lock.skills.keys().cloned().collect(),
         named => named.to_vec(),
     };
     if names.is_empty() {
-        ui.note("no skills are locked\n");
+        ui.print_info("no locked skills\n");
     }
     for name in names {
         let locked = lock.skills.get(&name).ok_or_else(|| not_locked(&name))?;
-        if locked.folder != format!("{SKILLS}/{name}")
-            || locked.source == format!("path:{}", locked.folder)
-        {
-            ui.note_line(&format!(
-                "{name} was locked where it lies: wf skill lock {name}"
+        if locked.folder != format!("{SKILLS}/{name}") || locked.source == format!("path:{}", locked.folder) {
+            ui.print_info_line(&format!(
+                "{name} was locked in place, so lock it again: wf skill lock {name}"
             ));
             continue;
         }
-        let at_root = locked
-            .source
-            .strip_prefix("path:")
-            .map(|path| workspace.root.join(path).display().to_string());
-        let fetched = fetch(ui, at_root.as_deref().unwrap_or(&locked.source))?;
-        // After an update that was interrupted the new files lie there already.
-        let here = fetch::read(&workspace.root.join(&locked.folder))?;
+        let at_root =
+            locked.source.strip_prefix("path:").map(|path| workspace.root.join(path).display().to_string());
+        let fetched = fetch_skill(ui, at_root.as_deref().unwrap_or(&locked.source))?;
+        // After an interrupted update the new files are there already.
+        let here = fetch::read_folder(&workspace.root.join(&locked.folder))?;
         let changed = changes(&locked.files, &here);
         if !changed.is_empty() && here != fetched.bundle {
-            return Err(Wrong::Changed(changed).failure(&name));
+            return Err(SkillUseError::Changed(changed).failure(&name));
         }
         if changes(&locked.files, &fetched.bundle).is_empty() {
-            ui.note_line(&format!("{name} is what it was"));
+            ui.print_info_line(&format!("{name} is up to date"));
             continue;
         }
-        let way = Way {
+        let way = SkillInstallation {
             workspace: &workspace,
-            hold: &hold,
+            lock: &hold,
             source: locked.source.clone(),
             commit: fetched.commit,
-            lies: None,
+            installed_folder: None,
             sign: &args.sign,
             accept: &args.accept,
             json: args.json,
         };
-        bring(ui, &study(&name, fetched.bundle), &way)?;
+        install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)?;
     }
-    Ok(Exit::Ok)
+    Ok(CliExitCode::Ok)
 }
 
-/// The failure for a skill that no lock knows.
-pub(super) fn not_locked(name: &str) -> Failure {
-    let message = format!("no skill `{}` is locked", name.escape_debug());
-    Failure::new(Exit::Usage, message).hint("`wf skill lock --check` lists those that are")
+/// The failure for a skill without a lock.
+pub(super) fn not_locked(name: &str) -> CommandError {
+    let message = format!("the skill `{}` is not locked", name.escape_debug());
+    CommandError::new(CliExitCode::Usage, message).hint("for the locked skills: wf skill lock --check")
 }

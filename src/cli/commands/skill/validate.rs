@@ -2,55 +2,55 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::verdicts::{Judged, document, judge, table};
-use super::walk::places;
-use crate::cli::{Exit, Failure, Ui};
-use crate::skill::Profile;
+use super::verdicts::{SkillVerdicts, document, judge, table};
+use super::walk::find_skills;
+use crate::cli::{CliExitCode, CommandError, Ui};
+use crate::skill::ValidationProfile;
 use crate::untrusted::untrusted;
 
-/// Say whether skills are as the standard wants them, and whether wf loads them
+/// Validate skills against the standard, and check that wf loads them
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wf skill validate skills/coding                   all three verdicts, with what is wrong
-  wf skill validate skills                          a table of all skills below a folder
-  wf skill validate . --profile reference           what the reference validator prints
+  wf skill validate skills/coding                   all three verdicts, with the problems
+  wf skill validate skills                          a table of all skills below a directory
+  wf skill validate . --profile reference           the output of the reference validator
 
-Exit code 3 if a verdict that was asked for is a no, 2 if a path does not exist.")]
-pub struct ValidateArgs {
-    /// The folder of a skill, its SKILL.md, or a folder of skills
+Exit code 3 if a requested verdict is negative, 2 if a path does not exist.")]
+pub struct SkillValidateArgs {
+    /// Folder of a skill, its SKILL.md, or a folder of skills
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// By whose rules; by default, all of them side by side
+    /// Rules to validate by [default: all of them side by side]
     #[arg(long, value_name = "PROFILE")]
-    profile: Option<Rules>,
+    profile: Option<ValidationRulesArg>,
     /// Write one JSON document
     #[arg(long)]
     json: bool,
 }
 
-/// By whose rules a skill is judged.
+/// The rules to validate a skill by.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Rules {
-    /// Those of the published reference validator
+enum ValidationRulesArg {
+    /// The published reference validator
     Reference,
-    /// Those of the specification
+    /// The specification
     Spec,
-    /// Whether wf loads it
+    /// The loader of wf
     Load,
 }
 
 /// Validates skills.
-pub fn run(ui: &Ui, args: &ValidateArgs) -> Result<Exit, Failure> {
+pub fn run(ui: &Ui, args: &SkillValidateArgs) -> Result<CliExitCode, CommandError> {
     let profiles = match args.profile {
-        None => Profile::ALL.to_vec(),
-        Some(Rules::Reference) => vec![Profile::Reference],
-        Some(Rules::Spec) => vec![Profile::Spec],
-        Some(Rules::Load) => vec![Profile::Load],
+        None => ValidationProfile::ALL.to_vec(),
+        Some(ValidationRulesArg::Reference) => vec![ValidationProfile::Reference],
+        Some(ValidationRulesArg::Spec) => vec![ValidationProfile::Spec],
+        Some(ValidationRulesArg::Load) => vec![ValidationProfile::Load],
     };
-    let places = places(ui, &args.paths)?;
-    let all: Vec<Judged<'_>> = places.iter().map(|place| judge(place, &profiles)).collect();
-    let is_reference = matches!(args.profile, Some(Rules::Reference));
+    let places = find_skills(ui, &args.paths)?;
+    let all: Vec<SkillVerdicts<'_>> = places.iter().map(|place| judge(place, &profiles)).collect();
+    let is_reference = matches!(args.profile, Some(ValidationRulesArg::Reference));
     if args.json {
         let document = document(&all, &profiles);
         ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
@@ -63,19 +63,19 @@ pub fn run(ui: &Ui, args: &ValidateArgs) -> Result<Exit, Failure> {
     } else {
         ui.print(&table(&all, &profiles))?;
     }
-    let is_valid = all.iter().all(Judged::is_valid);
-    Ok(if is_valid { Exit::Ok } else { Exit::Invalid })
+    let is_valid = all.iter().all(SkillVerdicts::is_valid);
+    Ok(if is_valid { CliExitCode::Ok } else { CliExitCode::Invalid })
 }
 
-/// What the reference validator prints.
-fn as_reference(ui: &Ui, one: &Judged<'_>) -> Result<(), Failure> {
-    let shown = &one.place.shown;
+/// Prints the output of the reference validator.
+fn as_reference(ui: &Ui, one: &SkillVerdicts<'_>) -> Result<(), CommandError> {
+    let shown = &one.skill.shown;
     if one.is_valid() {
         return ui.print_line(&format!("Valid skill: {shown}"));
     }
-    ui.say_line(&format!("Validation failed for {shown}:"));
-    for finding in one.verdicts.iter().flat_map(|verdict| &verdict.broken) {
-        ui.say_line(&format!("  - {}", untrusted(&finding.message)));
+    ui.print_message_line(&format!("Validation failed for {shown}:"));
+    for finding in one.verdicts.iter().flat_map(|verdict| &verdict.violations) {
+        ui.print_message_line(&format!("  - {}", untrusted(&finding.message)));
     }
     Ok(())
 }

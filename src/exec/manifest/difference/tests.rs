@@ -2,15 +2,15 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{Difference, Rules};
-use crate::exec::manifest::{Excluded, Manifest};
+use super::{DifferenceRules, ManifestDifference};
+use crate::exec::manifest::{ExcludedFiles, WorkspaceManifest};
 
 struct Workspace(tempfile::TempDir);
 
-/// What lies below these paths may differ.
+/// Rules that permit differences below these paths.
 struct Below<'a>(&'a [&'a str]);
 
-impl Rules for Below<'_> {
+impl DifferenceRules for Below<'_> {
     fn may_change(&self, path: &Path) -> bool {
         self.0.iter().any(|one| path.starts_with(one))
     }
@@ -44,15 +44,15 @@ impl Workspace {
         fs::write(path, "x").unwrap();
     }
 
-    fn manifest(&self) -> Manifest {
-        Manifest::of(self.0.path(), &Excluded::default()).unwrap()
+    fn manifest(&self) -> WorkspaceManifest {
+        WorkspaceManifest::of_workspace(self.0.path(), &ExcludedFiles::default()).unwrap()
     }
 
-    /// What some work makes other, but for what lies below `declared`: changed, and new.
+    /// Returns the changed and the new files after some work, except those below `declared`.
     fn difference(&self, declared: &[&str], work: impl FnOnce()) -> (Vec<String>, Vec<String>) {
         let before = self.manifest();
         work();
-        let found = Difference::between(&before, &self.manifest(), &Below(declared));
+        let found = ManifestDifference::between(&before, &self.manifest(), &Below(declared));
         let shown = |paths: Vec<PathBuf>| {
             let shown = paths.iter().map(|path| path.display().to_string());
             shown.collect()
@@ -105,14 +105,7 @@ fn every_way_to_change_a_file_shows() {
 fn what_is_new_is_told_once_at_its_top() {
     let here = Workspace::new(&["src/a"]);
     let work = || {
-        for file in [
-            "target/x/y",
-            "target/z",
-            "src/a.pyc",
-            "out/made",
-            "out/deep/junk",
-            "out/junk",
-        ] {
+        for file in ["target/x/y", "target/z", "src/a.pyc", "out/made", "out/deep/junk", "out/junk"] {
             here.write(file);
         }
         fs::create_dir(here.at("empty")).unwrap();
@@ -149,14 +142,14 @@ fn a_folder_that_is_moved_to_and_fro_shows_and_one_that_gets_a_file_does_not() {
     let here = Workspace::new(&["src/a", "b"]);
     let before = here.manifest();
     here.write("src/new");
-    assert_eq!(Difference::moved(&before, &here.manifest()), None);
+    assert_eq!(ManifestDifference::moved(&before, &here.manifest()), None);
     let before = here.manifest();
     fs::rename(here.at("src"), here.at("aside")).unwrap();
     here.write("src/a");
     fs::remove_dir_all(here.at("src")).unwrap();
     fs::rename(here.at("aside"), here.at("src")).unwrap();
     assert!(fs::metadata(here.at("src")).unwrap().ino() > 0);
-    let moved = Difference::moved(&before, &here.manifest());
+    let moved = ManifestDifference::moved(&before, &here.manifest());
     assert_eq!(moved, Some(PathBuf::from("src")));
 }
 
@@ -166,14 +159,14 @@ fn a_link_is_not_followed_and_the_state_is_left_out() {
     let other = Workspace::new(&["deep/b"]);
     std::os::unix::fs::symlink(other.0.path(), here.at("link")).unwrap();
     let state = here.at(".wf");
-    let excluded = Excluded::new([state.as_path()]);
-    let before = Manifest::of(here.0.path(), &excluded).unwrap();
+    let excluded = ExcludedFiles::new([state.as_path()]);
+    let before = WorkspaceManifest::of_workspace(here.0.path(), &excluded).unwrap();
     assert_eq!(before.count(), 3);
     other.write("c");
     here.write(".wf/other");
-    let after = Manifest::of(here.0.path(), &excluded).unwrap();
-    let found = Difference::between(&before, &after, &Below(&[]));
-    assert_eq!(found, Difference::default());
+    let after = WorkspaceManifest::of_workspace(here.0.path(), &excluded).unwrap();
+    let found = ManifestDifference::between(&before, &after, &Below(&[]));
+    assert_eq!(found, ManifestDifference::default());
 }
 
 #[test]
@@ -181,8 +174,7 @@ fn a_workspace_that_is_too_deep_is_refused() {
     let here = Workspace::new(&[]);
     let deep = std::iter::repeat_n("d", 300).collect::<PathBuf>();
     fs::create_dir_all(here.0.path().join(deep)).unwrap();
-    let why = Manifest::of(here.0.path(), &Excluded::default())
-        .unwrap_err()
-        .why;
-    assert!(why.contains("more than 256 deep"), "{why}");
+    let reason =
+        WorkspaceManifest::of_workspace(here.0.path(), &ExcludedFiles::default()).unwrap_err().reason;
+    assert!(reason.contains("more than 256 deep"), "{reason}");
 }

@@ -1,10 +1,10 @@
 use std::ops::Range;
 
-/// How long base64 must be to be decoded, and how much of it is, in bytes.
+/// The minimum length of base64 to be decoded, and the maximum decoded, in bytes.
 const LEAST: usize = 32;
 const MOST: usize = 64 * 1024;
 
-/// The texts that a text has in base64, and where. Of a longer one, the beginning.
+/// Returns the texts in the base64 of a text, with their ranges; the beginning of long ones.
 pub(super) fn texts(text: &str) -> Vec<(Range<usize>, String)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn texts(text: &str) -> Vec<(Range<usize>, String)> {
     found
 }
 
-/// The end of a run of signs, which may be broken into long lines.
+/// Returns the end of a run of base64 characters, which may be broken into long lines.
 fn run(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     let mut line = start;
@@ -31,15 +31,9 @@ fn run(bytes: &[u8], start: usize) -> usize {
             at += 1;
         }
         let long = at - line >= 60;
-        let next = if bytes.get(at) == Some(&b'\r') {
-            at + 1
-        } else {
-            at
-        };
-        let goes_on = bytes.get(next) == Some(&b'\n')
-            && bytes
-                .get(next + 1)
-                .is_some_and(|byte| sign(*byte).is_some());
+        let next = if bytes.get(at) == Some(&b'\r') { at + 1 } else { at };
+        let goes_on =
+            bytes.get(next) == Some(&b'\n') && bytes.get(next + 1).is_some_and(|byte| sign(*byte).is_some());
         if !(long && goes_on) {
             return at;
         }
@@ -59,7 +53,7 @@ fn sign(byte: u8) -> Option<u32> {
     })
 }
 
-/// The text in base64 or base64url; `None`: it is no text.
+/// Decodes base64 or base64url; `None`: it is not text.
 fn decoded(signs: &[u8]) -> Option<String> {
     let mut bytes = Vec::with_capacity(signs.len() / 4 * 3 + 3);
     let (mut bits, mut count) = (0_u32, 0);

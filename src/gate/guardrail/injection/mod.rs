@@ -1,12 +1,12 @@
-//! Markers of texts that want to instruct a model instead of informing it.
+//! Markers of texts that instruct a model instead of informing it.
 //!
-//! A text is looked at as words: case, spacing, punctuation and characters that nobody sees do not
-//! count. **Invariant:** what is found in base64 is found once; nothing is decoded twice.
+//! A text is matched as words: case, spacing, punctuation and invisible characters do not count.
+//! **Invariant:** findings in base64 are reported once; nothing is decoded twice.
 
 mod base64;
 mod markers;
 mod search;
 mod words;
 
-pub use markers::{MARKERS, Marker};
+pub use markers::{InjectionMarker, MARKERS};
 pub(super) use search::search;

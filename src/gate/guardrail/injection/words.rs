@@ -2,20 +2,18 @@ use std::ops::Range;
 
 use crate::gate::guardrail::script::{is_selector, is_tag, tagged};
 
-/// A text as its words: lower case, single spaces, nothing that nobody sees.
+/// A text as words: lower case, single spaces, no invisible characters.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct NormalizedText {
     pub(super) text: String,
-    /// For each byte of it, where the character begins that it comes from, and where that ends.
+    /// The start and the end of the original character, for each byte.
     from: Vec<(u32, u32)>,
 }
 
-impl Words {
+impl NormalizedText {
     pub(super) fn of(text: &str) -> Self {
-        let mut words = Self {
-            text: String::with_capacity(text.len()),
-            from: Vec::with_capacity(text.len()),
-        };
+        let mut words =
+            Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len()) };
         let mut in_tags = false;
         for (at, c) in text.char_indices() {
             let place = (narrow(at), narrow(at + c.len_utf8()));
@@ -49,7 +47,7 @@ impl Words {
         self.from.resize(self.text.len(), place);
     }
 
-    /// What a part of the words comes from, in bytes.
+    /// Returns the original range of a part of the words, in bytes.
     pub(super) fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let (start, _) = self.from.get(part.start)?;
         let (_, end) = self.from.get(part.end.checked_sub(1)?)?;
@@ -61,7 +59,7 @@ fn narrow(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Letters that are shown wide are the same letters.
+/// Maps full-width letters to the plain ones.
 fn plain(c: char) -> char {
     match u32::from(c) {
         code @ 0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(c),

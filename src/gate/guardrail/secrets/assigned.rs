@@ -3,9 +3,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::random::{is_placeholder, is_random};
-use crate::gate::guardrail::detector::Found;
+use crate::gate::guardrail::detector::DetectorMatch;
 
-/// Words in names of what holds a secret. Between its parts may be `_`, `-` or nothing.
+/// The words in names of secrets. Between the parts of a word may be `_`, `-` or nothing.
 pub const KEYWORDS: &[&str] = &[
     "password",
     "passwd",
@@ -24,20 +24,17 @@ pub const KEYWORDS: &[&str] = &[
 ];
 
 static KEYWORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words: Vec<String> = (KEYWORDS.iter())
-        .map(|word| word.replace('_', "[_-]?"))
-        .collect();
+    let words: Vec<String> = (KEYWORDS.iter()).map(|word| word.replace('_', "[_-]?")).collect();
     Regex::new(&format!("(?i-u:{})", words.join("|"))).ok()
 });
 
-/// Whether a name is that of something that holds a secret.
+/// True if a name is that of a secret.
 pub(in crate::gate::guardrail) fn names_secret(name: &str) -> bool {
     KEYWORD.as_ref().is_some_and(|regex| regex.is_match(name))
 }
 
-/// Finds random values that are assigned to names that say what they are, and passwords in
-/// addresses.
-pub(super) fn search(text: &str, found: &mut Vec<Found>) {
+/// Finds random values assigned to names of secrets, and passwords in URLs.
+pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
     if let Some(keyword) = KEYWORD.as_ref() {
         for word in keyword.find_iter(text) {
             let bearer = word.as_str().eq_ignore_ascii_case("bearer");
@@ -51,7 +48,7 @@ pub(super) fn search(text: &str, found: &mut Vec<Found>) {
     in_addresses(text, found);
 }
 
-/// The value that follows a name: the rest of the name, a quote, a sign, a quote, the value.
+/// Returns the value after a name: the rest of the name, a quote, a sign, a quote, the value.
 fn value(text: &str, name_end: usize, bearer: bool) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let skip = |mut at: usize, most: usize, test: fn(&u8) -> bool| {
@@ -77,19 +74,13 @@ fn value(text: &str, name_end: usize, bearer: bool) -> Option<(usize, usize)> {
     Some((start, start + value.trim_end_matches(['.', '!']).len()))
 }
 
-/// Passwords in addresses: `scheme://user:password@host`.
-fn in_addresses(text: &str, found: &mut Vec<Found>) {
+/// Finds passwords in URLs: `scheme://user:password@host`.
+fn in_addresses(text: &str, found: &mut Vec<DetectorMatch>) {
     for (at, mark) in text.match_indices("://") {
         let start = at + mark.len();
         let rest = text.get(start..).unwrap_or_default();
-        let near = rest
-            .char_indices()
-            .take(300)
-            .find(|(_, c)| c.is_whitespace() || "/\"'<>`".contains(*c));
-        let long = near.map_or_else(
-            || rest.chars().take(300).map(char::len_utf8).sum(),
-            |(at, _)| at,
-        );
+        let near = rest.char_indices().take(300).find(|(_, c)| c.is_whitespace() || "/\"'<>`".contains(*c));
+        let long = near.map_or_else(|| rest.chars().take(300).map(char::len_utf8).sum(), |(at, _)| at);
         let authority = rest.get(..long).unwrap_or_default();
         let Some((user, host)) = authority.rsplit_once('@') else {
             continue;
@@ -97,9 +88,7 @@ fn in_addresses(text: &str, found: &mut Vec<Found>) {
         let Some((name, password)) = user.split_once(':') else {
             continue;
         };
-        let named = [
-            "password", "passwd", "pass", "pwd", "secret", "token", "user", name,
-        ];
+        let named = ["password", "passwd", "pass", "pwd", "secret", "token", "user", name];
         let is_reference = password.contains(['$', '{', '<', '%', '*', '[', ']']);
         let short = password.chars().count() < 6 || host.is_empty();
         if !short

@@ -1,7 +1,7 @@
 //! Keys, tokens and passwords.
 //!
-//! Most are known by their beginning and their length; where who gives them out has published how
-//! a check value is made, that must be right too. **Invariant:** placeholders are no secrets.
+//! Most are recognized by their prefix and length; if the issuer has published a check value, that
+//! must be correct, too. **Invariant:** placeholders are not secrets.
 
 mod assigned;
 mod pem;
@@ -13,4 +13,4 @@ pub use assigned::KEYWORDS;
 pub(super) use assigned::names_secret;
 pub(super) use random::is_random;
 pub(super) use search::search;
-pub use tokens::{TOKENS, Token};
+pub use tokens::{SecretTokenKind, TOKENS};

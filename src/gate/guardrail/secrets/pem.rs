@@ -1,17 +1,17 @@
-use crate::gate::guardrail::detector::Found;
+use crate::gate::guardrail::detector::DetectorMatch;
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const PUTTY: &str = "PuTTY-User-Key-File-";
 
-/// The longest label that a key has, in bytes.
+/// The maximum length of a key's label, in bytes.
 const LABEL: usize = 40;
 
-/// How much of a key must be there: less is talk about keys.
+/// The minimum part of a key: less is text about keys.
 const LEAST: usize = 40;
 
 /// Finds private keys (RFC 7468, `OpenSSH`, `OpenPGP`) and those of `PuTTY`.
-pub(super) fn search(text: &str, found: &mut Vec<Found>) {
+pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
     let mut after = 0;
     for (at, _) in text.match_indices(BEGIN) {
         let body = at + BEGIN.len();
@@ -37,7 +37,7 @@ pub(super) fn search(text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// The label of a private key.
+/// Returns the label of a private key.
 fn label(rest: &str) -> Option<&str> {
     let near: usize = rest.chars().take(LABEL + 5).map(char::len_utf8).sum();
     let (label, _) = rest.get(..near)?.split_once("-----")?;
@@ -45,7 +45,7 @@ fn label(rest: &str) -> Option<&str> {
     kind.ends_with("PRIVATE KEY").then_some(label)
 }
 
-/// Where a key ends: after its last line, or where nothing of a key follows.
+/// Returns the end of a key: after its last line, or where other text follows.
 fn end(text: &str, start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let of_it = |c: char| c.is_ascii_graphic() && c != '-' || c.is_ascii_whitespace();

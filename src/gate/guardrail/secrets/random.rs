@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-/// Words in what stands for a secret and is none.
+/// The words in placeholders of secrets.
 const PLACEHOLDERS: [&str; 12] = [
     "example",
     "placeholder",
@@ -16,7 +16,7 @@ const PLACEHOLDERS: [&str; 12] = [
     "insert",
 ];
 
-/// Whether a text stands for a secret and is none.
+/// True if a text is a placeholder of a secret.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let distinct: std::collections::BTreeSet<char> = lower.chars().collect();
@@ -26,8 +26,8 @@ pub(super) fn is_placeholder(text: &str) -> bool {
         || lower.contains("abcdefgh")
 }
 
-/// Whether a value looks as if it was drawn at random: long, of several kinds of characters that
-/// alternate, and not made of words.
+/// True if a value looks random: long, of several alternating kinds of characters, and not made of
+/// words.
 pub(in crate::gate::guardrail) fn is_random(value: &str) -> bool {
     if !(16..=256).contains(&value.len()) || !value.is_ascii() || is_placeholder(value) {
         return false;
@@ -35,9 +35,7 @@ pub(in crate::gate::guardrail) fn is_random(value: &str) -> bool {
     if is_account(value) {
         return false;
     }
-    let hash = [
-        "sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "http:", "https:",
-    ];
+    let hash = ["sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "http:", "https:"];
     if hash.iter().any(|start| value.starts_with(start)) || is_made_of_words(value) {
         return false;
     }
@@ -55,17 +53,13 @@ pub(in crate::gate::guardrail) fn is_random(value: &str) -> bool {
     letters && runs >= 2 && entropy(bytes) > 3.4
 }
 
-/// Whether it is the public address of an account or a contract: 20 bytes, where keys have 32.
+/// True if it is the public address of an account or a contract: 20 bytes; keys have 32.
 fn is_account(value: &str) -> bool {
-    let digits = value
-        .strip_prefix("0x")
-        .or_else(|| value.strip_prefix("0X"));
-    digits.is_some_and(|digits| {
-        digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
+    let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X"));
+    digits.is_some_and(|digits| digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether it is a name, a path or a version: words and short numbers.
+/// True if it is a name, a path or a version: words and short numbers.
 fn is_made_of_words(value: &str) -> bool {
     let mut parts = value.split(|c: char| !c.is_ascii_alphanumeric());
     parts.all(|part| {
@@ -76,7 +70,7 @@ fn is_made_of_words(value: &str) -> bool {
     })
 }
 
-/// Bits per character.
+/// Returns the entropy in bits per character.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts: BTreeMap<u8, u32> = BTreeMap::new();
     for byte in bytes {

@@ -1,90 +1,83 @@
 use serde_json::{Value, json};
 
-use crate::gate::guardrail::{Guarded, guardrail};
-use crate::gate::predicate::NoFiles;
-use crate::gate::{Action, Answer, Context, computed};
+use crate::gate::guardrail::{GuardrailResult, guardrail};
+use crate::gate::predicate::NoFileAccess;
+use crate::gate::{GateAction, GateAnswer, GateContext, computed_answer};
 use crate::model::{
-    Gate, Guardrail, JsonPath, Lane, Needs, OnFind, Predicate, Provider, Range, Trigger,
+    ApprovalRequirement, BoundedJsonPath, Gate, GateLane, GatePredicate, GateProvider, GateTrigger,
+    Guardrail, OnFinding, PredicateRange,
 };
 use crate::name::GateId;
 
 const ADDRESS: &str = "ada@lovelace.io";
 
-fn rule(detect: &[&str], on_find: OnFind) -> Guardrail {
-    Guardrail {
-        detect: detect.iter().map(|&name| name.to_owned()).collect(),
-        on_find,
-    }
+fn rule(detect: &[&str], on_find: OnFinding) -> Guardrail {
+    Guardrail { detect: detect.iter().map(|&name| name.to_owned()).collect(), on_find }
 }
 
-fn gate(on: Trigger, extract: Option<&str>, provider: Provider) -> Gate {
+fn gate(on: GateTrigger, extract: Option<&str>, provider: GateProvider) -> Gate {
     Gate {
         id: GateId::parse("g").unwrap(),
         title: None,
         path: None,
         on,
-        lane: Lane::Policy,
+        lane: GateLane::Policy,
         provider,
-        extract: extract.map(|path| JsonPath::parse(path).unwrap()),
+        extract: extract.map(|path| BoundedJsonPath::parse(path).unwrap()),
         on_block: None,
         escalations: Vec::new(),
-        approval: Needs::default(),
+        approval: ApprovalRequirement::default(),
     }
 }
 
-fn context(value: &Value) -> Context {
+fn context(value: &Value) -> GateContext {
     value.as_object().cloned().unwrap_or_default()
 }
 
-fn asked(gate: &Gate, value: &Value) -> Answer {
-    computed(gate, &context(value), &NoFiles).unwrap()
+fn asked(gate: &Gate, value: &Value) -> GateAnswer {
+    computed_answer(gate, &context(value), &NoFileAccess).unwrap()
 }
 
 #[test]
 fn a_finding_means_what_is_said_and_is_never_told() {
     let value = json!({ "a": [ADDRESS, "x", { "b": format!("{ADDRESS} {ADDRESS}") }], "n": 1 });
-    let flags = [
-        "email: an e-mail address in it.a[0]",
-        "email: an e-mail address in it.a[2].b, 2 times",
-    ];
+    let flags = ["email: an e-mail address in it.a[0]", "email: an e-mail address in it.a[2].b, 2 times"];
     for (on_find, action) in [
-        (OnFind::Block, Action::Block),
-        (OnFind::Ask, Action::RequireApproval),
-        (OnFind::Flag, Action::Continue),
-        (OnFind::Redact, Action::Continue),
+        (OnFinding::Block, GateAction::Block),
+        (OnFinding::Ask, GateAction::RequireApproval),
+        (OnFinding::Flag, GateAction::Continue),
+        (OnFinding::Redact, GateAction::Continue),
     ] {
-        let Guarded { answer, instead } = guardrail(&rule(&["email"], on_find), &value, "it");
+        let GuardrailResult { answer, replacement: instead } =
+            guardrail(&rule(&["email"], on_find), &value, "it");
         assert_eq!(answer.action, action);
         assert_eq!(answer.flags, flags);
         assert!(!format!("{answer:?}").contains(ADDRESS));
         let redacted = json!({
             "a": ["[redacted: email]", "x", { "b": "[redacted: email] [redacted: email]" }], "n": 1
         });
-        assert_eq!(instead, (on_find == OnFind::Redact).then_some(redacted));
+        assert_eq!(instead, (on_find == OnFinding::Redact).then_some(redacted));
     }
-    let blocked = guardrail(&rule(&["email"], OnFind::Block), &value, "it").answer;
+    let blocked = guardrail(&rule(&["email"], OnFinding::Block), &value, "it").answer;
     assert_eq!(blocked.reason, format!("Found {}", flags.join("; ")));
 }
 
 #[test]
 fn keys_stay_and_what_stands_in_them_blocks() {
     let value = json!({ ADDRESS: "x" });
-    let answer = guardrail(&rule(&["email"], OnFind::Redact), &value, "message").answer;
-    let reason = "Found email: an e-mail address in a key of message, and in names of fields nothing is replaced";
-    assert_eq!(
-        (answer.action, answer.reason.as_str()),
-        (Action::Block, reason)
-    );
+    let answer = guardrail(&rule(&["email"], OnFinding::Redact), &value, "message").answer;
+    let reason = "Found email: an e-mail address in a key of message; names of fields cannot be redacted";
+    assert_eq!((answer.action, answer.reason.as_str()), (GateAction::Block, reason));
     let inside = json!({ ADDRESS: { "deep": ADDRESS } });
-    let answer = guardrail(&rule(&["email"], OnFind::Flag), &inside, "message").answer;
+    let answer = guardrail(&rule(&["email"], OnFinding::Flag), &inside, "message").answer;
     assert!(!format!("{answer:?}").contains(ADDRESS), "{answer:?}");
 }
 
 #[test]
 fn fields_that_name_secrets_and_numbers_are_looked_at() {
     let value = json!({ "api_key": "Zk3v9Qp1Lm7Xw2Rt8Yb", "card": 4_111_111_111_111_111_u64, "id": "Zk3v9Qp1Lm7Xw2Rt8Yb" });
-    let rule = rule(&["secrets", "card"], OnFind::Redact);
-    let instead = guardrail(&rule, &value, "it").instead;
+    let rule = rule(&["secrets", "card"], OnFinding::Redact);
+    let instead = guardrail(&rule, &value, "it").replacement;
     let expected = json!({
         "api_key": "[redacted: secrets]", "card": "[redacted: card]", "id": "Zk3v9Qp1Lm7Xw2Rt8Yb"
     });
@@ -93,59 +86,45 @@ fn fields_that_name_secrets_and_numbers_are_looked_at() {
 
 #[test]
 fn detectors_are_those_that_a_gate_may_name() {
-    let names: Vec<&str> = (crate::gate::guardrail::DETECTORS.iter())
-        .map(|detector| detector.name)
-        .collect();
+    let names: Vec<&str> = (crate::gate::guardrail::DETECTORS.iter()).map(|detector| detector.name).collect();
     assert_eq!(names, crate::model::DETECTORS);
 }
 
 #[test]
 fn a_detector_that_is_not_there_blocks() {
-    let answer = guardrail(&rule(&["toxicity"], OnFind::Flag), &json!("x"), "it").answer;
-    assert_eq!(answer, Answer::block("There is no detector `toxicity`"));
+    let answer = guardrail(&rule(&["toxicity"], OnFinding::Flag), &json!("x"), "it").answer;
+    assert_eq!(answer, GateAnswer::block("Unknown detector `toxicity`"));
 }
 
 #[test]
 fn a_gate_rewrites_what_its_trigger_is_about() {
     for (on, key) in [
-        (Trigger::OnInput, "message"),
-        (Trigger::OnToolCall, "tool_args"),
-        (Trigger::OnOutput, "response"),
-        (Trigger::AfterStep, "response"),
-        (Trigger::BeforePublish, "response"),
+        (GateTrigger::OnInput, "message"),
+        (GateTrigger::OnToolCall, "tool_args"),
+        (GateTrigger::OnOutput, "response"),
+        (GateTrigger::AfterStep, "response"),
+        (GateTrigger::BeforePublish, "response"),
     ] {
-        let gate = gate(
-            on,
-            None,
-            Provider::Guardrail(rule(&["email"], OnFind::Redact)),
-        );
+        let gate = gate(on, None, GateProvider::Guardrail(rule(&["email"], OnFinding::Redact)));
         let value = json!({ key: { "to": ADDRESS }, "step": ADDRESS });
         let answer = asked(&gate, &value);
-        assert_eq!(answer.action, Action::Continue);
+        assert_eq!(answer.action, GateAction::Continue);
         let modified = context(&json!({ key: { "to": "[redacted: email]" } }));
         assert_eq!(answer.modified, modified);
-        assert_eq!(asked(&gate, &json!({})), Answer::pass());
+        assert_eq!(asked(&gate, &json!({})), GateAnswer::pass());
     }
 }
 
 #[test]
 fn what_may_not_be_rewritten_is_blocked() {
-    let provider = || Provider::Guardrail(rule(&["email"], OnFind::Redact));
+    let provider = || GateProvider::Guardrail(rule(&["email"], OnFinding::Redact));
     let gate_of = |on, path| gate(on, path, provider());
-    let answer = asked(
-        &gate_of(Trigger::BeforeStep, None),
-        &json!({ "params": { "to": ADDRESS } }),
-    );
-    let reason =
-        "Found email: an e-mail address in params.to, in `params`, which no gate may rewrite";
-    assert_eq!(
-        (answer.action, answer.reason.as_str()),
-        (Action::Block, reason)
-    );
+    let answer = asked(&gate_of(GateTrigger::BeforeStep, None), &json!({ "params": { "to": ADDRESS } }));
+    let reason = "Found email: an e-mail address in params.to, in `params`, which gates must not modify";
+    assert_eq!((answer.action, answer.reason.as_str()), (GateAction::Block, reason));
     assert!(answer.modified.is_empty());
-    let extracted = gate_of(Trigger::OnOutput, Some("$.response.list[*].to"));
-    let value =
-        json!({ "response": { "list": [{ "to": ADDRESS }, { "to": "x" }], "cc": ADDRESS } });
+    let extracted = gate_of(GateTrigger::OnOutput, Some("$.response.list[*].to"));
+    let value = json!({ "response": { "list": [{ "to": ADDRESS }, { "to": "x" }], "cc": ADDRESS } });
     let modified = json!({
         "response": { "list": [{ "to": "[redacted: email]" }, { "to": "x" }], "cc": ADDRESS }
     });
@@ -155,35 +134,23 @@ fn what_may_not_be_rewritten_is_blocked() {
 #[test]
 fn a_number_is_moved_where_it_stands() {
     let provider = || {
-        let range = Range {
-            min: Some(0.0),
-            max: Some(10.0),
-        };
-        Provider::Predicate(Predicate::NumericRange {
+        let range = PredicateRange { min: Some(0.0), max: Some(10.0) };
+        GateProvider::Predicate(GatePredicate::NumericRange {
             block_outside: None,
             auto_approve: Some(range),
             require_approval: None,
             clamp: Some(range),
         })
     };
-    let on = |path| gate(Trigger::OnToolCall, Some(path), provider());
-    let answer = asked(
-        &on("$.tool_args.count"),
-        &json!({ "tool_args": { "count": 12, "x": 1 } }),
-    );
-    assert_eq!(answer.action, Action::Continue);
+    let on = |path| gate(GateTrigger::OnToolCall, Some(path), provider());
+    let answer = asked(&on("$.tool_args.count"), &json!({ "tool_args": { "count": 12, "x": 1 } }));
+    assert_eq!(answer.action, GateAction::Continue);
     assert_eq!(answer.flags, ["clamped from 12 to 10"]);
-    assert_eq!(
-        answer.modified,
-        context(&json!({ "tool_args": { "count": 10, "x": 1 } }))
-    );
+    assert_eq!(answer.modified, context(&json!({ "tool_args": { "count": 10, "x": 1 } })));
     let answer = asked(&on("$.params.count"), &json!({ "params": { "count": 12 } }));
-    assert_eq!(
-        answer.reason,
-        "The number is in `params`, which no gate may rewrite"
-    );
+    assert_eq!(answer.reason, "The number is in `params`, which gates must not modify");
     let several = asked(&on("$.tool_args[*]"), &json!({ "tool_args": [1, 2] }));
     assert_eq!(several.reason, "`[1,2]` is not a number");
     let none = asked(&on("$.tool_args.none"), &json!({ "tool_args": {} }));
-    assert_eq!(none.reason, "There is no value to look at");
+    assert_eq!(none.reason, "No value to check");
 }

@@ -18,16 +18,11 @@ fn ordinary_texts_and_sources_are_clean() {
         "schemas",
         "migrations",
     ] {
-        for entry in walkdir::WalkDir::new(root.join(folder))
-            .into_iter()
-            .flatten()
-        {
-            // Where secrets are tried there is something to find.
+        for entry in walkdir::WalkDir::new(root.join(folder)).into_iter().flatten() {
+            // The tests of secrets contain findings.
             let path = entry.path().to_string_lossy();
             let tried = ["guardrail", "seal", "mask", "approval", "tests", "keys"];
-            let own = tried
-                .iter()
-                .any(|part| path[root.as_os_str().len()..].contains(part));
+            let own = tried.iter().any(|part| path[root.as_os_str().len()..].contains(part));
             let Ok(text) = std::fs::read_to_string(entry.path()) else {
                 continue;
             };
@@ -36,13 +31,12 @@ fn ordinary_texts_and_sources_are_clean() {
             }
             looked += text.len();
             for finding in find(&all, &text) {
-                let around =
-                    finding.at.start.saturating_sub(20)..(finding.at.end + 20).min(text.len());
+                let around = finding.range.start.saturating_sub(20)..(finding.range.end + 20).min(text.len());
                 wrong.push(format!(
                     "{}: {} {} {:?}",
                     entry.path().display(),
                     finding.detector,
-                    finding.what,
+                    finding.kind,
                     text.get(around)
                 ));
             }

@@ -2,22 +2,20 @@ use crate::gate::guardrail::find;
 
 fn found(text: &str) -> Vec<(&'static str, usize)> {
     let findings = find(&["hidden_unicode".to_owned()], text).into_iter();
-    findings
-        .map(|finding| (finding.what, text[finding.at].chars().count()))
-        .collect()
+    findings.map(|finding| (finding.kind, text[finding.range].chars().count())).collect()
 }
 
 #[test]
 fn what_nobody_sees_is_found() {
     for (text, what, count) in [
-        ("if a \u{202E}b\u{202C}", "a control of the direction", 1),
-        ("\u{2066}x", "a control of the direction", 1),
-        ("pass\u{200B}word", "a character without width", 1),
-        ("a\u{200D}b", "a character without width", 1),
-        ("a\u{200C}b", "a character without width", 1),
-        ("a\u{FEFF}b", "a character without width", 1),
-        ("a\u{2060}\u{2061}\u{2062}b", "a character without width", 3),
-        ("left\u{200F}right", "a mark of the direction", 1),
+        ("if a \u{202E}b\u{202C}", "a bidirectional control", 1),
+        ("\u{2066}x", "a bidirectional control", 1),
+        ("pass\u{200B}word", "a zero-width character", 1),
+        ("a\u{200D}b", "a zero-width character", 1),
+        ("a\u{200C}b", "a zero-width character", 1),
+        ("a\u{FEFF}b", "a zero-width character", 1),
+        ("a\u{2060}\u{2061}\u{2062}b", "a zero-width character", 3),
+        ("left\u{200F}right", "a directional mark", 1),
         ("a\u{3164}b", "a filler", 1),
         ("1\u{AD}2", "a soft hyphen", 1),
         ("x\u{E0069}\u{E0067}\u{E006E}", "a tag", 3),
@@ -25,11 +23,7 @@ fn what_nobody_sees_is_found() {
         ("\u{1F3F4}\u{E0067}\u{E0062}", "a tag", 2),
         ("a\u{FE01}", "a variation selector", 1),
         ("\u{1F600}\u{E0101}\u{E0102}", "a variation selector", 2),
-        (
-            "\u{2764}\u{FE0F}\u{FE00}\u{FE01}",
-            "a variation selector",
-            2,
-        ),
+        ("\u{2764}\u{FE0F}\u{FE00}\u{FE01}", "a variation selector", 2),
     ] {
         let found = found(text);
         assert_eq!(found.first(), Some(&(what, count)), "{text:?}");

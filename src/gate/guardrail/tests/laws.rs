@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 
-use crate::gate::guardrail::redact::without;
-use crate::gate::guardrail::{DETECTORS, find, redacted};
+use crate::gate::guardrail::redact::replace_findings;
+use crate::gate::guardrail::{DETECTORS, find, redact};
 
 fn all() -> Vec<String> {
     DETECTORS.iter().map(|one| one.name.to_owned()).collect()
 }
 
-/// Texts in which much is found, side by side and one in another.
+/// Texts with many findings, side by side and nested.
 fn texts() -> impl Strategy<Value = String> {
     let parts = [
         "ada@lovelace.io",
@@ -47,19 +47,19 @@ proptest! {
     #[test]
     fn findings_lie_between_characters(text in texts()) {
         for finding in find(&all(), &text) {
-            prop_assert!(!finding.at.is_empty());
-            prop_assert!(text.get(finding.at).is_some());
+            prop_assert!(!finding.range.is_empty());
+            prop_assert!(text.get(finding.range).is_some());
         }
     }
 
     #[test]
     fn nothing_is_found_in_what_is_left(text in texts()) {
-        let left = redacted(&all(), &text);
+        let left = redact(&all(), &text);
         match left {
             None => prop_assert!(find(&all(), &text).is_empty()),
             Some(left) => {
                 prop_assert_eq!(find(&all(), &left), []);
-                prop_assert_eq!(redacted(&all(), &left), None);
+                prop_assert_eq!(redact(&all(), &left), None);
             }
         }
     }
@@ -68,16 +68,16 @@ proptest! {
     fn what_stands_before_and_after_findings_stays(text in texts()) {
         let findings = find(&all(), &text);
         let (Some(start), Some(end)) = (
-            findings.iter().map(|finding| finding.at.start).min(),
-            findings.iter().map(|finding| finding.at.end).max(),
+            findings.iter().map(|finding| finding.range.start).min(),
+            findings.iter().map(|finding| finding.range.end).max(),
         ) else {
             return Ok(());
         };
-        let once = without(&text, &findings);
+        let once = replace_findings(&text, &findings);
         prop_assert!(once.starts_with(&text[..start]) && once.ends_with(&text[end..]), "{:?}", once);
-        // What is uncovered by that goes, too.
+        // Findings uncovered by that are redacted, too.
         if find(&all(), &once).is_empty() {
-            prop_assert_eq!(redacted(&all(), &text), Some(once));
+            prop_assert_eq!(redact(&all(), &text), Some(once));
         }
     }
 
@@ -91,13 +91,13 @@ proptest! {
 fn only_what_was_found_is_replaced() {
     let one = |name: &str| vec![name.to_owned()];
     let text = "{\"to\":  \"ada@lovelace.io\",\t\"n\": 1}\r\n";
-    let left = redacted(&one("email"), text).unwrap();
+    let left = redact(&one("email"), text).unwrap();
     assert_eq!(left, "{\"to\":  \"[redacted: email]\",\t\"n\": 1}\r\n");
     let both = "é4111111111111111".replace('é', "é ") + ",ada@lovelace.io";
     let names = ["card".to_owned(), "email".to_owned()];
-    let left = redacted(&names, &both).unwrap();
+    let left = redact(&names, &both).unwrap();
     assert_eq!(left, "é [redacted: card],[redacted: email]");
-    assert_eq!(redacted(&one("card"), "nothing"), None);
+    assert_eq!(redact(&one("card"), "nothing"), None);
 }
 
 #[test]

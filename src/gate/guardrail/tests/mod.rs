@@ -1,5 +1,5 @@
-//! What detectors find, what they leave alone, and what holds of every text.
-//! Secrets are put together here, so that no file of the project looks as if it had one.
+//! The findings of detectors, their exceptions, and the laws for every text.
+//! Secrets are assembled here, so that no file of the project seems to contain one.
 
 mod answers;
 mod clean;

@@ -2,12 +2,10 @@ use crate::gate::guardrail::{TOKENS, find};
 
 fn found(text: &str) -> Vec<(&'static str, String)> {
     let findings = find(&["secrets".to_owned()], text).into_iter();
-    findings
-        .map(|finding| (finding.what, text[finding.at].to_owned()))
-        .collect()
+    findings.map(|finding| (finding.kind, text[finding.range].to_owned())).collect()
 }
 
-/// Something random, the same every time.
+/// Returns a random text, the same every time.
 fn random(alphabet: &str, long: usize) -> String {
     let signs: Vec<char> = alphabet.chars().collect();
     let mut state = 88_172_645_463_325_252_u64;
@@ -21,10 +19,7 @@ fn random(alphabet: &str, long: usize) -> String {
 }
 
 fn letters(long: usize) -> String {
-    random(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
-        long,
-    )
+    random("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", long)
 }
 
 fn hex(long: usize) -> String {
@@ -38,48 +33,25 @@ fn tokens_are_known_by_their_format() {
     let small = random("abcdefghijklmnopqrstuvwxyz", 34);
     for (what, token) in [
         ("an AWS access key", format!("AKIA{}", key(16))),
-        (
-            "an Azure storage key",
-            format!("AccountKey={}==", letters(86)),
-        ),
+        ("an Azure storage key", format!("AccountKey={}==", letters(86))),
         ("a Google API key", format!("AIza{}", letters(35))),
         ("a Google OAuth secret", format!("GOCSPX-{}", letters(28))),
         ("a DigitalOcean token", format!("dop_v1_{}", hex(64))),
-        (
-            "a GitHub token",
-            format!("github_pat_{}_{}", letters(22), letters(59)),
-        ),
+        ("a GitHub token", format!("github_pat_{}_{}", letters(22), letters(59))),
         ("a GitLab token", format!("glpat-{}", letters(20))),
         ("a PyPI token", format!("pypi-AgE{}", letters(60))),
         ("a Slack token", format!("xoxb-{}", letters(40))),
-        (
-            "a Slack webhook",
-            format!(
-                "hooks.slack.com/services/T{}/B{}/{}",
-                key(8),
-                key(8),
-                letters(24)
-            ),
-        ),
+        ("a Slack webhook", format!("hooks.slack.com/services/T{}/B{}/{}", key(8), key(8), letters(24))),
         ("a Telegram token", format!("8123406579:AA{}", letters(33))),
         ("a Stripe key", format!("sk_live_{}", letters(24))),
         ("a Shopify token", format!("shpat_{}", hex(32))),
-        (
-            "a SendGrid key",
-            format!("SG.{}.{}", letters(22), letters(43)),
-        ),
+        ("a SendGrid key", format!("SG.{}.{}", letters(22), letters(43))),
         ("a Twilio key", format!("SK{}", hex(32))),
         ("an Anthropic key", format!("sk-ant-api03-{}", letters(93))),
-        (
-            "an OpenAI key",
-            format!("sk-proj-{}T3BlbkFJ{}", letters(40), letters(40)),
-        ),
+        ("an OpenAI key", format!("sk-proj-{}T3BlbkFJ{}", letters(40), letters(40))),
         ("a Hugging Face token", format!("hf_{small}")),
         ("a HashiCorp Vault token", format!("hvs.{}", letters(30))),
-        (
-            "a JSON web token",
-            format!("eyJ{}.eyJ{}.{}", letters(20), letters(40), letters(43)),
-        ),
+        ("a JSON web token", format!("eyJ{}.eyJ{}.{}", letters(20), letters(40), letters(43))),
     ] {
         let text = format!("It is {token}, they say");
         assert_eq!(found(&text), [(what, token.clone())]);
@@ -96,7 +68,7 @@ fn tokens_are_known_by_their_format() {
 
 #[test]
 fn check_values_must_be_right() {
-    // Published where the format is explained; it opens nothing.
+    // Published in the description of the format; it opens nothing.
     let (random, check) = ("zQWBuTSOoRi4A9spHcVY5ncnsDkxkJ", "0mLq17");
     for prefix in ["gh", "np"] {
         let prefix = if prefix == "gh" { "ghp_" } else { "npm_" };
@@ -109,10 +81,10 @@ fn check_values_must_be_right() {
 #[test]
 fn every_shape_is_a_regular_expression() {
     for token in TOKENS {
-        assert!(regex::Regex::new(token.shape).is_ok(), "{}", token.what);
+        assert!(regex::Regex::new(token.pattern).is_ok(), "{}", token.description);
     }
     for marker in crate::gate::guardrail::MARKERS {
-        assert!(regex::Regex::new(marker.says).is_ok(), "{}", marker.says);
+        assert!(regex::Regex::new(marker.pattern).is_ok(), "{}", marker.pattern);
     }
 }
 
@@ -121,22 +93,13 @@ fn private_keys_are_found_whole() {
     let body = format!("{}\n{}\n", letters(64), letters(40));
     for label in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "] {
         let dashes = "-".repeat(5);
-        let key = format!(
-            "{dashes}BEGIN {label}PRIVATE KEY{dashes}\n{body}{dashes}END {label}PRIVATE KEY{dashes}"
-        );
-        assert_eq!(
-            found(&format!("a\n{key}\nb")),
-            [("a private key", key.clone())]
-        );
+        let key =
+            format!("{dashes}BEGIN {label}PRIVATE KEY{dashes}\n{body}{dashes}END {label}PRIVATE KEY{dashes}");
+        assert_eq!(found(&format!("a\n{key}\nb")), [("a private key", key.clone())]);
         let escaped = key.replace('\n', "\\n");
         assert_eq!(found(&format!("\"{escaped}\"")).len(), 1, "{label}");
         assert_eq!(found(&key.replace("PRIVATE", "PUBLIC")), []);
-        assert_eq!(
-            found(&format!(
-                "A file begins with {dashes}BEGIN {label}PRIVATE KEY{dashes}."
-            )),
-            []
-        );
+        assert_eq!(found(&format!("A file begins with {dashes}BEGIN {label}PRIVATE KEY{dashes}.")), []);
     }
     let dashes = "-".repeat(5);
     let old = format!(
@@ -158,11 +121,7 @@ fn random_values_that_are_assigned_to_telling_names() {
         format!("Authorization: Bearer {value}"),
         format!("\\\"secret\\\": \\\"{value}\\\""),
     ] {
-        assert_eq!(
-            found(&text),
-            [("an assigned secret", value.clone())],
-            "{text}"
-        );
+        assert_eq!(found(&text), [("an assigned secret", value.clone())], "{text}");
     }
     assert_eq!(found(&format!("token = {}", hex(40))).len(), 1);
     for text in [
@@ -184,10 +143,7 @@ fn random_values_that_are_assigned_to_telling_names() {
 #[test]
 fn passwords_in_addresses() {
     let text = "postgres://ada:s3cr3t-Qx7@db.internal:5432/app";
-    assert_eq!(
-        found(text),
-        [("a password in an address", "s3cr3t-Qx7".into())]
-    );
+    assert_eq!(found(text), [("a password in an address", "s3cr3t-Qx7".into())]);
     for text in [
         "https://user:password@host/",
         "https://ada@host/",

@@ -1,27 +1,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::{Consent, Line};
+use super::super::{PlanSummary, SummaryLine};
 use super::sample;
 use crate::expr::Template;
 use crate::model::{
-    Approve, Expect, Gate, GateScript, Guardrail, Lane, Llm, Needs, OnFind, Plan, Predicate, Probe,
-    Provider, Range, Script, Step, Trigger, Work,
+    ApprovalRequirement, ApprovalStep, CheckProbe, Expectation, Gate, GateLane, GatePredicate, GateProvider,
+    GateScript, GateTrigger, Guardrail, LlmJudge, OnFinding, Plan, PredicateRange, ShellScript, Step,
+    StepWork,
 };
 use crate::name::{GateId, Name};
 
-fn asked(provider: Provider) -> Arc<Gate> {
+fn asked(provider: GateProvider) -> Arc<Gate> {
     Arc::new(Gate {
         id: GateId::parse("large-sums").unwrap(),
         title: Some("Sums".into()),
         path: Some("gates/sums.md".into()),
-        on: Trigger::OnToolCall,
-        lane: Lane::Policy,
+        on: GateTrigger::OnToolCall,
+        lane: GateLane::Policy,
         provider,
         extract: None,
         on_block: Some("tell".into()),
         escalations: Vec::new(),
-        approval: Needs {
+        approval: ApprovalRequirement {
             required: Some(2),
             approvers: vec!["ann".into()],
             timeout: Some(Duration::from_hours(3)),
@@ -30,20 +31,17 @@ fn asked(provider: Provider) -> Arc<Gate> {
     })
 }
 
-/// What is shown of a plan with one step that asks this gate.
-fn shown(provider: Provider) -> Vec<String> {
-    let decision = Work::Approve(Box::new(Approve {
+/// The text shown of a plan with one step that has this gate.
+fn shown(provider: GateProvider) -> Vec<String> {
+    let decision = StepWork::Approve(Box::new(ApprovalStep {
         message: Template::literal("Shall it?"),
         show: vec![(Name::parse("sum").unwrap(), Template::literal("7"))],
-        needs: Needs::default(),
+        needs: ApprovalRequirement::default(),
     }));
-    let step = Step {
-        gates: vec![asked(provider)],
-        ..Step::new(Name::parse("pay").unwrap(), decision)
-    };
+    let step = Step { gates: vec![asked(provider)], ..Step::new(Name::parse("pay").unwrap(), decision) };
     let parts = sample::parts(vec![step]);
-    let view = Consent::of(&Plan::new(parts).unwrap(), "plan.md");
-    let line = |line: &Line| format!("{} = {}", line.path(), line.text);
+    let view = PlanSummary::of_plan(&Plan::new(parts).unwrap(), "plan.md");
+    let line = |line: &SummaryLine| format!("{} = {}", line.path(), line.text);
     view.lines.iter().map(line).collect()
 }
 
@@ -55,7 +53,7 @@ fn has(lines: &[String], wanted: &[&str]) {
 
 #[test]
 fn a_decision_shows_what_is_asked_and_who() {
-    let lines = shown(Provider::Predicate(Predicate::ApprovalAlways));
+    let lines = shown(GateProvider::Predicate(GatePredicate::ApprovalAlways));
     let common = [
         "steps.pay.gates[large-sums] = large-sums",
         "steps.pay.approve.message = \"Shall it?\"",
@@ -76,8 +74,8 @@ fn a_decision_shows_what_is_asked_and_who() {
 
 #[test]
 fn every_provider_shows_what_it_decides_by() {
-    let range = |min, max| Some(Range { min, max });
-    let numbers = Predicate::NumericRange {
+    let range = |min, max| Some(PredicateRange { min, max });
+    let numbers = GatePredicate::NumericRange {
         block_outside: range(Some(0.0), Some(100.0)),
         auto_approve: range(None, Some(10.0)),
         require_approval: range(Some(10.0), None),
@@ -88,14 +86,11 @@ fn every_provider_shows_what_it_decides_by() {
         "gates.large-sums.config.auto_approve = … to 10",
         "gates.large-sums.config.require_approval = 10 to …",
     ];
-    has(&shown(Provider::Predicate(numbers)), &words);
+    has(&shown(GateProvider::Predicate(numbers)), &words);
     let program = GateScript {
-        probe: Probe::Run(Script {
-            shell: vec!["sh".into()],
-            text: "decide".into(),
-        }),
-        expect: Expect::default(),
-        then: Some(Predicate::Regex(regex::Regex::new("^a").unwrap())),
+        probe: CheckProbe::Run(ShellScript { shell: vec!["sh".into()], text: "decide".into() }),
+        expect: Expectation::default(),
+        then: Some(GatePredicate::Regex(regex::Regex::new("^a").unwrap())),
         env: Vec::new(),
         cwd: Some("gates".into()),
         timeout: Duration::from_secs(30),
@@ -107,23 +102,14 @@ fn every_provider_shows_what_it_decides_by() {
         "gates.large-sums.config.pattern = ^a",
         "gates.large-sums.timeout = 30s",
     ];
-    has(&shown(Provider::Script(Box::new(program))), &words);
-    let detector = Guardrail {
-        detect: vec!["secrets".into()],
-        on_find: OnFind::Redact,
-    };
+    has(&shown(GateProvider::Script(Box::new(program))), &words);
+    let detector = Guardrail { detect: vec!["secrets".into()], on_find: OnFinding::Redact };
     let words = [
         "gates.large-sums.config.detect[secrets] = secrets",
-        "gates.large-sums.config.on_find = redact: it goes on without what was found",
+        "gates.large-sums.config.on_find = redact: the findings are removed and it continues",
     ];
-    has(&shown(Provider::Guardrail(detector)), &words);
-    let model = Llm {
-        prompt: "Is it kind?".into(),
-        promote_to_policy: true,
-    };
-    let words = [
-        "gates.large-sums.config.prompt = Is it kind?",
-        "gates.large-sums.promote_to_policy = true",
-    ];
-    has(&shown(Provider::Llm(model)), &words);
+    has(&shown(GateProvider::Guardrail(detector)), &words);
+    let model = LlmJudge { prompt: "Is it kind?".into(), promote_to_policy: true };
+    let words = ["gates.large-sums.config.prompt = Is it kind?", "gates.large-sums.promote_to_policy = true"];
+    has(&shown(GateProvider::Llm(model)), &words);
 }

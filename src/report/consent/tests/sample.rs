@@ -1,13 +1,13 @@
-//! Plans that say everything there is to say, for the tests.
+//! Plans that use everything the language has, for the tests.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Goal, OnFailure, Parts, Plan, Policy, Replan, Step};
+use crate::model::{Goal, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step};
 use crate::name::PlanId;
-use crate::spec::{Defaults, Loaded, Memory, load, lower, lower_goal};
+use crate::spec::{InMemoryFiles, LoadedSpec, PlanDefaults, load, lower, lower_goal};
 
-/// A plan that uses every key of the language, each with a value that stands nowhere else.
+/// A plan that uses every key of the language, each with a unique value.
 pub(in crate::report) const ALL: &str = r#"---
 kind: plan
 id: all-keys
@@ -200,7 +200,7 @@ Prose of the plan.
 Prose of a step.
 "#;
 
-/// A goal that says everything that only goals say.
+/// A goal that uses every key that only goals have.
 pub(in crate::report) const GOAL: &str = r#"---
 kind: goal
 id: all-goal-keys
@@ -254,9 +254,9 @@ const TOOLS: &str = "---\nname: tools\ndescription: Tools. Use them for tests.\n
     scripts: {scripts/tool.py: {args: {much: {type: integer, minimum: 211}}}}\n---\n";
 
 /// The parts of a plan with these steps.
-pub(in crate::report) fn parts(steps: Vec<Step>) -> Parts {
+pub(in crate::report) fn parts(steps: Vec<Step>) -> PlanParts {
     let (id, count) = (PlanId::parse("sample").unwrap(), steps.len());
-    Parts::new(id, steps, count, defaults().policy)
+    PlanParts::new(id, steps, count, defaults().policy)
 }
 
 /// A plan by its text, with `parts.md` beside it.
@@ -277,26 +277,22 @@ pub(in crate::report) fn goal(text: &str) -> (Arc<Plan>, Arc<Goal>) {
     (plan, lower_goal(&loaded).unwrap())
 }
 
-fn loaded(text: &str) -> Loaded {
-    let files = [
-        ("plan.md", text),
-        ("parts.md", PARTS),
-        ("skills/tools/SKILL.md", TOOLS),
-    ];
+fn loaded(text: &str) -> LoadedSpec {
+    let files = [("plan.md", text), ("parts.md", PARTS), ("skills/tools/SKILL.md", TOOLS)];
     let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
-    let loaded = load(&Memory(files.into()), "plan.md");
+    let loaded = load(&InMemoryFiles(files.into()), "plan.md");
     assert_eq!(loaded.diagnostics, []);
     loaded
 }
 
-fn defaults() -> Defaults {
-    Defaults {
-        policy: Policy {
+fn defaults() -> PlanDefaults {
+    PlanDefaults {
+        policy: PlanPolicy {
             max_parallel: 2,
-            on_failure: OnFailure::Stop,
+            on_failure: OnStepFailure::Stop,
             grace: Duration::from_secs(10),
         },
         retry: Arc::default(),
-        replan: Replan::default(),
+        replan: ReplanSettings::default(),
     }
 }

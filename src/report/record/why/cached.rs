@@ -1,35 +1,39 @@
-use super::{Why, refuted};
+use super::{StepExplanation, failed_checks};
 use crate::name::RunId;
 use crate::store::StepRow;
 
-/// What a place asked the cache, and what it heard.
+/// The cache lookup of a task, and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheStory {
-    /// Whether the run uses results of the cache.
+pub struct CacheExplanation {
+    /// True if the run uses results of the cache.
     pub reuses: bool,
-    /// Whether an earlier result was found.
+    /// True if an earlier result was found.
     pub hit: bool,
-    /// The run that the found result is of, if that is still known.
-    pub from: Option<RunId>,
-    /// The latest earlier run that asked, if there is one.
-    pub against: Option<RunId>,
-    /// What changed since then, one line each.
+    /// The run that produced the found result, if it is still known.
+    pub producer: Option<RunId>,
+    /// The latest earlier run with a lookup, if there is one.
+    pub compared_run: Option<RunId>,
+    /// The changes since then, one line each.
     pub changes: Vec<String>,
-    /// Why a result was not used, or not stored.
+    /// The reason why a result was not used, or not stored.
     pub refused: Option<String>,
 }
 
-/// What the cache had for a step, and what became of it.
-pub(super) fn cached(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> Vec<String> {
+/// The cached result of a step, and its fate.
+pub(super) fn cache_explanation(
+    of: &StepExplanation<'_>,
+    row: &StepRow,
+    story: &CacheExplanation,
+) -> Vec<String> {
     if !story.reuses {
-        return vec!["it is cached, and the run was begun with `--no-cache`".into()];
+        return vec!["cache not used: the run was started with `--no-cache`".into()];
     }
     if story.hit {
-        return vec![found(of, row, story)];
+        return vec![hit_explanation(of, row, story)];
     }
     let refused = story.refused.clone();
-    let Some(against) = &story.against else {
-        let first = "it is cached, and no earlier run of the plan has its result".to_owned();
+    let Some(against) = &story.compared_run else {
+        let first = "cache miss: no earlier run of the plan stored its result".to_owned();
         return [first].into_iter().chain(refused).collect();
     };
     let short = against.short();
@@ -37,32 +41,27 @@ pub(super) fn cached(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> Vec<Str
     if !lines.is_empty() && story.changes.is_empty() {
         return lines;
     }
-    lines.push(format!(
-        "no earlier result could be reused; since run {short}:"
-    ));
+    lines.push(format!("cache miss; changes since run {short}:"));
     lines.extend(story.changes.iter().map(|change| format!("  {change}")));
     if story.changes.is_empty() {
-        lines.push("  nothing changed, but that run left no result to reuse".into());
+        lines.push("  none, but that run stored no result".into());
     }
     lines
 }
 
-/// What became of a result that the cache held: its checks may have refuted it.
-fn found(of: &Why<'_>, row: &StepRow, story: &CacheStory) -> String {
-    let from = match &story.from {
+/// The fate of a result from the cache: its checks may have failed.
+fn hit_explanation(of: &StepExplanation<'_>, row: &StepRow, story: &CacheExplanation) -> String {
+    let from = match &story.producer {
         Some(from) => format!("the result of run {}", from.short()),
         None => "an earlier result".to_owned(),
     };
-    let broken = refuted(of, row, 0);
+    let broken = failed_checks(of, row, 0);
     if !broken.is_empty() {
-        return format!(
-            "{from} was found, but does not hold now: {}",
-            broken.join("; ")
-        );
+        return format!("{from} was found, but its checks fail now: {}", broken.join("; "));
     }
-    if row.cached.is_some() {
-        format!("it did not run: nothing changed that its result depends on, so it has {from}")
+    if row.cache_key.is_some() {
+        format!("it did not run: its inputs are unchanged, so it reused {from}")
     } else {
-        format!("{from} was found and not used")
+        format!("{from} was found, but not used")
     }
 }

@@ -1,15 +1,15 @@
-use super::{CacheStory, Why, why};
-use crate::machine::{Guard, Place};
+use super::{CacheExplanation, StepExplanation, explain_step};
+use crate::machine::{IsolationKind, TaskId};
 use crate::report::plain;
 use crate::report::record::sample;
 
-fn check(step: &str, cache: Option<&CacheStory>, expected: &str) {
-    let told = why(&Why {
+fn check(step: &str, cache: Option<&CacheExplanation>, expected: &str) {
+    let told = explain_step(&StepExplanation {
         record: &sample::record(),
         plan: &sample::plan(),
-        place: &Place::of(&sample::name(step)),
+        place: &TaskId::of_step(&sample::name(step)),
         cache,
-        again: None,
+        rerun_reason: None,
     });
     assert_eq!(plain(&told), expected);
 }
@@ -18,67 +18,65 @@ fn check(step: &str, cache: Option<&CacheStory>, expected: &str) {
 fn a_failure_names_attempts_and_the_rule_that_ended_them() {
     let expected = "\
 build · failed · check `is_json` failed
-  · it depends on `fetch`, which is verified
-  · attempt 1 ended: exit code 2
-  · its failure was logical (it ran, and the result was wrong), so it was repeated: 1 of 1 retries
-  · attempt 2 said that it succeeded; its checks found otherwise: `is_json` expected exit code 0, \
+  · depends on `fetch` (verified)
+  · attempt 1 failed: exit code 2
+  · failure class: logical (it ran, but the result was wrong); retried (1 of 1 retries)
+  · attempt 2 exited 0, but its checks failed: `is_json` expected exit code 0, \
         found exit code 1
-  · its failure was logical (it ran, and the result was wrong), and all 1 retries were used
+  · failure class: logical (it ran, but the result was wrong); all 1 retries were used
 ";
     check("build", None, expected);
 }
 
 #[test]
 fn a_skip_names_the_rule() {
-    let expected = "\
-publish · skipped · `build` failed
-  · it depends on `build`, which is failed
-  · the rule: a step is skipped if its `when` is not true, or if a step that it depends on failed, \
-        was skipped or was cancelled
+    let expected = "publish · skipped · `build` failed
+  · depends on `build` (failed)
+  · rule: a step is skipped if its `when` is false, or if one of its dependencies failed, was skipped or was cancelled
 ";
     check("publish", None, expected);
 }
 
 #[test]
 fn a_miss_names_what_changed() {
-    let story = CacheStory {
+    let story = CacheExplanation {
         reuses: true,
         hit: false,
-        from: None,
-        against: Some(sample::run().id),
+        producer: None,
+        compared_run: Some(sample::run().id),
         changes: vec!["input a.txt: changed".into()],
         refused: None,
     };
     let expected = "\
 fetch · verified
-  · it depends on no other step
-  · no earlier result could be reused; since run 1a2b3c4d:
+  · no dependencies
+  · cache miss; changes since run 1a2b3c4d:
   ·   input a.txt: changed
-  · attempt 1 said that it succeeded
+  · attempt 1 exited 0
 ";
     check("fetch", Some(&story), expected);
 }
 
-fn hit() -> CacheStory {
-    CacheStory {
+fn hit() -> CacheExplanation {
+    CacheExplanation {
         reuses: true,
         hit: true,
-        from: Some(sample::run().id),
-        against: None,
+        producer: Some(sample::run().id),
+        compared_run: None,
         changes: Vec::new(),
         refused: None,
     }
 }
 
-fn check_cached(change: impl FnOnce(&mut super::Record), expected: &str) {
+fn check_cached(change: impl FnOnce(&mut super::RunRecord), expected: &str) {
     let mut record = sample::record();
     change(&mut record);
-    let told = why(&Why {
+    let told = explain_step(&StepExplanation {
         record: &record,
         plan: &sample::plan(),
-        place: &Place::of(&sample::name("fetch")),
+        place: &TaskId::of_step(&sample::name("fetch")),
         cache: Some(&hit()),
-        again: None,
+        rerun_reason: None,
     });
     assert!(plain(&told).contains(expected), "{told}");
 }
@@ -86,8 +84,8 @@ fn check_cached(change: impl FnOnce(&mut super::Record), expected: &str) {
 #[test]
 fn a_hit_names_the_run_and_whether_its_result_holds() {
     check_cached(
-        |record| record.steps[0].cached = Some(crate::digest::Digest::of(b"").to_string()),
-        "it did not run: nothing changed that its result depends on, so it has the result of \
+        |record| record.steps[0].cache_key = Some(crate::digest::Sha256Digest::of_bytes(b"").to_string()),
+        "it did not run: its inputs are unchanged, so it reused the result of \
          run 1a2b3c4d",
     );
     check_cached(
@@ -96,7 +94,7 @@ fn a_hit_names_the_run_and_whether_its_result_holds() {
             (check.step, check.attempt) = (Some(sample::name("fetch")), Some(0));
             record.checks.push(check);
         },
-        "the result of run 1a2b3c4d was found, but does not hold now: `is_json` expected exit \
+        "the result of run 1a2b3c4d was found, but its checks fail now: `is_json` expected exit \
          code 0, found exit code 1",
     );
 }
@@ -106,29 +104,29 @@ fn what_is_stale_says_so_and_what_confined_its_checks() {
     let mut record = sample::record();
     record.steps[0].standing = crate::machine::Standing::Reported;
     record.steps[0].stale = Some("data.json".into());
-    record.checks[0].verdict.guards = Some(vec![Guard::Files, Guard::Network]);
-    record.checks[1].verdict.guards = Some(Vec::new());
-    record.shake(&sample::plan());
+    record.checks[0].verdict.isolation = Some(vec![IsolationKind::Files, IsolationKind::Network]);
+    record.checks[1].verdict.isolation = Some(Vec::new());
+    record.mark_stale_dependants(&sample::plan());
     let told = |step: &str| {
-        plain(&why(&Why {
+        plain(&explain_step(&StepExplanation {
             record: &record,
             plan: &sample::plan(),
-            place: &Place::of(&sample::name(step)),
+            place: &TaskId::of_step(&sample::name(step)),
             cache: None,
-            again: None,
+            rerun_reason: None,
         }))
     };
     let expected = "\
 fetch · reported
-  · it depends on no other step
-  · attempt 1 said that it succeeded
+  · no dependencies
+  · attempt 1 exited 0
   · its checks ran in a sandbox: files network
   · it is reported, not verified: its evidence is stale, data.json changed after it was checked
 ";
     assert_eq!(told("fetch"), expected);
     for line in [
-        "  · it depends on `fetch`, which is reported\n  · it depends on `fetch`, whose evidence is stale\n",
-        "  · its checks ran with the sandbox: off\n",
+        "  · depends on `fetch` (reported)\n  · depends on `fetch`, whose evidence is stale\n",
+        "  · its checks ran without a sandbox\n",
     ] {
         let text = told("build");
         assert!(text.contains(line), "{line} in {text}");

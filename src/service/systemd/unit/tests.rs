@@ -1,14 +1,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Owner, Unit};
+use super::{ServiceOwner, UnitFile};
 
-fn unit() -> Unit {
-    Unit {
+fn unit() -> UnitFile {
+    UnitFile {
         program: "/usr/bin/true".into(),
         args: vec!["daemon".into()],
         workspace: "/tmp".into(),
-        owner: Owner::User,
+        owner: ServiceOwner::User,
         path: Some("/usr/local/bin:/usr/bin:/bin".into()),
         systemd: None,
         watchdog: Duration::from_mins(2),
@@ -16,13 +16,11 @@ fn unit() -> Unit {
     }
 }
 
-fn systems() -> Owner {
-    Owner::System {
-        user: "root".into(),
-    }
+fn systems() -> ServiceOwner {
+    ServiceOwner::System { user: "root".into() }
 }
 
-/// The document shows a whole unit; this is what is written.
+/// The document shows a whole unit, which must equal the text written.
 #[test]
 fn the_whole_text_is_that_of_the_document() {
     let mut unit = unit();
@@ -73,21 +71,21 @@ fn nothing_takes_away_what_sandboxes_are_made_of() {
 
 #[test]
 fn what_cannot_be_written_is_refused() {
-    type Change = fn(&mut Unit);
+    type Change = fn(&mut UnitFile);
     let changes: [(&str, Change); 8] = [
         ("a quote", |unit| unit.program = "/a\"b".into()),
-        ("not absolute", |unit| unit.program = "wf".into()),
+        ("not an absolute path", |unit| unit.program = "wf".into()),
         ("control", |unit| unit.workspace = "/a\nUser=root".into()),
         ("control", |unit| unit.args = vec!["a\nb".into()]),
         ("control", |unit| unit.path = Some("/bin\n".into())),
-        ("its end", |unit| unit.workspace = "/a\\".into()),
+        ("last character", |unit| unit.workspace = "/a\\".into()),
         ("not UTF-8", |unit| {
             use std::os::unix::ffi::OsStringExt as _;
             let bytes = b"/a\xff".to_vec();
             unit.workspace = PathBuf::from(std::ffi::OsString::from_vec(bytes));
         }),
-        ("the name of a user", |unit| {
-            unit.owner = Owner::System { user: "a b".into() };
+        ("a valid user name", |unit| {
+            unit.owner = ServiceOwner::System { user: "a b".into() };
         }),
     ];
     for (part, change) in changes {
@@ -98,19 +96,16 @@ fn what_cannot_be_written_is_refused() {
     }
 }
 
-/// systemd itself reads what we write, where it is installed: names that need care, too.
+/// systemd itself reads the unit, if it is installed: names that need care, too.
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a tool of the machine, as a judge"
-)]
+#[expect(clippy::disallowed_methods, reason = "a tool of the machine, as a judge")]
 fn systemd_takes_it() {
     let dir = tempfile::tempdir().unwrap();
     let odd = dir.path().join("a b %n $HOME \"q\" 'x' \\y ü");
     std::fs::create_dir(&odd).unwrap();
     let program = dir.path().join("w f %n $HOME ü");
     std::fs::copy("/bin/true", &program).unwrap();
-    for (at, owner) in [Owner::User, systems()].into_iter().enumerate() {
+    for (at, owner) in [ServiceOwner::User, systems()].into_iter().enumerate() {
         let mut unit = unit();
         unit.owner = owner;
         unit.program.clone_from(&program);
@@ -118,10 +113,8 @@ fn systemd_takes_it() {
         unit.args.push("--with=%i $X \"".into());
         let file = dir.path().join(format!("wf-{at}.service"));
         std::fs::write(&file, unit.text().unwrap()).unwrap();
-        let analyze = std::process::Command::new("systemd-analyze")
-            .args(["verify", "--man=no"])
-            .arg(&file)
-            .output();
+        let analyze =
+            std::process::Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&file).output();
         let Ok(said) = analyze else {
             return;
         };

@@ -2,14 +2,11 @@ use proptest::prelude::*;
 
 use super::{adapt, ask, detect, read, with};
 
-/// A value as somebody writes it: texts with all that is special, lists, mappings.
+/// A value as an author writes it: texts with special characters, lists, mappings.
 fn value() -> impl Strategy<Value = serde_json::Value> {
     let text = "([ -~\n\t]|---|: |é|技|\u{feff}|\u{85}|\u{2028}|\u{7}|\u{202e}|\\\\|\"|'|#|\\.\\.\\.){0,40}";
-    let leaf = prop_oneof![
-        text.prop_map(serde_json::Value::from),
-        Just(true.into()),
-        Just(serde_json::Value::Null)
-    ];
+    let leaf =
+        prop_oneof![text.prop_map(serde_json::Value::from), Just(true.into()), Just(serde_json::Value::Null)];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..3).prop_map(serde_json::Value::from),
@@ -28,7 +25,7 @@ proptest! {
         ], value()), 0..6),
         body in "([ -~\n\r]|---\n|é){0,60}",
     ) {
-        // JSON is YAML, and so says every text in one way.
+        // JSON is YAML, with one notation for every text.
         let mut text = "---\nname: it\ndescription: Does it.\n".to_owned();
         let mut said = std::collections::BTreeSet::new();
         for (key, value) in &fields {

@@ -1,13 +1,13 @@
-use super::facts::At;
-use super::programs::Call;
-use super::shell::Script;
+use super::facts::ValuePlaceIx;
+use super::programs::ProgramCall;
+use super::shell::ShellFactReader;
 
-/// Endings of archives, without which their names are often those of folders.
+/// Extensions of archives; without them, their names are often those of folders.
 const ENDINGS: [&str; 6] = [".tar.gz", ".tgz", ".zip", ".tar.xz", ".tar.bz2", ".gz"];
 
-impl Script<'_, '_> {
-    /// `tar`: its first word may be letters without a hyphen.
-    pub(super) fn tape(&mut self, call: &Call<'_>) {
+impl ShellFactReader<'_, '_> {
+    /// Handles `tar`: its first word may be letters without a hyphen.
+    pub(super) fn tape(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
         let is_letters = |text: &&str| {
             let letters = text.trim_start_matches('-');
@@ -16,21 +16,21 @@ impl Script<'_, '_> {
         };
         let first = operands.texts().next().filter(is_letters);
         let first = first.unwrap_or_default();
-        let extracts = first.contains('x') || operands.has(&["--extract"]);
+        let extracts = first.contains('x') || operands.has_option(&["--extract"]);
         let skipped = usize::from(!first.is_empty() && !first.starts_with('-'));
         self.packs_files(call, skipped, extracts);
     }
 
-    /// `zip` and `unzip`.
-    pub(super) fn archive(&mut self, call: &Call<'_>) {
+    /// Handles `zip` and `unzip`.
+    pub(super) fn archive(&mut self, call: &ProgramCall<'_>) {
         self.packs_files(call, 0, call.program.name != "zip");
     }
 
-    /// An archive, which is the first argument, and the files that go into it or come out of it.
-    fn packs_files(&mut self, call: &Call<'_>, skipped: usize, extracts: bool) {
+    /// Handles an archive, which is the first argument, and the files packed or extracted.
+    fn packs_files(&mut self, call: &ProgramCall<'_>, skipped: usize, extracts: bool) {
         let operands = &call.operands;
-        let folders = operands.after(&["-C", "-d", "--directory"]);
-        let plain: Vec<At> = operands.plain(&["-C", "-d", "--directory"]);
+        let folders = operands.option_values(&["-C", "-d", "--directory"]);
+        let plain: Vec<ValuePlaceIx> = operands.plain(&["-C", "-d", "--directory"]);
         let mut plain = plain.into_iter().skip(skipped);
         let Some(archive) = plain.next() else { return };
         if extracts {
@@ -38,11 +38,7 @@ impl Script<'_, '_> {
             for (_, into) in &folders {
                 self.facts.stores.push((*into, what));
             }
-            let names: Vec<String> = operands
-                .words
-                .iter()
-                .map(|word| self.rendered(word))
-                .collect();
+            let names: Vec<String> = operands.words.iter().map(|word| self.rendered(word)).collect();
             let stem = |name: &String| {
                 let stem = ENDINGS.iter().find_map(|end| name.strip_suffix(end));
                 stem.map(str::to_owned)
@@ -53,7 +49,7 @@ impl Script<'_, '_> {
             }
             return;
         }
-        let files: Vec<At> = plain.collect();
+        let files: Vec<ValuePlaceIx> = plain.collect();
         let what = self.loaded(&files);
         self.packs(call.program.at, what);
         self.facts.stores.push((archive, what));

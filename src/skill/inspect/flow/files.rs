@@ -1,19 +1,19 @@
 use std::rc::Rc;
 
-use super::facts::Facts;
+use super::facts::FlowFacts;
 use super::python::{functions, python};
-use super::shell::{Source, shell};
+use super::shell::{CommandText, shell};
 use super::texts::texts;
-use crate::skill::Bundle;
-use crate::skill::inspect::{Language, language};
+use crate::skill::SkillBundle;
+use crate::skill::inspect::{ScriptLanguage, language};
 
-/// The largest file that is read, in bytes.
+/// The maximum size of a file that is read, in bytes.
 const LARGEST: usize = 1 << 19;
 
 /// Reads the facts of all files of a skill.
-pub(super) fn read(bundle: &Bundle) -> Facts {
-    let mut facts = Facts::of(bundle.files.keys().cloned().collect());
-    let all: Vec<(&str, &str, Option<Language>)> = bundle
+pub(super) fn read(bundle: &SkillBundle) -> FlowFacts {
+    let mut facts = FlowFacts::of(bundle.files.keys().cloned().collect());
+    let all: Vec<(&str, &str, Option<ScriptLanguage>)> = bundle
         .files
         .iter()
         .filter(|(_, file)| file.bytes.len() <= LARGEST)
@@ -23,22 +23,18 @@ pub(super) fn read(bundle: &Bundle) -> Facts {
         })
         .collect();
     for (_, text, language) in &all {
-        if *language == Some(Language::Python) {
+        if *language == Some(ScriptLanguage::Python) {
             facts.functions.extend(functions(text));
         }
     }
     for (path, text, language) in all {
         let scope: Rc<str> = Rc::from(path);
-        let source = Source {
-            file: path,
-            scope: Rc::clone(&scope),
-            counts: &|_| true,
-        };
+        let source = CommandText { file: path, scope: Rc::clone(&scope), counts: &|_| true };
         match language {
-            Some(Language::Shell(_)) => {
+            Some(ScriptLanguage::Shell(_)) => {
                 shell(&mut facts, &source, (text, 0), 0);
             }
-            Some(Language::Python) => python(&mut facts, &source, (text, 0), 0),
+            Some(ScriptLanguage::Python) => python(&mut facts, &source, (text, 0), 0),
             None if is_prose(path) => texts(&mut facts, path, text),
             _ => {}
         }
@@ -48,8 +44,5 @@ pub(super) fn read(bundle: &Bundle) -> Facts {
 
 fn is_prose(path: &str) -> bool {
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    matches!(
-        ending.to_ascii_lowercase().as_str(),
-        "md" | "markdown" | "mdx" | "txt" | "rst" | "adoc"
-    )
+    matches!(ending.to_ascii_lowercase().as_str(), "md" | "markdown" | "mdx" | "txt" | "rst" | "adoc")
 }

@@ -1,10 +1,10 @@
-//! The flow of a whole skill: what is fetched from outside and what is secret, where it lies, and
-//! what is started or sent later, in whichever file.
+//! The flow of values in a whole skill: fetched and secret values, the places that hold them, and
+//! later starts or sends, across files.
 //!
 //! [Shell](shell), [Python](python) and [texts] are read into [facts]: labels at
 //! [places](place), moves between places, sends and runs. [`solve`] carries the labels along the
-//! moves, and [`judge`] looks at what arrives. The order of commands does not count: whoever has
-//! a skill executes its parts in any order.
+//! moves, and [`judge`] checks the arrivals. The order of commands does not count: the parts of a
+//! skill may be executed in any order.
 //!
 //! Pure. Takes time in the size of the files; what is larger than the bounds in [`facts`] is cut.
 

@@ -1,18 +1,18 @@
-use super::facts::At;
-use super::shell::Script;
-use crate::skill::inspect::shell::{UNKNOWN, Word};
+use super::facts::ValuePlaceIx;
+use super::shell::ShellFactReader;
+use crate::skill::inspect::shell::{CommandWord, UNKNOWN};
 
-/// The arguments of a command, and what they hold.
-pub(super) struct Operands<'a> {
+/// The arguments of a command, and their values.
+pub(super) struct CommandOperands<'a> {
     /// The words.
-    pub(super) words: &'a [Word],
+    pub(super) words: &'a [CommandWord],
     /// A value for each.
-    pub(super) values: Vec<At>,
+    pub(super) values: Vec<ValuePlaceIx>,
 }
 
-impl Operands<'_> {
-    /// The arguments that are no options, and are not the values of the options that are named.
-    pub(super) fn plain(&self, options: &[&str]) -> Vec<At> {
+impl CommandOperands<'_> {
+    /// Returns the arguments that are neither options nor the values of the named options.
+    pub(super) fn plain(&self, options: &[&str]) -> Vec<ValuePlaceIx> {
         let mut found = Vec::new();
         let mut is_value = false;
         for (word, value) in self.words.iter().zip(&self.values) {
@@ -21,24 +21,20 @@ impl Operands<'_> {
             if !is_value && !is_option {
                 found.push(*value);
             }
-            is_value = !is_value && is_option && is_one(text, options) && !text.contains('=');
+            is_value = !is_value && is_option && is_listed_option(text, options) && !text.contains('=');
         }
         found
     }
 
-    /// The values of options: `-o FILE`, `-sSLo FILE`, `--output=FILE`.
-    pub(super) fn after(&self, options: &[&str]) -> Vec<(&str, At)> {
+    /// Returns the values of options: `-o FILE`, `-sSLo FILE`, `--output=FILE`.
+    pub(super) fn option_values(&self, options: &[&str]) -> Vec<(&str, ValuePlaceIx)> {
         let mut found = Vec::new();
         let mut all = self.words.iter().zip(&self.values);
         while let Some((word, value)) = all.next() {
-            if !is_one(&word.text, options) {
+            if !is_listed_option(&word.text, options) {
                 continue;
             }
-            if let Some((_, said)) = word
-                .text
-                .split_once('=')
-                .filter(|_| word.text.starts_with("--"))
-            {
+            if let Some((_, said)) = word.text.split_once('=').filter(|_| word.text.starts_with("--")) {
                 found.push((said, *value));
             } else if let Some((next, value)) = all.next() {
                 found.push((next.text.as_str(), *value));
@@ -47,19 +43,19 @@ impl Operands<'_> {
         found
     }
 
-    /// Whether an option is given.
-    pub(super) fn has(&self, options: &[&str]) -> bool {
-        self.words.iter().any(|word| is_one(&word.text, options))
+    /// True if an option is given.
+    pub(super) fn has_option(&self, options: &[&str]) -> bool {
+        self.words.iter().any(|word| is_listed_option(&word.text, options))
     }
 
-    /// The texts of the arguments.
+    /// Returns the texts of the arguments.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(|word| word.text.as_str())
     }
 }
 
-/// Whether a word is one of these options; short ones may be the last of several letters.
-fn is_one(word: &str, options: &[&str]) -> bool {
+/// True if a word is one of these options; a short one may be the last of several letters.
+fn is_listed_option(word: &str, options: &[&str]) -> bool {
     let name = word.split('=').next().unwrap_or_default();
     options.iter().any(|option| {
         let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
@@ -74,35 +70,36 @@ fn is_one(word: &str, options: &[&str]) -> bool {
     })
 }
 
-impl Script<'_, '_> {
-    /// The arguments of a command.
-    pub(super) fn operands<'w>(&mut self, words: &'w [Word], inner: &[At]) -> Operands<'w> {
+impl ShellFactReader<'_, '_> {
+    /// Returns the arguments of a command.
+    pub(super) fn operands<'w>(
+        &mut self,
+        words: &'w [CommandWord],
+        inner: &[ValuePlaceIx],
+    ) -> CommandOperands<'w> {
         let values = words.iter().map(|word| self.operand(word, inner)).collect();
-        Operands { words, values }
+        CommandOperands { words, values }
     }
 
-    /// What a word holds: its text, its variables, and what commands in it print.
-    pub(super) fn operand(&mut self, word: &Word, inner: &[At]) -> At {
+    /// Returns the value of a word: its text, its variables, and the output of commands in it.
+    pub(super) fn operand(&mut self, word: &CommandWord, inner: &[ValuePlaceIx]) -> ValuePlaceIx {
         let value = self.facts.value();
         let text = self.rendered(word);
-        for said in [
-            text.as_str(),
-            text.rsplit(['@', '=']).next().unwrap_or_default(),
-        ] {
-            self.facts.says(said, value);
+        for said in [text.as_str(), text.rsplit(['@', '=']).next().unwrap_or_default()] {
+            self.facts.record_text(said, value);
             if let Some(folder) = &self.folder
                 && !said.starts_with(['/', '~', '$'])
                 && !said.contains("://")
             {
                 let said = format!("{folder}/{said}");
-                self.facts.says(&said, value);
+                self.facts.record_text(&said, value);
             }
         }
         for var in &word.vars {
             let from = self.variable(&var.name, word.at);
             self.facts.moves(from, value);
             if let Some(default) = &var.default {
-                self.facts.says(default, value);
+                self.facts.record_text(default, value);
             }
         }
         if word.has_command {
@@ -117,8 +114,8 @@ impl Script<'_, '_> {
         value
     }
 
-    /// The text of a word: variables with one value stand there with it, others with their names.
-    pub(super) fn rendered(&self, word: &Word) -> String {
+    /// Returns the text of a word: variables are replaced by their one value or their name.
+    pub(super) fn rendered(&self, word: &CommandWord) -> String {
         let mut names = word.vars.iter();
         let mut text = String::new();
         for c in word.text.chars() {

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-/// The names of the packages that are fetched most from `PyPI` and from npm, and of those that are
-/// really called almost so.
+/// The names of the most downloaded packages of `PyPI` and npm, and of legitimate packages with
+/// similar names.
 const NAMES: &str = include_str!("packages.txt");
 
 static PYPI: LazyLock<BTreeSet<&str>> = LazyLock::new(|| names("[pypi]"));
@@ -14,15 +14,13 @@ fn names(of: &str) -> BTreeSet<&'static str> {
     section.split_whitespace().collect()
 }
 
-/// The shortest name that is looked at: short ones have many neighbours.
+/// The minimum length of a name that is checked: short ones have many neighbours.
 const SHORTEST: usize = 5;
 
-/// The well-known package whose name is almost that of another: one letter is missing, too many,
-/// another one, or two have changed places.
+/// Returns the well-known package with an almost identical name: one letter is missing, added or
+/// different, or two are swapped.
 pub(super) fn resembles(package: &str, is_npm: bool) -> Option<&'static str> {
-    let name = package
-        .split(['=', '<', '>', '[', '~', '!', ';', '@'])
-        .next()?;
+    let name = package.split(['=', '<', '>', '[', '~', '!', ';', '@']).next()?;
     let name = name.to_ascii_lowercase();
     let name = if is_npm { name } else { name.replace('_', "-") };
     let known = if is_npm { &NPM } else { &PYPI };
@@ -32,7 +30,7 @@ pub(super) fn resembles(package: &str, is_npm: bool) -> Option<&'static str> {
     known.iter().copied().find(|one| is_almost(&name, one))
 }
 
-/// Whether one change makes one word of the other.
+/// True if one edit turns one word into the other.
 fn is_almost(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();

@@ -1,8 +1,8 @@
 use std::rc::Rc;
 
-/// A place in which a value lies.
+/// A place that holds a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ValuePlace {
     /// A file of the machine, by its path.
     File(String),
     /// A variable of a file, or of a function in it.
@@ -21,22 +21,22 @@ pub(super) enum Place {
     Value(usize),
 }
 
-/// A quality of a value, which goes wherever the value goes.
+/// A property of a value, which follows the value everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Label {
-    /// It is secret: the name of the variable or the path from which it comes.
+pub(super) enum FlowLabel {
+    /// It is secret: the name of the variable or the path of its source.
     Secret(String),
     /// It holds an address.
     Address(String),
     /// It holds a path.
     Path(String),
-    /// It comes from outside, by the number of the fetch.
+    /// It was fetched from outside; the number of the fetch.
     Fetched(usize),
-    /// It was written in another form: base64, JSON, an archive.
+    /// It is encoded: base64, JSON, an archive.
     Packed,
 }
 
-/// The path of a file, without what makes no difference.
+/// Normalizes the path of a file.
 pub(super) fn path(text: &str) -> String {
     let text = text
         .strip_prefix("$HOME")
@@ -59,12 +59,11 @@ pub(super) fn path(text: &str) -> String {
     parts.join("/")
 }
 
-/// Whether a text is a path rather than a word.
+/// True if a text is a path rather than a word.
 pub(super) fn is_path(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-~$*@+".contains(c);
-    let has_ending = text
-        .rsplit_once('.')
-        .is_some_and(|(stem, end)| !stem.is_empty() && (1..=5).contains(&end.len()));
+    let has_ending =
+        text.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && (1..=5).contains(&end.len()));
     text.len() > 2
         && text.chars().all(is_plain)
         && text.chars().any(char::is_alphanumeric)

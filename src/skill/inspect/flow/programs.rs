@@ -1,13 +1,13 @@
 use std::rc::Rc;
 
-use super::facts::{At, Event, Send};
-use super::operands::Operands;
-use super::place::{Label, Place};
-use super::shell::Script;
-use crate::skill::inspect::rules::{Program, programs};
-use crate::skill::inspect::shell::{Command, Word};
+use super::facts::{ValueEvent, ValuePlaceIx, ValueSend};
+use super::operands::CommandOperands;
+use super::place::{FlowLabel, ValuePlace};
+use super::shell::ShellFactReader;
+use crate::skill::inspect::rules::{ExecutedProgram, programs};
+use crate::skill::inspect::shell::{CommandWord, ShellCommand};
 
-/// Programs whose output says nothing of what their arguments name.
+/// Programs whose output reveals nothing about the files in their arguments.
 const QUIET: [&str; 20] = [
     "[",
     "[[",
@@ -31,65 +31,63 @@ const QUIET: [&str; 20] = [
     "kill",
 ];
 
-/// Programs that write what they read in another form.
-const PACKERS: [&str; 10] = [
-    "base64", "base32", "xxd", "od", "hexdump", "gzip", "tar", "zip", "openssl", "gpg",
-];
+/// Programs that encode or pack their input.
+const PACKERS: [&str; 10] =
+    ["base64", "base32", "xxd", "od", "hexdump", "gzip", "tar", "zip", "openssl", "gpg"];
 
-/// A program that is started, with what it is given.
-pub(super) struct Call<'a> {
+/// A started program, with its arguments and input.
+pub(super) struct ProgramCall<'a> {
     /// The whole command.
-    pub(super) command: &'a Command,
+    pub(super) command: &'a ShellCommand,
     /// The program.
-    pub(super) program: Program<'a>,
+    pub(super) program: ExecutedProgram<'a>,
     /// Its arguments.
-    pub(super) operands: Operands<'a>,
-    /// What it reads.
-    pub(super) input: At,
-    /// Whether what it reads are arguments: `xargs`.
+    pub(super) operands: CommandOperands<'a>,
+    /// Its input.
+    pub(super) input: ValuePlaceIx,
+    /// True if its input lists arguments: `xargs`.
     pub(super) reads_names: bool,
-    /// What it prints.
-    pub(super) out: At,
+    /// Its output.
+    pub(super) out: ValuePlaceIx,
 }
 
-impl Script<'_, '_> {
-    /// Reads what the program of a command does with what it is given; `out` is what it prints.
-    pub(super) fn program(&mut self, command: &Command, (input, inner): (At, &[At]), out: At) {
+impl ShellFactReader<'_, '_> {
+    /// Reads the effects of the program of a command on its inputs; `out` is its output.
+    pub(super) fn program(
+        &mut self,
+        command: &ShellCommand,
+        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+        out: ValuePlaceIx,
+    ) {
         let Some(first) = command.words.first() else {
             return;
         };
         let all = programs(command);
         let Some(program) = all.last().copied() else {
-            // Which program it is stands in a variable.
+            // The program's name is in a variable.
             let operands = self.operands(&command.words, inner);
             if let Some(what) = operands.values.first() {
                 self.runs(first.at, *what);
             }
-            self.pass(&operands, input, out);
+            self.other_program(&operands, input, out);
             return;
         };
-        let reads_names = |one: &Program<'_>| matches!(one.name, "xargs" | "parallel");
+        let reads_names = |one: &ExecutedProgram<'_>| matches!(one.name, "xargs" | "parallel");
         let operands = self.operands(program.args, inner);
-        let call = Call {
-            command,
-            program,
-            operands,
-            input,
-            reads_names: all.iter().any(reads_names),
-            out,
-        };
-        self.reaches(&call);
+        let call =
+            ProgramCall { command, program, operands, input, reads_names: all.iter().any(reads_names), out };
+        self.network_program(&call);
         self.packages(&program);
         if PACKERS.contains(&program.name) {
             self.packs(program.at, out);
         }
     }
 
-    /// Programs of the network, and all others.
-    fn reaches(&mut self, call: &Call<'_>) {
+    /// Handles network programs, and passes on all others.
+    fn network_program(&mut self, call: &ProgramCall<'_>) {
         match call.program.name {
-            "curl" | "wget" | "aria2c" | "http" | "https" | "xh" | "iwr" | "irm"
-            | "Invoke-WebRequest" | "Invoke-RestMethod" => self.transfers(call),
+            "curl" | "wget" | "aria2c" | "http" | "https" | "xh" | "iwr" | "irm" | "Invoke-WebRequest"
+            | "Invoke-RestMethod" => self.transfers(call),
             "nc" | "ncat" | "netcat" | "telnet" | "socat" | "mail" | "mailx" | "sendmail" => {
                 let host = self.gathered(&call.operands.values);
                 self.hosts(&call.operands, host);
@@ -101,14 +99,14 @@ impl Script<'_, '_> {
                 self.hosts(&call.operands, host);
                 self.sends(call.program.at, (host, host), false);
             }
-            "scp" | "rsync" | "rclone" | "sftp" | "ssh" => self.copies_far(call),
+            "scp" | "rsync" | "rclone" | "sftp" | "ssh" => self.remote_copy(call),
             "git" if call.program.verb() == "clone" => self.clones(call),
-            _ => self.works(call),
+            _ => self.file_program(call),
         }
     }
 
-    /// Programs that move files, set variables, and print what is secret.
-    fn works(&mut self, call: &Call<'_>) {
+    /// Handles programs that move files, set variables, and print secrets.
+    fn file_program(&mut self, call: &ProgramCall<'_>) {
         let (program, operands) = (&call.program, &call.operands);
         match program.name {
             "cp" | "mv" | "ln" | "install" => {
@@ -134,7 +132,7 @@ impl Script<'_, '_> {
             }
             "printenv" => {
                 for text in operands.texts() {
-                    let from = self.facts.place(Place::Environment(text.to_owned()));
+                    let from = self.facts.place_ix(ValuePlace::Environment(text.to_owned()));
                     self.facts.moves(from, call.out);
                 }
             }
@@ -157,8 +155,8 @@ impl Script<'_, '_> {
         }
     }
 
-    /// Who makes a file a program means to start it.
-    fn allows(&mut self, call: &Call<'_>) {
+    /// Treats a file that is made executable as one that will be started.
+    fn allows(&mut self, call: &ProgramCall<'_>) {
         let starts = |text: &str| {
             let is_mode = text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
             is_mode && text.contains(['1', '5', '7']) || text.contains('+') && text.contains('x')
@@ -170,8 +168,13 @@ impl Script<'_, '_> {
         }
     }
 
-    /// Whatever else a program does: it may print what it is given and what it reads.
-    pub(super) fn pass(&mut self, operands: &Operands<'_>, input: At, out: At) {
+    /// Handles any other program: it may print its arguments and its input.
+    pub(super) fn other_program(
+        &mut self,
+        operands: &CommandOperands<'_>,
+        input: ValuePlaceIx,
+        out: ValuePlaceIx,
+    ) {
         self.facts.moves(input, out);
         for value in &operands.values {
             self.facts.moves(*value, out);
@@ -179,23 +182,23 @@ impl Script<'_, '_> {
         }
     }
 
-    fn sets(&mut self, names: &[Word], values: &[At]) {
+    fn sets(&mut self, names: &[CommandWord], values: &[ValuePlaceIx]) {
         for name in names.iter().filter(|name| !name.text.starts_with('-')) {
             let scope = Rc::clone(&self.source.scope);
-            let to = self.facts.place(Place::Variable(scope, name.text.clone()));
+            let to = self.facts.place_ix(ValuePlace::Variable(scope, name.text.clone()));
             for from in values {
                 self.facts.moves(*from, to);
             }
         }
     }
 
-    fn secret(&mut self, name: &str, at: At) {
-        let label = Label::Secret(name.to_owned());
+    fn secret(&mut self, name: &str, at: ValuePlaceIx) {
+        let label = FlowLabel::Secret(name.to_owned());
         self.facts.labels.push((label, at));
     }
 
-    /// All of these values in one.
-    pub(super) fn gathered(&mut self, values: &[At]) -> At {
+    /// Returns one value that combines all of these.
+    pub(super) fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
         let all = self.facts.value();
         for from in values {
             self.facts.moves(*from, all);
@@ -203,8 +206,8 @@ impl Script<'_, '_> {
         all
     }
 
-    /// What is in the files that values name.
-    pub(super) fn loaded(&mut self, paths: &[At]) -> At {
+    /// Returns the content of the files named by values.
+    pub(super) fn loaded(&mut self, paths: &[ValuePlaceIx]) -> ValuePlaceIx {
         let all = self.facts.value();
         for path in paths {
             self.facts.loads.push((*path, all));
@@ -212,34 +215,25 @@ impl Script<'_, '_> {
         all
     }
 
-    pub(super) fn sends(&mut self, at: usize, (what, to): (At, At), is_proof: bool) {
+    pub(super) fn sends(&mut self, at: usize, (what, to): (ValuePlaceIx, ValuePlaceIx), is_proof: bool) {
         let file = self.source.file.to_owned();
-        let event = Event { file, at, what };
-        self.facts.sends.push(Send {
-            event,
-            to,
-            is_proof,
-        });
+        let event = ValueEvent { file, at, place: what };
+        self.facts.sends.push(ValueSend { event, destination: to, is_proof });
     }
 }
 
-/// The credential that a program prints, by the name that its variable has elsewhere.
-fn keeper(program: &Program<'_>) -> Option<&'static str> {
+/// Returns the credential that a program prints, by the name of its usual variable.
+fn keeper(program: &ExecutedProgram<'_>) -> Option<&'static str> {
     let has = |words: &[&str]| words.iter().all(|word| program.has(&[word]));
     Some(match program.name {
         "gh" if has(&["auth", "token"]) => "GITHUB_TOKEN",
         "gcloud" if program.has(&["print-access-token", "print-identity-token"]) => "GOOGLE_TOKEN",
         "az" if has(&["get-access-token"]) => "AZURE_TOKEN",
-        "aws"
-            if has(&["configure", "get"])
-                || program.has(&["export-credentials", "get-session-token"]) =>
-        {
+        "aws" if has(&["configure", "get"]) || program.has(&["export-credentials", "get-session-token"]) => {
             "AWS_SECRET_KEY"
         }
         "npm" if has(&["token"]) => "NPM_TOKEN",
-        "kubectl" if has(&["get"]) && program.has(&["secret", "secrets"]) => {
-            "the secrets of a cluster"
-        }
+        "kubectl" if has(&["get"]) && program.has(&["secret", "secrets"]) => "cluster secrets",
         "security" if program.verb().starts_with("find-") => "the keychain",
         "pass" if program.verb() == "show" => "a password store",
         "git" if has(&["credential", "fill"]) => "a password store",

@@ -1,30 +1,30 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::facts::{At, Facts};
-use super::place::{Label, Place};
-use super::shell::Source;
-use super::statements::{Statement, assigns, outermost, parts, statements};
-use crate::skill::inspect::python::{Kind, Token, read};
+use super::facts::{FlowFacts, ValuePlaceIx};
+use super::place::{FlowLabel, ValuePlace};
+use super::shell::CommandText;
+use super::statements::{PythonStatement, assigns, outermost, parts, statements};
+use crate::skill::inspect::python::{ScriptToken, ScriptTokenKind, read};
 
-/// How deeply programs in programs are followed.
+/// The maximum nesting of programs in programs that is followed.
 const DEEPEST: usize = 4;
 
-/// Whoever reads the facts of a program in Python.
-pub(super) struct Program<'a, 's> {
-    pub(super) facts: &'a mut Facts,
-    pub(super) source: &'a Source<'s>,
-    /// The whole names of what is used, by place.
+/// A reader of the facts of a program in Python.
+pub(super) struct PythonFactReader<'a, 's> {
+    pub(super) facts: &'a mut FlowFacts,
+    pub(super) source: &'a CommandText<'s>,
+    /// The full names of used names, by offset.
     names: BTreeMap<usize, String>,
-    /// The functions that are open: how far they are indented, and their names.
+    /// The open functions: their indentation, and their names.
     open: Vec<(usize, String)>,
     pub(super) depth: usize,
 }
 
 /// Reads the facts of a program in Python.
 pub(super) fn python(
-    facts: &mut Facts,
-    source: &Source<'_>,
+    facts: &mut FlowFacts,
+    source: &CommandText<'_>,
     (text, base): (&str, usize),
     depth: usize,
 ) {
@@ -33,13 +33,7 @@ pub(super) fn python(
     }
     let code = read(text, base);
     let names = code.names.iter().map(|(at, name, _)| (*at, name.clone()));
-    let mut program = Program {
-        names: names.collect(),
-        open: Vec::new(),
-        facts,
-        source,
-        depth,
-    };
+    let mut program = PythonFactReader { names: names.collect(), open: Vec::new(), facts, source, depth };
     for statement in statements(text, base, &code.tokens) {
         let at = statement.tokens.first().map_or(base, |token| token.at);
         if (source.counts)(at) {
@@ -48,7 +42,7 @@ pub(super) fn python(
     }
 }
 
-/// The functions that a program in Python defines.
+/// Returns the functions that a program in Python defines.
 pub(super) fn functions(text: &str) -> Vec<String> {
     let code = read(text, 0);
     let defined = code.tokens.array_windows().filter_map(|[def, name]| {
@@ -58,21 +52,17 @@ pub(super) fn functions(text: &str) -> Vec<String> {
     defined.collect()
 }
 
-impl Program<'_, '_> {
-    fn statement(&mut self, statement: &Statement<'_>) {
+impl PythonFactReader<'_, '_> {
+    fn statement(&mut self, statement: &PythonStatement<'_>) {
         let tokens = statement.tokens;
-        while self
-            .open
-            .last()
-            .is_some_and(|(column, _)| statement.column <= *column)
-        {
+        while self.open.last().is_some_and(|(column, _)| statement.column <= *column) {
             self.open.pop();
         }
         let tokens = match tokens {
             [first, rest @ ..] if first.name() == Some("async") => rest,
             _ => tokens,
         };
-        let first = tokens.first().and_then(Token::name).unwrap_or_default();
+        let first = tokens.first().and_then(ScriptToken::name).unwrap_or_default();
         let rest = tokens.get(1..).unwrap_or_default();
         match first {
             "import" | "from" | "class" | "pass" | "global" | "nonlocal" | "del" => {}
@@ -80,7 +70,7 @@ impl Program<'_, '_> {
             "return" | "yield" => {
                 let value = self.value(rest);
                 if let Some((_, name)) = self.open.last() {
-                    let to = self.facts.place(Place::Result(name.clone()));
+                    let to = self.facts.place_ix(ValuePlace::Result(name.clone()));
                     self.facts.moves(value, to);
                 }
             }
@@ -114,27 +104,25 @@ impl Program<'_, '_> {
         }
     }
 
-    fn defines(&mut self, column: usize, tokens: &[Token]) {
-        let Some(name) = tokens.first().and_then(Token::name) else {
+    fn defines(&mut self, column: usize, tokens: &[ScriptToken]) {
+        let Some(name) = tokens.first().and_then(ScriptToken::name) else {
             return;
         };
         self.open.push((column, name.to_owned()));
         let close = outermost(tokens, ')').unwrap_or(tokens.len());
         let inner = tokens.get(2..close).unwrap_or_default();
-        let given = parts(inner)
-            .into_iter()
-            .filter_map(|part| part.iter().find_map(Token::name));
+        let given = parts(inner).into_iter().filter_map(|part| part.iter().find_map(ScriptToken::name));
         let given = given.filter(|name| !matches!(*name, "self" | "cls"));
         for (number, one) in given.enumerate() {
             let variable = self.variable(one);
             for key in [number.to_string(), one.to_owned()] {
-                let from = self.facts.place(Place::Argument(name.to_owned(), key));
+                let from = self.facts.place_ix(ValuePlace::Argument(name.to_owned(), key));
                 self.facts.moves(from, variable);
             }
         }
     }
 
-    /// The name by which the variables here are told from others.
+    /// Returns the scope that separates the variables here from others.
     pub(super) fn scope(&self) -> Rc<str> {
         match self.open.last() {
             Some((_, function)) => Rc::from(format!("{}#{function}", self.source.scope)),
@@ -142,41 +130,38 @@ impl Program<'_, '_> {
         }
     }
 
-    /// A variable is given something more.
-    pub(super) fn receives(&mut self, name: &str, value: At) {
+    /// Adds a value to a variable.
+    pub(super) fn receives(&mut self, name: &str, value: ValuePlaceIx) {
         if let Some(to) = self.place_of(name) {
             self.facts.moves(value, to);
         }
     }
 
-    /// The place of a variable here: one of a function may come from outside of it.
-    fn variable(&mut self, name: &str) -> At {
+    /// Returns the place of a variable here: one in a function may come from outside of it.
+    fn variable(&mut self, name: &str) -> ValuePlaceIx {
         let scope = self.scope();
-        let own = self.facts.place(Place::Variable(scope, name.to_owned()));
+        let own = self.facts.place_ix(ValuePlace::Variable(scope, name.to_owned()));
         if !self.open.is_empty() {
             let scope = Rc::clone(&self.source.scope);
-            let outer = self.facts.place(Place::Variable(scope, name.to_owned()));
+            let outer = self.facts.place_ix(ValuePlace::Variable(scope, name.to_owned()));
             self.facts.moves(outer, own);
         }
         own
     }
 
-    /// A member of anything: `self.x` is the same wherever it stands in a file.
-    fn member(&mut self, name: &str) -> At {
+    /// Returns the place of a member of any object: `self.x` is the same throughout a file.
+    fn member(&mut self, name: &str) -> ValuePlaceIx {
         let scope = Rc::clone(&self.source.scope);
-        self.facts.place(Place::Variable(scope, format!(".{name}")))
+        self.facts.place_ix(ValuePlace::Variable(scope, format!(".{name}")))
     }
 
-    fn assign(&mut self, targets: &[Token], value: At) {
+    fn assign(&mut self, targets: &[ScriptToken], value: ValuePlaceIx) {
         for part in parts(targets) {
-            let part = part
-                .split(|token| token.is('[') || token.is(':'))
-                .next()
-                .unwrap_or_default();
-            let names: Vec<&str> = part.iter().filter_map(Token::name).collect();
+            let part = part.split(|token| token.is('[') || token.is(':')).next().unwrap_or_default();
+            let names: Vec<&str> = part.iter().filter_map(ScriptToken::name).collect();
             let to = match names.as_slice() {
                 [name] => {
-                    // What stands in a class is a member, too.
+                    // A variable of a class is a member, too.
                     if self.open.is_empty() {
                         let member = self.member(name);
                         self.facts.moves(value, member);
@@ -190,26 +175,28 @@ impl Program<'_, '_> {
         }
     }
 
-    /// What an expression holds.
-    pub(super) fn value(&mut self, tokens: &[Token]) -> At {
+    /// Returns the value of an expression.
+    pub(super) fn value(&mut self, tokens: &[ScriptToken]) -> ValuePlaceIx {
         let value = self.facts.value();
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
             at += match &token.kind {
-                Kind::Text(text, is_known) => {
-                    self.says(text, *is_known, value);
+                ScriptTokenKind::Text(text, is_known) => {
+                    self.record_literal(text, *is_known, value);
                     1
                 }
-                Kind::Name(name) => self.named(name, tokens.get(at..).unwrap_or_default(), value),
+                ScriptTokenKind::Name(name) => {
+                    self.read_name(name, tokens.get(at..).unwrap_or_default(), value)
+                }
                 _ => 1,
             };
         }
         value
     }
 
-    /// What a text says, and the variables that stand in it.
-    pub(super) fn says(&mut self, text: &str, is_known: bool, value: At) {
-        self.facts.says(text, value);
+    /// Records the labels of a text, and the variables inserted in it.
+    pub(super) fn record_literal(&mut self, text: &str, is_known: bool, value: ValuePlaceIx) {
+        self.facts.record_text(text, value);
         if is_known {
             return;
         }
@@ -222,19 +209,17 @@ impl Program<'_, '_> {
         }
     }
 
-    fn place_of(&mut self, name: &str) -> Option<At> {
+    fn place_of(&mut self, name: &str) -> Option<ValuePlaceIx> {
         match name.split_once('.') {
             _ if name.is_empty() => None,
-            Some(("self", member)) => {
-                Some(self.member(member.split('.').next().unwrap_or_default()))
-            }
+            Some(("self", member)) => Some(self.member(member.split('.').next().unwrap_or_default())),
             Some((name, _)) => Some(self.variable(name)),
             None => Some(self.variable(name)),
         }
     }
 
-    /// A name and what belongs to it: a call, a member, an item; how many tokens that are.
-    fn named(&mut self, first: &str, tokens: &[Token], value: At) -> usize {
+    /// Reads a name and its suffixes: a call, a member, an item; returns the number of tokens.
+    fn read_name(&mut self, first: &str, tokens: &[ScriptToken], value: ValuePlaceIx) -> usize {
         let mut long = 1;
         while let (Some(dot), Some(next)) = (tokens.get(long), tokens.get(long + 1))
             && dot.is('.')
@@ -243,11 +228,7 @@ impl Program<'_, '_> {
             long += 2;
         }
         let at = tokens.first().map_or(0, |token| token.at);
-        let whole = self
-            .names
-            .get(&at)
-            .cloned()
-            .unwrap_or_else(|| first.to_owned());
+        let whole = self.names.get(&at).cloned().unwrap_or_else(|| first.to_owned());
         let rest = tokens.get(long..).unwrap_or_default();
         if rest.first().is_some_and(|token| token.is('(')) {
             let close = outermost(rest, ')').unwrap_or(rest.len());
@@ -258,24 +239,20 @@ impl Program<'_, '_> {
         }
         match whole.as_str() {
             "os.environ" => {
-                let key = rest
-                    .get(1)
-                    .filter(|_| rest.first().is_some_and(|open| open.is('[')));
-                self.environment(key.and_then(Token::text), value);
+                let key = rest.get(1).filter(|_| rest.first().is_some_and(|open| open.is('[')));
+                self.environment(key.and_then(ScriptToken::text), value);
             }
             "sys.argv" => {
                 let of = self.source.scope.to_string();
-                let from = self.facts.place(Place::Argument(of, "@".to_owned()));
+                let from = self.facts.place_ix(ValuePlace::Argument(of, "@".to_owned()));
                 self.facts.moves(from, value);
             }
             "sys.stdin" => {
-                let from = self
-                    .facts
-                    .place(Place::Input(Rc::clone(&self.source.scope)));
+                let from = self.facts.place_ix(ValuePlace::Input(Rc::clone(&self.source.scope)));
                 self.facts.moves(from, value);
             }
             _ => {
-                let members: Vec<&str> = tokens.iter().take(long).filter_map(Token::name).collect();
+                let members: Vec<&str> = tokens.iter().take(long).filter_map(ScriptToken::name).collect();
                 let from = self.variable(first);
                 self.facts.moves(from, value);
                 if let [_, member, ..] = members.as_slice() {
@@ -287,13 +264,13 @@ impl Program<'_, '_> {
         long
     }
 
-    /// One variable of the environment, or all of them.
-    pub(super) fn environment(&mut self, name: Option<&str>, value: At) {
+    /// Reads one variable of the environment, or all of them.
+    pub(super) fn environment(&mut self, name: Option<&str>, value: ValuePlaceIx) {
         if let Some(name) = name {
-            let from = self.facts.place(Place::Environment(name.to_owned()));
+            let from = self.facts.place_ix(ValuePlace::Environment(name.to_owned()));
             self.facts.moves(from, value);
         } else {
-            let label = Label::Secret("the environment".to_owned());
+            let label = FlowLabel::Secret("the environment".to_owned());
             self.facts.labels.push((label, value));
         }
     }

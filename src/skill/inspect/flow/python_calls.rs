@@ -1,36 +1,36 @@
 use std::rc::Rc;
 
-use super::facts::{At, Event, Send};
-use super::place::{Label, Place};
-use super::python::Program;
-use super::shell::{Source, shell};
+use super::facts::{ValueEvent, ValuePlaceIx, ValueSend};
+use super::place::{FlowLabel, ValuePlace};
+use super::python::PythonFactReader;
+use super::shell::{CommandText, shell};
 use super::statements::parts;
-use crate::skill::inspect::python::{Kind, Token};
+use crate::skill::inspect::python::{ScriptToken, ScriptTokenKind};
 use crate::skill::inspect::rules::reaches_network;
 
 /// An argument: its name, and its tokens.
-type Given<'t> = (Option<&'t str>, &'t [Token]);
+type PythonArgument<'t> = (Option<&'t str>, &'t [ScriptToken]);
 
 /// A call of a function.
-struct Call<'t> {
-    /// Its whole name, with that of its module.
+struct PythonCall<'t> {
+    /// Its full name, including its module.
     whole: &'t str,
-    /// The first part of its name as it stands there.
+    /// The first part of its name as written.
     first: &'t str,
-    /// Where, in bytes.
+    /// Its offset, in bytes.
     at: usize,
     /// Its arguments.
-    given: Vec<Given<'t>>,
-    /// What it gives.
-    result: At,
+    given: Vec<PythonArgument<'t>>,
+    /// Its result.
+    result: ValuePlaceIx,
 }
 
-impl Call<'_> {
+impl PythonCall<'_> {
     fn last(&self) -> &str {
         self.whole.rsplit('.').next().unwrap_or_default()
     }
 
-    /// The variable, or the member of one, whose member is called.
+    /// Returns the variable, or the member of one, whose member is called.
     fn receiver(&self) -> Option<&str> {
         let (receiver, _) = self.whole.rsplit_once('.')?;
         let is_own = !self.first.is_empty() && self.whole.starts_with(self.first);
@@ -38,74 +38,39 @@ impl Call<'_> {
     }
 }
 
-/// Functions whose results say nothing of what they are given.
-const QUIET: [&str; 8] = [
-    "len",
-    "bool",
-    "isinstance",
-    "os.path.exists",
-    "os.path.isfile",
-    "hash",
-    "id",
-    "type",
-];
+/// Functions whose results reveal nothing about their arguments.
+const QUIET: [&str; 8] =
+    ["len", "bool", "isinstance", "os.path.exists", "os.path.isfile", "hash", "id", "type"];
 
-/// Functions that execute the text that they are given.
-const EXECUTES: [&str; 5] = [
-    "exec",
-    "eval",
-    "runpy.run_path",
-    "pickle.loads",
-    "marshal.loads",
-];
+/// Functions that execute their argument as code.
+const EXECUTES: [&str; 5] = ["exec", "eval", "runpy.run_path", "pickle.loads", "marshal.loads"];
 
-/// Functions that put a file in another place.
-const COPIES: [&str; 6] = [
-    "shutil.move",
-    "shutil.copy",
-    "shutil.copyfile",
-    "shutil.copy2",
-    "os.rename",
-    "os.replace",
-];
+/// Functions that copy or move a file.
+const COPIES: [&str; 6] =
+    ["shutil.move", "shutil.copy", "shutil.copyfile", "shutil.copy2", "os.rename", "os.replace"];
 
-/// Functions that write what they are given in another form.
-const PACKS: [&str; 5] = [
-    "json.dumps",
-    "zlib.compress",
-    "gzip.compress",
-    "binascii.hexlify",
-    "pickle.dumps",
-];
+/// Functions that encode or pack their arguments.
+const PACKS: [&str; 5] = ["json.dumps", "zlib.compress", "gzip.compress", "binascii.hexlify", "pickle.dumps"];
 
-/// Members that send, whatever they are members of.
-const SENDS: [&str; 9] = [
-    "post",
-    "put",
-    "patch",
-    "sendall",
-    "sendto",
-    "urlopen",
-    "send_message",
-    "sendmail",
-    "storbinary",
-];
+/// Members that send data, on any object.
+const SENDS: [&str; 9] =
+    ["post", "put", "patch", "sendall", "sendto", "urlopen", "send_message", "sendmail", "storbinary"];
 
-/// Names of arguments that say who asks.
+/// Names of arguments that authenticate the request.
 const PROOF: [&str; 6] = ["headers", "auth", "cert", "cookies", "api_key", "token"];
 
-impl Program<'_, '_> {
-    /// What a call gives. `whole` is the whole name of what is called, `first` its first part as it
-    /// stands there.
-    pub(super) fn call(&mut self, (whole, at): (&str, usize), first: &str, args: &[Token]) -> At {
+impl PythonFactReader<'_, '_> {
+    /// Returns the result of a call. `whole` is the full name of the called function, `first` its
+    /// first part as written.
+    pub(super) fn call(
+        &mut self,
+        (whole, at): (&str, usize),
+        first: &str,
+        args: &[ScriptToken],
+    ) -> ValuePlaceIx {
         let result = self.facts.value();
-        let call = Call {
-            whole,
-            first,
-            at,
-            given: parts(args).into_iter().map(named).collect(),
-            result,
-        };
+        let call =
+            PythonCall { whole, first, at, given: parts(args).into_iter().map(named).collect(), result };
         let starts = ["subprocess.", "os.exec", "os.system", "os.popen"];
         let sends = whole.contains('.') && SENDS.contains(&call.last());
         if QUIET.contains(&whole) {
@@ -127,13 +92,13 @@ impl Program<'_, '_> {
         result
     }
 
-    /// Functions that read the environment, the input or a file; whether it is one of them.
-    fn reads(&mut self, call: &Call<'_>) -> bool {
+    /// Handles functions that read the environment, the input or a file; true if this is one.
+    fn reads(&mut self, call: &PythonCall<'_>) -> bool {
         let result = call.result;
         match call.whole {
             "os.getenv" | "os.environ.get" | "os.environ.pop" => {
                 let key = call.given.first().and_then(|(_, tokens)| tokens.first());
-                if let Some(key) = key.and_then(Token::text) {
+                if let Some(key) = key.and_then(ScriptToken::text) {
                     self.environment(Some(key), result);
                 }
             }
@@ -142,8 +107,8 @@ impl Program<'_, '_> {
             }
             "print" => {
                 let value = self.all(call);
-                let to = Place::Output(Rc::clone(&self.source.scope));
-                let to = self.facts.place(to);
+                let to = ValuePlace::Output(Rc::clone(&self.source.scope));
+                let to = self.facts.place_ix(to);
                 self.facts.moves(value, to);
             }
             "open" | "io.open" => {
@@ -154,8 +119,8 @@ impl Program<'_, '_> {
                 }
             }
             whole if whole == "input" || whole.starts_with("sys.stdin.") => {
-                let from = Place::Input(Rc::clone(&self.source.scope));
-                let from = self.facts.place(from);
+                let from = ValuePlace::Input(Rc::clone(&self.source.scope));
+                let from = self.facts.place_ix(from);
                 self.facts.moves(from, result);
             }
             _ => return false,
@@ -163,17 +128,17 @@ impl Program<'_, '_> {
         true
     }
 
-    /// A function of the skill, or one that gives what it is given.
-    fn other(&mut self, call: &Call<'_>) {
+    /// Handles a function of the skill, or one whose result is its arguments.
+    fn other(&mut self, call: &PythonCall<'_>) {
         let last = call.last();
         if self.facts.functions.contains(last) {
             for (number, (name, tokens)) in call.given.iter().enumerate() {
                 let value = self.value(tokens);
                 let key = name.map_or_else(|| number.to_string(), str::to_owned);
-                let to = self.facts.place(Place::Argument(last.to_owned(), key));
+                let to = self.facts.place_ix(ValuePlace::Argument(last.to_owned(), key));
                 self.facts.moves(value, to);
             }
-            let from = self.facts.place(Place::Result(last.to_owned()));
+            let from = self.facts.place_ix(ValuePlace::Result(last.to_owned()));
             self.facts.moves(from, call.result);
             return;
         }
@@ -193,19 +158,19 @@ impl Program<'_, '_> {
         let encodes = call.whole.starts_with("base64.") && !call.whole.contains("decode");
         if encodes || PACKS.contains(&call.whole) {
             let event = self.event(call.at, call.result);
-            self.facts.labels.push((Label::Packed, call.result));
+            self.facts.labels.push((FlowLabel::Packed, call.result));
             self.facts.packs.push(event);
         }
         self.member_of(call, value);
     }
 
-    /// A member of a variable: it gives what the variable holds, and may change it.
-    fn member_of(&mut self, call: &Call<'_>, value: At) {
+    /// Handles a member of a variable: it returns the variable's value, and may change it.
+    fn member_of(&mut self, call: &PythonCall<'_>, value: ValuePlaceIx) {
         let Some(receiver) = call.receiver() else {
             return;
         };
         let holder = self.facts.value();
-        self.says(&format!("{{{receiver}}}"), false, holder);
+        self.record_literal(&format!("{{{receiver}}}"), false, holder);
         self.facts.moves(holder, call.result);
         match call.last() {
             "write" | "writelines" | "write_text" | "write_bytes" => {
@@ -221,8 +186,8 @@ impl Program<'_, '_> {
         }
     }
 
-    /// Something of the network: it sends what it is given, and gives what is answered.
-    fn transfers(&mut self, call: &Call<'_>) {
+    /// Handles a network call: it sends its arguments, and returns the response.
+    fn transfers(&mut self, call: &PythonCall<'_>) {
         let (mut said, mut proof) = (Vec::new(), Vec::new());
         for (name, tokens) in &call.given {
             let value = self.value(tokens);
@@ -231,27 +196,23 @@ impl Program<'_, '_> {
         }
         let to = self.gathered(&said);
         if let Some(receiver) = call.receiver() {
-            self.says(&format!("{{{receiver}}}"), false, to);
+            self.record_literal(&format!("{{{receiver}}}"), false, to);
         }
         let said = self.gathered(&said);
         let proof = self.gathered(&proof);
         for (what, is_proof) in [(said, false), (proof, true)] {
             let event = self.event(call.at, what);
-            self.facts.sends.push(Send {
-                event,
-                to,
-                is_proof,
-            });
+            self.facts.sends.push(ValueSend { event, destination: to, is_proof });
         }
         self.fetches(call.at, to, call.result);
-        // A request that is only put together is sent by somebody else.
+        // A request that is only constructed is sent by another call.
         if call.last() == "Request" {
             self.facts.moves(to, call.result);
         }
     }
 
-    /// `urlretrieve(address, path)`.
-    fn retrieves(&mut self, call: &Call<'_>) {
+    /// Handles `urlretrieve(address, path)`.
+    fn retrieves(&mut self, call: &PythonCall<'_>) {
         if let [(_, from), (_, into), ..] = call.given.as_slice() {
             let (from, into) = (self.value(from), self.value(into));
             self.fetches(call.at, from, call.result);
@@ -259,8 +220,8 @@ impl Program<'_, '_> {
         }
     }
 
-    /// A program of the system: the command is read as the shell reads it.
-    fn starts(&mut self, call: &Call<'_>) {
+    /// Handles the start of a program: the command is read as the shell reads it.
+    fn starts(&mut self, call: &PythonCall<'_>) {
         for (name, tokens) in call.given.iter().skip(1) {
             let value = self.value(tokens);
             if *name == Some("input") {
@@ -278,19 +239,15 @@ impl Program<'_, '_> {
             }
             tokens => parts(tokens).into_iter().map(word).collect(),
         };
-        // What Python puts into a command has the same names in it.
-        let source = Source {
-            file: self.source.file,
-            scope: self.scope(),
-            counts: &|_| true,
-        };
+        // Values that Python inserts into a command keep their names there.
+        let source = CommandText { file: self.source.file, scope: self.scope(), counts: &|_| true };
         let (ran, fetched) = (self.facts.runs.len(), self.facts.fetches.len());
         let sent = self.facts.sends.len();
         let text = (words.join(" "), 0);
         for from in shell(self.facts, &source, (&text.0, text.1), self.depth + 1) {
             self.facts.moves(from, call.result);
         }
-        // All of it stands where the call stands.
+        // All events of the command are located at the call.
         let runs = self.facts.runs.iter_mut().skip(ran);
         let fetches = self.facts.fetches.iter_mut().skip(fetched);
         let sends = self.facts.sends.iter_mut().skip(sent);
@@ -300,26 +257,22 @@ impl Program<'_, '_> {
         }
     }
 
-    fn event(&self, at: usize, what: At) -> Event {
+    fn event(&self, at: usize, what: ValuePlaceIx) -> ValueEvent {
         let file = self.source.file.to_owned();
-        Event { file, at, what }
+        ValueEvent { file, at, place: what }
     }
 
-    fn fetches(&mut self, at: usize, from: At, into: At) {
+    fn fetches(&mut self, at: usize, from: ValuePlaceIx, into: ValuePlaceIx) {
         let label = self.facts.fetch(self.source.file, at, from);
         self.facts.labels.push((label, into));
     }
 
-    fn all(&mut self, call: &Call<'_>) -> At {
-        let all: Vec<At> = call
-            .given
-            .iter()
-            .map(|(_, tokens)| self.value(tokens))
-            .collect();
+    fn all(&mut self, call: &PythonCall<'_>) -> ValuePlaceIx {
+        let all: Vec<ValuePlaceIx> = call.given.iter().map(|(_, tokens)| self.value(tokens)).collect();
         self.gathered(&all)
     }
 
-    fn gathered(&mut self, values: &[At]) -> At {
+    fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
         let all = self.facts.value();
         for from in values {
             self.facts.moves(*from, all);
@@ -328,7 +281,7 @@ impl Program<'_, '_> {
     }
 }
 
-fn named(part: &[Token]) -> Given<'_> {
+fn named(part: &[ScriptToken]) -> PythonArgument<'_> {
     match part {
         [name, is, next, ..] if name.name().is_some() && is.is('=') && !next.is('=') => {
             (name.name(), part.get(2..).unwrap_or_default())
@@ -337,21 +290,17 @@ fn named(part: &[Token]) -> Given<'_> {
     }
 }
 
-/// A part of a command as the shell would have it: a name stands there as a variable.
-fn word(part: &[Token]) -> String {
-    let text = |token: &Token| match &token.kind {
-        Kind::Text(said, true) => said.to_string(),
-        Kind::Text(said, false) => said.replace('{', "${"),
-        Kind::Name(name) => format!("${{{name}}}"),
+/// Converts a part of a command to shell syntax: a name becomes a variable.
+fn word(part: &[ScriptToken]) -> String {
+    let text = |token: &ScriptToken| match &token.kind {
+        ScriptTokenKind::Text(said, true) => said.to_string(),
+        ScriptTokenKind::Text(said, false) => said.replace('{', "${"),
+        ScriptTokenKind::Name(name) => format!("${{{name}}}"),
         _ => String::new(),
     };
     part.iter().map(text).collect()
 }
 
 fn quoted(word: &str) -> String {
-    if word.contains('"') {
-        word.to_owned()
-    } else {
-        format!("\"{word}\"")
-    }
+    if word.contains('"') { word.to_owned() } else { format!("\"{word}\"") }
 }

@@ -1,17 +1,17 @@
 use std::rc::Rc;
 
-use super::facts::{At, Event};
-use super::operands::Operands;
-use super::place::Place;
-use super::programs::Call;
+use super::facts::{ValueEvent, ValuePlaceIx};
+use super::operands::CommandOperands;
+use super::place::ValuePlace;
+use super::programs::ProgramCall;
 use super::python::python;
-use super::shell::{Script, shell};
-use crate::skill::inspect::rules::{Program, installs};
-use crate::skill::inspect::shell::Word;
+use super::shell::{ShellFactReader, shell};
+use crate::skill::inspect::rules::{ExecutedProgram, installs};
+use crate::skill::inspect::shell::CommandWord;
 
-impl Script<'_, '_> {
-    /// Programs that execute others, functions, scripts of the skill, and everything else.
-    pub(super) fn starts(&mut self, call: &Call<'_>) {
+impl ShellFactReader<'_, '_> {
+    /// Handles programs that execute others, functions, scripts of the skill, and everything else.
+    pub(super) fn starts(&mut self, call: &ProgramCall<'_>) {
         let (program, operands) = (&call.program, &call.operands);
         let is_shell = program.is_shell();
         let is_source = matches!(program.name, "." | "source");
@@ -23,28 +23,18 @@ impl Script<'_, '_> {
         if call.reads_names && runs {
             self.runs(program.at, call.input);
         }
-        let option = if is_shell || program.is_python() {
-            'c'
-        } else {
-            'e'
-        };
+        let option = if is_shell || program.is_python() { 'c' } else { 'e' };
         if let Some(code) = program.code(option).filter(|_| runs) {
             return self.text(call, code);
         }
         let own = call.command.words.iter();
-        let own = own
-            .filter(|word| word.text.contains('/'))
-            .find(|word| word.at == program.at);
+        let own = own.filter(|word| word.text.contains('/')).find(|word| word.at == program.at);
         let first = operands.words.iter();
         let first = first.take_while(|word| word.text.starts_with('-')).count();
         if let (true, Some(word)) = (runs, operands.words.get(first)) {
-            let rest = Operands {
+            let rest = CommandOperands {
                 words: operands.words.get(first + 1..).unwrap_or_default(),
-                values: operands
-                    .values
-                    .get(first + 1..)
-                    .unwrap_or_default()
-                    .to_vec(),
+                values: operands.values.get(first + 1..).unwrap_or_default().to_vec(),
             };
             self.script(call, word, &rest);
         } else if let Some(word) = own {
@@ -56,8 +46,8 @@ impl Script<'_, '_> {
         }
     }
 
-    /// An interpreter that executes what it reads.
-    fn reads_program(&mut self, call: &Call<'_>) {
+    /// Handles an interpreter that executes its input.
+    fn reads_program(&mut self, call: &ProgramCall<'_>) {
         let depth = self.depth + 1;
         if let Some((at, text)) = &call.command.input {
             if call.program.is_python() {
@@ -71,23 +61,23 @@ impl Script<'_, '_> {
         self.runs(call.program.at, call.input);
     }
 
-    /// Installers of files, and programs that only print and write.
-    fn others(&mut self, call: &Call<'_>) {
+    /// Handles installers of files, and programs that only print and write.
+    fn others(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
         let installs = matches!(call.program.name, "pip" | "pip3" | "npm" | "dpkg" | "rpm");
-        if installs && !operands.has(&["-r"]) {
+        if installs && !operands.has_option(&["-r"]) {
             let plain = operands.plain(&[]);
             let what = self.gathered(plain.get(1..).unwrap_or_default());
             return self.runs(call.program.at, what);
         }
-        self.pass(operands, call.input, call.out);
-        for (_, paths) in operands.after(&["-o", "--output", "-out", "--out"]) {
+        self.other_program(operands, call.input, call.out);
+        for (_, paths) in operands.option_values(&["-o", "--output", "-out", "--out"]) {
             self.facts.stores.push((paths, call.out));
         }
     }
 
-    /// A text that is executed, which stands in the command or in a variable.
-    fn text(&mut self, call: &Call<'_>, code: &Word) {
+    /// Handles the execution of a text in the command or in a variable.
+    fn text(&mut self, call: &ProgramCall<'_>, code: &CommandWord) {
         let depth = self.depth + 1;
         let operands = &call.operands;
         let number = operands.words.iter().position(|word| word.at == code.at);
@@ -105,8 +95,8 @@ impl Script<'_, '_> {
         }
     }
 
-    /// A file that is executed: one of the skill is called, any other is executed as it is.
-    fn script(&mut self, call: &Call<'_>, word: &Word, operands: &Operands<'_>) {
+    /// Handles the execution of a file: one of the skill is called, any other is executed as it is.
+    fn script(&mut self, call: &ProgramCall<'_>, word: &CommandWord, operands: &CommandOperands<'_>) {
         let text = self.rendered(word);
         if let Some(path) = self.facts.shipped(&text) {
             let path: Rc<str> = Rc::from(path);
@@ -114,46 +104,41 @@ impl Script<'_, '_> {
         } else {
             let value = self.operand(word, &[]);
             self.runs(call.program.at, value);
-            self.pass(operands, call.input, call.out);
+            self.other_program(operands, call.input, call.out);
         }
     }
 
-    /// A function or a script of the skill.
-    fn calls(&mut self, name: &Rc<str>, operands: &Operands<'_>, (input, out): (At, At)) {
+    /// Handles a call of a function or a script of the skill.
+    fn calls(
+        &mut self,
+        name: &Rc<str>,
+        operands: &CommandOperands<'_>,
+        (input, out): (ValuePlaceIx, ValuePlaceIx),
+    ) {
         for (number, value) in operands.values.iter().enumerate() {
             for number in [(number + 1).to_string(), "@".to_owned()] {
-                let to = Place::Argument(name.to_string(), number);
-                let to = self.facts.place(to);
+                let to = ValuePlace::Argument(name.to_string(), number);
+                let to = self.facts.place_ix(to);
                 self.facts.moves(*value, to);
             }
         }
-        let given = self.facts.place(Place::Input(Rc::clone(name)));
+        let given = self.facts.place_ix(ValuePlace::Input(Rc::clone(name)));
         self.facts.moves(input, given);
-        let printed = self.facts.place(Place::Output(Rc::clone(name)));
+        let printed = self.facts.place_ix(ValuePlace::Output(Rc::clone(name)));
         self.facts.moves(printed, out);
     }
 
-    /// The packages that a program installs.
-    pub(super) fn packages(&mut self, program: &Program<'_>) {
-        let is_npm = matches!(
-            program.name,
-            "npm" | "pnpm" | "yarn" | "bun" | "npx" | "pnpx" | "bunx"
-        );
-        let is_pypi = program.is_python()
-            || matches!(
-                program.name,
-                "pip" | "pip3" | "pipx" | "uv" | "uvx" | "poetry"
-            );
+    /// Records the packages that a program installs.
+    pub(super) fn packages(&mut self, program: &ExecutedProgram<'_>) {
+        let is_npm = matches!(program.name, "npm" | "pnpm" | "yarn" | "bun" | "npx" | "pnpx" | "bunx");
+        let is_pypi =
+            program.is_python() || matches!(program.name, "pip" | "pip3" | "pipx" | "uv" | "uvx" | "poetry");
         if installs(program).is_none() || !(is_npm || is_pypi) {
             return;
         }
         let names = program.args.iter().filter(|word| word.is_fixed());
         for word in names.filter(|word| !word.text.starts_with(['-', '.', '/', '@'])) {
-            let event = Event {
-                file: self.source.file.to_owned(),
-                at: word.at,
-                what: 0,
-            };
+            let event = ValueEvent { file: self.source.file.to_owned(), at: word.at, place: 0 };
             let package = (event, word.text.clone(), is_npm);
             self.facts.packages.push(package);
         }

@@ -1,10 +1,10 @@
-use super::facts::At;
-use super::operands::Operands;
-use super::place::Label;
-use super::programs::Call;
-use super::shell::Script;
+use super::facts::ValuePlaceIx;
+use super::operands::CommandOperands;
+use super::place::FlowLabel;
+use super::programs::ProgramCall;
+use super::shell::ShellFactReader;
 
-/// Options of programs that fetch and send: what is said, and which of it names a file.
+/// Options of transfer programs with the content to send; some of them may name a file.
 const SAID: [&str; 15] = [
     "-d",
     "--data",
@@ -24,35 +24,25 @@ const SAID: [&str; 15] = [
 ];
 const FILES: [&str; 4] = ["-T", "--upload-file", "--post-file", "--body-file"];
 
-/// Options that say who asks.
+/// Options that authenticate the request.
 const PROOF: [&str; 6] = ["-H", "--header", "-u", "--user", "--oauth2-bearer", "-b"];
 
-/// Options that say where the answer goes.
+/// Options that name the destination of the response.
 const INTO: [&str; 4] = ["-o", "--output", "--output-document", "-OutFile"];
 
 /// Other options with a value.
-const OTHER: [&str; 10] = [
-    "-X",
-    "--request",
-    "-A",
-    "--user-agent",
-    "-m",
-    "--max-time",
-    "--retry",
-    "-w",
-    "-e",
-    "-P",
-];
+const OTHER: [&str; 10] =
+    ["-X", "--request", "-A", "--user-agent", "-m", "--max-time", "--retry", "-w", "-e", "-P"];
 
-/// Endings that files have and hosts do not.
+/// Extensions that files have and hosts do not.
 const OF_FILES: [&str; 18] = [
-    "sh", "py", "json", "txt", "md", "js", "gz", "zip", "html", "xml", "yaml", "yml", "csv", "log",
-    "tgz", "bin", "pem", "key",
+    "sh", "py", "json", "txt", "md", "js", "gz", "zip", "html", "xml", "yaml", "yml", "csv", "log", "tgz",
+    "bin", "pem", "key",
 ];
 
-impl Script<'_, '_> {
-    /// `curl`, `wget` and their like.
-    pub(super) fn transfers(&mut self, call: &Call<'_>) {
+impl ShellFactReader<'_, '_> {
+    /// Handles `curl`, `wget` and similar programs.
+    pub(super) fn transfers(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
         let is_wget = call.program.name == "wget";
         let mut into = INTO.to_vec();
@@ -63,11 +53,11 @@ impl Script<'_, '_> {
         addresses.extend(call.reads_names.then_some(call.input));
         let to = self.gathered(&addresses);
         self.hosts(operands, to);
-        let said = operands.after(&SAID);
-        let all: Vec<At> = said.iter().map(|(_, value)| *value).collect();
+        let said = operands.option_values(&SAID);
+        let all: Vec<ValuePlaceIx> = said.iter().map(|(_, value)| *value).collect();
         let data = self.gathered(&all);
         for (text, value) in &said {
-            if text.contains(['@', '<']) || operands.has(&FILES) {
+            if text.contains(['@', '<']) || operands.has_option(&FILES) {
                 self.facts.loads.push((*value, data));
             }
             if text.ends_with("@-") || *text == "-" || *text == "." {
@@ -76,25 +66,25 @@ impl Script<'_, '_> {
         }
         self.facts.moves(to, data);
         self.sends(call.program.at, (data, to), false);
-        let proof = operands.after(&PROOF);
-        let proof: Vec<At> = proof.iter().map(|(_, value)| *value).collect();
+        let proof = operands.option_values(&PROOF);
+        let proof: Vec<ValuePlaceIx> = proof.iter().map(|(_, value)| *value).collect();
         let proof = self.gathered(&proof);
         self.sends(call.program.at, (proof, to), true);
         self.fetches(call.program.at, to, call.out);
-        let named = operands.after(&into);
+        let named = operands.option_values(&into);
         for (_, paths) in &named {
             self.facts.stores.push((*paths, call.out));
         }
-        let keeps_name = operands.has(&["-O", "--remote-name", "-J"]);
+        let keeps_name = operands.has_option(&["-O", "--remote-name", "-J"]);
         if is_wget && named.is_empty() || keeps_name && !is_wget {
             self.keeps_name(call);
         }
     }
 
-    /// A file that has the name that it has where it comes from.
-    fn keeps_name(&mut self, call: &Call<'_>) {
+    /// Handles a file stored under its remote name.
+    fn keeps_name(&mut self, call: &ProgramCall<'_>) {
         let operands = &call.operands;
-        let folder = operands.after(&["-P", "--directory-prefix", "--output-dir"]);
+        let folder = operands.option_values(&["-P", "--directory-prefix", "--output-dir"]);
         let folder = folder.first().map(|(folder, _)| (*folder).to_owned());
         let folder = folder.or_else(|| self.folder.clone());
         let folder = folder.map_or(String::new(), |folder| format!("{folder}/"));
@@ -110,21 +100,21 @@ impl Script<'_, '_> {
         }
     }
 
-    /// The hosts that are named without a scheme.
-    pub(super) fn hosts(&mut self, operands: &Operands<'_>, to: At) {
+    /// Records the hosts that are named without a scheme.
+    pub(super) fn hosts(&mut self, operands: &CommandOperands<'_>, to: ValuePlaceIx) {
         for word in operands.words {
             if let Some(host) = host(&self.rendered(word)) {
-                let address = Label::Address(format!("http://{host}/"));
+                let address = FlowLabel::Address(format!("http://{host}/"));
                 self.facts.labels.push((address, to));
             }
         }
     }
 
-    /// Programs that copy files to other machines.
-    pub(super) fn copies_far(&mut self, call: &Call<'_>) {
+    /// Handles programs that copy files to other machines.
+    pub(super) fn remote_copy(&mut self, call: &ProgramCall<'_>) {
         let (program, operands) = (&call.program, &call.operands);
-        // The key with which somebody is let in is not sent.
-        let keys = operands.after(&["-i", "-e", "-F", "-o"]);
+        // The key used for authentication is not sent.
+        let keys = operands.option_values(&["-i", "-e", "-F", "-o"]);
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for (word, value) in operands.words.iter().zip(&operands.values) {
             let text = self.rendered(word);
@@ -136,15 +126,12 @@ impl Script<'_, '_> {
                 near.push(*value);
             }
         }
-        let all: Vec<At> = far.iter().map(|(_, value)| *value).collect();
+        let all: Vec<ValuePlaceIx> = far.iter().map(|(_, value)| *value).collect();
         let to = self.gathered(&all);
         for (address, _) in far {
-            self.facts.labels.push((Label::Address(address), to));
+            self.facts.labels.push((FlowLabel::Address(address), to));
         }
-        let is_upload = operands
-            .texts()
-            .last()
-            .is_some_and(|last| last.contains(':'));
+        let is_upload = operands.texts().last().is_some_and(|last| last.contains(':'));
         if program.name == "ssh" {
             self.hosts(operands, to);
             self.sends(program.at, (call.input, to), false);
@@ -154,8 +141,8 @@ impl Script<'_, '_> {
         }
     }
 
-    /// A folder with what somebody else wrote.
-    pub(super) fn clones(&mut self, call: &Call<'_>) {
+    /// Handles a clone: a folder with third-party content.
+    pub(super) fn clones(&mut self, call: &ProgramCall<'_>) {
         let plain = call.operands.plain(&["-b", "--branch", "--depth", "-C"]);
         let [_, from, into @ ..] = plain.as_slice() else {
             return;
@@ -178,8 +165,8 @@ impl Script<'_, '_> {
     }
 }
 
-/// The host that a word without a scheme names; what stands in front of its first stop may only be
-/// known at run time.
+/// Returns the host that a word without a scheme names; the part before its first dot may be known
+/// only at run time.
 fn host(text: &str) -> Option<&str> {
     let bare = text.split(['/', ':']).next()?;
     let bare = bare.rsplit('@').next()?;

@@ -5,67 +5,67 @@ use regex::Regex;
 use super::places::{addresses, is_publisher};
 use crate::skill::inspect::Rule;
 
-/// What was found in a passage: the rule, where, and why.
-pub(super) type Found = (Rule, usize, String);
+/// A finding in a passage: the rule, the offset, and the reason.
+pub(super) type PassageFinding = (Rule, usize, String);
 
-/// A command that harms, as it is written down anywhere.
-struct Shape {
+/// The pattern of a harmful command in any text.
+struct HarmfulCommandPattern {
     rule: Rule,
-    why: &'static str,
+    reason: &'static str,
     says: Option<Regex>,
 }
 
 const SHELL: &str = r"(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:(?:ba|z|da|k|a)?sh\b|(?:python[23]?|node|perl|ruby|php)\s*-?\s*(?:$|[;&|`)\x22']))";
 
-static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-    let shape = |rule, why, says: &str| Shape {
+static SHAPES: LazyLock<Vec<HarmfulCommandPattern>> = LazyLock::new(|| {
+    let shape = |rule, reason, says: &str| HarmfulCommandPattern {
         rule,
-        why,
+        reason,
         says: Regex::new(&format!("(?im){says}")).ok(),
     };
     vec![
         shape(
             Rule::PipeToShell,
-            "what is fetched is executed at once",
+            "downloaded content is executed directly",
             &format!(
                 r"\b(?:curl|wget|fetch|aria2c)\b[^|\n]*(?:://|\$\{{?\w|<\w|\b[\w-]+\.[a-z]{{2,}}\b)[^|\n]*\|\s*(?:\w+(?:\s+-\w+)*\s*\|\s*)?{SHELL}"
             ),
         ),
         shape(
             Rule::PipeToShell,
-            "what is fetched is executed at once",
+            "downloaded content is executed directly",
             r"(?:\b(?:ba|z|da|k)?sh\b[^\n|;&`]*?|\beval\b|\bsource\b|(?:^|[;&`]\s*)\.)\s+[\x22']?(?:\$\(|<\(|`)\s*(?:curl|wget)\b[^\n]*",
         ),
         shape(
             Rule::PipeToShell,
-            "what is fetched is executed at once",
+            "downloaded content is executed directly",
             r"\b(?:iex|invoke-expression)\b[^\n]*(?:\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod|downloadstring|net\.webclient|https?:)[^\n]*|(?:\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod|downloadstring)[^\n]*\|\s*(?:iex|invoke-expression)\b",
         ),
         shape(
             Rule::PipeToShell,
-            "what is fetched is executed at once",
+            "downloaded content is executed directly",
             r"\bmshta(?:\.exe)?\s+[\x22']?https?:[^\n]*|\bregsvr32\b[^\n]*https?:[^\n]*|\brundll32\b[^\n]*https?:[^\n]*|\bcertutil\b[^\n]*-urlcache[^\n]*https?:[^\n]*|\bbitsadmin\b[^\n]*/transfer[^\n]*https?:[^\n]*|\bosascript\b[^\n]*\bdo shell script\b[^\n]*\bcurl\b[^\n]*",
         ),
         shape(
             Rule::PipeToShell,
-            "what is fetched is executed at once",
+            "downloaded content is executed directly",
             r"\b(?:exec|eval)\s*\(\s*(?:compile\s*\(\s*)?(?:requests|httpx|urllib\.request|urllib2)\.\w+\([^\n]*|\b(?:os\.system|subprocess\.\w+|execSync|exec|popen)\s*\(\s*\[?f?[\x22'][^\n]*\b(?:curl|wget)\b[^\n]*\|\s*(?:ba|z)?sh\b",
         ),
         shape(
             Rule::DecodeToShell,
-            "what is decoded is executed at once",
+            "decoded content is executed directly",
             &format!(
                 r"(?:\bbase(?:64|32)\s+(?:-\w*d\w*\b|--decode\b)|\bxxd\s+-r|\bopenssl\s+(?:enc|base64)\b[^|\n]*\s-d\b|\brot13\b|\btr\s+'a-z)[^\n]*\|\s*(?:xargs\s+(?:-\S+\s+)*)?(?:{SHELL}|curl\b)"
             ),
         ),
         shape(
             Rule::DecodeToShell,
-            "what is decoded is executed at once",
+            "decoded content is executed directly",
             r"(?:\beval\b|\b(?:ba|z)?sh\b\s+(?:-c|<<<)|\bsource\b)\s*[\x22']?(?:\$\(|<\(|`)[^\n]*(?:base(?:64|32)\s+(?:-\w*d\w*\b|--decode\b)|xxd\s+-r)[^\n]*",
         ),
         shape(
             Rule::DecodeToShell,
-            "what is decoded is executed at once",
+            "decoded content is executed directly",
             r"\b(?:exec|eval|function)\s*\([^\n]{0,80}(?:\bb(?:64|32|85|16)decode|\ba85decode|decompress|unhexlify|fromhex|\batob\b|\bunescape\b|base64[\x22']|marshal\.loads)[^\n]*|\bmarshal\.loads\s*\(\s*(?:\w+\.)*b\d\ddecode[^\n]*",
         ),
         shape(
@@ -75,48 +75,47 @@ static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
         ),
         shape(
             Rule::ReverseShell,
-            "it gives a shell or a connection to somebody else",
+            "it exposes a shell or a connection to another host",
             r"\bsh\s+-i\b[^\n]*/dev/(?:tcp|udp)/|/dev/(?:tcp|udp)/[^\n]*(?:0>&1|<&|>&)|\b(?:nc|ncat|netcat)\b[^\n]*\s-\w*[ec]\s*[\x22']?(?:/bin/)?(?:ba|z|da)?sh\b|\b(?:nc|ncat|netcat)\b[^\n]*\s-\w*e\s*(?:cmd|powershell)|\bmkfifo\b[^\n]*\|[^\n]*\b(?:nc|ncat|netcat|openssl)\b|\bsocat\b[^\n]*(?:exec|system):|\bnew-object\s+(?:system\.)?net\.sockets\.tcpclient\b",
         ),
         shape(
             Rule::DeleteAll,
-            "it deletes the home folder, everything, or what was logged",
+            "it deletes the home folder, everything, or logs",
             r"\brm\s+(?:-\w+\s+)*-\w*r\w*\s+(?:-\w+\s+)*(?:--no-preserve-root\b|(?:[^\n;&|]*\s)?[\x22']?(?:/|~|\$\{?HOME\}?)/?\*?[\x22']?(?:\s|$|[;&`])|[^\n;&|]*/var/log/)",
         ),
         shape(
             Rule::AgentMemory,
-            "it writes what an agent obeys in every session",
+            "it writes agent instruction files, which apply to every session",
             &format!(
                 r"(?:>>?|\btee\b(?:\s+-a)?)\s*[\x22']?(?:[\w$~.{{}}/-]*/)?{MEMORY}|\b(?:cp|mv|ln)\b[^\n|;&]*\s[\x22']?(?:~|\$\{{?HOME\}}?)/[\w./-]*{MEMORY}|\bsed\s+-i\b[^\n|;&]*{MEMORY}|\bcurl\b[^\n|;&]*\s-o\s*[\x22']?[\w$~.{{}}/-]*{MEMORY}"
             ),
         ),
         shape(
             Rule::AgentSettings,
-            "it changes the settings of an agent, which start programs",
+            "it changes agent settings, which can start programs",
             r"(?:>>?|\btee\b(?:\s+-a)?)\s*[\x22']?(?:[\w$~.{}/-]*/)?\.(?:claude|cursor|gemini|codex)/(?:settings(?:\.local)?|hooks|mcp)\.json",
         ),
         shape(
             Rule::Miner,
-            "it computes for somebody else",
+            "it mines for someone else",
             r"\bstratum\+(?:tcp|ssl|tls)://[^\n]*|\bxmrig\b[^\n]*(?:--url|-o|--pool)\b[^\n]*",
         ),
     ]
 });
 
-/// Files that agents read at the beginning of every session, and obey.
+/// Files that agents read at the start of every session, and obey.
 pub(super) const MEMORY: &str = r"(?:\b(?:CLAUDE(?:\.local)?|AGENTS?|SOUL|MEMORY|IDENTITY|HEARTBEAT|BOOTSTRAP|GEMINI)\.md\b|\.cursorrules\b|\.windsurfrules\b|\.clinerules\b|\bcopilot-instructions\.md\b)";
 
 static WRITES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?im)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n;&|]*").ok());
 
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:\s-\w*o|\s--output(?:-document)?|\s-outfile|>)[\s=]*[\x22']?([\w$~{}./-]+)")
-        .ok()
+    Regex::new(r"(?i)(?:\s-\w*o|\s--output(?:-document)?|\s-outfile|>)[\s=]*[\x22']?([\w$~{}./-]+)").ok()
 });
 
-/// Every command of a text that harms. Lines that go on behind a `\` are one.
-pub(super) fn commands(text: &str) -> Vec<Found> {
-    // What is replaced is as long as what it stands for, so that places stay.
+/// Returns every harmful command of a text. Lines continued with a `\` are joined.
+pub(super) fn commands(text: &str) -> Vec<PassageFinding> {
+    // The replacements have the same length, so that offsets stay.
     let text = text.replace("\\\r\n", "   ").replace("\\\n", "  ");
     let mut found = Vec::new();
     for shape in SHAPES.iter() {
@@ -128,23 +127,23 @@ pub(super) fn commands(text: &str) -> Vec<Found> {
     found
 }
 
-fn of(shape: &Shape, seen: &regex::Match<'_>) -> Found {
+fn of(shape: &HarmfulCommandPattern, seen: &regex::Match<'_>) -> PassageFinding {
     let from = addresses(seen.as_str());
     let is_known = !from.is_empty() && from.iter().all(|from| is_publisher(from));
     if shape.rule == Rule::PipeToShell && is_known {
-        let why = "it fetches and executes the installer of a publisher";
-        return (Rule::PackageInstall, seen.start(), why.to_owned());
+        let reason = "it downloads and executes a publisher's installer";
+        return (Rule::PackageInstall, seen.start(), reason.to_owned());
     }
-    (shape.rule, seen.start(), shape.why.to_owned())
+    (shape.rule, seen.start(), shape.reason.to_owned())
 }
 
-/// How far after a fetch an execution is looked for, in characters, and how many fetches of a
-/// passage are followed.
+/// The maximum distance between a fetch and its execution, in characters, and the maximum number of
+/// fetches of a passage that are followed.
 const NEAR: usize = 2_000;
 const MOST: usize = 100;
 
-/// Files that are fetched by one command and executed by a later one.
-pub(super) fn fetched(text: &str) -> Vec<Found> {
+/// Returns the files that are fetched by one command and executed by a later one.
+pub(super) fn fetched(text: &str) -> Vec<PassageFinding> {
     let (Some(writes), Some(named)) = (WRITES.as_ref(), NAMED.as_ref()) else {
         return Vec::new();
     };
@@ -157,40 +156,30 @@ pub(super) fn fetched(text: &str) -> Vec<Found> {
         }
         let path = first.split(['?', '#']).next().unwrap_or(first);
         let last = path.rsplit('/').next().unwrap_or_default();
-        let after: String = text
-            .get(seen.end()..)
-            .unwrap_or_default()
-            .chars()
-            .take(NEAR)
-            .collect();
+        let after: String = text.get(seen.end()..).unwrap_or_default().chars().take(NEAR).collect();
         let tail = text.get(seen.start()..).unwrap_or_default();
         let line = tail.lines().next().unwrap_or_default();
         let names = named.captures_iter(line);
-        let mut names: Vec<&str> = names
-            .filter_map(|found| found.get(1).map(|name| name.as_str()))
-            .collect();
+        let mut names: Vec<&str> = names.filter_map(|found| found.get(1).map(|name| name.as_str())).collect();
         names.push(last);
         let is_run = names
             .iter()
             .filter(|name| name.len() > 2)
             .any(|name| runs(&after, name.trim_start_matches("./")));
         if is_run {
-            let why = "what is fetched is executed by the next command";
-            found.push((Rule::PipeToShell, seen.start(), why.to_owned()));
+            let reason = "downloaded content is executed by the next command";
+            found.push((Rule::PipeToShell, seen.start(), reason.to_owned()));
         }
     }
     found
 }
 
-/// Whether a text executes a file.
+/// True if a text executes a file.
 fn runs(text: &str, name: &str) -> bool {
     const BEFORE: &str = r"(?:\b(?:ba|z|da|k)?sh\b(?:\s+-\w+)*|\bpython[23]?|\bnode|\bperl|\bruby|\bsource|\bstart|\bopen|\bsudo|(?:^|[;&]\s*)\.|start-process)\s+[\x22']?(?:\./|\.\\)?|(?:^|[;&|]|\bsudo)\s*[\x22']?\.[/\\]";
     const BARE: &str = r"|(?:^|[;&]|\bnohup)\s*[\x22']?";
-    // A bare word at the beginning of a line may be anything.
+    // A bare word at the start of a line is ambiguous.
     let bare = if name.contains('/') { BARE } else { "" };
-    let pattern = format!(
-        r"(?im)(?:{BEFORE}{bare}){}(?:$|[\s\x22'`;&|)])",
-        regex::escape(name)
-    );
+    let pattern = format!(r"(?im)(?:{BEFORE}{bare}){}(?:$|[\s\x22'`;&|)])", regex::escape(name));
     Regex::new(&pattern).is_ok_and(|one| one.is_match(text))
 }

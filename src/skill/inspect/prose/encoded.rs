@@ -2,13 +2,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::Found;
-use super::transposed::transposed;
+use super::commands::PassageFinding;
+use super::transposed::transposed_commands;
 use crate::skill::inspect::Rule;
 
 static BLOBS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"[A-Za-z0-9+/_-]{24,}={0,2}|(?:\\x[0-9a-fA-F]{2}){8,}|\b(?:[0-9a-fA-F]{2}){16,}\b")
-        .ok()
+    Regex::new(r"[A-Za-z0-9+/_-]{24,}={0,2}|(?:\\x[0-9a-fA-F]{2}){8,}|\b(?:[0-9a-fA-F]{2}){16,}\b").ok()
 });
 
 static HARMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -18,34 +17,34 @@ static HARMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The longest blob that is decoded, in bytes.
+/// The maximum size of a blob that is decoded, in bytes.
 const MOST: usize = 64 << 10;
 
-/// What is written so that no reader sees it: encoded commands, orders and addresses.
-pub(super) fn encoded(text: &str) -> Vec<Found> {
+/// Returns text that is encoded to hide it from readers: commands, instructions and addresses.
+pub(super) fn encoded(text: &str) -> Vec<PassageFinding> {
     let mut found = opaque(text);
     found.extend(blobs(text));
     found
 }
 
-/// Whether a text is a command, an order or an address that harms.
+/// True if a text is a harmful command, instruction or address.
 pub(super) fn harms(text: &str) -> bool {
     HARMS.as_ref().is_some_and(|harms| harms.is_match(text))
 }
 
-/// Commands, orders and addresses that are encoded.
-pub(super) fn blobs(text: &str) -> Vec<Found> {
+/// Returns encoded commands, instructions and addresses.
+pub(super) fn blobs(text: &str) -> Vec<PassageFinding> {
     let Some(blobs) = BLOBS.as_ref() else {
         return Vec::new();
     };
-    let mut found = transposed(text);
+    let mut found = transposed_commands(text);
     for seen in blobs.find_iter(text) {
         let blob = seen.as_str();
         let blob = blob.get(..MOST).unwrap_or(blob);
         let inner = [base64(blob), hexadecimal(blob)];
         if inner.into_iter().flatten().any(|inner| harms(&inner)) {
-            let why = "a command or an address is encoded, so that nobody reads it";
-            found.push((Rule::Encoded, seen.start(), why.to_owned()));
+            let reason = "a command or a URL is encoded, so that it cannot be read";
+            found.push((Rule::Encoded, seen.start(), reason.to_owned()));
         }
     }
     found
@@ -58,19 +57,19 @@ static DECODES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b[ab](?:64|85|32|16)_?decode\b|\bmarshal\.loads\b|\bunhexlify\b|\bbytes\.fromhex\b|\bfromcharcode\b|\bchr\s*\(|\bbytes\s*\(\s*\(?\(").ok()
 });
 
-/// A program in a text that decodes what stands there and nobody can read.
-fn opaque(text: &str) -> Vec<Found> {
+/// Finds a program in a text that decodes an unreadable literal.
+fn opaque(text: &str) -> Vec<PassageFinding> {
     let decodes = DECODES.as_ref().and_then(|one| one.find(text));
     let blob = OPAQUE.as_ref().and_then(|one| one.find(text));
     let blob = blob.filter(|blob| !blob.as_str().contains("://"));
     let (Some(_), Some(blob)) = (decodes, blob) else {
         return Vec::new();
     };
-    let why = "a program decodes what nobody can read";
-    vec![(Rule::Encoded, blob.start(), why.to_owned())]
+    let reason = "a program decodes content that cannot be read";
+    vec![(Rule::Encoded, blob.start(), reason.to_owned())]
 }
 
-/// A text that is printed: what decodes to anything else was none.
+/// Returns printable text: anything that decodes otherwise is not text.
 fn printed(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let is_odd = |c: char| c.is_control() && !c.is_whitespace();
@@ -93,9 +92,7 @@ fn base64(blob: &str) -> Option<String> {
     let bytes = values?;
     let chunks = bytes.chunks(4).filter(|chunk| chunk.len() > 1);
     let bytes = chunks.flat_map(|chunk| {
-        let bits = chunk
-            .iter()
-            .fold(0_u32, |bits, value| bits << 6 | u32::from(*value));
+        let bits = chunk.iter().fold(0_u32, |bits, value| bits << 6 | u32::from(*value));
         let bits = bits << (6 * (4 - chunk.len()));
         let [_, one, two, three] = bits.to_be_bytes();
         [one, two, three].into_iter().take(chunk.len() - 1)
@@ -104,11 +101,7 @@ fn base64(blob: &str) -> Option<String> {
 }
 
 fn hexadecimal(blob: &str) -> Option<String> {
-    let digits: Vec<u32> = blob
-        .replace("\\x", "")
-        .chars()
-        .map(|c| c.to_digit(16))
-        .collect::<Option<_>>()?;
+    let digits: Vec<u32> = blob.replace("\\x", "").chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
     let bytes = digits.chunks_exact(2).map(|pair| {
         let value = pair.iter().fold(0, |value, digit| value * 16 + digit);
         u8::try_from(value).unwrap_or_default()

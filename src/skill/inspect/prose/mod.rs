@@ -1,9 +1,9 @@
-//! What a text tells whoever obeys it: an agent follows SKILL.md, and what it names, like a program.
+//! Instructions to an agent, which follows SKILL.md and the files that it names like a program.
 //!
-//! A text is cut into [passages](parts), in which [commands], [orders](says), [blobs](encoded) and
-//! what [nobody sees](unseen) are looked for. What a passage [warns of](mood) is a description and
-//! no instruction: it is told, and refuses nothing. A fence, a comment and a table are read like
-//! any other part of the text.
+//! A text is split into [passages](parts), which are searched for [commands], [instructions](says),
+//! [blobs](encoded) and [invisible text](unseen). Text that a passage [warns of](mood) is a
+//! description: it is reported, and refuses nothing. Fences, comments and tables are read like any
+//! other text.
 
 mod commands;
 mod encoded;
@@ -17,7 +17,7 @@ mod transposed;
 mod unseen;
 
 pub(super) use leaves::{is_credential, keeps_credentials, owner};
-pub(super) use mood::describes;
-pub(super) use obeyed::{described, program, prose};
-pub(super) use parts::{Passage, passages};
+pub(super) use mood::is_description;
+pub(super) use obeyed::{descriptions_at, program, prose};
+pub(super) use parts::{TextPassage, passages};
 pub(super) use places::{addresses, host, is_publisher};

@@ -1,24 +1,21 @@
 /// A part of a text that is read at once: a paragraph with its list, or a fenced block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::skill::inspect) struct Passage<'a> {
-    /// Where it begins, in bytes.
+pub(in crate::skill::inspect) struct TextPassage<'a> {
+    /// Its offset, in bytes.
     pub(in crate::skill::inspect) at: usize,
     /// Its text.
     pub(in crate::skill::inspect) text: &'a str,
-    /// In which language it is, if it is a fenced block.
+    /// Its language, if it is a fenced block.
     pub(in crate::skill::inspect) fence: Option<&'a str>,
     /// The line before it that is not blank.
     pub(in crate::skill::inspect) lead: &'a str,
-    /// The heading that it stands under.
+    /// The heading above it.
     pub(in crate::skill::inspect) heading: &'a str,
 }
 
-/// The passages of a text, in their order.
-pub(in crate::skill::inspect) fn passages(text: &str) -> Vec<Passage<'_>> {
-    let mut cut = Cut {
-        text,
-        ..Cut::default()
-    };
+/// Returns the passages of a text, in order.
+pub(in crate::skill::inspect) fn passages(text: &str) -> Vec<TextPassage<'_>> {
+    let mut cut = PassageSplitter { text, ..PassageSplitter::default() };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         cut.line(line, at);
@@ -29,10 +26,10 @@ pub(in crate::skill::inspect) fn passages(text: &str) -> Vec<Passage<'_>> {
 }
 
 #[derive(Default)]
-struct Cut<'a> {
+struct PassageSplitter<'a> {
     text: &'a str,
-    found: Vec<Passage<'a>>,
-    /// Where the passage began that is read.
+    found: Vec<TextPassage<'a>>,
+    /// The offset of the current passage.
     from: Option<usize>,
     /// The sign of the fence that is open, and its language.
     fence: Option<(&'a str, &'a str)>,
@@ -41,12 +38,10 @@ struct Cut<'a> {
     heading: &'a str,
 }
 
-impl<'a> Cut<'a> {
+impl<'a> PassageSplitter<'a> {
     fn line(&mut self, line: &'a str, at: usize) {
         let bare = line.trim().trim_start_matches(['>', ' ']);
-        let sign = ["```", "~~~"]
-            .into_iter()
-            .find(|sign| bare.starts_with(sign));
+        let sign = ["```", "~~~"].into_iter().find(|sign| bare.starts_with(sign));
         match (self.fence, sign) {
             (Some((open, _)), Some(sign)) if open == sign => {
                 self.end(at);
@@ -76,15 +71,11 @@ impl<'a> Cut<'a> {
     fn end(&mut self, at: usize) {
         let Some(from) = self.from.take() else { return };
         let fence = self.fence.map(|(_, language)| language);
-        self.found.push(Passage {
+        self.found.push(TextPassage {
             at: from,
             text: self.text.get(from..at).unwrap_or_default(),
             fence,
-            lead: if fence.is_some() {
-                self.last
-            } else {
-                self.lead
-            },
+            lead: if fence.is_some() { self.last } else { self.lead },
             heading: self.heading,
         });
     }

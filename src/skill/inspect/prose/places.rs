@@ -1,5 +1,5 @@
-/// Where publishers of well-known tools have their installers: hosts, or the beginning of a path of
-/// a host that many share.
+/// The hosts of the installers of well-known tools, or a path prefix on a host that is shared by
+/// many publishers.
 const PUBLISHERS: [&str; 53] = [
     "aka.ms/",
     "apt.llvm.org/",
@@ -56,7 +56,7 @@ const PUBLISHERS: [&str; 53] = [
     "www.openssl.org/",
 ];
 
-/// The host and path of an address: what stands before an `@`, and a port, do not count.
+/// Returns the host and path of an address, without a part before an `@` and without a port.
 fn place(address: &str) -> Option<String> {
     let rest = address.split_once("://").map(|(_, rest)| rest)?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -65,37 +65,29 @@ fn place(address: &str) -> Option<String> {
     Some(format!("{host}/{path}").to_ascii_lowercase())
 }
 
-/// The host of an address.
+/// Returns the host of an address.
 pub(in crate::skill::inspect) fn host(address: &str) -> Option<String> {
     place(address)?.split('/').next().map(str::to_owned)
 }
 
-/// Whether an address is that of a well-known publisher, over a connection that is checked.
+/// True if an address is that of a well-known publisher, over an authenticated connection.
 pub(in crate::skill::inspect) fn is_publisher(address: &str) -> bool {
-    let is_checked = address
-        .get(..8)
-        .is_some_and(|head| head.eq_ignore_ascii_case("https://"));
+    let is_checked = address.get(..8).is_some_and(|head| head.eq_ignore_ascii_case("https://"));
     let place = place(address).unwrap_or_default();
     is_checked && PUBLISHERS.iter().any(|one| place.starts_with(one))
 }
 
-/// The addresses in a text.
+/// Returns the addresses in a text.
 pub(in crate::skill::inspect) fn addresses(text: &str) -> Vec<&str> {
     let ends = |c: char| c.is_whitespace() || "\"'`)>]}|;,".contains(c);
     let starts = text.match_indices("://").map(|(at, _)| at);
     let all = starts.filter_map(|at| {
         let head = text.get(..at)?;
-        let scheme = head.len()
-            - head
-                .bytes()
-                .rev()
-                .take_while(u8::is_ascii_alphabetic)
-                .count();
+        let scheme = head.len() - head.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
         let rest = text.get(scheme..)?;
         rest.get(..rest.find(ends).unwrap_or(rest.len()))
     });
-    all.filter(|one| one.to_ascii_lowercase().starts_with("http"))
-        .collect()
+    all.filter(|one| one.to_ascii_lowercase().starts_with("http")).collect()
 }
 
 #[cfg(test)]

@@ -1,63 +1,63 @@
 use std::collections::BTreeMap;
 
-use super::tokens::{Dialect, Kind, Token, tokens};
+use super::tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
 
-/// A program as far as it was understood.
+/// A program, as far as it was understood.
 #[derive(Debug, Default)]
-pub(in crate::skill::inspect) struct Code {
+pub(in crate::skill::inspect) struct ParsedProgram {
     /// Its tokens.
-    pub(in crate::skill::inspect) tokens: Vec<Token>,
-    /// What is called, with its whole name.
-    pub(in crate::skill::inspect) calls: Vec<Call>,
-    /// The modules that are imported, and where.
+    pub(in crate::skill::inspect) tokens: Vec<ScriptToken>,
+    /// The calls, with their full names.
+    pub(in crate::skill::inspect) calls: Vec<ParsedCall>,
+    /// The imported modules: offset and name.
     pub(in crate::skill::inspect) imports: Vec<(usize, String)>,
-    /// Names with dots that are used, called or not: where, the name, and the token after it.
+    /// The dotted names in use, called or not: offset, name, and index of the next token.
     pub(in crate::skill::inspect) names: Vec<(usize, String, usize)>,
 }
 
 /// A call.
 #[derive(Debug)]
-pub(in crate::skill::inspect) struct Call {
-    /// Where, in bytes.
+pub(in crate::skill::inspect) struct ParsedCall {
+    /// Its offset, in bytes.
     pub(in crate::skill::inspect) at: usize,
-    /// What is called: `os.path.join`; what was imported has its whole name.
+    /// The full name of the called function: `os.path.join`, even if imported by another.
     pub(in crate::skill::inspect) name: String,
     /// The tokens of its arguments.
-    pub(in crate::skill::inspect) args: Vec<Token>,
+    pub(in crate::skill::inspect) args: Vec<ScriptToken>,
 }
 
-impl Call {
+impl ParsedCall {
     /// The tokens of the first argument.
-    pub(in crate::skill::inspect) fn first(&self) -> &[Token] {
+    pub(in crate::skill::inspect) fn first(&self) -> &[ScriptToken] {
         let mut open = 0_usize;
         for (at, token) in self.args.iter().enumerate() {
             match token.kind {
-                Kind::Sign('(' | '[' | '{') => open += 1,
-                Kind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
-                Kind::Sign(',') if open == 0 => return self.args.get(..at).unwrap_or_default(),
+                ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
+                ScriptTokenKind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
+                ScriptTokenKind::Sign(',') if open == 0 => {
+                    return self.args.get(..at).unwrap_or_default();
+                }
                 _ => {}
             }
         }
         &self.args
     }
 
-    /// The first argument, if it is nothing but texts that are known.
+    /// Returns the first argument, if it consists of known texts only.
     pub(in crate::skill::inspect) fn text(&self) -> Option<String> {
         let first = self.first();
-        let texts: Option<Vec<&str>> = first.iter().map(Token::text).collect();
-        texts
-            .filter(|texts| !texts.is_empty())
-            .map(|texts| texts.concat())
+        let texts: Option<Vec<&str>> = first.iter().map(ScriptToken::text).collect();
+        texts.filter(|texts| !texts.is_empty()).map(|texts| texts.concat())
     }
 
-    /// Whether an argument has a name and a value: `shell=True`.
+    /// True if an argument has a name and a value: `shell=True`.
     pub(in crate::skill::inspect) fn has(&self, name: &str, value: &str) -> bool {
-        self.args.array_windows().any(|[key, is, found]| {
-            key.name() == Some(name) && is.is('=') && found.name() == Some(value)
-        })
+        self.args
+            .array_windows()
+            .any(|[key, is, found]| key.name() == Some(name) && is.is('=') && found.name() == Some(value))
     }
 
-    /// The texts in a list that is the first argument; what is not known stands there as nothing.
+    /// Returns the texts in a list that is the first argument; unknown items are `None`.
     pub(in crate::skill::inspect) fn list(&self) -> Option<Vec<Option<String>>> {
         let first = self.first();
         let inner = match first {
@@ -69,12 +69,12 @@ impl Call {
             _ => return None,
         };
         let mut open = 0_usize;
-        let mut parts: Vec<Vec<&Token>> = vec![Vec::new()];
+        let mut parts: Vec<Vec<&ScriptToken>> = vec![Vec::new()];
         for token in inner {
             match token.kind {
-                Kind::Sign('(' | '[' | '{') => open += 1,
-                Kind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
-                Kind::Sign(',') if open == 0 => {
+                ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
+                ScriptTokenKind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
+                ScriptTokenKind::Sign(',') if open == 0 => {
                     parts.push(Vec::new());
                     continue;
                 }
@@ -84,31 +84,25 @@ impl Call {
                 last.push(token);
             }
         }
-        let text = |part: &Vec<&Token>| match part.as_slice() {
+        let text = |part: &Vec<&ScriptToken>| match part.as_slice() {
             [one] => one.text().map(str::to_owned),
             _ => None,
         };
-        Some(
-            parts
-                .iter()
-                .filter(|part| !part.is_empty())
-                .map(text)
-                .collect(),
-        )
+        Some(parts.iter().filter(|part| !part.is_empty()).map(text).collect())
     }
 }
 
 /// Reads a program of Python.
-pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> Code {
-    let tokens = tokens(text, base, Dialect::Python);
-    let mut code = Code::default();
+pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
+    let tokens = tokens(text, base, ScriptDialect::Python);
+    let mut code = ParsedProgram::default();
     let known = imports(&tokens, &mut code.imports);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
         let is_member = before.is_some_and(|before| before.is('.'));
         let Some(name) = token.name().filter(|_| !is_member) else {
-            // A member of something that is no name: `Path.home().write_text(…)`.
+            // A member of an expression without a name: `Path.home().write_text(…)`.
             if let (Some(name), true) = (token.name(), is_member) {
                 note(&mut code, &tokens, (token.at, format!(".{name}")), at + 1);
             }
@@ -125,9 +119,8 @@ pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> Code {
             whole.push_str(next);
             end += 2;
         }
-        let is_defined = before
-            .and_then(Token::name)
-            .is_some_and(|word| word == "def" || word == "class");
+        let is_defined =
+            before.and_then(ScriptToken::name).is_some_and(|word| word == "def" || word == "class");
         if !is_defined {
             note(&mut code, &tokens, (token.at, whole), end);
         }
@@ -137,25 +130,25 @@ pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> Code {
     code
 }
 
-/// Notes the use of a name, which is followed by the token `end`.
-fn note(code: &mut Code, tokens: &[Token], (at, name): (usize, String), end: usize) {
+/// Records the use of a name, which is followed by the token `end`.
+fn note(code: &mut ParsedProgram, tokens: &[ScriptToken], (at, name): (usize, String), end: usize) {
     if tokens.get(end).is_some_and(|next| next.is('(')) {
         let args = within(tokens.get(end + 1..).unwrap_or_default());
         let name = name.clone();
-        code.calls.push(Call { at, name, args });
+        code.calls.push(ParsedCall { at, name, args });
     }
     code.names.push((at, name, end));
 }
 
-/// The tokens up to the parenthesis that closes; no more than a call can sensibly have.
-fn within(tokens: &[Token]) -> Vec<Token> {
+/// Returns the tokens up to the closing parenthesis; at most as many as a call can sensibly have.
+fn within(tokens: &[ScriptToken]) -> Vec<ScriptToken> {
     let mut open = 0_usize;
     let mut found = Vec::new();
     for token in tokens.iter().take(400) {
         match token.kind {
-            Kind::Sign('(' | '[' | '{') => open += 1,
-            Kind::Sign(')' | ']' | '}') if open == 0 => break,
-            Kind::Sign(')' | ']' | '}') => open -= 1,
+            ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
+            ScriptTokenKind::Sign(')' | ']' | '}') if open == 0 => break,
+            ScriptTokenKind::Sign(')' | ']' | '}') => open -= 1,
             _ => {}
         }
         found.push(token.clone());
@@ -163,15 +156,13 @@ fn within(tokens: &[Token]) -> Vec<Token> {
     found
 }
 
-/// What the names that are imported stand for.
-fn imports(tokens: &[Token], found: &mut Vec<(usize, String)>) -> BTreeMap<String, String> {
+/// Returns the full names of imported names.
+fn imports(tokens: &[ScriptToken], found: &mut Vec<(usize, String)>) -> BTreeMap<String, String> {
     let mut known = BTreeMap::new();
-    for statement in tokens.split(|token| token.kind == Kind::End || token.is(';')) {
-        let words: Vec<&Token> = statement.iter().collect();
+    for statement in tokens.split(|token| token.kind == ScriptTokenKind::End || token.is(';')) {
+        let words: Vec<&ScriptToken> = statement.iter().collect();
         // `try: import x` on one line
-        let begins = words
-            .iter()
-            .position(|token| matches!(token.name(), Some("import" | "from")));
+        let begins = words.iter().position(|token| matches!(token.name(), Some("import" | "from")));
         let words = begins.and_then(|at| words.get(at..)).unwrap_or_default();
         match words {
             [first, rest @ ..] if first.name() == Some("import") => {
@@ -207,15 +198,15 @@ fn imports(tokens: &[Token], found: &mut Vec<(usize, String)>) -> BTreeMap<Strin
     known
 }
 
-/// A path with dots, and the name after `as`.
-fn renamed(part: &[&Token]) -> (String, Option<String>) {
+/// Reads a dotted path, and the name after `as`.
+fn renamed(part: &[&ScriptToken]) -> (String, Option<String>) {
     let mut path = String::new();
     let mut words = part.iter();
     for token in words.by_ref() {
         match &token.kind {
-            Kind::Name(name) if name == "as" => break,
-            Kind::Name(name) => path.push_str(name),
-            Kind::Sign('.') => path.push('.'),
+            ScriptTokenKind::Name(name) if name == "as" => break,
+            ScriptTokenKind::Name(name) => path.push_str(name),
+            ScriptTokenKind::Sign('.') => path.push('.'),
             _ => {}
         }
     }

@@ -1,8 +1,8 @@
-//! Reads Python, and what looks like it from afar, far enough to see calls, imports and literals:
-//! comments and texts are told from code. It executes nothing.
+//! Reads Python and similar languages far enough to find calls, imports and literals: comments and
+//! texts are separated from code. It executes nothing.
 
 mod calls;
 mod tokens;
 
-pub(super) use calls::{Call, Code, read};
-pub(super) use tokens::{Dialect, Kind, Token, tokens};
+pub(super) use calls::{ParsedCall, ParsedProgram, read};
+pub(super) use tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::skill::inspect) enum Kind {
+pub(in crate::skill::inspect) enum ScriptTokenKind {
     /// A name or a keyword.
     Name(String),
-    /// A text: what it says, and whether all of it is known.
+    /// A text: its content, and true if all of it is known.
     Text(Arc<str>, bool),
     /// A number.
     Number(String),
@@ -17,40 +17,40 @@ pub(in crate::skill::inspect) enum Kind {
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::skill::inspect) struct Token {
-    /// Where it begins, in bytes.
+pub(in crate::skill::inspect) struct ScriptToken {
+    /// Its offset, in bytes.
     pub(in crate::skill::inspect) at: usize,
-    /// What it is.
-    pub(in crate::skill::inspect) kind: Kind,
+    /// Its kind.
+    pub(in crate::skill::inspect) kind: ScriptTokenKind,
 }
 
-impl Token {
-    /// Whether it is this sign.
+impl ScriptToken {
+    /// True if it is this sign.
     pub(in crate::skill::inspect) fn is(&self, sign: char) -> bool {
-        self.kind == Kind::Sign(sign)
+        self.kind == ScriptTokenKind::Sign(sign)
     }
 
-    /// The name that it is.
+    /// Returns its name, if it is one.
     pub(in crate::skill::inspect) fn name(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Name(name) => Some(name),
+            ScriptTokenKind::Name(name) => Some(name),
             _ => None,
         }
     }
 
-    /// The text that it is, if all of it is known.
+    /// Returns its text, if it is one and all of it is known.
     pub(in crate::skill::inspect) fn text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text, true) => Some(text),
+            ScriptTokenKind::Text(text, true) => Some(text),
             _ => None,
         }
     }
 }
 
-/// How comments and texts are written.
+/// The syntax of comments and texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::skill::inspect) enum Dialect {
-    /// `#` comments, texts in three quotes, prefixes.
+pub(in crate::skill::inspect) enum ScriptDialect {
+    /// `#` comments, triple-quoted texts, prefixes.
     Python,
     /// `//` and `/* */` comments, templates in backticks.
     Script,
@@ -58,49 +58,42 @@ pub(in crate::skill::inspect) enum Dialect {
     Other,
 }
 
-/// The tokens of a program.
-pub(in crate::skill::inspect) fn tokens(text: &str, base: usize, dialect: Dialect) -> Vec<Token> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        base,
-        dialect,
-        open: 0,
-        out: Vec::new(),
-    };
+/// Returns the tokens of a program.
+pub(in crate::skill::inspect) fn tokens(text: &str, base: usize, dialect: ScriptDialect) -> Vec<ScriptToken> {
+    let mut reader = ScriptLexer { text, at: 0, base, dialect, open: 0, out: Vec::new() };
     while let Some(c) = reader.rest().chars().next() {
         reader.token(c);
     }
-    reader.push(reader.at, Kind::End);
+    reader.push(reader.at, ScriptTokenKind::End);
     reader.out
 }
 
-struct Reader<'a> {
+struct ScriptLexer<'a> {
     text: &'a str,
     at: usize,
     base: usize,
-    dialect: Dialect,
+    dialect: ScriptDialect,
     open: usize,
-    out: Vec<Token>,
+    out: Vec<ScriptToken>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ScriptLexer<'a> {
     fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn push(&mut self, at: usize, kind: Kind) {
+    fn push(&mut self, at: usize, kind: ScriptTokenKind) {
         let at = self.base + at;
-        self.out.push(Token { at, kind });
+        self.out.push(ScriptToken { at, kind });
     }
 
     fn token(&mut self, c: char) {
         let (from, rest) = (self.at, self.rest());
-        let is_script = self.dialect == Dialect::Script;
+        let is_script = self.dialect == ScriptDialect::Script;
         if c == '\n' {
             self.at += 1;
             if self.open == 0 || is_script {
-                self.push(from, Kind::End);
+                self.push(from, ScriptTokenKind::End);
             }
         } else if c == '\\' && rest.starts_with("\\\n") {
             self.at += 2;
@@ -118,7 +111,7 @@ impl<'a> Reader<'a> {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
             self.at += end.unwrap_or(rest.len());
             let number = rest.get(..self.at - from).unwrap_or_default();
-            self.push(from, Kind::Number(number.to_owned()));
+            self.push(from, ScriptTokenKind::Number(number.to_owned()));
         } else {
             match c {
                 '(' | '[' | '{' => self.open += 1,
@@ -126,7 +119,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
             self.at += c.len_utf8();
-            self.push(from, Kind::Sign(c));
+            self.push(from, ScriptTokenKind::Sign(c));
         }
     }
 
@@ -135,22 +128,22 @@ impl<'a> Reader<'a> {
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
         let name = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
         self.at += name.len();
-        let is_prefix = self.dialect == Dialect::Python
+        let is_prefix = self.dialect == ScriptDialect::Python
             && name.len() <= 2
             && name.chars().all(|c| "rRbBuUfFtT".contains(c));
         if is_prefix && self.rest().starts_with(['"', '\'']) {
             self.quoted(name);
         } else {
-            self.push(from, Kind::Name(name.to_owned()));
+            self.push(from, ScriptTokenKind::Name(name.to_owned()));
         }
     }
 
-    /// A text in quotes; one that is not closed ends with its line, or with the file.
+    /// Reads a quoted text; an unclosed one ends with its line, or with the file.
     fn quoted(&mut self, prefix: &str) {
         let (from, rest) = (self.at, self.rest());
         let quote = rest.chars().next().unwrap_or('"');
         let thrice: String = std::iter::repeat_n(quote, 3).collect();
-        let is_long = self.dialect == Dialect::Python && rest.starts_with(&thrice);
+        let is_long = self.dialect == ScriptDialect::Python && rest.starts_with(&thrice);
         self.at += if is_long { 3 } else { 1 };
         let is_raw = prefix.contains(['r', 'R']);
         let mut said = String::new();
@@ -179,16 +172,16 @@ impl<'a> Reader<'a> {
                 break;
             } else if !is_long && c == quote {
                 break;
-            } else if c == '\n' && !is_long && quote != '`' && self.dialect != Dialect::Other {
+            } else if c == '\n' && !is_long && quote != '`' && self.dialect != ScriptDialect::Other {
                 self.at -= 1;
                 break;
             } else {
                 let opens = (quote == '`' && here.starts_with("${"))
-                    || (self.dialect == Dialect::Other && quote == '"' && here.starts_with("#{"));
+                    || (self.dialect == ScriptDialect::Other && quote == '"' && here.starts_with("#{"));
                 is_known &= !opens;
                 said.push(c);
             }
         }
-        self.push(from - prefix.len(), Kind::Text(said.into(), is_known));
+        self.push(from - prefix.len(), ScriptTokenKind::Text(said.into(), is_known));
     }
 }

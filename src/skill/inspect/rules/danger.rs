@@ -1,24 +1,20 @@
-use super::look::Look;
+use super::look::FileInspection;
 use super::places::{is_everything, starts_later};
-use super::program::Program;
+use super::program::ExecutedProgram;
 use crate::skill::inspect::Rule;
-use crate::skill::inspect::shell::{Command, UNKNOWN, Word};
+use crate::skill::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 
-/// Programs that give more rights.
+/// Programs that grant more rights.
 const RIGHTS: [&str; 6] = ["sudo", "doas", "su", "pkexec", "setcap", "visudo"];
 
-/// Programs that write where their arguments say.
+/// Programs that write to the paths in their arguments.
 const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
 
-/// Looks at one program of a command.
-pub(super) fn danger(look: &mut Look<'_>, program: &Program<'_>, has_unset: bool) {
+/// Checks one program of a command.
+pub(super) fn danger(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
     let (name, at) = (program.name, program.at);
     if RIGHTS.contains(&name) {
-        look.find(
-            Rule::Privilege,
-            at,
-            format!("`{name}` asks for more rights"),
-        );
+        look.report(Rule::Privilege, at, format!("`{name}` elevates privileges"));
     }
     match name {
         "chmod" => chmod(look, program),
@@ -28,10 +24,10 @@ pub(super) fn danger(look: &mut Look<'_>, program: &Program<'_>, has_unset: bool
             .iter()
             .any(|arg| arg.text.starts_with("of=/dev/") && arg.text != "of=/dev/null") =>
         {
-            look.find(Rule::DeleteAll, at, "it writes over a device");
+            look.report(Rule::DeleteAll, at, "it overwrites a device");
         }
         _ if name.starts_with("mkfs") => {
-            look.find(Rule::DeleteAll, at, "it makes a file system anew");
+            look.report(Rule::DeleteAll, at, "it formats a file system");
         }
         _ => {}
     }
@@ -39,54 +35,34 @@ pub(super) fn danger(look: &mut Look<'_>, program: &Program<'_>, has_unset: bool
     connections(look, program);
     certificates(look, program);
     if let Some(what) = installs(program) {
-        look.find(
-            Rule::PackageInstall,
-            at,
-            format!("`{what}` installs packages"),
-        );
+        look.report(Rule::PackageInstall, at, format!("`{what}` installs packages"));
     }
 }
 
-/// Looks at where a command writes to and reads from.
-pub(super) fn files(look: &mut Look<'_>, command: &Command) {
+/// Checks the files that a command writes to and reads from.
+pub(super) fn files(look: &mut FileInspection<'_>, command: &ShellCommand) {
     for word in &command.writes {
         if starts_later(&word.text) {
-            look.find(
-                Rule::Persistence,
-                word.at,
-                "it writes where programs are started later",
-            );
+            look.report(Rule::Persistence, word.at, "it writes where programs are started later");
         }
     }
-    let all = command
-        .writes
-        .iter()
-        .chain(&command.reads)
-        .chain(&command.words);
+    let all = command.writes.iter().chain(&command.reads).chain(&command.words);
     for word in all {
         look.path(&word.text, word.at);
         if word.text.contains("/dev/tcp/") || word.text.contains("/dev/udp/") {
-            look.find(
-                Rule::ReverseShell,
-                word.at,
-                "it opens a connection through /dev/tcp",
-            );
+            look.report(Rule::ReverseShell, word.at, "it opens a connection through /dev/tcp");
         }
     }
     for (name, value) in &command.sets {
         look.path(&value.text, value.at);
-        if is_off(name, &value.text) {
-            look.find(
-                Rule::TlsOff,
-                value.at,
-                format!("{name} turns the check of certificates off"),
-            );
+        if disables_verification(name, &value.text) {
+            look.report(Rule::TlsOff, value.at, format!("{name} disables certificate verification"));
         }
     }
 }
 
-/// Whether a variable turns the check of certificates off.
-pub(super) fn is_off(name: &str, value: &str) -> bool {
+/// True if a variable disables the verification of certificates.
+pub(super) fn disables_verification(name: &str, value: &str) -> bool {
     match name {
         "NODE_TLS_REJECT_UNAUTHORIZED" | "PYTHONHTTPSVERIFY" => value == "0",
         "GIT_SSL_NO_VERIFY" => !value.is_empty() && value != "0" && value != "false",
@@ -94,7 +70,7 @@ pub(super) fn is_off(name: &str, value: &str) -> bool {
     }
 }
 
-fn chmod(look: &mut Look<'_>, program: &Program<'_>) {
+fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     for arg in program.args {
         let text = arg.text.as_str();
         let is_number =
@@ -108,10 +84,10 @@ fn chmod(look: &mut Look<'_>, program: &Program<'_>) {
                 && what.contains('w')
         });
         if (is_number && text.ends_with(['2', '3', '6', '7'])) || signs {
-            look.find(
+            look.report(
                 Rule::WorldWritable,
                 arg.at,
-                format!("`chmod {text}` lets everybody write"),
+                format!("`chmod {text}` makes files writable for everyone"),
             );
         }
         let special = is_number
@@ -120,23 +96,20 @@ fn chmod(look: &mut Look<'_>, program: &Program<'_>) {
             && text.trim_start_matches('0').starts_with(['2', '4', '6']);
         let letters = matches!(text, "+s" | "u+s" | "g+s" | "ug+s" | "a+s" | "u=s");
         if special || letters {
-            look.find(
+            look.report(
                 Rule::Privilege,
                 arg.at,
-                format!("`chmod {text}` gives a program the rights of its owner"),
+                format!("`chmod {text}` makes a program run with the permissions of its owner"),
             );
         }
     }
 }
 
-fn deletes(look: &mut Look<'_>, program: &Program<'_>, has_unset: bool) {
+fn deletes(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
     let is_all = match program.name {
         "find" => {
             program.has(&["-delete"])
-                || program
-                    .args
-                    .array_windows()
-                    .any(|[exec, what]| exec.text == "-exec" && what.text == "rm")
+                || program.args.array_windows().any(|[exec, what]| exec.text == "-exec" && what.text == "rm")
         }
         "rm" => program.short('r') || program.short('R') || program.has(&["--recursive"]),
         _ => true,
@@ -144,47 +117,35 @@ fn deletes(look: &mut Look<'_>, program: &Program<'_>, has_unset: bool) {
     if !is_all {
         return;
     }
-    let targets = program
-        .args
-        .iter()
-        .take_while(|arg| program.name != "find" || !arg.text.starts_with('-'));
+    let targets = program.args.iter().take_while(|arg| program.name != "find" || !arg.text.starts_with('-'));
     for arg in targets.filter(|arg| !arg.text.starts_with('-')) {
         let home = arg.vars.first().is_some_and(|var| var.name == "HOME");
         let rest = arg.text.strip_prefix(UNKNOWN);
-        let is_home =
-            home && rest.is_some_and(|rest| matches!(rest, "" | "/" | "/*" | "/." | "/.*"));
+        let is_home = home && rest.is_some_and(|rest| matches!(rest, "" | "/" | "/*" | "/." | "/.*"));
         if is_everything(&arg.text) || is_home {
-            look.find(
+            look.report(Rule::DeleteAll, arg.at, "it deletes everything under the root or the home folder");
+        } else if has_unset && changes_if_unset(look, arg) {
+            look.report(
                 Rule::DeleteAll,
                 arg.at,
-                "it deletes everything below the root or the home folder",
-            );
-        } else if has_unset && loses(look, arg) {
-            look.find(
-                Rule::DeleteAll,
-                arg.at,
-                "where the variable is not set, it deletes what lies below the root",
+                "if the variable is not set, it deletes everything under the root",
             );
         }
     }
 }
 
-/// Whether a path is another one where its variable is not set.
-fn loses(look: &Look<'_>, arg: &Word) -> bool {
-    let rest = arg
-        .text
-        .strip_prefix(UNKNOWN)
-        .filter(|rest| rest.starts_with('/'));
+/// True if a path becomes another one if its variable is not set.
+fn changes_if_unset(look: &FileInspection<'_>, arg: &CommandWord) -> bool {
+    let rest = arg.text.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/'));
     let (Some(rest), Some(var)) = (rest, arg.vars.first()) else {
         return false;
     };
-    let is_given =
-        look.given.env.contains(&var.name) || matches!(var.name.as_str(), "HOME" | "PWD");
+    let is_given = look.permissions.env.contains(&var.name) || matches!(var.name.as_str(), "HOME" | "PWD");
     let everything = matches!(rest, "/" | "/*" | "/." | "/.*");
     !var.is_guarded && !arg.has_command && (!is_given || everything)
 }
 
-fn later(look: &mut Look<'_>, program: &Program<'_>) {
+fn later(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     let at = program.at;
     let edits = program.name != "sed" || program.short('i') || program.has(&["--in-place"]);
     if WRITERS.contains(&program.name) && edits {
@@ -193,11 +154,7 @@ fn later(look: &mut Look<'_>, program: &Program<'_>) {
             _ => program.args.last().map_or(&[][..], std::slice::from_ref),
         };
         for arg in last.iter().filter(|arg| starts_later(&arg.text)) {
-            look.find(
-                Rule::Persistence,
-                arg.at,
-                "it writes where programs are started later",
-            );
+            look.report(Rule::Persistence, arg.at, "it writes where programs are started later");
         }
     }
     let plants = match program.name {
@@ -208,24 +165,17 @@ fn later(look: &mut Look<'_>, program: &Program<'_>) {
         "git" => {
             program.has(&["config"])
                 && (program.has(&["--global", "--system"])
-                    || program
-                        .args
-                        .iter()
-                        .any(|arg| arg.text.starts_with("core.hooks")))
+                    || program.args.iter().any(|arg| arg.text.starts_with("core.hooks")))
         }
         _ => false,
     };
     let only_reads = program.name == "git" && program.has(&["--get", "--list", "-l", "--get-all"]);
     if plants && !only_reads {
-        look.find(
-            Rule::Persistence,
-            at,
-            format!("`{}` changes what is started later", program.name),
-        );
+        look.report(Rule::Persistence, at, format!("`{}` changes what is started later", program.name));
     }
 }
 
-fn connections(look: &mut Look<'_>, program: &Program<'_>) {
+fn connections(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     let gives = match program.name {
         "nc" | "ncat" | "netcat" => {
             program.short('e') || program.short('c') || program.has(&["--exec", "--sh-exec"])
@@ -237,15 +187,11 @@ fn connections(look: &mut Look<'_>, program: &Program<'_>) {
         _ => false,
     };
     if gives {
-        look.find(
-            Rule::ReverseShell,
-            program.at,
-            "it gives a program to whoever connects",
-        );
+        look.report(Rule::ReverseShell, program.at, "it gives a program to anyone who connects");
     }
 }
 
-fn certificates(look: &mut Look<'_>, program: &Program<'_>) {
+fn certificates(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
     let words: Vec<&str> = program.args.iter().map(|arg| arg.text.as_str()).collect();
     let any = |test: &dyn Fn(&str) -> bool| words.iter().any(|word| test(word));
     let is_off = match program.name {
@@ -257,59 +203,46 @@ fn certificates(look: &mut Look<'_>, program: &Program<'_>) {
                     && any(&|word| word == "false" || word == "0")
         }
         "pip" | "pip3" => any(&|word| word.starts_with("--trusted-host")),
-        "npm" | "yarn" | "pnpm" => {
-            any(&|word| word == "strict-ssl") && any(&|word| word == "false")
+        "npm" | "yarn" | "pnpm" => any(&|word| word == "strict-ssl") && any(&|word| word == "false"),
+        "ssh" | "scp" | "sftp" | "rsync" => {
+            any(&|word| word.to_ascii_lowercase().contains("stricthostkeychecking=no"))
         }
-        "ssh" | "scp" | "sftp" | "rsync" => any(&|word| {
-            word.to_ascii_lowercase()
-                .contains("stricthostkeychecking=no")
-        }),
         "env" | "export" => words.iter().any(|word| {
-            word.split_once('=')
-                .is_some_and(|(name, value)| self::is_off(name, value))
+            word.split_once('=').is_some_and(|(name, value)| self::disables_verification(name, value))
         }),
         _ => false,
     };
     if is_off {
-        look.find(
+        look.report(
             Rule::TlsOff,
             program.at,
-            format!("`{}` is told not to check who answers", program.name),
+            format!("`{}` disables certificate verification", program.name),
         );
     }
 }
 
-/// What installs packages, if it does.
-pub(in crate::skill::inspect) fn installs(program: &Program<'_>) -> Option<String> {
+/// Returns the command by which a program installs packages, if it does.
+pub(in crate::skill::inspect) fn installs(program: &ExecutedProgram<'_>) -> Option<String> {
     let verb = program.verb();
     let has = |verbs: &[&str]| verbs.contains(&verb);
     let says = |verb: &str| Some(format!("{} {verb}", program.name));
     match program.name {
-        "pip" | "pip3" | "pipx" | "conda" | "mamba" | "gem" | "brew" | "apt" | "apt-get"
-        | "yum" | "dnf" | "zypper" | "snap" | "luarocks" | "cpan" | "easy_install" => {
-            has(&["install", "add", "reinstall", "upgrade", "dist-upgrade"])
-                .then(|| says(verb))
-                .flatten()
+        "pip" | "pip3" | "pipx" | "conda" | "mamba" | "gem" | "brew" | "apt" | "apt-get" | "yum" | "dnf"
+        | "zypper" | "snap" | "luarocks" | "cpan" | "easy_install" => {
+            has(&["install", "add", "reinstall", "upgrade", "dist-upgrade"]).then(|| says(verb)).flatten()
         }
         "uv" | "poetry" | "cargo" | "go" | "apk" | "bundle" | "composer" => {
             let uv = program.name == "uv" && has(&["pip", "tool", "add", "sync"]);
-            (uv || has(&["install", "add", "get"]))
-                .then(|| says(verb))
-                .flatten()
+            (uv || has(&["install", "add", "get"])).then(|| says(verb)).flatten()
         }
-        "npm" | "pnpm" | "yarn" | "bun" => has(&["install", "i", "add", "ci"])
-            .then(|| says(verb))
-            .flatten(),
+        "npm" | "pnpm" | "yarn" | "bun" => has(&["install", "i", "add", "ci"]).then(|| says(verb)).flatten(),
         "npx" | "uvx" | "pnpx" | "bunx" | "cpanm" => Some(program.name.to_owned()),
         "pacman" => program.short('S').then(|| says("-S")).flatten(),
         _ if program.is_python() => {
             let pip = program.args.array_windows().any(|[one, two]| {
-                one.text == "-m"
-                    && matches!(two.text.as_str(), "pip" | "ensurepip" | "easy_install")
+                one.text == "-m" && matches!(two.text.as_str(), "pip" | "ensurepip" | "easy_install")
             });
-            (pip && (program.has(&["install", "ensurepip"])))
-                .then(|| says("-m pip install"))
-                .flatten()
+            (pip && (program.has(&["install", "ensurepip"]))).then(|| says("-m pip install")).flatten()
         }
         _ => None,
     }

@@ -1,97 +1,83 @@
 use std::collections::BTreeSet;
 
-use crate::skill::inspect::{Issue, Rule};
+use crate::skill::inspect::{InspectionIssue, Rule};
 
-/// What a script may use.
+/// The permissions of a script.
 #[derive(Clone, Debug, Default)]
-pub(in crate::skill::inspect) struct Given {
-    /// The variables that are declared, or set by what it loads.
+pub(in crate::skill::inspect) struct ScriptPermissions {
+    /// The variables that are declared, or set by the files that it sources.
     pub(in crate::skill::inspect) env: BTreeSet<String>,
-    /// Whether it may use the network.
+    /// True if it may use the network.
     pub(in crate::skill::inspect) net: bool,
     /// The private places that it may read.
     pub(in crate::skill::inspect) places: BTreeSet<&'static str>,
 }
 
-/// Whoever looks at a file.
+/// An inspection of a file.
 #[derive(Debug)]
-pub(in crate::skill::inspect) struct Look<'a> {
+pub(in crate::skill::inspect) struct FileInspection<'a> {
     /// The file.
     pub(in crate::skill::inspect) file: &'a str,
-    /// What it may use.
-    pub(in crate::skill::inspect) given: &'a Given,
-    /// What was found.
-    pub(in crate::skill::inspect) issues: Vec<Issue>,
-    /// How deeply programs stand in programs.
+    /// The permissions.
+    pub(in crate::skill::inspect) permissions: &'a ScriptPermissions,
+    /// The issues found.
+    pub(in crate::skill::inspect) issues: Vec<InspectionIssue>,
+    /// The nesting depth of programs in programs.
     pub(in crate::skill::inspect) depth: usize,
-    /// What was said already: of a variable or a module once is enough.
-    said: BTreeSet<(Rule, String)>,
+    /// The issues already reported: one per variable or module is enough.
+    reported: BTreeSet<(Rule, String)>,
 }
 
-/// How deeply programs that stand in programs are followed.
+/// The maximum nesting of programs in programs that is followed.
 const DEEPEST: usize = 6;
 
-impl<'a> Look<'a> {
-    pub(in crate::skill::inspect) fn new(file: &'a str, given: &'a Given) -> Self {
-        Self {
-            file,
-            given,
-            issues: Vec::new(),
-            depth: 0,
-            said: BTreeSet::new(),
+impl<'a> FileInspection<'a> {
+    pub(in crate::skill::inspect) fn new(file: &'a str, given: &'a ScriptPermissions) -> Self {
+        Self { file, permissions: given, issues: Vec::new(), depth: 0, reported: BTreeSet::new() }
+    }
+
+    pub(super) fn report(&mut self, rule: Rule, at: usize, message: impl Into<String>) {
+        self.issues.push(InspectionIssue::new(rule, self.file, at, message));
+    }
+
+    pub(super) fn report_once(&mut self, (rule, of): (Rule, &str), at: usize, message: impl Into<String>) {
+        if self.reported.insert((rule, of.to_owned())) {
+            let issue = InspectionIssue::new(rule, self.file, at, message);
+            self.issues.push(issue.with_subject(of));
         }
     }
 
-    pub(super) fn find(&mut self, rule: Rule, at: usize, message: impl Into<String>) {
-        self.issues.push(Issue::new(rule, self.file, at, message));
-    }
-
-    pub(super) fn once(&mut self, (rule, of): (Rule, &str), at: usize, message: impl Into<String>) {
-        if self.said.insert((rule, of.to_owned())) {
-            let issue = Issue::new(rule, self.file, at, message);
-            self.issues.push(issue.about(of));
-        }
-    }
-
-    /// Something reaches the network.
+    /// Records an access to the network.
     pub(super) fn net(&mut self, what: &str, at: usize) {
-        let rule = if self.given.net {
-            Rule::NetDeclared
-        } else {
-            Rule::NetUndeclared
-        };
-        self.once((rule, what), at, format!("`{what}` reaches the network"));
+        let rule = if self.permissions.net { Rule::NetDeclared } else { Rule::NetUndeclared };
+        self.report_once((rule, what), at, format!("`{what}` uses the network"));
     }
 
-    /// A variable of the environment is read.
+    /// Records that an environment variable is read.
     pub(super) fn reads(&mut self, name: &str, at: usize) {
-        if !super::env::is_known(name) && !self.given.env.contains(name) {
-            let message = format!("it reads the variable {name}, which is not declared");
-            self.once((Rule::EnvUndeclared, name), at, message);
+        if !super::env::is_known(name) && !self.permissions.env.contains(name) {
+            let message = format!("it reads the undeclared variable {name}");
+            self.report_once((Rule::EnvUndeclared, name), at, message);
         }
     }
 
-    /// A path is named at which something private is kept.
+    /// Checks a path for private content.
     pub(super) fn path(&mut self, path: &str, at: usize) {
         if let Some((part, what)) = super::private(path)
             && part != "~"
-            && !self.given.places.contains(part)
+            && !self.permissions.places.contains(part)
         {
             let home = if part.starts_with('.') { "~/" } else { "" };
             let place = format!("{home}{part}");
-            let message = format!("it names {place}: {what}");
-            self.once((Rule::PrivatePlace, &place), at, message);
+            let message = format!("it refers to {place}: {what}");
+            self.report_once((Rule::PrivatePlace, &place), at, message);
         }
     }
 
-    /// Looks at a program that stands in another.
-    pub(super) fn deeper(&mut self, at: usize, look: impl FnOnce(&mut Self)) {
+    /// Checks a program nested in another.
+    pub(super) fn inspect_nested(&mut self, at: usize, look: impl FnOnce(&mut Self)) {
         if self.depth >= DEEPEST {
-            self.find(
-                Rule::TooNested,
-                at,
-                "programs stand in programs more deeply than is followed",
-            );
+            self.report(Rule::TooNested, at, "programs are nested too deeply to analyze");
             return;
         }
         self.depth += 1;

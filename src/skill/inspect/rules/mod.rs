@@ -1,4 +1,4 @@
-//! What scripts must not do, rule by rule. Each looks at commands or calls, and none executes
+//! Rules against dangerous scripts, one by one. Each checks commands or calls, and none executes
 //! anything.
 
 mod code;
@@ -19,9 +19,9 @@ mod values;
 pub use private::private;
 
 pub(super) use danger::installs;
-pub(super) use look::{Given, Look};
+pub(super) use look::{FileInspection, ScriptPermissions};
 pub(super) use network::reaches_network;
 pub(super) use other::other;
-pub(super) use program::{Program, programs};
+pub(super) use program::{ExecutedProgram, programs};
 pub(super) use python::python;
 pub(super) use shell::{assigned, loaded, shell};

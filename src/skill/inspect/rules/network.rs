@@ -1,4 +1,4 @@
-use super::program::Program;
+use super::program::ExecutedProgram;
 
 /// Programs that do nothing without the network.
 const PROGRAMS: [&str; 33] = [
@@ -37,12 +37,9 @@ const PROGRAMS: [&str; 33] = [
     "w3m",
 ];
 
-/// Words of programs that reach the network with them.
+/// Subcommands of programs that reach the network.
 const VERBS: &[(&str, &[&str])] = &[
-    (
-        "git",
-        &["clone", "fetch", "pull", "push", "ls-remote", "submodule"],
-    ),
+    ("git", &["clone", "fetch", "pull", "push", "ls-remote", "submodule"]),
     ("docker", &["pull", "push", "login"]),
     ("podman", &["pull", "push", "login"]),
     ("npm", &["publish", "view", "login"]),
@@ -88,7 +85,7 @@ pub(super) const PYTHON: [&str; 33] = [
     "asyncio.start_server",
 ];
 
-/// Modules of other languages that reach the network, as they are loaded.
+/// Modules of other languages that reach the network, by the name used to load them.
 pub(super) const OTHER: [&str; 30] = [
     "http",
     "https",
@@ -122,8 +119,8 @@ pub(super) const OTHER: [&str; 30] = [
     "Net::FTP",
 ];
 
-/// What of a command reaches the network, if anything.
-pub(super) fn reaches(program: &Program<'_>) -> Option<String> {
+/// Returns the part of a command that reaches the network, if any.
+pub(super) fn reaches(program: &ExecutedProgram<'_>) -> Option<String> {
     if PROGRAMS.contains(&program.name) {
         let is_local = matches!(
             program.name,
@@ -142,8 +139,8 @@ pub(super) fn reaches(program: &Program<'_>) -> Option<String> {
     Some(format!("{} {verb}", program.name))
 }
 
-/// Whether it fetches something.
-pub(super) fn fetches(program: &Program<'_>) -> bool {
+/// True if it fetches something.
+pub(super) fn fetches(program: &ExecutedProgram<'_>) -> bool {
     matches!(
         program.name,
         "curl"
@@ -163,16 +160,14 @@ pub(super) fn fetches(program: &Program<'_>) -> bool {
     )
 }
 
-/// The module that reaches the network, of one that is imported.
+/// Returns the network module to which an imported one belongs, if any.
 pub(super) fn module(imported: &str) -> Option<&'static str> {
     PYTHON.into_iter().find(|module| {
-        imported
-            .strip_prefix(module)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        imported.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     })
 }
 
-/// Whether a call of this name, with that of its module, reaches the network.
+/// True if a call of this name, including its module, reaches the network.
 pub(in crate::skill::inspect) fn reaches_network(called: &str) -> bool {
     let last = called.rsplit('.').next().unwrap_or_default();
     let is_function = last.starts_with(|c: char| c.is_ascii_lowercase()) || last == "Request";

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
-use super::look::Look;
+use super::look::FileInspection;
 use super::network::OTHER;
 use super::shell::shell;
 use crate::skill::inspect::Rule;
-use crate::skill::inspect::python::{Dialect, Kind, Token, tokens};
+use crate::skill::inspect::python::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
 
-/// Looks at a program in JavaScript, Perl, Ruby or another language, as far as words tell.
-pub(in crate::skill::inspect) fn other(look: &mut Look<'_>, text: &str, dialect: Dialect) {
+/// Checks a program in JavaScript, Perl, Ruby or another language, as far as its words show.
+pub(in crate::skill::inspect) fn other(look: &mut FileInspection<'_>, text: &str, dialect: ScriptDialect) {
     let tokens = tokens(text, 0, dialect);
     for at in 0..tokens.len() {
         let Some(window) = tokens.get(at..) else {
@@ -30,17 +30,15 @@ pub(in crate::skill::inspect) fn other(look: &mut Look<'_>, text: &str, dialect:
             )
             && (value.name() == Some("false") || value.text() == Some("0"))
         {
-            look.find(Rule::TlsOff, key.at, "it does not check who answers");
+            look.report(Rule::TlsOff, key.at, "it disables certificate verification");
         }
     }
 }
 
-/// `import … from "http"`, `require("http")`, `use LWP::Simple`, `fetch(…)`.
-fn network(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
+/// Checks `import … from "http"`, `require("http")`, `use LWP::Simple`, `fetch(…)`.
+fn network(look: &mut FileInspection<'_>, window: &[ScriptToken], before: Option<&ScriptToken>) {
     match window {
-        [word, open, module, ..]
-            if open.is('(') && matches!(word.name(), Some("require" | "import")) =>
-        {
+        [word, open, module, ..] if open.is('(') && matches!(word.name(), Some("require" | "import")) => {
             loads(look, module.text(), module.at);
         }
         [word, module, ..] if matches!(word.name(), Some("from" | "require" | "import")) => {
@@ -48,8 +46,8 @@ fn network(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
         }
         [word, first, ..] if matches!(word.name(), Some("use" | "require")) => {
             let parts = window.iter().skip(1).map_while(|token| match &token.kind {
-                Kind::Name(name) => Some(name.clone()),
-                Kind::Sign(':') => Some(":".to_owned()),
+                ScriptTokenKind::Name(name) => Some(name.clone()),
+                ScriptTokenKind::Sign(':') => Some(":".to_owned()),
                 _ => None,
             });
             let module: String = parts.collect();
@@ -57,8 +55,7 @@ fn network(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
         }
         [word, open, ..]
             if open.is('(')
-                && before
-                    .is_none_or(|before| !before.is('.') && before.name() != Some("function")) =>
+                && before.is_none_or(|before| !before.is('.') && before.name() != Some("function")) =>
         {
             if matches!(word.name(), Some("fetch" | "XMLHttpRequest" | "WebSocket")) {
                 look.net(word.name().unwrap_or_default(), word.at);
@@ -68,23 +65,19 @@ fn network(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
     }
 }
 
-fn loads(look: &mut Look<'_>, module: Option<&str>, at: usize) {
+fn loads(look: &mut FileInspection<'_>, module: Option<&str>, at: usize) {
     if let Some(module) = module.filter(|module| OTHER.contains(module)) {
         look.net(module, at);
     }
 }
 
-/// `process.env.NAME`, `process.env["NAME"]`, `ENV["NAME"]`, `$ENV{NAME}`.
-fn environment(look: &mut Look<'_>, window: &[Token]) {
+/// Checks `process.env.NAME`, `process.env["NAME"]`, `ENV["NAME"]`, `$ENV{NAME}`.
+fn environment(look: &mut FileInspection<'_>, window: &[ScriptToken]) {
     match window {
         [process, dot, env, open, name, ..]
             if process.name() == Some("process") && dot.is('.') && env.name() == Some("env") =>
         {
-            let name = if open.is('.') {
-                name.name()
-            } else {
-                name.text().filter(|_| open.is('['))
-            };
+            let name = if open.is('.') { name.name() } else { name.text().filter(|_| open.is('[')) };
             if let Some(name) = name {
                 look.reads(name, process.at);
             }
@@ -100,8 +93,8 @@ fn environment(look: &mut Look<'_>, window: &[Token]) {
     }
 }
 
-/// Texts that are executed must be fixed.
-fn executes(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
+/// Checks that executed texts are fixed.
+fn executes(look: &mut FileInspection<'_>, window: &[ScriptToken], before: Option<&ScriptToken>) {
     let [word, open, first, next, ..] = window else {
         return;
     };
@@ -109,29 +102,21 @@ fn executes(look: &mut Look<'_>, window: &[Token], before: Option<&Token>) {
     let is_fixed = first.text().is_some() && (next.is(')') || next.is(','));
     match word.name() {
         Some("eval" | "Function") if open.is('(') && !is_member && !is_fixed => {
-            look.find(
-                Rule::EvalInput,
-                word.at,
-                "it executes a text that is not fixed",
-            );
+            look.report(Rule::EvalInput, word.at, "it executes a dynamic string");
         }
         Some("exec" | "execSync" | "system" | "popen") if open.is('(') => match first.text() {
             Some(text) if is_fixed => {
-                look.deeper(word.at, |look| {
+                look.inspect_nested(word.at, |look| {
                     shell(look, (text, first.at), &BTreeSet::new());
                 });
             }
-            // A text with values in it, or one that is put together.
-            _ if matches!(first.kind, Kind::Text(..)) => {
-                let why = "it hands a text with values in it to a shell";
-                look.find(Rule::EvalInput, word.at, why);
+            // A text with interpolated values, or a concatenated one.
+            _ if matches!(first.kind, ScriptTokenKind::Text(..)) => {
+                let reason = "it passes a string with values in it to a shell";
+                look.report(Rule::EvalInput, word.at, reason);
             }
             _ if !is_member && word.name() != Some("exec") => {
-                look.find(
-                    Rule::EvalInput,
-                    word.at,
-                    "it hands a text that is not fixed to a shell",
-                );
+                look.report(Rule::EvalInput, word.at, "it passes a dynamic string to a shell");
             }
             _ => {}
         },

@@ -1,6 +1,6 @@
 use crate::skill::inspect::shell::UNKNOWN;
 
-/// Parts of paths at which something is started later, or trusted.
+/// Parts of paths whose files are started later, or trusted.
 const STARTED: [&str; 22] = [
     ".bashrc",
     ".bash_profile",
@@ -26,18 +26,16 @@ const STARTED: [&str; 22] = [
     ".config/autostart",
 ];
 
-/// Names of files that are so only as a whole.
+/// The same, for whole file names only.
 const WHOLE: [&str; 4] = [".profile", ".gitconfig", ".login", ".kshrc"];
 
-/// Whether what is written there is started later.
+/// True if a file written there is started later.
 pub(super) fn starts_later(path: &str) -> bool {
     let name = path.rsplit(['/', UNKNOWN]).next().unwrap_or_default();
-    STARTED.iter().any(|part| path.contains(part))
-        || WHOLE.contains(&name)
-        || path.contains("/.ssh/")
+    STARTED.iter().any(|part| path.contains(part)) || WHOLE.contains(&name) || path.contains("/.ssh/")
 }
 
-/// Whether a path is everything: the root, a folder in it, or a home.
+/// True if a path is everything: the root, a folder in it, or a home.
 pub(super) fn is_everything(path: &str) -> bool {
     let bare = path.trim_end_matches(['*', '.']).trim_end_matches('/');
     let is_top = path.starts_with('/') && bare.matches('/').count() <= 1 && !bare.contains(UNKNOWN);

@@ -1,27 +1,27 @@
-/// Places in which people and their programs keep what nobody else may see: parts of a path, and
-/// what is there. Longer ones come before those that they begin with.
+/// Private places of users and their programs: parts of a path, and a description of the content.
+/// Longer ones come before their prefixes.
 const PRIVATE: [(&str, &str); 52] = [
-    (".aws", "credentials of a cloud"),
-    (".azure", "credentials of a cloud"),
-    (".config/gcloud", "credentials of a cloud"),
-    (".config/doctl", "credentials of a cloud"),
-    (".oci", "credentials of a cloud"),
-    (".terraform.d", "credentials of a cloud"),
-    (".vault-token", "credentials of a vault"),
-    (".kube", "credentials of clusters"),
-    (".docker", "credentials of container registries"),
-    (".config/containers", "credentials of container registries"),
+    (".aws", "cloud credentials"),
+    (".azure", "cloud credentials"),
+    (".config/gcloud", "cloud credentials"),
+    (".config/doctl", "cloud credentials"),
+    (".oci", "cloud credentials"),
+    (".terraform.d", "cloud credentials"),
+    (".vault-token", "vault credentials"),
+    (".kube", "cluster credentials"),
+    (".docker", "container registry credentials"),
+    (".config/containers", "container registry credentials"),
     (".ssh", "SSH keys"),
     ("id_rsa", "SSH keys"),
     ("id_ed25519", "SSH keys"),
     ("id_ecdsa", "SSH keys"),
     (".gnupg", "GnuPG keys"),
-    (".netrc", "passwords of hosts"),
-    (".git-credentials", "passwords of hosts"),
-    (".config/gh", "credentials of GitHub"),
-    (".npmrc", "credentials of package registries"),
-    (".pypirc", "credentials of package registries"),
-    (".cargo/credentials", "credentials of package registries"),
+    (".netrc", "host passwords"),
+    (".git-credentials", "host passwords"),
+    (".config/gh", "GitHub credentials"),
+    (".npmrc", "package registry credentials"),
+    (".pypirc", "package registry credentials"),
+    (".cargo/credentials", "package registry credentials"),
     (".password-store", "a password store"),
     (".config/keepassxc", "a password store"),
     (".config/1Password", "a password store"),
@@ -51,12 +51,12 @@ const PRIVATE: [(&str, &str); 52] = [
     (".cursor", "an agent's memory"),
     (".electrum", "a wallet"),
     (".bitcoin", "a wallet"),
-    ("/etc/shadow", "passwords of the system"),
+    ("/etc/shadow", "system passwords"),
     ("/etc/ssh", "SSH keys"),
 ];
 
-/// What is kept at a path that nobody else may see, if anything is: the part of the path, and what
-/// it holds. A home folder as a whole has all of it.
+/// Returns the private content of a path, if any: the part of the path, and the description. A home
+/// folder as a whole has all of it.
 pub fn private(path: &str) -> Option<(&'static str, &'static str)> {
     let bare = path.trim_end_matches(['/', '*', '.']);
     if matches!(bare, "~" | "$HOME" | "${HOME}") {
@@ -65,7 +65,7 @@ pub fn private(path: &str) -> Option<(&'static str, &'static str)> {
     PRIVATE.into_iter().find(|(part, _)| has(path, part))
 }
 
-/// Whether a path has a part, whole: `.aws` is in `~/.aws/config` and not in `x.aws-old`.
+/// True if a path has a part as a whole: `.aws` is in `~/.aws/config` and not in `x.aws-old`.
 fn has(path: &str, part: &str) -> bool {
     path.match_indices(part).any(|(at, _)| {
         let before = path.get(..at).unwrap_or_default();

@@ -1,47 +1,42 @@
-use crate::skill::inspect::shell::{Command, UNKNOWN, Word};
+use crate::skill::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 
-/// Programs that execute the program that follows.
+/// Programs that execute the program in their arguments.
 const BEFORE: [&str; 21] = [
-    "sudo", "doas", "env", "command", "exec", "builtin", "nohup", "nice", "ionice", "setsid",
-    "stdbuf", "time", "timeout", "xargs", "parallel", "busybox", "watch", "chroot", "unshare",
-    "flock", "strace",
+    "sudo", "doas", "env", "command", "exec", "builtin", "nohup", "nice", "ionice", "setsid", "stdbuf",
+    "time", "timeout", "xargs", "parallel", "busybox", "watch", "chroot", "unshare", "flock", "strace",
 ];
 
-/// Those of them whose first argument that is no option is the program.
-pub(in crate::skill::inspect) const SHIFTS: [&str; 7] = [
-    "exec", "command", "builtin", "nohup", "setsid", "sudo", "doas",
-];
+/// The ones among them whose program is the first argument that is not an option.
+pub(in crate::skill::inspect) const SHIFTS: [&str; 7] =
+    ["exec", "command", "builtin", "nohup", "setsid", "sudo", "doas"];
 
 /// Shells.
-pub(in crate::skill::inspect) const SHELLS: [&str; 7] =
-    ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
+pub(in crate::skill::inspect) const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 
-/// A program that a command executes, and what it is given.
+/// A program that a command executes, with its arguments.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::skill::inspect) struct Program<'a> {
+pub(in crate::skill::inspect) struct ExecutedProgram<'a> {
     /// Its name, without the folder.
     pub(in crate::skill::inspect) name: &'a str,
-    /// Where.
+    /// Its offset.
     pub(in crate::skill::inspect) at: usize,
     /// Its arguments.
-    pub(in crate::skill::inspect) args: &'a [Word],
+    pub(in crate::skill::inspect) args: &'a [CommandWord],
 }
 
-impl<'a> Program<'a> {
-    /// Whether an argument is one of these words.
+impl<'a> ExecutedProgram<'a> {
+    /// True if an argument is one of these words.
     pub(in crate::skill::inspect) fn has(&self, words: &[&str]) -> bool {
-        self.args
-            .iter()
-            .any(|arg| words.contains(&arg.text.as_str()))
+        self.args.iter().any(|arg| words.contains(&arg.text.as_str()))
     }
 
-    /// The first argument that is no option.
+    /// Returns the first argument that is not an option.
     pub(in crate::skill::inspect) fn verb(&self) -> &'a str {
         let verb = self.args.iter().find(|arg| !arg.text.starts_with('-'));
         verb.map_or("", |verb| verb.text.as_str())
     }
 
-    /// Whether a short option is among those given: `k` in `-fsSLk`.
+    /// True if a short option is given: `k` in `-fsSLk`.
     pub(in crate::skill::inspect) fn short(&self, option: char) -> bool {
         self.args.iter().any(|arg| {
             let letters = arg.text.strip_prefix('-');
@@ -49,48 +44,40 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// The word after an option that executes a text: `-c`, `-ec`, `-lc`.
-    pub(in crate::skill::inspect) fn code(&self, option: char) -> Option<&'a Word> {
+    /// Returns the word after an option that executes a text: `-c`, `-ec`, `-lc`.
+    pub(in crate::skill::inspect) fn code(&self, option: char) -> Option<&'a CommandWord> {
         let at = self.args.iter().position(|arg| {
             let letters = arg.text.strip_prefix('-');
-            letters
-                .is_some_and(|all| !all.starts_with('-') && all.len() <= 5 && all.ends_with(option))
+            letters.is_some_and(|all| !all.starts_with('-') && all.len() <= 5 && all.ends_with(option))
         })?;
         self.args.get(at + 1)
     }
 
-    /// Whether it is a shell.
+    /// True if it is a shell.
     pub(in crate::skill::inspect) fn is_shell(&self) -> bool {
         SHELLS.contains(&self.name)
     }
 
-    /// Whether it executes other languages.
+    /// True if it executes other languages.
     pub(in crate::skill::inspect) fn is_interpreter(&self) -> bool {
-        self.is_python()
-            || matches!(
-                self.name,
-                "perl" | "ruby" | "node" | "php" | "deno" | "bun" | "lua"
-            )
+        self.is_python() || matches!(self.name, "perl" | "ruby" | "node" | "php" | "deno" | "bun" | "lua")
     }
 
-    /// Whether it is Python.
+    /// True if it is Python.
     pub(in crate::skill::inspect) fn is_python(&self) -> bool {
         let rest = self.name.strip_prefix("python");
-        rest.is_some_and(|rest| {
-            rest.bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'.')
-        })
+        rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
     }
 }
 
-/// The programs that a command executes: those before others, and those that these execute.
-pub(in crate::skill::inspect) fn programs(command: &Command) -> Vec<Program<'_>> {
+/// Returns the programs that a command executes, including those executed by other programs.
+pub(in crate::skill::inspect) fn programs(command: &ShellCommand) -> Vec<ExecutedProgram<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(program) = program(&command.words, at) {
         found.push(program);
         if BEFORE.contains(&program.name) {
-            let skips = |word: &&Word| {
+            let skips = |word: &&CommandWord| {
                 let text = &word.text;
                 text.starts_with(['-', '{'])
                     || text.contains('=')
@@ -99,7 +86,7 @@ pub(in crate::skill::inspect) fn programs(command: &Command) -> Vec<Program<'_>>
             at += 1 + program.args.iter().take_while(skips).count();
         } else if program.name == "find" {
             let is_exec =
-                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+                |word: &CommandWord| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
             match program.args.iter().position(is_exec) {
                 Some(exec) => at += exec + 2,
                 None => break,
@@ -111,10 +98,10 @@ pub(in crate::skill::inspect) fn programs(command: &Command) -> Vec<Program<'_>>
     found
 }
 
-fn program(words: &[Word], at: usize) -> Option<Program<'_>> {
+fn program(words: &[CommandWord], at: usize) -> Option<ExecutedProgram<'_>> {
     let word = words.get(at)?;
     let name = word.text.rsplit('/').next().unwrap_or_default();
-    (!name.is_empty() && !name.contains(UNKNOWN)).then(|| Program {
+    (!name.is_empty() && !name.contains(UNKNOWN)).then(|| ExecutedProgram {
         name,
         at: word.at,
         args: words.get(at + 1..).unwrap_or_default(),

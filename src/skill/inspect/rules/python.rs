@@ -2,17 +2,17 @@ use std::collections::BTreeSet;
 
 use super::code::strings;
 use super::danger::danger;
-use super::look::Look;
+use super::look::FileInspection;
 use super::network::{module, reaches};
 use super::program::programs;
 use super::run::runs;
 use super::shell::shell;
 use super::sockets::sockets;
 use crate::skill::inspect::Rule;
-use crate::skill::inspect::python::{Call, Code, Kind, read};
-use crate::skill::inspect::shell::{Command, UNKNOWN, Word};
+use crate::skill::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read};
+use crate::skill::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
 
-/// What hands a text or a list to the system.
+/// Functions that start a program from a text or a list.
 const STARTS: [&str; 10] = [
     "subprocess.run",
     "subprocess.call",
@@ -26,7 +26,7 @@ const STARTS: [&str; 10] = [
     "commands.getoutput",
 ];
 
-/// What hands a text to a shell, whatever else it is told.
+/// Functions that always pass a text to a shell.
 const SHELLS: [&str; 6] = [
     "os.system",
     "os.popen",
@@ -36,7 +36,7 @@ const SHELLS: [&str; 6] = [
     "commands.getoutput",
 ];
 
-/// What reads data that can execute programs.
+/// Functions that load data that can execute code.
 const UNPICKLES: [&str; 12] = [
     "pickle.load",
     "pickle.loads",
@@ -52,8 +52,8 @@ const UNPICKLES: [&str; 12] = [
     "shelve.open",
 ];
 
-/// Looks at a program of Python. `base` is where it stands in its file.
-pub(in crate::skill::inspect) fn python(look: &mut Look<'_>, (text, base): (&str, usize)) {
+/// Checks a program of Python. `base` is its offset in its file.
+pub(in crate::skill::inspect) fn python(look: &mut FileInspection<'_>, (text, base): (&str, usize)) {
     let code = read(text, base);
     for (at, imported) in &code.imports {
         if let Some(module) = module(imported).filter(|module| *module != "socket") {
@@ -77,24 +77,20 @@ pub(in crate::skill::inspect) fn python(look: &mut Look<'_>, (text, base): (&str
     off(look, &code);
 }
 
-fn executes(look: &mut Look<'_>, call: &Call) {
+fn executes(look: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.strip_prefix("builtins.").unwrap_or(&call.name);
     match name {
         "eval" | "exec" if call.text().is_none() => {
-            let why = format!("`{name}` executes a text that is not fixed");
-            look.find(Rule::EvalInput, call.at, why);
+            let reason = format!("`{name}` executes a dynamic string");
+            look.report(Rule::EvalInput, call.at, reason);
         }
         "exec" => {
             if let Some(text) = call.text() {
-                look.deeper(call.at, |look| python(look, (&text, call.at)));
+                look.inspect_nested(call.at, |look| python(look, (&text, call.at)));
             }
         }
         "__import__" if call.text().is_none() => {
-            look.find(
-                Rule::EvalInput,
-                call.at,
-                "which module is loaded is not fixed",
-            );
+            look.report(Rule::EvalInput, call.at, "the loaded module is dynamic");
         }
         "__import__" | "importlib.import_module" => {
             if let Some(module) = call.text().as_deref().and_then(module) {
@@ -104,24 +100,22 @@ fn executes(look: &mut Look<'_>, call: &Call) {
         "getattr" => {
             let of = call.args.first().and_then(|token| token.name());
             if matches!(of, Some("os" | "builtins" | "subprocess" | "__builtins__")) {
-                let why = "what is called is taken from a module by a name in a text";
-                look.find(Rule::EvalInput, call.at, why);
+                let reason = "the called function is looked up by a dynamic name";
+                look.report(Rule::EvalInput, call.at, reason);
             }
         }
         _ if UNPICKLES.contains(&name) => {
-            let why = format!("`{name}` reads data that can execute programs");
-            look.find(Rule::Unpickled, call.at, why);
+            let reason = format!("`{name}` reads data that can execute code");
+            look.report(Rule::Unpickled, call.at, reason);
         }
         "yaml.load" | "yaml.load_all" | "yaml.unsafe_load" | "yaml.full_load" => {
             let safe = call.args.iter().filter_map(|token| token.name());
-            let is_safe = safe
-                .into_iter()
-                .any(|name| name.contains("SafeLoader") || name == "BaseLoader");
+            let is_safe = safe.into_iter().any(|name| name.contains("SafeLoader") || name == "BaseLoader");
             if !is_safe {
-                look.find(
+                look.report(
                     Rule::Unpickled,
                     call.at,
-                    format!("`{name}` reads YAML that can make any object"),
+                    format!("`{name}` reads YAML that can create arbitrary objects"),
                 );
             }
         }
@@ -129,26 +123,23 @@ fn executes(look: &mut Look<'_>, call: &Call) {
     }
 }
 
-/// What is handed to the system: a text for a shell must be fixed, and what is fixed is looked at.
-fn starts(look: &mut Look<'_>, call: &Call) {
+/// Checks the start of a program: a text for a shell must be fixed, and is then checked itself.
+fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.as_str();
-    let spawns = name.starts_with("os.exec")
-        || name.starts_with("os.spawn")
-        || name.starts_with("os.posix_spawn");
+    let spawns =
+        name.starts_with("os.exec") || name.starts_with("os.spawn") || name.starts_with("os.posix_spawn");
     let is_shell = SHELLS.contains(&name) || STARTS.contains(&name) && call.has("shell", "True");
     if is_shell {
         if let Some(text) = call.text() {
-            look.deeper(call.at, |look| {
+            look.inspect_nested(call.at, |look| {
                 shell(look, (&text, call.at), &BTreeSet::new());
             });
         } else {
-            let why = format!("`{name}` hands a text that is not fixed to a shell");
-            look.find(Rule::EvalInput, call.at, why);
+            let reason = format!("`{name}` passes a dynamic string to a shell");
+            look.report(Rule::EvalInput, call.at, reason);
         }
     } else if STARTS.contains(&name) || spawns {
-        let list = call
-            .list()
-            .or_else(|| call.text().map(|text| vec![Some(text)]));
+        let list = call.list().or_else(|| call.text().map(|text| vec![Some(text)]));
         let Some(list) = list else { return };
         let command = listed(&list, call.at);
         let all = programs(&command);
@@ -158,96 +149,74 @@ fn starts(look: &mut Look<'_>, call: &Call) {
                 look.net(&what, program.at);
             }
         }
-        look.deeper(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));
+        look.inspect_nested(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));
     }
 }
 
-/// A list of arguments as a command; what is not known is unknown.
-fn listed(list: &[Option<String>], at: usize) -> Command {
-    let word = |text: &Option<String>| Word {
+/// Returns a list of arguments as a command; unknown items are unknown words.
+fn listed(list: &[Option<String>], at: usize) -> ShellCommand {
+    let word = |text: &Option<String>| CommandWord {
         at,
         text: text.clone().unwrap_or_else(|| UNKNOWN.to_string()),
         has_command: text.is_none(),
         is_quoted: true,
-        ..Word::default()
+        ..CommandWord::default()
     };
-    let words: Vec<Word> = list.iter().map(word).collect();
-    // A program that is not known is none that could be named.
-    let words = if words.first().is_some_and(Word::is_fixed) {
-        words
-    } else {
-        Vec::new()
-    };
-    Command {
-        at,
-        words,
-        ..Command::default()
-    }
+    let words: Vec<CommandWord> = list.iter().map(word).collect();
+    // An unknown program has no name to report.
+    let words = if words.first().is_some_and(CommandWord::is_fixed) { words } else { Vec::new() };
+    ShellCommand { at, words, ..ShellCommand::default() }
 }
 
-fn harms(look: &mut Look<'_>, call: &Call) {
+fn harms(look: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.as_str();
     match name {
         "shutil.rmtree" | "os.removedirs" => {
-            let fixed = call
-                .text()
-                .is_some_and(|path| super::places::is_everything(&path));
-            let first: Vec<&str> = call
-                .first()
-                .iter()
-                .filter_map(|token| token.name())
-                .collect();
+            let fixed = call.text().is_some_and(|path| super::places::is_everything(&path));
+            let first: Vec<&str> = call.first().iter().filter_map(|token| token.name()).collect();
             let is_home = first == ["Path", "home"]
                 || first == ["pathlib", "Path", "home"]
                 || first == ["os", "path", "expanduser"]
                     && call.first().iter().any(|token| token.text() == Some("~"));
             if fixed || is_home {
-                look.find(
+                look.report(
                     Rule::DeleteAll,
                     call.at,
-                    "it deletes everything below the root or the home folder",
+                    "it deletes everything under the root or the home folder",
                 );
             }
         }
         "os.chmod" | ".chmod" | "os.fchmod" => {
             let open = call.args.iter().any(|token| match &token.kind {
-                Kind::Number(number) => {
+                ScriptTokenKind::Number(number) => {
                     number.starts_with("0o") && number.ends_with(['2', '3', '6', '7'])
                 }
-                Kind::Name(name) => name == "S_IWOTH" || name == "S_IRWXO",
+                ScriptTokenKind::Name(name) => name == "S_IWOTH" || name == "S_IRWXO",
                 _ => false,
             });
             if open {
-                look.find(Rule::WorldWritable, call.at, "it lets everybody write");
+                look.report(Rule::WorldWritable, call.at, "it makes files writable for everyone");
             }
         }
         "os.setuid" | "os.seteuid" | "os.setgid" => {
-            look.find(
-                Rule::Privilege,
-                call.at,
-                format!("`{name}` changes whose rights it has"),
-            );
+            look.report(Rule::Privilege, call.at, format!("`{name}` changes its user or group"));
         }
         "pty.spawn" | "os.dup2" => {
-            look.find(
+            look.report(
                 Rule::ReverseShell,
                 call.at,
-                format!("`{name}` gives a program to somebody else"),
+                format!("`{name}` exposes a shell or a connection to another host"),
             );
         }
         "pip.main" | "pip._internal.main" | "ensurepip.bootstrap" => {
-            look.find(
-                Rule::PackageInstall,
-                call.at,
-                format!("`{name}` installs packages"),
-            );
+            look.report(Rule::PackageInstall, call.at, format!("`{name}` installs packages"));
         }
         _ => {}
     }
 }
 
-/// Which variables of the environment are read.
-fn environment(look: &mut Look<'_>, code: &Code) {
+/// Checks the environment variables that are read.
+fn environment(look: &mut FileInspection<'_>, code: &ParsedProgram) {
     let mut set = BTreeSet::new();
     let mut read: Vec<(usize, String)> = Vec::new();
     for (at, name, end) in &code.names {
@@ -284,17 +253,12 @@ fn environment(look: &mut Look<'_>, code: &Code) {
     }
 }
 
-/// Where certificates are not checked.
-fn off(look: &mut Look<'_>, code: &Code) {
+/// Finds disabled verification of certificates.
+fn off(look: &mut FileInspection<'_>, code: &ParsedProgram) {
     let mut found: Vec<usize> = Vec::new();
     for [key, is, value] in code.tokens.array_windows() {
         let is_off = is.is('=') && value.name() == Some("False");
-        if is_off
-            && matches!(
-                key.name(),
-                Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")
-            )
-        {
+        if is_off && matches!(key.name(), Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")) {
             found.push(key.at);
         }
     }
@@ -305,6 +269,6 @@ fn off(look: &mut Look<'_>, code: &Code) {
         }
     }
     for at in found {
-        look.find(Rule::TlsOff, at, "it does not check who answers");
+        look.report(Rule::TlsOff, at, "it disables certificate verification");
     }
 }

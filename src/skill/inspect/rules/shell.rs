@@ -1,42 +1,37 @@
 use std::collections::BTreeSet;
 
 use super::danger::{danger, files};
-use super::look::Look;
+use super::look::FileInspection;
 use super::network::reaches;
 use super::program::programs;
 use super::run::{piped, runs};
-use super::values::Values;
+use super::values::ScriptValues;
 use crate::skill::inspect::Rule;
-use crate::skill::inspect::shell::{DECLARING, Shell, UNKNOWN, Var, read};
+use crate::skill::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, read};
 
-/// Looks at a shell script. `base` is where it stands in its file; `outer` are the variables that
-/// whatever executes it sets.
+/// Checks a shell script. `base` is its offset in its file; `outer` are the variables set by the
+/// program that executes it.
 pub(in crate::skill::inspect) fn shell(
-    look: &mut Look<'_>,
+    look: &mut FileInspection<'_>,
     (text, base): (&str, usize),
     outer: &BTreeSet<String>,
 ) {
     let script = read(text, base);
     if script.too_deep {
-        look.find(
-            Rule::TooNested,
-            base,
-            "it is nested too deeply to be checked",
-        );
+        look.report(Rule::TooNested, base, "it is nested too deeply to check");
     }
     let mut set = names(&script);
     set.extend(outer.iter().cloned());
     let ends_unset = ends_unset(&script);
-    let values = Values::of(&script);
+    let values = ScriptValues::of(&script);
     for pipeline in &script.pipelines {
         for command in &pipeline.commands {
             files(look, command);
-            let meant = values.meant(command);
+            let meant = values.expansions(command);
             for command in &meant.commands {
                 let all = programs(command);
                 for program in &all {
-                    let has_unset =
-                        !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
+                    let has_unset = !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
                     danger(look, program, has_unset);
                     if let Some(what) = reaches(program) {
                         look.net(&what, program.at);
@@ -51,26 +46,24 @@ pub(in crate::skill::inspect) fn shell(
         piped(look, pipeline);
     }
     for var in uses(&script) {
-        let is_name = var
-            .name
-            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let is_name = var.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if is_name && !set.contains(&var.name) {
             look.reads(&var.name, var.at);
         }
     }
 }
 
-/// A program whose name is only known at run time.
-fn unknown(look: &mut Look<'_>, at: usize, is_argument: bool) {
-    let why = if is_argument {
-        "it executes what it is given as arguments"
+/// Checks a program whose name is known only at run time.
+fn unknown(look: &mut FileInspection<'_>, at: usize, is_argument: bool) {
+    let reason = if is_argument {
+        "it executes its arguments"
     } else {
-        "which program it executes is only known at run time"
+        "the executed program is only known at run time"
     };
-    look.find(Rule::ArgumentRun, at, why);
+    look.report(Rule::ArgumentRun, at, reason);
 }
 
-/// The names of the files that a shell script loads into itself.
+/// Returns the names of the files that a shell script sources.
 pub(in crate::skill::inspect) fn loaded(text: &str) -> BTreeSet<String> {
     let script = read(text, 0);
     let loads = script.commands().filter_map(|command| {
@@ -83,39 +76,31 @@ pub(in crate::skill::inspect) fn loaded(text: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The variables that a shell script sets.
+/// Returns the variables that a shell script sets.
 pub(in crate::skill::inspect) fn assigned(text: &str) -> BTreeSet<String> {
     names(&read(text, 0))
 }
 
-/// Whether one of the variables may be unset: the script does not set it.
-fn unset<'a>(mut vars: impl Iterator<Item = &'a Var>, set: &BTreeSet<String>) -> bool {
+/// True if one of the variables may be unset: the script does not set it.
+fn unset<'a>(mut vars: impl Iterator<Item = &'a VariableUse>, set: &BTreeSet<String>) -> bool {
     vars.any(|var| !set.contains(&var.name))
 }
 
-/// Every use of a variable.
-fn uses(script: &Shell) -> Vec<&Var> {
-    let mut found: Vec<&Var> = script.vars.iter().collect();
+/// Returns every use of a variable.
+fn uses(script: &ParsedShellScript) -> Vec<&VariableUse> {
+    let mut found: Vec<&VariableUse> = script.vars.iter().collect();
     for command in script.commands() {
         let values = command.sets.iter().map(|(_, value)| value);
-        let words = command
-            .words
-            .iter()
-            .chain(&command.writes)
-            .chain(&command.reads);
+        let words = command.words.iter().chain(&command.writes).chain(&command.reads);
         found.extend(words.chain(values).flat_map(|word| &word.vars));
     }
     found
 }
 
-/// Whether the script ends where it uses a variable that is not set.
-fn ends_unset(script: &Shell) -> bool {
+/// True if the script exits when it uses an unset variable.
+fn ends_unset(script: &ParsedShellScript) -> bool {
     script.commands().any(|command| {
-        let words: Vec<&str> = command
-            .words
-            .iter()
-            .map(|word| word.text.as_str())
-            .collect();
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         match words.as_slice() {
             ["set", options @ ..] => options.iter().any(|option| {
                 *option == "nounset"
@@ -126,7 +111,7 @@ fn ends_unset(script: &Shell) -> bool {
     })
 }
 
-fn names(script: &Shell) -> BTreeSet<String> {
+fn names(script: &ParsedShellScript) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for command in script.commands() {
         found.extend(command.sets.iter().map(|(name, _)| name.clone()));
@@ -135,7 +120,7 @@ fn names(script: &Shell) -> BTreeSet<String> {
         let is_name = |word: &&&str| !word.starts_with('-') && !word.contains('\0');
         let rest: Vec<&str> = words.collect();
         match first {
-            // Those with a value are among what is set.
+            // Names with a value are already among the assignments.
             "export" | "readonly" => {}
             _ if DECLARING.contains(&first) => {
                 found.extend(rest.iter().filter(is_name).map(|name| (*name).to_owned()));
@@ -155,11 +140,6 @@ fn names(script: &Shell) -> BTreeSet<String> {
             _ => {}
         }
     }
-    found.extend(
-        uses(script)
-            .into_iter()
-            .filter(|var| var.sets)
-            .map(|var| var.name.clone()),
-    );
+    found.extend(uses(script).into_iter().filter(|var| var.sets).map(|var| var.name.clone()));
     found
 }

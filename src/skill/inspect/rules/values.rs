@@ -2,47 +2,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::program::SHIFTS;
-use crate::skill::inspect::shell::{Command, Shell, UNKNOWN, Var, Word};
+use crate::skill::inspect::shell::{CommandWord, ParsedShellScript, ShellCommand, UNKNOWN, VariableUse};
 
-/// How far a value is followed from variable to variable.
+/// The maximum number of steps a value is followed from variable to variable.
 const DEEPEST: usize = 8;
 
-/// How many commands one command may stand for.
+/// The maximum number of commands that one command may expand to.
 const MOST: usize = 64;
 
-/// Programs that print where the program is that they are given.
+/// Programs that print the location of another program.
 const FINDERS: [&str; 6] = ["command", "which", "type", "realpath", "readlink", "hash"];
 
-/// A value that a variable is set to, and the function in which it is.
-type Assignment<'a> = (&'a Word, Option<&'a Rc<str>>);
+/// A value assigned to a variable, and the enclosing function.
+type VariableAssignment<'a> = (&'a CommandWord, Option<&'a Rc<str>>);
 
-/// What the variables and functions of a script stand for, as far as its text tells.
-pub(super) struct Values<'a> {
-    /// What variables are set to, and the function in which they are.
-    sets: BTreeMap<&'a str, Vec<Assignment<'a>>>,
+/// The values of the variables and functions of a script, as far as its text shows them.
+pub(super) struct ScriptValues<'a> {
+    /// The assignments of variables, with the enclosing functions.
+    sets: BTreeMap<&'a str, Vec<VariableAssignment<'a>>>,
     /// Variables that also get values from elsewhere.
     open: BTreeSet<&'a str>,
-    /// How functions are called.
-    calls: BTreeMap<&'a str, Vec<&'a Command>>,
-    /// Where functions drop arguments, and how many.
+    /// The calls of functions.
+    calls: BTreeMap<&'a str, Vec<&'a ShellCommand>>,
+    /// The offsets at which functions drop arguments, and the numbers of arguments.
     shifts: BTreeMap<&'a str, Vec<(usize, usize)>>,
 }
 
-/// What a command executes.
+/// The commands that a command executes.
 #[derive(Default)]
-pub(super) struct Meant {
-    /// The commands that it stands for.
-    pub(super) commands: Vec<Command>,
-    /// Where a program stands that is only known at run time, and whether it is an argument of
-    /// the script.
+pub(super) struct ExpandedCommands {
+    /// The expanded commands.
+    pub(super) commands: Vec<ShellCommand>,
+    /// The offset of a program known only at run time, and true if it is an argument of the script.
     pub(super) unknown: Option<(usize, bool)>,
 }
 
-/// Words, and the function in which they stand.
-type Value = (Vec<Word>, Option<Rc<str>>);
+/// Words, and the enclosing function.
+type ScopedWords = (Vec<CommandWord>, Option<Rc<str>>);
 
-impl<'a> Values<'a> {
-    pub(super) fn of(script: &'a Shell) -> Self {
+impl<'a> ScriptValues<'a> {
+    pub(super) fn of(script: &'a ParsedShellScript) -> Self {
         let mut values = Self {
             sets: BTreeMap::new(),
             open: BTreeSet::new(),
@@ -50,14 +49,14 @@ impl<'a> Values<'a> {
             shifts: BTreeMap::new(),
         };
         for command in script.commands() {
-            values.note(command);
+            values.record_command(command);
         }
         values
     }
 
-    fn note(&mut self, command: &'a Command) {
+    fn record_command(&mut self, command: &'a ShellCommand) {
         let function = command.function.as_ref();
-        // What is appended comes after the program.
+        // An appended value comes after the program.
         let sets = command.sets.iter().filter(|(_, value)| !value.is_appended);
         for (name, value) in sets {
             self.sets.entry(name).or_default().push((value, function));
@@ -89,15 +88,15 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The commands that a command stands for: where its program is a variable or the argument of a
-    /// function, one for each value that the script gives it.
-    pub(super) fn meant(&self, command: &Command) -> Meant {
-        let mut meant = Meant::default();
+    /// Returns the commands that a command expands to: if its program is a variable or the argument
+    /// of a function, one for each value that the script assigns.
+    pub(super) fn expansions(&self, command: &ShellCommand) -> ExpandedCommands {
+        let mut meant = ExpandedCommands::default();
         self.expand(command.clone(), 0, &mut meant);
         meant
     }
 
-    fn expand(&self, command: Command, depth: usize, meant: &mut Meant) {
+    fn expand(&self, command: ShellCommand, depth: usize, meant: &mut ExpandedCommands) {
         let Some(first) = command.words.first() else {
             meant.commands.push(command);
             return;
@@ -116,10 +115,10 @@ impl<'a> Values<'a> {
         let Some(var) = first.variable() else {
             let name = first.text.rsplit('/').next().unwrap_or_default();
             if !first.is_fixed() && name.contains(UNKNOWN) {
-                let is_argument = first.vars.iter().any(Var::is_argument);
+                let is_argument = first.vars.iter().any(VariableUse::is_argument);
                 meant.unknown.get_or_insert((first.at, is_argument));
             }
-            self.after(&command, depth, meant);
+            self.expand_wrapped(&command, depth, meant);
             meant.commands.push(command);
             return;
         };
@@ -133,17 +132,13 @@ impl<'a> Values<'a> {
                 word.at = first.at;
             }
             words.extend(command.words.iter().skip(1).cloned());
-            let command = Command {
-                words,
-                function,
-                ..command.clone()
-            };
+            let command = ShellCommand { words, function, ..command.clone() };
             self.expand(command, depth + 1, meant);
         }
     }
 
-    /// The program that a program executes which is before it: `exec "$@"`.
-    fn after(&self, command: &Command, depth: usize, meant: &mut Meant) {
+    /// Expands the program executed by a program before it: `exec "$@"`.
+    fn expand_wrapped(&self, command: &ShellCommand, depth: usize, meant: &mut ExpandedCommands) {
         let mut words = command.words.iter();
         let first = words.next().map_or("", |first| first.text.as_str());
         let skipped = words.take_while(|word| word.text.starts_with('-')).count();
@@ -153,16 +148,13 @@ impl<'a> Values<'a> {
         }
         let words = command.words.get(1 + skipped..).unwrap_or_default();
         if words.first().is_some_and(|word| !word.is_fixed()) {
-            let inner = Command {
-                words: words.to_vec(),
-                ..command.clone()
-            };
+            let inner = ShellCommand { words: words.to_vec(), ..command.clone() };
             self.expand(inner, depth + 1, meant);
         }
     }
 
-    /// The values of a variable, as words; `None`: not all of them are known.
-    fn values(&self, var: &Var, function: Option<&str>) -> Option<Vec<Value>> {
+    /// Returns the values of a variable, as words; `None`: not all of them are known.
+    fn values(&self, var: &VariableUse, function: Option<&str>) -> Option<Vec<ScopedWords>> {
         if var.is_argument() {
             return self.arguments(var, function?);
         }
@@ -186,14 +178,12 @@ impl<'a> Values<'a> {
         (!found.is_empty()).then_some(found)
     }
 
-    /// What a function is given by those who call it.
-    fn arguments(&self, var: &Var, function: &str) -> Option<Vec<Value>> {
+    /// Returns the arguments passed to a function by its callers.
+    fn arguments(&self, var: &VariableUse, function: &str) -> Option<Vec<ScopedWords>> {
         let shifts = self.shifts.get(function).map(Vec::as_slice);
         let before = shifts.unwrap_or_default().iter();
-        let dropped: usize = before
-            .filter(|(at, _)| *at < var.at)
-            .map(|(_, count)| *count)
-            .fold(0, usize::saturating_add);
+        let dropped: usize =
+            before.filter(|(at, _)| *at < var.at).map(|(_, count)| *count).fold(0, usize::saturating_add);
         let mut found = Vec::new();
         for call in self.calls.get(function)? {
             let given = call.words.get(1..).unwrap_or_default();
@@ -211,18 +201,14 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The words of a value that is set; `None`: they are not known.
-fn value(word: &Word, is_quoted: bool) -> Option<Vec<Word>> {
+/// Returns the words of an assigned value; `None`: they are not known.
+fn value(word: &CommandWord, is_quoted: bool) -> Option<Vec<CommandWord>> {
     if !word.items.is_empty() {
         return Some(word.items.clone());
     }
     if word.is_fixed() {
         let is_list = word.text.chars().eq([UNKNOWN]);
-        return Some(if is_list {
-            Vec::new()
-        } else {
-            split(&word.text, is_quoted)
-        });
+        return Some(if is_list { Vec::new() } else { split(&word.text, is_quoted) });
     }
     if word.variable().is_some() {
         return Some(vec![word.clone()]);
@@ -237,12 +223,9 @@ fn value(word: &Word, is_quoted: bool) -> Option<Vec<Word>> {
     (!name.is_empty() && !name.contains(UNKNOWN)).then(|| vec![word.clone()])
 }
 
-/// The words of a text that a variable holds.
-fn split(text: &str, is_quoted: bool) -> Vec<Word> {
-    let word = |text: &str| Word {
-        text: text.to_owned(),
-        ..Word::default()
-    };
+/// Splits a text held by a variable into words.
+fn split(text: &str, is_quoted: bool) -> Vec<CommandWord> {
+    let word = |text: &str| CommandWord { text: text.to_owned(), ..CommandWord::default() };
     if is_quoted {
         return (!text.is_empty()).then(|| word(text)).into_iter().collect();
     }

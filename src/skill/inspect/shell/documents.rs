@@ -1,16 +1,13 @@
-use super::lexer::Reader;
-use super::words::{Command, Word};
+use super::lexer::ShellLexer;
+use super::words::{CommandWord, ShellCommand};
 
-impl Reader<'_> {
-    /// A redirection, if one stands here.
-    pub(super) fn redirection(&mut self, command: &mut Command) -> bool {
+impl ShellLexer<'_> {
+    /// Reads a redirection, if there is one here.
+    pub(super) fn redirection(&mut self, command: &mut ShellCommand) -> bool {
         let rest = self.rest();
         let signs = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         let signs = self.descriptor(signs, command);
-        let signs = signs
-            .strip_prefix('&')
-            .filter(|_| rest.starts_with("&>"))
-            .unwrap_or(signs);
+        let signs = signs.strip_prefix('&').filter(|_| rest.starts_with("&>")).unwrap_or(signs);
         if !signs.starts_with(['<', '>']) || signs.starts_with("<(") || signs.starts_with(">(") {
             return false;
         }
@@ -27,10 +24,7 @@ impl Reader<'_> {
         } else if self.takes(">&") || self.takes("<&") {
             self.gap();
             let word = self.word();
-            let is_number = word
-                .text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte == b'-');
+            let is_number = word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
             if !is_number {
                 command.writes.push(word);
             }
@@ -47,23 +41,16 @@ impl Reader<'_> {
         true
     }
 
-    /// What follows `{NAME}`, where a redirection sets a variable.
-    fn descriptor<'s>(&self, signs: &'s str, command: &mut Command) -> &'s str {
-        let inner = signs
-            .strip_prefix('{')
-            .and_then(|rest| rest.split_once('}'));
+    /// Reads the text after `{NAME}`, where a redirection sets a variable.
+    fn descriptor<'s>(&self, signs: &'s str, command: &mut ShellCommand) -> &'s str {
+        let inner = signs.strip_prefix('{').and_then(|rest| rest.split_once('}'));
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         match inner {
             Some((name, after))
-                if !name.is_empty()
-                    && name.chars().all(is_word)
-                    && after.starts_with(['<', '>']) =>
+                if !name.is_empty() && name.chars().all(is_word) && after.starts_with(['<', '>']) =>
             {
                 let at = self.base + self.at;
-                let value = Word {
-                    at,
-                    ..Word::default()
-                };
+                let value = CommandWord { at, ..CommandWord::default() };
                 command.sets.push((name.to_owned(), value));
                 after
             }
@@ -77,24 +64,17 @@ impl Reader<'_> {
         }
     }
 
-    /// A here-document: its text begins after this line, or after that of the one before.
-    fn document(&mut self, command: &mut Command, strips: bool) {
+    /// Reads a here-document: its text begins after this line, or after that of the one before.
+    fn document(&mut self, command: &mut ShellCommand, strips: bool) {
         self.gap();
         let end = self.word();
-        let line = self
-            .rest()
-            .find('\n')
-            .map_or(self.text.len(), |long| self.at + long + 1);
+        let line = self.rest().find('\n').map_or(self.text.len(), |long| self.at + long + 1);
         let from = self.given.unwrap_or(line);
         let body = self.text.get(from..).unwrap_or_default();
         let mut long = 0;
         for one in body.split_inclusive('\n') {
             let bare = one.trim_end_matches(['\n', '\r']);
-            let bare = if strips {
-                bare.trim_start_matches('\t')
-            } else {
-                bare
-            };
+            let bare = if strips { bare.trim_start_matches('\t') } else { bare };
             if bare == end.text {
                 self.given = Some(from + long + one.len());
                 break;
@@ -111,11 +91,11 @@ impl Reader<'_> {
         command.input = Some((self.base + from, text.to_owned()));
     }
 
-    /// What is expanded in a text that is given to read.
+    /// Reads the expansions in a here-document.
     fn expanded(&mut self, text: &str, base: usize) {
-        let mut reader = Reader::new(text, base, self.depth + 1);
+        let mut reader = ShellLexer::new(text, base, self.depth + 1);
         reader.function.clone_from(&self.function);
-        let mut word = Word::default();
+        let mut word = CommandWord::default();
         while let Some(c) = reader.peek() {
             match c {
                 '\\' => {

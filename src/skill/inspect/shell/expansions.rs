@@ -1,13 +1,13 @@
 use std::rc::Rc;
 
-use super::lexer::{DEEPEST, Reader};
-use super::words::{UNKNOWN, Var, Word};
+use super::lexer::{DEEPEST, ShellLexer};
+use super::words::{CommandWord, UNKNOWN, VariableUse};
 
-impl Reader<'_> {
-    /// An expansion, or a dollar sign.
-    pub(super) fn dollar(&mut self, word: &mut Word, is_quoted: bool) {
+impl ShellLexer<'_> {
+    /// Reads an expansion, or a dollar sign.
+    pub(super) fn dollar(&mut self, word: &mut CommandWord, is_quoted: bool) {
         if self.depth >= DEEPEST {
-            self.gives_up();
+            self.stop_reading();
             return;
         }
         self.depth += 1;
@@ -15,14 +15,14 @@ impl Reader<'_> {
         self.depth -= 1;
     }
 
-    fn expansion(&mut self, word: &mut Word, is_quoted: bool) {
+    fn expansion(&mut self, word: &mut CommandWord, is_quoted: bool) {
         let at = self.base + self.at;
         self.at += 1;
         if self.is_arithmetic() && self.takes("((") {
             self.arithmetic(word);
         } else if self.takes("(") {
             let from = self.out.pipelines.len();
-            self.inside(Rc::from([]));
+            self.read_parenthesized(Rc::from([]));
             self.value_of(word, from);
         } else if self.takes("{") {
             self.parameter(word, (at, is_quoted));
@@ -38,18 +38,13 @@ impl Reader<'_> {
                 word.text.push('$');
                 return;
             }
-            word.vars.push(Var {
-                at,
-                name,
-                is_quoted,
-                ..Var::default()
-            });
+            word.vars.push(VariableUse { at, name, is_quoted, ..VariableUse::default() });
         }
         word.text.push(UNKNOWN);
     }
 
-    /// Part of a word is what commands print, which are those from here on.
-    fn value_of(&self, word: &mut Word, from: usize) {
+    /// Marks a word as containing the output of the commands from here on.
+    fn value_of(&self, word: &mut CommandWord, from: usize) {
         word.has_command = true;
         if let Some([pipeline]) = self.out.pipelines.get(from..)
             && let [command] = pipeline.commands.as_slice()
@@ -58,7 +53,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of a variable: a word, one digit, or one sign.
+    /// Reads the name of a variable: a word, one digit, or one sign.
     fn name(&mut self) -> String {
         let rest = self.rest();
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -71,8 +66,8 @@ impl Reader<'_> {
         rest.get(..long).unwrap_or_default().to_owned()
     }
 
-    /// `${…}`, whose brace is read already.
-    fn parameter(&mut self, word: &mut Word, (at, is_quoted): (usize, bool)) {
+    /// Reads `${…}`, whose brace is read already.
+    fn parameter(&mut self, word: &mut CommandWord, (at, is_quoted): (usize, bool)) {
         let is_length = self.rest().starts_with('#') && !self.rest().starts_with("#}");
         let is_other = self.rest().starts_with('!');
         if is_length || is_other {
@@ -87,20 +82,17 @@ impl Reader<'_> {
         }
         let mut rest = self.rest();
         if rest.starts_with('[') {
-            rest = rest
-                .find(']')
-                .and_then(|end| rest.get(end + 1..))
-                .unwrap_or(rest);
+            rest = rest.find(']').and_then(|end| rest.get(end + 1..)).unwrap_or(rest);
         }
         let rest = rest.strip_prefix(':').unwrap_or(rest);
         let falls_back = rest.starts_with('-') || rest.starts_with('=');
-        let var = Var {
+        let var = VariableUse {
             at,
             name,
             is_quoted: is_quoted || is_length,
             is_guarded: rest.starts_with('?') || falls_back && !rest.starts_with("-}"),
             sets: rest.starts_with('='),
-            ..Var::default()
+            ..VariableUse::default()
         };
         let from = self.at + self.rest().len() - rest.len();
         let mut inner = self.braced(is_quoted);
@@ -109,7 +101,7 @@ impl Reader<'_> {
         if !var.name.is_empty() {
             let value = said.get(1..).filter(|_| falls_back && inner.is_fixed());
             let skips: Option<usize> = said.parse().ok();
-            word.vars.push(Var {
+            word.vars.push(VariableUse {
                 default: value.map(|value| value.trim_matches(['"', '\'']).to_owned()),
                 skips: skips.unwrap_or(0).saturating_sub(1),
                 ..var
@@ -119,16 +111,16 @@ impl Reader<'_> {
         word.has_command |= inner.has_command;
     }
 
-    /// What stands in braces up to the one that closes.
-    fn braced(&mut self, is_quoted: bool) -> Word {
-        let mut inner = Word::default();
+    /// Reads the text in braces up to the closing one.
+    fn braced(&mut self, is_quoted: bool) -> CommandWord {
+        let mut inner = CommandWord::default();
         while let Some(c) = self.peek() {
             if c == '}' {
                 self.at += 1;
                 break;
             }
             if c == '\'' && is_quoted {
-                // Within double quotes it is only a sign.
+                // In double quotes it is an ordinary character.
                 self.at += 1;
             } else {
                 self.piece(&mut inner, c);
@@ -137,10 +129,10 @@ impl Reader<'_> {
         inner
     }
 
-    /// Arithmetic, whose two parentheses are read already.
-    pub(super) fn arithmetic(&mut self, word: &mut Word) {
+    /// Reads arithmetic, whose two parentheses are read already.
+    pub(super) fn arithmetic(&mut self, word: &mut CommandWord) {
         let mut open = 0_usize;
-        let mut inner = Word::default();
+        let mut inner = CommandWord::default();
         let mut last = ' ';
         while let Some(c) = self.peek() {
             if open == 0 && self.takes("))") {
@@ -156,7 +148,7 @@ impl Reader<'_> {
                     continue;
                 }
                 c if begins_name(c) && !last.is_ascii_alphanumeric() && !"_#\0".contains(last) => {
-                    self.counted();
+                    self.arithmetic_variable();
                     last = 'a';
                     continue;
                 }
@@ -165,7 +157,7 @@ impl Reader<'_> {
             last = c;
             self.at += c.len_utf8();
         }
-        // Whatever is in it, a number comes of it.
+        // The result is a number, whatever the operands.
         for var in &mut inner.vars {
             var.is_quoted = true;
         }
@@ -173,15 +165,15 @@ impl Reader<'_> {
         self.out.vars.append(&mut inner.vars);
     }
 
-    /// A variable in arithmetic, where it needs no `$`: set or read.
-    fn counted(&mut self) {
+    /// Reads a variable in arithmetic, where it needs no `$`: set or read.
+    fn arithmetic_variable(&mut self) {
         let (from, before) = (self.at, self.text.get(..self.at).unwrap_or_default());
         let name = self.name();
         let rest = self.rest();
         let end = rest.find(']').filter(|_| rest.starts_with('['));
         let after = end.and_then(|end| rest.get(end + 1..)).unwrap_or(rest);
         if let Some(end) = end {
-            // What counts a list may be the key of a table: it is no variable that is read.
+            // An index may be the key of an associative array: it is not a variable that is read.
             self.at += end + 1;
         }
         let after = after.trim_start();
@@ -193,17 +185,17 @@ impl Reader<'_> {
             || after.starts_with("--")
             || before.ends_with("++")
             || before.ends_with("--");
-        self.out.vars.push(Var {
+        self.out.vars.push(VariableUse {
             at: self.base + from,
             name,
             is_quoted: true,
             sets: is_set,
-            ..Var::default()
+            ..VariableUse::default()
         });
     }
 
-    /// `$'…'`: with escapes for bytes, what it says is as good as unknown.
-    fn escaped(&mut self, word: &mut Word) {
+    /// Reads `$'…'`: with escapes for bytes, its text is treated as unknown.
+    fn escaped(&mut self, word: &mut CommandWord) {
         self.at += 1;
         word.is_quoted = true;
         while let Some(c) = self.next() {
@@ -224,7 +216,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn backticks(&mut self, word: &mut Word) {
+    pub(super) fn backticks(&mut self, word: &mut CommandWord) {
         self.at += 1;
         let from = self.at;
         let mut inner = String::new();
@@ -240,17 +232,17 @@ impl Reader<'_> {
             }
         }
         let begin = self.out.pipelines.len();
-        self.apart(&inner, self.base + from);
+        self.read_nested_text(&inner, self.base + from);
         self.value_of(word, begin);
         word.text.push(UNKNOWN);
     }
 
-    /// Reads commands that stand in a text of their own.
-    fn apart(&mut self, text: &str, base: usize) {
-        let mut reader = Reader::new(text, base, self.depth + 1);
+    /// Reads commands in a text of their own.
+    fn read_nested_text(&mut self, text: &str, base: usize) {
+        let mut reader = ShellLexer::new(text, base, self.depth + 1);
         reader.function.clone_from(&self.function);
         while reader.peek().is_some() {
-            reader.inside(Rc::from([]));
+            reader.read_parenthesized(Rc::from([]));
         }
         self.out.pipelines.append(&mut reader.out.pipelines);
         self.out.vars.append(&mut reader.out.vars);

@@ -1,119 +1,101 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::lexer::{DEEPEST, Reader};
-use super::words::{Command, Pipeline};
+use super::lexer::{DEEPEST, ShellLexer};
+use super::words::{ShellCommand, ShellPipeline};
 
-/// Words that only say how the commands after them hang together.
+/// Words that only structure the commands after them.
 const KEYWORDS: [&str; 7] = ["then", "else", "elif", "do", "!", "time", "coproc"];
 
-/// How many commands are joined to one pipeline: who pipes more is not followed.
+/// The maximum number of commands joined to one pipeline; longer ones are not followed.
 const MOST_JOINED: usize = 200;
 
-/// What is being read.
-pub(super) struct Open {
-    /// The commands before the one that is read.
-    pub(super) pipeline: Vec<Command>,
-    pub(super) command: Command,
+/// The state of the pipeline being read.
+pub(super) struct OpenPipeline {
+    /// The commands before the current one.
+    pub(super) pipeline: Vec<ShellCommand>,
+    pub(super) command: ShellCommand,
     /// The function whose body comes next.
     pub(super) named: Option<Rc<str>>,
-    groups: Vec<Group>,
+    groups: Vec<CompoundCommand>,
 }
 
-/// Commands that belong together: `{ … }`, `if … fi`, `while … done`, `case … esac`.
-struct Group {
+/// A compound command: `{ … }`, `if … fi`, `while … done`, `case … esac`.
+struct CompoundCommand {
     /// The word that closes it.
     end: &'static str,
-    /// What is piped into it.
-    before: Rc<[Command]>,
+    /// The commands piped into it.
+    before: Rc<[ShellCommand]>,
     /// The first of the pipelines in it.
     from: usize,
-    /// The function that is read outside of it.
+    /// The function around it.
     outer: Option<Rc<str>>,
-    /// Whether a pattern of `case` comes next.
+    /// True if a pattern of `case` comes next.
     is_at_pattern: bool,
 }
 
-impl Open {
-    pub(super) fn new(before: Rc<[Command]>) -> Self {
-        let outermost = Group {
-            end: "",
-            before,
-            from: 0,
-            outer: None,
-            is_at_pattern: false,
-        };
-        Self {
-            pipeline: Vec::new(),
-            command: Command::default(),
-            named: None,
-            groups: vec![outermost],
-        }
+impl OpenPipeline {
+    pub(super) fn new(before: Rc<[ShellCommand]>) -> Self {
+        let outermost = CompoundCommand { end: "", before, from: 0, outer: None, is_at_pattern: false };
+        Self { pipeline: Vec::new(), command: ShellCommand::default(), named: None, groups: vec![outermost] }
     }
 
     pub(super) fn pipe(&mut self) {
         let command = std::mem::take(&mut self.command);
-        if command != Command::default() {
+        if command != ShellCommand::default() {
             self.pipeline.push(command);
         }
     }
 
     /// Ends a pipeline.
-    pub(super) fn end(&mut self, out: &mut Vec<Pipeline>) {
+    pub(super) fn end(&mut self, out: &mut Vec<ShellPipeline>) {
         self.pipe();
         let commands = std::mem::take(&mut self.pipeline);
         if !commands.is_empty() {
             let before = self.before();
-            out.push(Pipeline { before, commands });
+            out.push(ShellPipeline { before, commands });
         }
     }
 
-    fn before(&self) -> Rc<[Command]> {
+    fn before(&self) -> Rc<[ShellCommand]> {
         let group = self.groups.last();
         group.map_or_else(|| Rc::from([]), |group| Rc::clone(&group.before))
     }
 
-    /// What is piped into a group that begins here.
-    pub(super) fn piped(&mut self, out: &mut Vec<Pipeline>) -> Rc<[Command]> {
+    /// Returns the commands piped into a group that begins here.
+    pub(super) fn piped(&mut self, out: &mut Vec<ShellPipeline>) -> Rc<[ShellCommand]> {
         let own = std::mem::take(&mut self.pipeline);
         let outer = self.before();
         let all = outer.iter().chain(&own).take(MOST_JOINED);
         let all = all.cloned().collect();
         if !own.is_empty() {
-            out.push(Pipeline {
-                before: outer,
-                commands: own,
-            });
+            out.push(ShellPipeline { before: outer, commands: own });
         }
         all
     }
 
-    /// What pipelines print is piped on, in place of what was read last.
-    pub(super) fn joined(&mut self, inner: &[Pipeline]) {
+    /// Pipes the output of pipelines on, in place of the last command read.
+    pub(super) fn joined(&mut self, inner: &[ShellPipeline]) {
         let mut seen = BTreeSet::new();
         let inner = inner.iter().flat_map(|one| &one.commands);
         let inner = inner.filter(|command| seen.insert(command.at));
         self.pipeline = inner.take(MOST_JOINED).cloned().collect();
     }
 
-    /// Whether a pattern of `case` comes next.
+    /// True if a pattern of `case` comes next.
     pub(super) fn is_at_pattern(&self) -> bool {
         self.groups.last().is_some_and(|group| group.is_at_pattern)
     }
 
-    /// The commands of a pattern have ended.
+    /// Ends the commands of a pattern.
     pub(super) fn next_pattern(&mut self) {
         if let Some(group) = self.groups.last_mut() {
             group.is_at_pattern = group.end == "esac";
         }
     }
 
-    /// Ends the innermost group; whether there was one.
-    pub(super) fn close(
-        &mut self,
-        out: &mut Vec<Pipeline>,
-        function: &mut Option<Rc<str>>,
-    ) -> bool {
+    /// Ends the innermost group; returns true if there was one.
+    pub(super) fn close(&mut self, out: &mut Vec<ShellPipeline>, function: &mut Option<Rc<str>>) -> bool {
         if self.groups.len() < 2 {
             return false;
         }
@@ -124,23 +106,23 @@ impl Open {
         true
     }
 
-    /// Whether this word ends the innermost group.
+    /// True if this word ends the innermost group.
     fn is_end(&self, word: &str) -> bool {
         let last = self.groups.last();
         last.is_some_and(|group| !group.end.is_empty() && group.end == word)
     }
 }
 
-impl Reader<'_> {
-    /// Takes in a word that is none of a command, but of what holds commands together.
-    pub(super) fn keyword(&mut self, all: &mut Open, word: &str) -> bool {
+impl ShellLexer<'_> {
+    /// Reads a word of shell syntax that is not part of a command.
+    pub(super) fn keyword(&mut self, all: &mut OpenPipeline, word: &str) -> bool {
         match word {
             "{" => self.group(all, "}"),
             "if" => self.group(all, "fi"),
             "while" | "until" => self.group(all, "done"),
             "for" | "select" => {
                 self.group(all, "done");
-                // Its name and its values are those of a command.
+                // Its name and its values are read as a command.
                 return false;
             }
             "case" => {
@@ -164,9 +146,9 @@ impl Reader<'_> {
         true
     }
 
-    fn group(&mut self, all: &mut Open, end: &'static str) {
+    fn group(&mut self, all: &mut OpenPipeline, end: &'static str) {
         if all.groups.len() + self.depth >= 2 * DEEPEST {
-            self.gives_up();
+            self.stop_reading();
             return;
         }
         let outer = self.function.clone();
@@ -174,7 +156,7 @@ impl Reader<'_> {
             self.function = Some(named);
         }
         let before = all.piped(&mut self.out.pipelines);
-        all.groups.push(Group {
+        all.groups.push(CompoundCommand {
             end,
             before,
             from: self.out.pipelines.len(),
@@ -183,13 +165,13 @@ impl Reader<'_> {
         });
     }
 
-    fn group_end(&mut self, all: &mut Open) {
+    fn group_end(&mut self, all: &mut OpenPipeline) {
         let from = all.groups.last().map_or(0, |group| group.from);
         all.close(&mut self.out.pipelines, &mut self.function);
-        self.goes_on(all, from);
+        self.pass_output(all, from);
     }
 
-    /// What `case` looks at, up to its `in`.
+    /// Reads the subject of `case`, up to its `in`.
     fn subject(&mut self) {
         self.blanks();
         let word = self.word();
@@ -201,8 +183,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A pattern of `case`, up to its `)`, or the end of `case`.
-    pub(super) fn pattern(&mut self, all: &mut Open) {
+    /// Reads a pattern of `case`, up to its `)`, or the end of `case`.
+    pub(super) fn pattern(&mut self, all: &mut OpenPipeline) {
         self.gaps();
         let _ = self.takes("(");
         loop {
@@ -232,7 +214,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Blanks, line ends and comments.
+    /// Skips blanks, line ends and comments.
     fn gaps(&mut self) {
         loop {
             self.blanks();

@@ -1,44 +1,36 @@
 use std::rc::Rc;
 
-use super::groups::Open;
-use super::words::{Command, Shell, Word};
+use super::groups::OpenPipeline;
+use super::words::{CommandWord, ParsedShellScript, ShellCommand};
 
-/// How deeply commands may be nested.
+/// The maximum nesting of commands.
 pub(super) const DEEPEST: usize = 40;
 
-/// Reads a script. `base` is where the text stands in its file.
-pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> Shell {
-    let mut reader = Reader::new(text, base, 0);
+/// Reads a script. `base` is the offset of the text in its file.
+pub(in crate::skill::inspect) fn read(text: &str, base: usize) -> ParsedShellScript {
+    let mut reader = ShellLexer::new(text, base, 0);
     while reader.peek().is_some() {
         reader.commands(Rc::from([]), false);
     }
     reader.out
 }
 
-/// Whoever reads a script.
-pub(super) struct Reader<'a> {
+/// A reader of a script.
+pub(super) struct ShellLexer<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
     pub(super) base: usize,
     pub(super) depth: usize,
-    pub(super) out: Shell,
-    /// Where the text ends that the commands of this line are given to read.
+    pub(super) out: ParsedShellScript,
+    /// The end of the here-documents of this line.
     pub(super) given: Option<usize>,
     /// The function whose body is read.
     pub(super) function: Option<Rc<str>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShellLexer<'a> {
     pub(super) fn new(text: &'a str, base: usize, depth: usize) -> Self {
-        Self {
-            text,
-            at: 0,
-            base,
-            depth,
-            out: Shell::default(),
-            given: None,
-            function: None,
-        }
+        Self { text, at: 0, base, depth, out: ParsedShellScript::default(), given: None, function: None }
     }
 
     pub(super) fn rest(&self) -> &'a str {
@@ -63,10 +55,10 @@ impl<'a> Reader<'a> {
         is_there
     }
 
-    /// Reads commands to the end, or to the `)` that closes them. `before` is what is piped into
-    /// them.
-    pub(super) fn commands(&mut self, before: Rc<[Command]>, is_inner: bool) {
-        let mut all = Open::new(before);
+    /// Reads commands to the end, or to the `)` that closes them. `before` are the commands piped
+    /// into them.
+    pub(super) fn commands(&mut self, before: Rc<[ShellCommand]>, is_inner: bool) {
+        let mut all = OpenPipeline::new(before);
         loop {
             self.blanks();
             if all.is_at_pattern() {
@@ -100,8 +92,8 @@ impl<'a> Reader<'a> {
                     if is_inner {
                         break;
                     }
-                    // It closes nothing: what stood before it is as good as a pattern.
-                    all.command = Command::default();
+                    // It closes nothing: the text before it is treated as a pattern.
+                    all.command = ShellCommand::default();
                 }
                 '(' => self.parenthesis(&mut all),
                 '#' => self.comment(),
@@ -113,39 +105,39 @@ impl<'a> Reader<'a> {
         while all.close(&mut self.out.pipelines, &mut self.function) {}
     }
 
-    /// A subshell, arithmetic, or the parentheses after the name of a function.
-    fn parenthesis(&mut self, all: &mut Open) {
+    /// Reads a subshell, arithmetic, or the parentheses after the name of a function.
+    fn parenthesis(&mut self, all: &mut OpenPipeline) {
         let is_first = all.command.words.is_empty() && all.command.sets.is_empty();
         if self.is_arithmetic() && self.takes("((") {
-            self.arithmetic(&mut Word::default());
+            self.arithmetic(&mut CommandWord::default());
         } else if is_first {
             self.at += 1;
             let outer = self.function.clone();
             self.function = all.named.take().or(outer.clone());
             let before = all.piped(&mut self.out.pipelines);
             let from = self.out.pipelines.len();
-            self.inside(before);
+            self.read_parenthesized(before);
             self.function = outer;
-            self.goes_on(all, from);
+            self.pass_output(all, from);
         } else {
             self.at += 1;
             self.blanks();
             let _ = self.takes(")");
             let name = all.command.words.first().map(|word| word.text.as_str());
             all.named = name.map(Rc::from);
-            all.command = Command::default();
+            all.command = ShellCommand::default();
         }
     }
 
-    /// What the commands of a group print goes on, if a pipe follows.
-    pub(super) fn goes_on(&mut self, all: &mut Open, from: usize) {
+    /// Passes on the output of a group's commands, if a pipe follows.
+    pub(super) fn pass_output(&mut self, all: &mut OpenPipeline, from: usize) {
         self.blanks();
         if self.rest().starts_with('|') && !self.rest().starts_with("||") {
             all.joined(self.out.pipelines.get(from..).unwrap_or_default());
         }
     }
 
-    /// Whether the two parentheses here are closed together: else they are subshells.
+    /// True if the two parentheses here are closed together: otherwise they are subshells.
     pub(super) fn is_arithmetic(&self) -> bool {
         let Some(rest) = self.rest().strip_prefix("((") else {
             return false;
@@ -167,10 +159,10 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// Commands up to a `)`.
-    pub(super) fn inside(&mut self, before: Rc<[Command]>) {
+    /// Reads commands up to a `)`.
+    pub(super) fn read_parenthesized(&mut self, before: Rc<[ShellCommand]>) {
         if self.depth >= DEEPEST {
-            self.gives_up();
+            self.stop_reading();
             return;
         }
         self.depth += 1;
@@ -178,8 +170,8 @@ impl<'a> Reader<'a> {
         self.depth -= 1;
     }
 
-    /// Reads no further: it is nested too deeply.
-    pub(super) fn gives_up(&mut self) {
+    /// Stops reading: the nesting is too deep.
+    pub(super) fn stop_reading(&mut self) {
         self.out.too_deep = true;
         self.at = self.text.len();
     }
@@ -187,9 +179,7 @@ impl<'a> Reader<'a> {
     pub(super) fn blanks(&mut self) {
         loop {
             let rest = self.rest();
-            let joined = ["\\\n", "\\\r\n"]
-                .into_iter()
-                .find(|end| rest.starts_with(end));
+            let joined = ["\\\n", "\\\r\n"].into_iter().find(|end| rest.starts_with(end));
             match (joined, rest.chars().next()) {
                 (Some(end), _) => self.at += end.len(),
                 (_, Some(' ' | '\t' | '\r')) => self.at += 1,
@@ -198,7 +188,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The end of a line, and what its commands are given to read.
+    /// Reads the end of a line, and the here-documents of its commands.
     pub(super) fn line(&mut self) {
         self.at = self.given.take().unwrap_or(0).max(self.at + 1);
     }
@@ -208,17 +198,14 @@ impl<'a> Reader<'a> {
         self.at += rest.find('\n').unwrap_or(rest.len());
     }
 
-    fn next_word(&mut self, all: &mut Open) {
+    fn next_word(&mut self, all: &mut OpenPipeline) {
         let command = &mut all.command;
         let is_first = command.words.is_empty();
         if (is_first || declares(command))
-            && let Some(name) = self.assigned()
+            && let Some(name) = self.assigned_name()
         {
             let is_appended = self.text.get(..self.at).unwrap_or_default().ends_with("+=");
-            let value = Word {
-                is_appended,
-                ..self.value()
-            };
+            let value = CommandWord { is_appended, ..self.value() };
             if is_first && command.sets.is_empty() {
                 command.at = value.at;
                 command.function.clone_from(&self.function);
@@ -230,7 +217,7 @@ impl<'a> Reader<'a> {
         let from = self.at;
         let word = self.word();
         if self.at == from {
-            // Something that begins no word: it is passed over.
+            // A character that begins no word: it is skipped.
             self.next();
             return;
         }
@@ -249,8 +236,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The words of `[[ ]]`, in which signs have another meaning.
-    fn test(&mut self, command: &mut Command) {
+    /// Reads the words of `[[ ]]`, in which signs have another meaning.
+    fn test(&mut self, command: &mut ShellCommand) {
         while let Some(c) = self.peek() {
             match c {
                 '\n' => self.line(),
@@ -266,8 +253,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The name that is set here, if one is: `NAME=`, `NAME+=`, `NAME[…]=`.
-    fn assigned(&mut self) -> Option<String> {
+    /// Returns the name that is set here, if any: `NAME=`, `NAME+=`, `NAME[…]=`.
+    fn assigned_name(&mut self) -> Option<String> {
         let rest = self.rest();
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let long = rest.find(|c| !is_word(c))?;
@@ -279,33 +266,28 @@ impl<'a> Reader<'a> {
             let end = after.find([']', '\n'])?;
             after = after.get(end..)?.trim_start_matches(']');
         }
-        let after = after
-            .strip_prefix("+=")
-            .or_else(|| after.strip_prefix('='))?;
+        let after = after.strip_prefix("+=").or_else(|| after.strip_prefix('='))?;
         self.at += rest.len() - after.len();
         Some(name.to_owned())
     }
 
-    /// A value that is set: a word, perhaps none, or a list in parentheses.
-    fn value(&mut self) -> Word {
+    /// Reads an assigned value: a word, perhaps empty, or a list in parentheses.
+    fn value(&mut self) -> CommandWord {
         if self.peek() != Some('(') {
             return self.word();
         }
-        let mut list = Word {
-            at: self.base + self.at,
-            ..Word::default()
-        };
+        let mut list = CommandWord { at: self.base + self.at, ..CommandWord::default() };
         self.list(&mut list);
         list
     }
 }
 
-/// Whether the arguments of a command set variables, as `local a="$1"` does.
-fn declares(command: &Command) -> bool {
+/// True if the arguments of a command set variables, as `local a="$1"` does.
+fn declares(command: &ShellCommand) -> bool {
     let first = command.words.first().filter(|first| !first.is_quoted);
     first.is_some_and(|first| DECLARING.contains(&first.text.as_str()))
 }
 
-/// What sets the variables that are its arguments.
+/// Commands that set the variables in their arguments.
 pub(in crate::skill::inspect) const DECLARING: [&str; 5] =
     ["export", "local", "readonly", "declare", "typeset"];

@@ -1,5 +1,5 @@
-//! Reads shell scripts far enough to see which commands they execute with what: quotes, comments,
-//! expansions, here-documents, commands inside of others. It executes and expands nothing.
+//! Reads shell scripts far enough to find the executed commands and their arguments: quotes,
+//! comments, expansions, here-documents, nested commands. It executes and expands nothing.
 
 mod documents;
 mod expansions;
@@ -9,4 +9,4 @@ mod parts;
 mod words;
 
 pub(super) use lexer::{DECLARING, read};
-pub(super) use words::{Command, Pipeline, Shell, UNKNOWN, Var, Word};
+pub(super) use words::{CommandWord, ParsedShellScript, ShellCommand, ShellPipeline, UNKNOWN, VariableUse};

@@ -1,17 +1,14 @@
 use std::rc::Rc;
 
-use super::lexer::Reader;
-use super::words::{UNKNOWN, Word};
+use super::lexer::ShellLexer;
+use super::words::{CommandWord, UNKNOWN};
 
-impl Reader<'_> {
+impl ShellLexer<'_> {
     /// Reads one word.
-    pub(super) fn word(&mut self) -> Word {
-        let mut word = Word {
-            at: self.base + self.at,
-            ..Word::default()
-        };
+    pub(super) fn word(&mut self) -> CommandWord {
+        let mut word = CommandWord { at: self.base + self.at, ..CommandWord::default() };
         if self.takes("<(") || self.takes(">(") {
-            self.inside(Rc::from([]));
+            self.read_parenthesized(Rc::from([]));
             word.has_command = true;
             word.text.push(UNKNOWN);
         }
@@ -26,8 +23,8 @@ impl Reader<'_> {
         word
     }
 
-    /// One character, quotation or expansion outside of quotes.
-    pub(super) fn piece(&mut self, word: &mut Word, c: char) {
+    /// Reads one character, quotation or expansion outside of quotes.
+    pub(super) fn piece(&mut self, word: &mut CommandWord, c: char) {
         match c {
             '\\' => {
                 self.at += 1;
@@ -54,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn double(&mut self, word: &mut Word) {
+    pub(super) fn double(&mut self, word: &mut CommandWord) {
         self.at += 1;
         word.is_quoted = true;
         while let Some(c) = self.peek() {
@@ -81,8 +78,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The alternatives of a pattern: `@(a|b)`.
-    fn choice(&mut self, word: &mut Word) {
+    /// Reads the alternatives of a pattern: `@(a|b)`.
+    fn choice(&mut self, word: &mut CommandWord) {
         let mut open = 0_usize;
         while let Some(c) = self.peek() {
             match c {
@@ -103,8 +100,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A list in parentheses: all that is in it belongs to one word.
-    pub(super) fn list(&mut self, word: &mut Word) {
+    /// Reads a list in parentheses: all of it belongs to one word.
+    pub(super) fn list(&mut self, word: &mut CommandWord) {
         self.at += 1;
         word.text.push(UNKNOWN);
         while let Some(c) = self.peek() {
@@ -125,11 +122,7 @@ impl Reader<'_> {
                     }
                     word.vars.extend(item.vars.iter().cloned());
                     word.has_command |= item.has_command;
-                    if let Some(value) = item
-                        .text
-                        .split_once("]=")
-                        .filter(|_| item.text.starts_with('['))
-                    {
+                    if let Some(value) = item.text.split_once("]=").filter(|_| item.text.starts_with('[')) {
                         item.text = value.1.into();
                     }
                     word.items.push(item);

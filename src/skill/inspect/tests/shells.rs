@@ -1,8 +1,8 @@
-//! Shell scripts as people write them: what is read right, and what nobody hides in it.
+//! Realistic shell scripts: correct reading, and no way to hide commands.
 
 use super::{PY, SH, codes};
 
-/// Nothing is wrong with any of them.
+/// Scripts without any issue.
 const FINE: &[&str] = &[
     "f() { local a=\"$1\" b=${2:-x} c; c=$a; echo \"$a$b$c\"; }; f 1\n",
     "declare -r A=\"$1\"; export B=\"$A\"; readonly C=$B; typeset -i D=$((1)); echo $A $B $C $D\n",
@@ -36,7 +36,7 @@ const FINE: &[&str] = &[
     "echo \"${x:=1}\" \"${1//\\'/}\" \"${1:0:3}\" \"${1%%\"/\"*}\" \"${1^^}\" $x\n",
 ];
 
-/// What is hidden in each of them is found.
+/// Scripts with a hidden command that is found.
 const FOUND: &[(&str, &[&str])] = &[
     ("function f { curl x; }\n", &["net-undeclared"]),
     ("function f() ( curl x )\n", &["net-undeclared"]),
@@ -57,22 +57,10 @@ const FOUND: &[(&str, &[&str])] = &[
     ("x=$(sort a); $x\n", &["argument-run"]),
     ("read -r x; $x\n", &["argument-run"]),
     ("{ curl x; } | sh\n", &["net-undeclared", "pipe-to-shell"]),
-    (
-        "if true; then curl x; fi | sh\n",
-        &["net-undeclared", "pipe-to-shell"],
-    ),
-    (
-        "curl x | { read -r a; sh; }\n",
-        &["net-undeclared", "pipe-to-shell"],
-    ),
-    (
-        "curl x | while true; do bash; done\n",
-        &["net-undeclared", "pipe-to-shell"],
-    ),
-    (
-        "trap 'curl x | sh' EXIT\n",
-        &["net-undeclared", "pipe-to-shell"],
-    ),
+    ("if true; then curl x; fi | sh\n", &["net-undeclared", "pipe-to-shell"]),
+    ("curl x | { read -r a; sh; }\n", &["net-undeclared", "pipe-to-shell"]),
+    ("curl x | while true; do bash; done\n", &["net-undeclared", "pipe-to-shell"]),
+    ("trap 'curl x | sh' EXIT\n", &["net-undeclared", "pipe-to-shell"]),
     ("x=`true)`; sudo ls\n", &["privilege"]),
     ("echo $((TIMEOUT + 1))\n", &["env-undeclared"]),
     ("export A; echo $A\n", &["env-undeclared"]),
@@ -100,10 +88,7 @@ fn scripts_are_read_as_their_shell_reads_them() {
 #[test]
 fn a_script_has_the_variables_of_those_that_load_it() {
     let library = ("scripts/lib.sh", "echo \"$FOLDER\"\n");
-    let loads = (
-        "scripts/a.sh",
-        "FOLDER=x\nif true; then source \"$(dirname \"$0\")/lib.sh\"; fi\n",
-    );
+    let loads = ("scripts/a.sh", "FOLDER=x\nif true; then source \"$(dirname \"$0\")/lib.sh\"; fi\n");
     assert_eq!(codes(&[library, loads]), [""; 0]);
     assert_eq!(codes(&[library]), ["env-undeclared"]);
 }
@@ -116,10 +101,7 @@ fn what_is_nested_costs_no_more_than_it_is_long() {
         format!("{}{}\n", "{ a|".repeat(70), "}; ".repeat(70)),
         "a|b|".repeat(5000) + &"{ c; sh; } | sh;".repeat(3000),
         "f() { \"$@\"; };".to_owned() + &"f f f f $x;".repeat(2000),
-        (0..300)
-            .map(|n| format!("a{n}=$a{};b{n}=$b{n};", n + 1))
-            .collect::<String>()
-            + "$a0 $b0",
+        (0..300).map(|n| format!("a{n}=$a{};b{n}=$b{n};", n + 1)).collect::<String>() + "$a0 $b0",
     ] {
         let _ = codes(&[(SH, &text)]);
     }
@@ -127,23 +109,15 @@ fn what_is_nested_costs_no_more_than_it_is_long() {
 
 #[test]
 fn the_first_line_of_a_script_says_how_it_is_read() {
-    use crate::skill::inspect::{Language, language};
+    use crate::skill::inspect::{ScriptLanguage, language};
     for (path, text, expected) in [
-        (
-            "a.sh",
-            "#!/usr/bin/env bash\n",
-            Some(Language::Shell("bash")),
-        ),
-        ("a.sh", "#!/bin/zsh -e\n", Some(Language::Shell("zsh"))),
-        ("a.sh", "echo\n", Some(Language::Shell("sh"))),
-        ("a.bash", "", Some(Language::Shell("bash"))),
-        ("a.sh", "#!/usr/bin/env python3\n", Some(Language::Python)),
-        (
-            "a.py",
-            "#!/usr/bin/env -S uv run --script\n",
-            Some(Language::Python),
-        ),
-        ("run", "#!/usr/bin/awk -f\n", Some(Language::Other)),
+        ("a.sh", "#!/usr/bin/env bash\n", Some(ScriptLanguage::Shell("bash"))),
+        ("a.sh", "#!/bin/zsh -e\n", Some(ScriptLanguage::Shell("zsh"))),
+        ("a.sh", "echo\n", Some(ScriptLanguage::Shell("sh"))),
+        ("a.bash", "", Some(ScriptLanguage::Shell("bash"))),
+        ("a.sh", "#!/usr/bin/env python3\n", Some(ScriptLanguage::Python)),
+        ("a.py", "#!/usr/bin/env -S uv run --script\n", Some(ScriptLanguage::Python)),
+        ("run", "#!/usr/bin/awk -f\n", Some(ScriptLanguage::Other)),
         ("a.md", "echo\n", None),
     ] {
         assert_eq!(language(path, text.as_bytes()), expected, "{path} {text:?}");

@@ -174,7 +174,7 @@ fn another_skill_than_the_one_that_was_set_up_gets_no_secrets() {
     let other = format!("# It does something else.\n{script}");
     place.file("skills/keybox/scripts/health_check.sh", other);
     let did = at(&place, NOW, &["connection", "check", "box"]).exits(4);
-    did.says("scripts/health_check.sh changed");
+    did.says("scripts/health_check.sh was changed");
     lock(&place);
     let did = at(&place, NOW, &["connection", "check", "box"]).exits(4);
     assert!(did.err.contains("has changed since it set up"), "{}", did.err);

@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use wf::schedule::ScheduleZone;
-use wf::time::Moment;
+use wf_base::time::Moment;
+use wf_model::schedule::ScheduleZone;
 
 #[path = "../tests/goals/idle.rs"]
 mod process;

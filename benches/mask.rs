@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use aho_corasick::AhoCorasick;
-use wf::mask::SecretMask;
+use wf_base::redact::SecretMask;
 
 /// How often each is measured; the fastest counts, since others use the machine too.
 const ROUNDS: usize = 7;
@@ -46,7 +46,7 @@ fn main() {
 fn row(name: &str, text: &[u8], secrets: &[String]) {
     let all = || secrets.iter().map(String::as_str);
     let (mask, built) = timed(|| SecretMask::new(all()));
-    let forms = wf::mask::forms(all());
+    let forms = wf_base::redact::forms(all());
     let (automaton, took) = timed(|| AhoCorasick::new(&forms).expect("they fit"));
     let mut best = [0.0_f64; 4];
     for _ in 0..ROUNDS {
@@ -110,7 +110,7 @@ fn log_lines(random: &mut Random) -> Vec<u8> {
         "error",
         "unused variable",
         "linking",
-        "src/engine/dispatch.rs",
+        "crates/engine/src/dispatch.rs",
         "target/release/deps",
         "downloaded",
         "passed",

@@ -13,15 +13,15 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use wf::digest::Sha256Digest;
-use wf::ggs::{PreviousRound, RoundMeasures, solve};
-use wf::graph::StepGraph;
-use wf::machine::Event;
-use wf::mask::SecretMask;
-use wf::model::ReplanSettings;
-use wf::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
-use wf::seal::canonical;
-use wf::time::Moment;
+use wf_base::digest::Sha256Digest;
+use wf_base::redact::SecretMask;
+use wf_base::time::Moment;
+use wf_core::ggs::{PreviousRound, RoundMeasures, solve};
+use wf_core::machine::Event;
+use wf_model::ReplanSettings;
+use wf_model::graph::StepGraph;
+use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
+use wf_sign::canonical;
 
 use plans::{Layout, Style};
 
@@ -44,7 +44,7 @@ fn language(criterion: &mut Criterion) {
             });
             group.bench_function(BenchmarkId::new("check", steps), |bench| {
                 let mut loaded = plans::loaded(&files);
-                bench.iter(|| wf::check::check(&mut loaded));
+                bench.iter(|| wf_lang::check::check(&mut loaded));
                 assert!(loaded.diagnostics.is_empty());
             });
             group.bench_function(BenchmarkId::new("lower", steps), |bench| {

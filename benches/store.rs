@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wf::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId, WorkExit};
-use wf::model::JsonObject;
-use wf::name::{Name, PlanId, RunId};
-use wf::store::{EventBatch, FencingToken, NewRun, Store, StoreDurability, verify_chain};
-use wf::time::{Moment, SystemClock};
+use wf_base::name::{Name, PlanId, RunId};
+use wf_base::time::{Moment, SystemClock};
+use wf_core::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId, WorkExit};
+use wf_model::JsonObject;
+use wf_store::{EventBatch, FencingToken, NewRun, Store, StoreDurability, verify_chain};
 
 const STEPS: u32 = 10_000;
 const NOW: Moment = Moment::from_millis(1_800_000_000_000);
@@ -122,7 +122,7 @@ fn ended(number: u32) -> [EventKind; 2] {
         outputs: JsonObject::new(),
         artifacts: vec![],
         standing: None,
-        usage: wf::machine::AttemptUsage::default(),
+        usage: wf_core::machine::AttemptUsage::default(),
         service: false,
     };
     let ended = EventKind::StepEnded {

@@ -105,7 +105,7 @@ pub fn events(sandbox: &Sandbox) -> i64 {
 
 /// Writes the hashes of the database's log anew, as somebody could who knows how they are made.
 fn rehash(sandbox: &Sandbox) {
-    use wf::digest::Sha256Digest;
+    use wf_base::digest::Sha256Digest;
     let database = sandbox.database();
     let mut prev = [0; 32];
     let rows: Vec<(i64, i64, i64, u32, String)> = database
@@ -216,7 +216,7 @@ fn every_change_of_the_audit_log_is_found_and_named() {
 fn a_record_made_anew_does_not_fit_what_follows() {
     let sandbox = lived(1);
     let mut lines = lines(&sandbox);
-    let record = wf::audit::AuditRecord::parse(&lines[5]).unwrap();
+    let record = wf_audit::AuditRecord::parse(&lines[5]).unwrap();
     let mut entry = record.entry.clone();
     entry.about.insert("state".into(), "succeeded".into());
     lines[5] = entry.bind(record.n, record.prev).line();

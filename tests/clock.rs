@@ -1,6 +1,6 @@
 //! The clock of the machine is set while runs go on, and while nobody works on them.
 
-use wf::time::Moment;
+use wf_base::time::Moment;
 
 use crate::support::{Sandbox, until};
 

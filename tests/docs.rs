@@ -16,10 +16,10 @@ mod session;
 
 use std::collections::BTreeMap;
 
-use wf::config::WorkspaceConfig;
-use wf::name::SkillName;
-use wf::source::SourceText;
-use wf::spec::{self, InMemoryFiles};
+use wf_app::config::WorkspaceConfig;
+use wf_base::name::SkillName;
+use wf_base::source::SourceText;
+use wf_lang::{self as lang, InMemoryFiles};
 
 use crate::support::Sandbox;
 use fence::Fence;
@@ -59,13 +59,13 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
             if let Some(folder) = name.strip_suffix("/SKILL.md") {
                 let skill = folder.rsplit('/').next().unwrap_or(folder);
                 let skill = SkillName::parse(skill).expect("a skill has a name");
-                let (_, found) = spec::read_skill(&SourceText::new(name, &*plan.text), &skill);
+                let (_, found) = lang::read_skill(&SourceText::new(name, &*plan.text), &skill);
                 assert!(found.is_empty(), "{place}: {found:#?}");
                 continue;
             }
             files.0.insert(name.into(), plan.text.clone().into_bytes());
-            let mut loaded = spec::load(&files, name);
-            wf::check::check(&mut loaded);
+            let mut loaded = lang::load(&files, name);
+            wf_lang::check::check(&mut loaded);
             let found: Vec<String> = loaded
                 .diagnostics
                 .iter()
@@ -78,9 +78,9 @@ fn plans_in_documents_are_what_they_are_said_to_be() {
                 assert!(found.is_empty(), "{place}: {found:#?}");
                 let is_gate = loaded.gates.contains_key(&0);
                 let wrong = if is_gate {
-                    spec::lower_gate(&loaded).err()
+                    lang::lower_gate(&loaded).err()
                 } else {
-                    spec::lower(&loaded, &WorkspaceConfig::default().defaults).err()
+                    lang::lower(&loaded, &WorkspaceConfig::default().defaults).err()
                 };
                 assert!(wrong.is_none(), "{place}: {wrong:?}");
             }
@@ -109,7 +109,7 @@ fn configurations_in_documents_are_right() {
     for (path, text) in documents() {
         let named = |fence: &Fence| fence.language() == "yaml" && fence.has("wf.yaml");
         for fence in fence::all(&text).into_iter().filter(named) {
-            let (_, mistakes) = wf::config::load(&SourceText::new("wf.yaml", fence.text.as_str()));
+            let (_, mistakes) = wf_app::config::load(&SourceText::new("wf.yaml", fence.text.as_str()));
             assert!(mistakes.is_empty(), "{path}:{}: {mistakes:#?}", fence.line);
         }
     }

@@ -14,7 +14,7 @@ use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use wf::time::Moment;
+use wf_base::time::Moment;
 
 use crate::support::{Did, Sandbox};
 

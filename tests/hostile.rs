@@ -6,8 +6,8 @@ mod shown;
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use wf::diag::Code;
-use wf::spec::{self, InMemoryFiles, LoadedSpec};
+use wf_base::diag::Code;
+use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
 
 /// A plan with most of what the language has.
 const VALID: &str = include_str!("hostile/plan.md");
@@ -16,7 +16,7 @@ fn load(bytes: &[u8]) -> LoadedSpec {
     let mut files = InMemoryFiles::default();
     files.0.insert("plan.md".into(), bytes.to_vec());
     files.0.insert("other.md".into(), VALID.as_bytes().to_vec());
-    spec::load(&files, "plan.md")
+    lang::load(&files, "plan.md")
 }
 
 /// Every place named is one that can be drawn.
@@ -80,7 +80,7 @@ fn files_that_are_no_text_have_one_mistake() {
     assert_eq!(codes(b"---\nkind: \xff\n---\n"), [Code::FileNotText]);
     assert_eq!(codes(b""), [Code::FrontMatterMissing]);
     assert_eq!(codes(&[b' '; 64].repeat((1 << 20) + 1)), [Code::FileTooLarge]);
-    let loaded = spec::load(&InMemoryFiles::default(), "nothing.md");
+    let loaded = lang::load(&InMemoryFiles::default(), "nothing.md");
     assert_eq!(loaded.diagnostics[0].1.code, Code::FileUnreadable);
     assert_eq!(loaded.sources[0].path(), "nothing.md");
 }
@@ -119,9 +119,9 @@ fn deep_nests_of_plans_end() {
         let text = format!("---\nkind: plan\nid: p{at}\nsteps:\n  - {{id: a, uses: p{next}.md}}\n---\n");
         files.0.insert(format!("p{at}.md"), text.into_bytes());
     }
-    let loaded = spec::load(&files, "p0.md");
+    let loaded = lang::load(&files, "p0.md");
     let (file, mistake) = &loaded.diagnostics[0];
-    assert_eq!((*file, mistake.code), (spec::MAX_USES, Code::UsesUnreadable));
+    assert_eq!((*file, mistake.code), (lang::MAX_USES, Code::UsesUnreadable));
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn a_hundred_thousand_steps_load_in_linear_time() {
     plan.push_str("---\n");
     let loaded = load(plan.as_bytes());
     assert!(loaded.diagnostics.is_empty());
-    let defaults = wf::config::WorkspaceConfig::default().defaults;
-    let model = spec::lower(&loaded, &defaults).expect("it has no mistakes");
+    let defaults = wf_app::config::WorkspaceConfig::default().defaults;
+    let model = lang::lower(&loaded, &defaults).expect("it has no mistakes");
     assert_eq!(model.steps().len(), 100_000);
 }
 

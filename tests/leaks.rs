@@ -79,7 +79,7 @@ impl Case {
             }
         }
         let values = case.secrets.iter().map(|(_, value)| value.as_str());
-        case.never.extend(wf::mask::forms(values));
+        case.never.extend(wf_base::redact::forms(values));
         case
     }
 

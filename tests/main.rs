@@ -27,7 +27,6 @@ mod goals;
 mod hostile;
 mod junit;
 mod killed;
-mod layers;
 mod leaks;
 mod leases;
 mod logs;

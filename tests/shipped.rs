@@ -10,9 +10,9 @@ mod retrospective;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use wf::skill::{self, disk};
-use wf::source::SourceText;
-use wf::spec::{self, InMemoryFiles};
+use wf_base::source::SourceText;
+use wf_lang::{self as lang, InMemoryFiles};
+use wf_skill::{self as skill, disk};
 
 use crate::docs::fence;
 
@@ -79,7 +79,7 @@ fn each_declares_its_scripts_and_nothing_that_is_not_there() {
     for name in ALL {
         let text = text(name);
         let skill = skill::load(&text, name).expect("the skill loads");
-        let (own, wrong) = spec::skill_own(&text, skill.own);
+        let (own, wrong) = lang::skill_own(&text, skill.own);
         assert!(wrong.is_empty(), "{name}: {wrong:#?}");
         let own = own.expect("it says something to wf");
         assert!(own.names().count() >= 2, "{name} has scripts");
@@ -138,8 +138,8 @@ fn plans_in_them_are_right() {
         for plan in &plans {
             let name = plan.name().unwrap_or("example.md");
             files.insert(name.into(), plan.text.clone().into_bytes());
-            let mut loaded = spec::load(&InMemoryFiles(files.clone()), name);
-            wf::check::check(&mut loaded);
+            let mut loaded = lang::load(&InMemoryFiles(files.clone()), name);
+            wf_lang::check::check(&mut loaded);
             let told: Vec<&str> = loaded.diagnostics.iter().map(|(_, told)| told.message.as_str()).collect();
             assert!(told.is_empty(), "{path}:{}: {told:#?}", plan.line);
             found += 1;
@@ -167,8 +167,8 @@ fn keys_in_the_cheat_sheets_are_known() {
 
 /// A SKILL.md, as `wf` reads it.
 fn loads(text: &str, name: &str) -> Vec<String> {
-    let name = wf::name::SkillName::parse(name).expect("a name of a skill");
-    let (skill, wrong) = spec::read_skill(&SourceText::new("SKILL.md", text), &name);
+    let name = wf_base::name::SkillName::parse(name).expect("a name of a skill");
+    let (skill, wrong) = lang::read_skill(&SourceText::new("SKILL.md", text), &name);
     let mut told: Vec<String> = wrong.iter().map(|it| it.message.clone()).collect();
     if skill.is_none() {
         told.push("it does not load".into());

@@ -1,6 +1,6 @@
 //! Skills of other flavours are made ours, from a folder and from git, and run once they are locked.
 
-use wf::skill::inspect::{IssueClass, Rule};
+use wf_skill::inspect::{IssueClass, Rule};
 
 use crate::support::{Did, Sandbox};
 
@@ -211,7 +211,7 @@ fn what_a_lock_would_refuse_is_told_and_written() {
 }
 
 /// The table of what an inspection forbids, as the inspection itself is tested with it.
-#[path = "../src/skill/inspect/tests/rows.rs"]
+#[path = "../crates/skill/src/inspect/tests/rows.rs"]
 mod rows;
 
 /// Whether what a rule finds refuses a skill.

@@ -17,17 +17,17 @@
 use std::fmt::Write as _;
 use std::{env, fs};
 
-use wf::check;
-use wf::diag::{Diagnostic, Severity};
-use wf::source::SourceText;
-use wf::spec::{self, InMemoryFiles, LoadedSpec};
+use wf_base::diag::{Diagnostic, Severity};
+use wf_base::source::SourceText;
+use wf_lang::check;
+use wf_lang::{self as lang, InMemoryFiles, LoadedSpec};
 
 /// The path of a block without a title.
 const ROOT: &str = "plan.md";
 
 /// Finds all mistakes of a file and of those it uses.
 fn diagnose(files: &InMemoryFiles, path: &str) -> LoadedSpec {
-    let mut loaded = spec::load(files, path);
+    let mut loaded = lang::load(files, path);
     check::check(&mut loaded);
     loaded
 }

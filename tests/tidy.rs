@@ -1,16 +1,199 @@
-//! The house's own rules about its files.
+//! The house's own rules about its files. The compiler keeps the direction of dependencies between crates;
+//! what it cannot see is here.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-
-use crate::layers::sources;
 
 /// The longest a source file may be, in lines.
 const LONGEST: usize = 400;
 
+/// Folders with the code of the program.
+const CODE: [&str; 2] = ["src", "crates"];
+
+/// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all.
+const ARROWS: [(&str, &str); 12] = [
+    ("base", ""),
+    ("model", "base"),
+    ("skill", "base"),
+    ("lang", "base model skill"),
+    ("core", "base model"),
+    ("sign", "base model core"),
+    ("store", "base model core"),
+    ("exec", "base model skill core"),
+    ("engine", "base model core sign store exec"),
+    // It watches, and can reach nobody: no engine.
+    ("audit", "base core sign store"),
+    ("report", "base model core sign store"),
+    ("app", "base model skill lang core sign store exec engine audit"),
+];
+
+/// Outside crates that only some of ours may use.
+const PLACES: [(&str, &str); 12] = [
+    ("rusqlite", "store"),
+    ("tar", "store"),
+    ("tokio", "store exec engine app"),
+    ("reqwest", "exec"),
+    ("landlock", "exec"),
+    ("seccompiler", "exec"),
+    ("petgraph", "model"),
+    ("minijinja", "model"),
+    ("granit-parser", "lang skill"),
+    ("pulldown-cmark", "lang"),
+    ("ed25519-dalek", "sign"),
+    ("clap", ""),
+];
+
+/// Every Rust file below a folder, with its text.
+pub fn sources(dir: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(dir) else {
+        return found;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = fs::read_to_string(&path).expect("sources are text");
+            found.push((path.display().to_string(), text));
+        }
+    }
+    found
+}
+
+/// The code of the program apart from its tests.
+fn production() -> Vec<(String, String)> {
+    let all = CODE.iter().flat_map(|folder| sources(Path::new(folder)));
+    let own = all.filter(|(path, _)| !path.contains("/tests") && !path.ends_with("properties.rs"));
+    own.map(|(path, text)| {
+        // Tests beside the code stand at its end.
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+        (path, code)
+    })
+    .collect()
+}
+
+/// The dependencies of a crate, those for its tests apart.
+fn dependencies(name: &str) -> Vec<String> {
+    let path = format!("crates/{name}/Cargo.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|bad| panic!("{path}: {bad}"));
+    let (_, rest) = text.split_once("\n[dependencies]\n").expect("a crate has dependencies");
+    let part = rest.split("\n[").next().unwrap_or_default();
+    part.lines().filter_map(|line| line.split(['.', ' ']).next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn arrows_between_crates_go_one_way() {
+    let known: Vec<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
+    for entry in fs::read_dir("crates").expect("there are crates").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        assert!(known.contains(&name.as_str()), "crates/{name} is not in the table of arrows");
+    }
+    let mut wrong = Vec::new();
+    for (name, below) in ARROWS {
+        for used in dependencies(name) {
+            if let Some(own) = used.strip_prefix("wf-")
+                && !below.split(' ').any(|one| one == own)
+            {
+                wrong.push(format!("wf-{name} must not depend on wf-{own}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn outside_crates_stay_in_their_places() {
+    let mut wrong = Vec::new();
+    for (name, _) in ARROWS {
+        for used in dependencies(name) {
+            let place = PLACES.iter().find(|(outside, _)| *outside == used);
+            if place.is_some_and(|(_, homes)| !homes.split(' ').any(|home| home == name)) {
+                wrong.push(format!("wf-{name} must not use {used}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_auditor_has_no_way_to_publish() {
+    let mut wrong = Vec::new();
+    for (path, text) in production().into_iter().filter(|(path, _)| path.starts_with("crates/audit/")) {
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            // A source of what is known is called after the bus, too.
+            let source = line.contains("Source::Bus") || line.trim() == "Bus,";
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if words.into_iter().any(|word| ["Bus", "publish", "Machine"].contains(&word)) && !source {
+                wrong.push(format!("{path}:{}: {}", at + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What the engine decides by is made from the log. What it reads besides judges itself: answers are signed,
+/// what the cache gives is checked, and memory advises.
+#[test]
+fn the_engine_reads_the_log_and_no_table() {
+    let mut wrong = Vec::new();
+    for (path, text) in production().into_iter().filter(|(path, _)| path.starts_with("crates/engine/src/")) {
+        let known =
+            ["asking", "cache", "memory"].iter().any(|file| path.ends_with(&format!("src/{file}.rs")));
+        // What a retry reuses is read by `Reader::from_log`.
+        if !known && !path.contains("/reuse/") && text.contains(".reader()") {
+            wrong.push(path);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_two_types_share_a_name() {
+    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in production() {
+        for line in text.lines() {
+            let line = line.trim_start();
+            let item = line.strip_prefix("pub ").unwrap_or(line);
+            let item = item.strip_prefix("pub(super) ").or(item.strip_prefix("pub(crate) ")).unwrap_or(item);
+            let named = ["struct ", "enum ", "trait "].iter().find_map(|word| item.strip_prefix(word));
+            if let Some(rest) = named {
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+                // A macro names a type by a variable.
+                if !name.is_empty() {
+                    homes.entry(name).or_default().push(path.clone());
+                }
+            }
+        }
+    }
+    let shared: Vec<_> = homes.into_iter().filter(|(_, paths)| paths.len() > 1).collect();
+    assert!(shared.is_empty(), "{shared:#?}");
+}
+
+#[test]
+fn a_doc_comment_names_the_thing() {
+    let words = ["What", "How", "Whether", "Where", "Who", "Whom", "Whose", "Those", "When", "Why"];
+    let mut wrong = Vec::new();
+    for (path, text) in production() {
+        let mut before = "";
+        for (at, line) in text.lines().enumerate() {
+            let is_doc =
+                |line: &str| line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
+            let first = line.trim_start().trim_start_matches(['/', '!']).split_whitespace().next();
+            if is_doc(line) && !is_doc(before) && first.is_some_and(|first| words.contains(&first)) {
+                wrong.push(format!("{path}:{}: {}", at + 1, line.trim()));
+            }
+            before = line;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn files_fit_in_a_readers_head() {
     let mut wrong = Vec::new();
-    for folder in ["src", "tests", "benches"] {
+    for folder in ["src", "crates", "tests", "benches"] {
         for (path, text) in sources(Path::new(folder)) {
             let lines = text.lines().count();
             if lines > LONGEST {
@@ -24,8 +207,8 @@ fn files_fit_in_a_readers_head() {
 #[test]
 fn module_roots_hold_only_documentation_and_re_exports() {
     let mut wrong = Vec::new();
-    for (path, text) in sources(Path::new("src")) {
-        if !path.ends_with("mod.rs") {
+    for (path, text) in CODE.iter().flat_map(|folder| sources(Path::new(folder))) {
+        if !path.ends_with("mod.rs") && !path.ends_with("lib.rs") {
             continue;
         }
         for (at, line) in text.lines().enumerate() {
@@ -41,8 +224,8 @@ fn module_roots_hold_only_documentation_and_re_exports() {
 
 #[test]
 fn every_module_says_what_it_is() {
-    for (path, text) in sources(Path::new("src")) {
-        if path.ends_with("mod.rs") && !path.contains("tests") {
+    for (path, text) in CODE.iter().flat_map(|folder| sources(Path::new(folder))) {
+        if (path.ends_with("mod.rs") || path.ends_with("lib.rs")) && !path.contains("tests") {
             let lines = text.lines().take_while(|line| line.starts_with("//!")).count();
             assert!(lines >= 2, "{path} does not say what it is and what it keeps");
         }
@@ -51,7 +234,7 @@ fn every_module_says_what_it_is() {
 
 #[test]
 fn nothing_is_left_for_later_in_silence() {
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests"] {
         for (path, text) in sources(Path::new(folder)) {
             for mark in ["TODO", "FIXME", "XXX", "todo!(", "unimplemented!("] {
                 let own = path.ends_with("tidy.rs");
@@ -63,16 +246,16 @@ fn nothing_is_left_for_later_in_silence() {
 
 /// What writes to standard output and error: all others go through the guard of `Ui`.
 const WRITERS: &[&str] = &[
-    "src/cli/ui.rs",
+    "src/ui.rs",
     // Mistakes before there is a `Ui`, through the same guard.
-    "src/cli/start.rs",
+    "src/start.rs",
     // Observers that guard themselves: they draw over what they wrote, or write JSON and annotations.
-    "src/cli/execute.rs",
+    "src/execute.rs",
     // They only ask where the streams lead.
-    "src/cli/env.rs",
-    "src/exec/manifest/walk.rs",
+    "src/env.rs",
+    "crates/exec/src/manifest/walk.rs",
     // Whom the keeper speaks to is the engine.
-    "src/exec/keeper/serve.rs",
+    "crates/exec/src/keeper/serve.rs",
 ];
 
 #[test]
@@ -82,11 +265,8 @@ fn few_write_to_the_standard_streams() {
             .iter()
             .any(|word| text.contains(word))
     };
-    let found: Vec<String> = sources(Path::new("src"))
-        .into_iter()
-        .filter(|(path, text)| !path.contains("/tests") && is_writer(text))
-        .map(|(path, _)| path)
-        .collect();
+    let found: Vec<String> =
+        production().into_iter().filter(|(_, text)| is_writer(text)).map(|(path, _)| path).collect();
     let more: Vec<&String> = found.iter().filter(|path| !WRITERS.contains(&path.as_str())).collect();
     assert!(more.is_empty(), "not through `Ui`: {more:?}");
     let fewer: Vec<&&str> = WRITERS.iter().filter(|own| !found.iter().any(|path| path == *own)).collect();

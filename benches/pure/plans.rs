@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::config::WorkspaceConfig;
-use wf::expr::Template;
-use wf::model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx, StepWork};
-use wf::name::{Name, PlanId};
-use wf::spec::{InMemoryFiles, LoadedSpec, load, lower};
+use wf_app::config::WorkspaceConfig;
+use wf_base::name::{Name, PlanId};
+use wf_lang::{InMemoryFiles, LoadedSpec, load, lower};
+use wf_model::expr::Template;
+use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx, StepWork};
 
 /// How many steps of a layered plan stand side by side.
 const WIDTH: usize = 100;

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use wf::machine::{
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::machine::{
     Attempt, AttemptEnd, AttemptUsage, Effect, Event, InputKind, Machine, MachineInput, MachineTurn,
     RunOutcome, WorkExit,
 };
-use wf::model::{JsonObject, Plan};
-use wf::name::RunId;
-use wf::time::Moment;
+use wf_model::{JsonObject, Plan};
 
 /// Carries a plan out and shows every event.
 pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {

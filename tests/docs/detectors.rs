@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wf::gate::guardrail::{BRANDS, COUNTRIES, DETECTORS, KEYWORDS, MARKERS, TOKENS};
+use wf_core::gate::guardrail::{BRANDS, COUNTRIES, DETECTORS, KEYWORDS, MARKERS, TOKENS};
 
 use super::lists::check;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wf::spec::{self, InMemoryFiles};
+use wf_lang::{self as lang, InMemoryFiles};
 
 /// What a row of the list says: keys of other tools, the key that does it here, and where.
 fn rows() -> Vec<(Vec<String>, String, String)> {
@@ -36,7 +36,7 @@ fn keys_of_other_tools_get_the_hint_that_is_told() {
             let text =
                 format!("---\nkind: plan\nid: a\n{plan}steps:\n  - {{id: a, run: \"true\"{step}}}\n---\n");
             let files = InMemoryFiles(BTreeMap::from([("plan.md".to_owned(), text.into_bytes())]));
-            let loaded = spec::load(&files, "plan.md");
+            let loaded = lang::load(&files, "plan.md");
             let message = format!("unknown key `{key}` in ");
             let found = loaded.diagnostics.iter().find(|(_, one)| one.message.starts_with(&message));
             let help = found.and_then(|(_, one)| one.help.as_deref()).unwrap_or("");

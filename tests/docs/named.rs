@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::layers::sources;
+use crate::tidy::sources;
 
 /// The folders of tests that documents name, by the first word of their names.
-const FOLDERS: [(&str, &str); 2] = [("goal::tests::", "src/goal/tests"), ("goals::", "tests/goals")];
+const FOLDERS: [(&str, &str); 2] =
+    [("goal::tests::", "crates/core/src/goal/tests"), ("goals::", "tests/goals")];
 
 #[test]
 fn tests_that_the_document_of_goals_names_are_there() {

@@ -12,7 +12,7 @@ const SLOT: &str = "2026-03-02T09:00:00.000Z";
 fn due() -> Sandbox {
     let sandbox = workspace(FRONT);
     at(&sandbox, "2026-03-02T08:59:00Z", &["daemon", "--once"]).exits(0);
-    let slot = wf::time::Moment::parse(SLOT).unwrap().millis();
+    let slot = wf_base::time::Moment::parse(SLOT).unwrap().millis();
     let sql = "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
                VALUES ('kept', ?1, ?1, 1, 'due', 'schedule', '', ?1)";
     let database = sandbox.database();

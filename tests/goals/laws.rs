@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use wf::goal::{
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::{Moment, SystemClock};
+use wf_core::goal::{
     GoalLedger, GoalLedgerState, GoalOutcome, InMemoryLedger, ReconciliationCause, ReconciliationHealth,
     SlotDecision, turn,
 };
-use wf::model::{
+use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
+use wf_model::{
     Goal, GoalApproval, GoalOverlapPolicy, JsonObject, MissedTimesChoice, MissedTimesPolicy, OnUnmet,
 };
-use wf::name::{PlanId, RunId};
-use wf::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
-use wf::store::{
+use wf_store::{
     EventBatch, FencingToken, LedgerGoal, NewRun, ReconciliationClaim, ReconciliationEnd, Store,
     StoreDurability, StoreError, StoreReader,
 };
-use wf::time::{Moment, SystemClock};
 
 /// The store as a ledger, as the daemon has it.
 struct Real<'a>(&'a Store, &'a StoreReader);

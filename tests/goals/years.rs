@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::goal::{InMemoryLedger, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate};
-use wf::model::{Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet};
-use wf::name::PlanId;
-use wf::schedule::{
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::goal::{InMemoryLedger, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate};
+use wf_model::schedule::{
     CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleExclusion, ScheduleZone,
     TimingRule,
 };
-use wf::time::Moment;
+use wf_model::{Goal, GoalApproval, GoalOverlapPolicy, MissedTimesChoice, MissedTimesPolicy, OnUnmet};
 
 /// Schedules of times at which clocks are changed, of days that are rare, and of many slots.
 const HOSTILE: [&str; 8] = [

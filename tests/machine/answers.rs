@@ -1,8 +1,8 @@
 //! What worlds answer.
 
-use wf::digest::Sha256Digest;
-use wf::machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit};
-use wf::model::{CheckPhase, FailureClass, JsonObject};
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit};
+use wf_model::{CheckPhase, FailureClass, JsonObject};
 
 use super::world::name;
 
@@ -24,7 +24,7 @@ pub fn ended(attempt: Attempt, exit: WorkExit) -> InputKind {
         standing: None,
         failure_class: None,
         seen: Vec::new(),
-        usage: wf::machine::AttemptUsage::default(),
+        usage: wf_core::machine::AttemptUsage::default(),
         service: false,
     })
 }
@@ -39,7 +39,7 @@ pub fn verdict(ruling: CheckRuling) -> CheckVerdict {
         evidence: String::new(),
         failure_class: (ruling != CheckRuling::Pass).then_some(FailureClass::Logical),
         duration_ms: 0,
-        certainty: wf::model::CheckCertainty::default(),
+        certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
     }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::machine::{AttemptUsage, CheckRuling, Effect, InputKind, TimerKind};
-use wf::model::{
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::machine::{AttemptUsage, CheckRuling, Effect, InputKind, TimerKind};
+use wf_model::{
     Money, OnStepFailure, Plan, PlanParts, RetryPolicy, RunBudget, Step, StepWork, WaitCondition,
 };
-use wf::name::PlanId;
-use wf::time::Moment;
 
 use super::play::{Play, policy, steps};
 use super::world::{check, verdict};
@@ -210,7 +210,7 @@ fn a_gap_that_shrank_is_progress_and_no_other() {
         play.feed(ended);
         effects = play.feed(InputKind::Judged {
             attempt: Some(attempt),
-            phase: wf::model::CheckPhase::Verify,
+            phase: wf_model::CheckPhase::Verify,
             verdicts: rulings.map(verdict).to_vec(),
             seen: Vec::new(),
         });

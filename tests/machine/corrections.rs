@@ -1,11 +1,11 @@
 //! What the next attempt is told of the one that failed.
 
-use wf::digest::Sha256Digest;
-use wf::machine::{
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{
     AttemptEnd, AttemptFeedback, CachedResult, CheckRuling, CheckVerdict, Effect, EventKind, FailedCheck,
     InputKind, StepItem, TaskId, TimerKind, WorkExit,
 };
-use wf::model::{FailureClass, JsonObject, RetryPolicy, Step, StepCache, StepRepetition};
+use wf_model::{FailureClass, JsonObject, RetryPolicy, Step, StepCache, StepRepetition};
 
 use super::killed::{Killed, attempt, single};
 use super::world::{check, ended, name, run_id};
@@ -43,7 +43,7 @@ fn verdict(text: &str) -> CheckVerdict {
 
 fn judged(number: u32, verdicts: &str) -> InputKind {
     InputKind::Judged {
-        phase: wf::model::CheckPhase::Verify,
+        phase: wf_model::CheckPhase::Verify,
         attempt: Some(attempt("a", number)),
         verdicts: verdicts.split(' ').map(verdict).collect(),
         seen: Vec::new(),
@@ -93,7 +93,7 @@ fn an_attempt_is_told_what_the_one_before_failed_and_how_far_all_were_from_done(
     );
     assert_eq!(second.what_to_do, "make `good` pass: expected exit code 0, found exit code 1; then `true`");
     let unmet = FailedCheck {
-        phase: wf::model::CheckPhase::Verify,
+        phase: wf_model::CheckPhase::Verify,
         criterion: name("good"),
         failure_class: Some(FailureClass::Logical),
         expected: "exit code 0".into(),
@@ -152,7 +152,7 @@ fn what_the_work_printed_may_say_whose_fault_it_was() {
         standing: None,
         failure_class: Some(FailureClass::Environmental),
         seen: Vec::new(),
-        usage: wf::machine::AttemptUsage::default(),
+        usage: wf_core::machine::AttemptUsage::default(),
         service: false,
     }));
     let failure_class = run.events.iter().find_map(|event| match &event.fact {
@@ -220,7 +220,7 @@ fn every_item_is_told_its_own() {
         attempt.place.item = Some(item);
         run.feed(ended(attempt.clone(), WorkExit::Completed));
         run.feed(InputKind::Judged {
-            phase: wf::model::CheckPhase::Verify,
+            phase: wf_model::CheckPhase::Verify,
             attempt: Some(attempt.clone()),
             verdicts: verdicts.split(' ').map(verdict).collect(),
             seen: Vec::new(),

@@ -1,11 +1,11 @@
 //! Evidence: that it is taken, looked at once more, and what follows if it is stale.
 
-use wf::digest::Sha256Digest;
-use wf::machine::{
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{
     Artifact, Baseline, CheckRuling, Effect, EventKind, InputKind, ReusedResult, StaleFile, Standing, TaskId,
     WorkExit,
 };
-use wf::model::{JsonObject, OnStepFailure, Step, StepRepetition};
+use wf_model::{JsonObject, OnStepFailure, Step, StepRepetition};
 
 use super::killed::{Killed, attempt, single, words};
 use super::play::{Play, play, policy, steps};
@@ -27,7 +27,7 @@ fn checked(step: &mut Step) {
 
 fn judged(step: &str, number: u32, ruling: CheckRuling) -> InputKind {
     InputKind::Judged {
-        phase: wf::model::CheckPhase::Verify,
+        phase: wf_model::CheckPhase::Verify,
         attempt: Some(attempt(step, number)),
         verdicts: vec![verdict(ruling)],
         seen: vec![file()],
@@ -35,7 +35,7 @@ fn judged(step: &str, number: u32, ruling: CheckRuling) -> InputKind {
 }
 
 fn names(run: &Killed) -> Vec<String> {
-    let name = |event: &wf::machine::Event| {
+    let name = |event: &wf_core::machine::Event| {
         let text = serde_json::to_value(&event.fact).unwrap();
         text["event"].as_str().unwrap().to_owned()
     };
@@ -74,7 +74,7 @@ fn over(run: &Killed) -> Option<(Standing, u32, u32, Vec<StaleFile>)> {
 fn the_workspace_as_it_was_is_recorded_first() {
     let mut run = Killed::new(single(|_| {}));
     assert_eq!(names(&run)[..2], ["run_started", "attempt_started"]);
-    run.machine = wf::machine::Machine::new(run.plan.clone(), run_id(), JsonObject::new());
+    run.machine = wf_core::machine::Machine::new(run.plan.clone(), run_id(), JsonObject::new());
     run.events.clear();
     let (kept, left) = (Vec::new(), Vec::new());
     let baseline = Some(Baseline { manifest: Sha256Digest::of_bytes(b"the files"), entries: 1 });
@@ -111,7 +111,7 @@ fn stale_evidence_takes_the_standing_back_and_not_the_outcome() {
     let effects = run.feed(InputKind::Confirmed { stale: found.clone() });
     assert_eq!(words(&effects), ["finish"]);
     assert_eq!(over(&run), Some((Standing::Reported, 1, 2, found)));
-    assert_eq!(run.machine.outcome(), Some(wf::machine::RunOutcome::Succeeded));
+    assert_eq!(run.machine.outcome(), Some(wf_core::machine::RunOutcome::Succeeded));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_run_without_evidence_ends_at_once() {
     let mut run = Killed::new(single(checked));
     run.feed(ended(attempt("a", 1), WorkExit::Completed));
     let effects = run.feed(InputKind::Judged {
-        phase: wf::model::CheckPhase::Verify,
+        phase: wf_model::CheckPhase::Verify,
         attempt: Some(attempt("a", 1)),
         verdicts: vec![verdict(CheckRuling::Pass)],
         seen: Vec::new(),
@@ -279,7 +279,7 @@ fn the_order_is_criteria_then_finally_then_evidence_then_the_end() {
     run.feed(ended(attempt("a", 1), WorkExit::Completed));
     run.feed(judged("a", 1, CheckRuling::Pass));
     run.feed(InputKind::Judged {
-        phase: wf::model::CheckPhase::Verify,
+        phase: wf_model::CheckPhase::Verify,
         attempt: None,
         verdicts: vec![verdict(CheckRuling::Pass)],
         seen: vec![file()],

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use serde_json::json;
-use wf::expr::Template;
-use wf::machine::{
+use wf_base::time::Moment;
+use wf_core::machine::{
     AttemptEnd, CachedResult, CheckRuling, Effect, EventKind, InputKind, Standing, StepState, TaskId,
     TimerKind, WorkExit,
 };
-use wf::model::{
+use wf_model::expr::Template;
+use wf_model::{
     FailureClass, JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy, Step, StepCache,
     StepRepetition, StepWork, WaitCondition,
 };
-use wf::time::Moment;
 
 use super::killed::{Killed, attempt, end_of, single, words};
 use super::play::{policy, steps};
@@ -75,7 +75,7 @@ fn a_timer_that_goes_off_early_changes_nothing() {
     steps[0].work = StepWork::Wait(WaitCondition::For(10 * SECOND));
     steps[1].concurrency = Some("lock".into());
     steps[1].queue_timeout = Some(SECOND);
-    let id = wf::name::PlanId::parse("p").unwrap();
+    let id = wf_base::name::PlanId::parse("p").unwrap();
     let parts =
         PlanParts { timeout: Some(20 * SECOND), ..PlanParts::new(id, steps, 2, policy(OnStepFailure::Stop)) };
     let mut killed = Killed::new(Plan::new(parts).unwrap());
@@ -163,7 +163,7 @@ fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
         steps[1].cache = Some(Box::new(StepCache { inputs: Vec::new(), outputs: Vec::new() }));
         steps[1].verify = vec![check("good")];
     });
-    let key = wf::digest::Sha256Digest::of_bytes(b"key");
+    let key = wf_base::digest::Sha256Digest::of_bytes(b"key");
     let from = super::world::run_id();
     let found = Some(CachedResult {
         cache_key: key,
@@ -175,7 +175,7 @@ fn a_failure_keeps_a_place_from_beginning_whose_cached_result_is_refuted() {
     killed.feed(ended(attempt("a", 1), WorkExit::Code { code: 1 }));
     let verdicts = vec![verdict(CheckRuling::Fail)];
     killed.feed(InputKind::Judged {
-        phase: wf::model::CheckPhase::Verify,
+        phase: wf_model::CheckPhase::Verify,
         attempt: Some(attempt("b", 0)),
         verdicts,
         seen: Vec::new(),
@@ -222,7 +222,7 @@ fn a_repeated_step_that_a_failure_cancels_says_which() {
 #[test]
 fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
     let inner = plan_with(steps(&["inner"]), 1, policy(OnStepFailure::Stop), Vec::new());
-    let uses = wf::model::NestedPlan { plan: inner, path: "inner.md".into(), with: Vec::new() };
+    let uses = wf_model::NestedPlan { plan: inner, path: "inner.md".into(), with: Vec::new() };
     let mut killed = Killed::new(single(|step| {
         step.work = StepWork::Uses(Box::new(uses));
         step.verify = vec![check("good")];
@@ -237,7 +237,7 @@ fn a_nested_run_verifies_no_step_whose_own_checks_did_not_run() {
         standing,
         failure_class: None,
         seen: Vec::new(),
-        usage: wf::machine::AttemptUsage::default(),
+        usage: wf_core::machine::AttemptUsage::default(),
         service: false,
     }));
     let believed = killed.events.iter().find_map(|event| match &event.fact {

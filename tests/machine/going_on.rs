@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use wf::expr::Template;
-use wf::machine::{Effect, InputKind, TimerKind, WorkExit};
-use wf::model::{OnStepFailure, PlanPolicy, StepRepetition, StepWork, WaitCondition};
+use wf_core::machine::{Effect, InputKind, TimerKind, WorkExit};
+use wf_model::expr::Template;
+use wf_model::{OnStepFailure, PlanPolicy, StepRepetition, StepWork, WaitCondition};
 
 use super::killed::{Killed, single, words};
 use super::play::{output, play, policy, steps};
@@ -31,8 +31,10 @@ fn checks_of_a_plan_that_was_told_to_end_are_ended_too() {
     let steps = steps(&["a"]);
     let verify = vec![check("good")];
     let mut killed = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), verify));
-    let attempt =
-        wf::machine::Attempt { place: wf::machine::TaskId::of_step(&super::world::name("a")), attempt: 1 };
+    let attempt = wf_core::machine::Attempt {
+        place: wf_core::machine::TaskId::of_step(&super::world::name("a")),
+        attempt: 1,
+    };
     assert_eq!(words(&killed.feed(ended(attempt, WorkExit::Completed))), ["check"]);
     assert_eq!(words(&killed.resume()), ["check"]);
     assert_eq!(words(&killed.cancel()), ["kill"]);
@@ -45,7 +47,7 @@ fn locked() -> Killed {
         step.work = StepWork::Wait(WaitCondition::File(Template::literal("flag")));
         step.concurrency = Some("lock".into());
     }));
-    let place = wf::machine::TaskId::of_step(&super::world::name("a"));
+    let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
     let started = killed.feed(InputKind::Locked { place });
     assert_eq!(words(&started), ["start"]);
     killed
@@ -59,7 +61,7 @@ fn what_goes_on_holds_its_lock_again_first() {
     let Effect::Lock { place, .. } = &effects[0] else { unreachable!() };
     let locked = InputKind::Locked { place: place.clone() };
     assert_eq!(words(&killed.feed(locked)), ["watch"]);
-    let attempt = wf::machine::Attempt { place: place.clone(), attempt: 1 };
+    let attempt = wf_core::machine::Attempt { place: place.clone(), attempt: 1 };
     let over = killed.feed(ended(attempt, WorkExit::Completed));
     assert_eq!(words(&over), ["unlock", "finish"]);
 }
@@ -103,7 +105,7 @@ fn an_item_that_ends_before_its_turn_gives_nobody_else_a_turn() {
     let policy = PlanPolicy { max_parallel: 8, ..policy(OnStepFailure::Continue) };
     let mut killed = Killed::new(plan_with(steps, 1, policy, Vec::new()));
     for item in 1..3 {
-        let place = wf::machine::TaskId { step: super::world::name("each"), item: Some(item) };
+        let place = wf_core::machine::TaskId { step: super::world::name("each"), item: Some(item) };
         let effects = killed.feed(InputKind::Woke { timer: TimerKind::Queue(place) });
         assert_eq!(words(&effects), [""; 0], "item {item}");
     }
@@ -135,11 +137,11 @@ fn an_item_that_failed_gives_no_outputs() {
 fn a_timer_that_goes_off_early_or_late_changes_nothing() {
     let mut rests = Killed::new(single(|step| {
         std::sync::Arc::make_mut(&mut step.retry).max = 1;
-        std::sync::Arc::make_mut(&mut step.retry).on = vec![wf::model::FailureClass::Logical];
+        std::sync::Arc::make_mut(&mut step.retry).on = vec![wf_model::FailureClass::Logical];
         std::sync::Arc::make_mut(&mut step.retry).backoff = Duration::from_secs(5);
     }));
-    let attempt = |attempt| wf::machine::Attempt {
-        place: wf::machine::TaskId::of_step(&super::world::name("a")),
+    let attempt = |attempt| wf_core::machine::Attempt {
+        place: wf_core::machine::TaskId::of_step(&super::world::name("a")),
         attempt,
     };
     rests.feed(ended(attempt(1), WorkExit::Code { code: 1 }));
@@ -158,8 +160,8 @@ fn a_timer_that_goes_off_early_or_late_changes_nothing() {
 fn who_insists_on_the_end_gets_no_further_finally_step() {
     let steps = steps(&["a", "last_a", "last_b"]);
     let mut killed = Killed::new(plan_with(steps, 1, policy(OnStepFailure::Stop), Vec::new()));
-    let place = wf::machine::TaskId::of_step(&super::world::name("a"));
-    killed.feed(ended(wf::machine::Attempt { place, attempt: 1 }, WorkExit::Completed));
+    let place = wf_core::machine::TaskId::of_step(&super::world::name("a"));
+    killed.feed(ended(wf_core::machine::Attempt { place, attempt: 1 }, WorkExit::Completed));
     assert_eq!(words(&killed.cancel()), [""; 0]);
     let before = killed.events.len();
     assert_eq!(words(&killed.cancel()), ["kill"]);

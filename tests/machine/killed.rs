@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use wf::machine::{Attempt, Effect, Event, InputKind, Machine, MachineInput, StepState, TaskId};
-use wf::model::{JsonObject, OnStepFailure, Plan, Step};
-use wf::time::Moment;
+use wf_base::time::Moment;
+use wf_core::machine::{Attempt, Effect, Event, InputKind, Machine, MachineInput, StepState, TaskId};
+use wf_model::{JsonObject, OnStepFailure, Plan, Step};
 
 use super::play::{policy, steps};
 use super::world::{name, plan_with, run_id};
@@ -84,7 +84,9 @@ pub fn attempt(step: &str, attempt: u32) -> Attempt {
 /// How the last place of a step ended that is in a list of events.
 pub fn end_of(events: &[Event], step: &str) -> Option<(StepState, String)> {
     events.iter().rev().find_map(|event| match &event.fact {
-        wf::machine::EventKind::StepEnded { place, state, reason, .. } if place.step.as_str() == step => {
+        wf_core::machine::EventKind::StepEnded { place, state, reason, .. }
+            if place.step.as_str() == step =>
+        {
             Some((*state, reason.clone()))
         }
         _ => None,

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use wf::machine::{
+use wf_base::time::Moment;
+use wf_core::machine::{
     Attempt, Event, EventKind, InputKind, Machine, MachineInput, RunOutcome, StepState, TaskId,
 };
-use wf::model::{JsonObject, OnStepError, OnStepFailure, Plan, StepRepetition, StepWork};
-use wf::time::Moment;
+use wf_model::{JsonObject, OnStepError, OnStepFailure, Plan, StepRepetition, StepWork};
 
 use super::world::{Dice, Fate, World, any_plan, ended, ends, fate, run_id};
 
@@ -30,7 +30,7 @@ fn policies() -> impl Strategy<Value = OnStepFailure> {
 fn expected(plan: &Plan, seed: u64) -> BTreeMap<TaskId, StepState> {
     let mut ends = BTreeMap::new();
     for step in plan.steps() {
-        let bad = |end: &StepState, ix: &wf::model::StepIx| {
+        let bad = |end: &StepState, ix: &wf_model::StepIx| {
             let allowed_to_fail =
                 plan.step(*ix).on_error == OnStepError::Continue && *end == StepState::Failed;
             *end != StepState::Succeeded && !allowed_to_fail
@@ -92,7 +92,7 @@ proptest! {
         let outcome = world.drive(&mut machine, &mut dice);
         let expected = expected(&plan, seed);
         prop_assert_eq!(world.ends(), expected.clone());
-        let fails = |step: &&wf::model::Step| {
+        let fails = |step: &&wf_model::Step| {
             expected[&TaskId::of_step(&step.id)] == StepState::Failed && step.on_error == OnStepError::Fail
         };
         let failed = plan.steps().iter().any(|step| fails(&step));
@@ -177,10 +177,10 @@ proptest! {
             let asked = world.open.iter().any(|effect| format!("{effect:?}").contains(&format!("{attempt:?}")));
             if !asked {
                 let before = machine.state().clone();
-                let exit = wf::machine::WorkExit::Completed;
+                let exit = wf_core::machine::WorkExit::Completed;
                 let at = Moment::from_millis(world.now);
                 let turn = machine.turn(MachineInput { at, what: ended(attempt, exit) });
-                prop_assert_eq!(turn, wf::machine::MachineTurn::default());
+                prop_assert_eq!(turn, wf_core::machine::MachineTurn::default());
                 prop_assert_eq!(machine.state(), &before);
             }
             prop_assert!(world.answer(&mut machine, &mut dice), "stop_reason");
@@ -195,9 +195,9 @@ proptest! {
         let mut machine = started(&plan, &mut world);
         while machine.outcome().is_none() {
             let text = serde_json::to_string(machine.state()).unwrap();
-            let back: wf::machine::MachineState = serde_json::from_str(&text).unwrap();
+            let back: wf_core::machine::MachineState = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(&back, machine.state());
-            let open: Vec<wf::machine::Effect> =
+            let open: Vec<wf_core::machine::Effect> =
                 serde_json::from_str(&serde_json::to_string(&world.open).unwrap()).unwrap();
             prop_assert_eq!(&open, &world.open);
             prop_assert!(world.answer(&mut machine, &mut dice), "stop_reason");

@@ -1,6 +1,6 @@
 //! A look at a goal: a run of its plan without the steps.
 
-use wf::model::OnStepFailure;
+use wf_model::OnStepFailure;
 
 use super::play::{Play, policy, steps};
 use super::world::{check, plan_with};

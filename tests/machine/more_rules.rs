@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wf::machine::{Effect, InputKind, ReusedResult, Standing};
-use wf::model::{
+use wf_core::machine::{Effect, InputKind, ReusedResult, Standing};
+use wf_model::{
     JsonObject, OnStepFailure, Plan, PlanParts, PlanPolicy, StepCache, StepRepetition, StepWork,
     WaitCondition,
 };
@@ -244,7 +244,7 @@ fn a_run_that_took_too_long_has_failed_for_those_who_ask() {
     let mut steps = steps(&["a", "last"]);
     steps[0].work = StepWork::Wait(WaitCondition::For(Duration::from_mins(1)));
     steps[1].when = Some(expr("failed()").into());
-    let id = wf::name::PlanId::parse("slow").unwrap();
+    let id = wf_base::name::PlanId::parse("slow").unwrap();
     let parts = PlanParts {
         timeout: Some(Duration::from_secs(5)),
         ..PlanParts::new(id, steps, 1, policy(OnStepFailure::Stop))

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wf::expr::Expr;
-use wf::machine::{
+use wf_base::source::Span;
+use wf_base::time::Moment;
+use wf_core::machine::{
     Artifact, Attempt, AttemptEnd, AttemptUsage, CachedResult, CheckRuling, Effect, Event, EventKind,
     InputKind, Machine, MachineInput, MachineTurn, StaleFile, WorkExit,
 };
-use wf::model::{JsonObject, OnStepFailure, Plan, PlanPolicy, Step, StepIx};
-use wf::source::Span;
-use wf::time::Moment;
+use wf_model::expr::Expr;
+use wf_model::{JsonObject, OnStepFailure, Plan, PlanPolicy, Step, StepIx};
 
 use super::world::{plan_with, run_id, step, verdict};
 
@@ -171,7 +171,7 @@ impl Play {
 
     fn found(&self) -> Option<CachedResult> {
         self.cached.clone().map(|outputs| CachedResult {
-            cache_key: wf::digest::Sha256Digest::of_bytes(b"key"),
+            cache_key: wf_base::digest::Sha256Digest::of_bytes(b"key"),
             reused_from: run_id(),
             outputs,
             artifacts: Vec::new(),
@@ -269,21 +269,21 @@ pub fn play(lines: &[&str], on_failure: OnStepFailure, change: impl FnOnce(&mut 
     Play::new(plan_with(steps, main, policy(on_failure), Vec::new()))
 }
 
-pub fn output(name: &str) -> wf::model::RequiredOutput {
+pub fn output(name: &str) -> wf_model::RequiredOutput {
     schema(name, json!({ "type": "integer" }))
 }
 
-pub fn list(name: &str) -> wf::model::RequiredOutput {
+pub fn list(name: &str) -> wf_model::RequiredOutput {
     schema(name, json!({ "type": "array" }))
 }
 
-pub fn any(name: &str) -> wf::model::RequiredOutput {
+pub fn any(name: &str) -> wf_model::RequiredOutput {
     schema(name, json!({}))
 }
 
-pub fn schema(name: &str, text: Value) -> wf::model::RequiredOutput {
-    wf::model::RequiredOutput {
+pub fn schema(name: &str, text: Value) -> wf_model::RequiredOutput {
+    wf_model::RequiredOutput {
         name: super::world::name(name),
-        schema: wf::model::ValueSchema::new(text).unwrap(),
+        schema: wf_model::ValueSchema::new(text).unwrap(),
     }
 }

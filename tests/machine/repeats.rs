@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
-use wf::machine::{
+use wf_base::time::Moment;
+use wf_core::machine::{
     Attempt, DeselectedStep, Effect, Event, EventKind, InputKind, Machine, MachineInput, ReusedResult,
     RunOutcome, Standing, StepState, TaskId, WorkExit,
 };
-use wf::model::{FailureClass, JsonObject, OnStepFailure, Plan, RetryPolicy, StepRepetition};
-use wf::time::Moment;
+use wf_model::{FailureClass, JsonObject, OnStepFailure, Plan, RetryPolicy, StepRepetition};
 
 use super::play::{Play, policy, steps};
 use super::world::{Dice, World, any_plan, ended, name, plan_with, run_id};

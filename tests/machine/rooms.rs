@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wf::machine::{DeselectedStep, EventKind, InputKind, Round, RunOutcome, WorkExit};
-use wf::model::{
+use wf_base::name::PlanId;
+use wf_core::machine::{DeselectedStep, EventKind, InputKind, Round, RunOutcome, WorkExit};
+use wf_model::{
     Alternative, Check, FailureClass, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step,
     StepRepetition, StepWork, WaitCondition,
 };
-use wf::name::PlanId;
 
 use super::play::{Play, expr, steps};
 use super::world::{check, name};

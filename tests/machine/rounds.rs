@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::machine::{EventKind, Round, RunOutcome, WorkExit};
-use wf::model::{
+use wf_base::name::PlanId;
+use wf_core::machine::{EventKind, Round, RunOutcome, WorkExit};
+use wf_model::{
     Alternative, Check, FailureClass, OnStepError, OnStepFailure, Plan, PlanParts, ReplanSettings, RunBudget,
     Step, StepWork, WaitCondition,
 };
-use wf::name::PlanId;
 
 use super::play::{Play, expr, policy, steps};
 use super::world::{check, name};
@@ -92,7 +92,7 @@ fn lines(rounds: &[Round]) -> Vec<String> {
             let to = change.to.as_ref().map_or("as written", |id| id.as_str());
             text += &format!(" {}={to}", change.step);
         }
-        let again: Vec<&str> = round.reopened.iter().map(wf::name::Name::as_str).collect();
+        let again: Vec<&str> = round.reopened.iter().map(wf_base::name::Name::as_str).collect();
         if !again.is_empty() {
             text += &format!(" | {}", again.join(" "));
         }
@@ -272,7 +272,7 @@ fn a_plan_without_replan_has_no_rounds() {
 #[test]
 fn an_item_that_ended_well_is_not_done_otherwise() {
     let mut play = play(&["a"], Set::of(exact()), |steps| {
-        steps[0].fan = wf::model::StepRepetition::List(vec![1.into(), 2.into(), 3.into()]);
+        steps[0].fan = wf_model::StepRepetition::List(vec![1.into(), 2.into(), 3.into()]);
         ways(&mut steps[0], &[("t", "x"), ("t", "y")]);
     });
     play.exits.insert("a", vec![WorkExit::Code { code: 0 }, away()]);

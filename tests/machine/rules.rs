@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use wf::machine::WorkExit;
-use wf::model::{FailureClass, OnStepError, OnStepFailure, RetryPolicy};
+use wf_core::machine::WorkExit;
+use wf_model::{FailureClass, OnStepError, OnStepFailure, RetryPolicy};
 
 use super::play::{expr, play};
 use super::world::check;
@@ -80,7 +80,7 @@ fn a_step_that_asks_for_a_failure_survives_the_stop() {
 fn what_runs_is_ended_by_a_failure_and_says_so() {
     let hour = std::time::Duration::from_hours(1);
     let told = play(&["b", "a", "c < b"], OnStepFailure::Cancel, |steps| {
-        steps[0].work = wf::model::StepWork::Wait(wf::model::WaitCondition::For(hour));
+        steps[0].work = wf_model::StepWork::Wait(wf_model::WaitCondition::For(hour));
     })
     .fails("a", 1)
     .told();

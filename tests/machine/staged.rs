@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::machine::{Attempt, Effect, EventKind, InputKind, StepState, WorkExit};
-use wf::model::{OnStepFailure, Plan, PlanPolicy, Step};
+use wf_core::machine::{Attempt, Effect, EventKind, InputKind, StepState, WorkExit};
+use wf_model::{OnStepFailure, Plan, PlanPolicy, Step};
 
 use super::killed::{Killed, attempt, end_of, words};
 use super::play::{policy, steps};
@@ -108,7 +108,7 @@ fn what_becomes_ready_does_not_wait_for_what_comes_after_it() {
     let ids = ["a", "b1", "b2", "b3", "c", "d", "e", "f", "g", "h"];
     let after_a = |steps: &mut [Step]| {
         for step in &mut steps[1..4] {
-            step.depends_on = vec![wf::model::StepIx(0)];
+            step.depends_on = vec![wf_model::StepIx(0)];
         }
     };
     let mut run = Killed::new(fan(&ids, OnStepFailure::Stop, after_a));
@@ -124,7 +124,7 @@ fn what_becomes_ready_does_not_wait_for_what_comes_after_it() {
 fn what_becomes_ready_and_cannot_be_staged_does_not_wait_either() {
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let mut run = Killed::new(fan(&ids, OnStepFailure::Stop, |steps| {
-        steps[1].depends_on = vec![wf::model::StepIx(0)];
+        steps[1].depends_on = vec![wf_model::StepIx(0)];
         steps[1].queue_timeout = Some(Duration::from_secs(9));
     }));
     let effects = run.feed(ended(attempt("a", 1), WELL));
@@ -239,6 +239,6 @@ fn only_first_attempts_are_staged() {
     run.feed(unstaged(attempt("c", 1)));
     assert_eq!(said(&run, "c"), ["staged", "unstaged", "started"]);
     run.now = 60_000;
-    let effects = run.feed(super::found::woke(wf::machine::TimerKind::Retry(attempt("a", 2))));
+    let effects = run.feed(super::found::woke(wf_core::machine::TimerKind::Retry(attempt("a", 2))));
     assert_eq!(words(&effects), Vec::<String>::new(), "it waits for room");
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wf::machine::{Effect, Event, Machine, MachineInput};
-use wf::model::{JsonObject, OnStepFailure, Plan, PlanPolicy, ReplanSettings, RetryPolicy, resolve_params};
-use wf::spec::{InMemoryFiles, PlanDefaults, load, lower};
+use wf_core::machine::{Effect, Event, Machine, MachineInput};
+use wf_lang::{InMemoryFiles, PlanDefaults, load, lower};
+use wf_model::{JsonObject, OnStepFailure, Plan, PlanPolicy, ReplanSettings, RetryPolicy, resolve_params};
 
 use super::world::{Dice, World, run_id};
 
@@ -44,14 +44,14 @@ fn machine(plan: &Arc<Plan>) -> Machine {
 /// Plays a plan in a seeded world and gives the inputs it came to.
 fn record(plan: &Arc<Plan>, seed: u64) -> Vec<MachineInput> {
     let mut world = World::new(seed);
-    let declares = |step: &&wf::model::Step| !step.artifacts.is_empty();
+    let declares = |step: &&wf_model::Step| !step.artifacts.is_empty();
     let declaring = plan.steps().iter().filter(declares);
     world.declaring = declaring.map(|step| step.id.clone()).collect();
     let mut dice = Dice(seed);
     let mut machine = machine(plan);
     world.feed(
         &mut machine,
-        wf::machine::InputKind::Begin {
+        wf_core::machine::InputKind::Begin {
             kept: Vec::new(),
             left: Vec::new(),
             baseline: None,

@@ -1,10 +1,10 @@
 //! Runs in which a worker decides whether checks are made.
 
 use serde_json::{Value, json};
-use wf::expr::Template;
-use wf::model::{Check, EnvVar, OnStepFailure, Step, StepRepetition};
-use wf::name::EnvName;
-use wf::source::Span;
+use wf_base::name::EnvName;
+use wf_base::source::Span;
+use wf_model::expr::Template;
+use wf_model::{Check, EnvVar, OnStepFailure, Step, StepRepetition};
 
 use super::play::{Play, any, expr, play};
 use super::world::{check, plan_with};

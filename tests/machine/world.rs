@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use wf::digest::Sha256Digest;
-use wf::expr::Template;
-use wf::gate::GateOutcome;
-use wf::machine::{
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::gate::GateOutcome;
+use wf_core::machine::{
     ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, InputKind, Machine, MachineInput,
     RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
 };
-use wf::model::{
+use wf_model::expr::Template;
+use wf_model::{
     Check, CheckPhase, FailureClass, OnStepError, OnStepFailure, Plan, PlanParts, PlanPolicy, RetryPolicy,
     Step, StepIx, StepRepetition, StepWork, WaitCondition,
 };
-use wf::name::{Name, PlanId, RunId};
-use wf::time::Moment;
 
 use super::answers::file_of;
 pub use super::answers::{ended, verdict};
@@ -32,7 +32,7 @@ pub enum Fate {
 }
 
 pub fn fate(seed: u64, attempt: &Attempt) -> Fate {
-    let digest = wf::digest::Sha256Digest::of_bytes(format!("{seed}{attempt}").as_bytes());
+    let digest = wf_base::digest::Sha256Digest::of_bytes(format!("{seed}{attempt}").as_bytes());
     match digest.bytes()[0] {
         0..150 => Fate::Works,
         150..200 => Fate::Lies,
@@ -154,7 +154,7 @@ impl World {
         self.take(turn)
     }
 
-    pub fn take(&mut self, turn: wf::machine::MachineTurn) -> Vec<Event> {
+    pub fn take(&mut self, turn: wf_core::machine::MachineTurn) -> Vec<Event> {
         self.events.extend(turn.events.iter().cloned());
         self.cuts.push(self.events.len());
         for effect in turn.effects {
@@ -274,7 +274,7 @@ impl World {
             }),
             Effect::Plan { request } => Some(InputKind::Planned {
                 round: request.round.round,
-                said: wf::machine::PlannerReply::Nothing("nobody is there".into()),
+                said: wf_core::machine::PlannerReply::Nothing("nobody is there".into()),
             }),
             Effect::Unlock { .. }
             | Effect::Remember { .. }
@@ -284,7 +284,7 @@ impl World {
     }
 
     /// What people decide: no to some of the phases that they could let be ignored.
-    fn decision(&self, ask: &wf::machine::ApprovalRequest) -> RequestDecision {
+    fn decision(&self, ask: &wf_core::machine::ApprovalRequest) -> RequestDecision {
         let no = ask.phase.is_some_and(|phase| self.finds(&ask.request.to_string(), phase));
         if no { RequestDecision::Denied } else { RequestDecision::Approved }
     }

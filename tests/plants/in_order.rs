@@ -1,7 +1,7 @@
 //! What a small script would do: the declared ways in order, whatever failed, each once; what the
 //! world prevented is done once more after 2 seconds, as in the plans with a controller.
 
-use wf::model::FailureClass;
+use wf_model::FailureClass;
 
 use super::plan::STEPS;
 use super::world::World;

@@ -14,7 +14,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wf::model::Plan;
+use wf_model::Plan;
 
 pub use score::Score;
 pub use strategy::Strategy;

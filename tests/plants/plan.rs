@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use wf::config::WorkspaceConfig;
-use wf::model::{Plan, Step};
-use wf::spec::{self, InMemoryFiles};
+use wf_app::config::WorkspaceConfig;
+use wf_lang::{self as lang, InMemoryFiles};
+use wf_model::{Plan, Step};
 
 use super::SECONDS;
 use super::strategy::Strategy;
@@ -76,10 +76,10 @@ pub fn load(strategy: Strategy, order: Order, attempts: u32) -> Arc<Plan> {
     let text = text(strategy, order, attempts);
     let mut files = InMemoryFiles::default();
     files.0.insert("plan.md".into(), text.clone().into_bytes());
-    let mut loaded = spec::load(&files, "plan.md");
-    wf::check::check(&mut loaded);
+    let mut loaded = lang::load(&files, "plan.md");
+    wf_lang::check::check(&mut loaded);
     assert!(loaded.diagnostics.is_empty(), "{text}\n{loaded:#?}");
-    spec::lower(&loaded, &WorkspaceConfig::default().defaults).expect("it has no mistakes")
+    lang::lower(&loaded, &WorkspaceConfig::default().defaults).expect("it has no mistakes")
 }
 
 fn text(strategy: Strategy, order: Order, attempts: u32) -> String {

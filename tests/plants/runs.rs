@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use wf::machine::{
+use wf_base::name::{Name, RunId};
+use wf_base::time::Moment;
+use wf_core::machine::{
     Attempt, AttemptEnd, AttemptUsage, CheckRuling, CheckVerdict, Effect, EventKind, InputKind, Machine,
     MachineInput, RunOutcome, TimerKind, WorkExit,
 };
-use wf::model::{CheckCertainty, CheckPhase, FailureClass, JsonObject, Plan, StepIx};
-use wf::name::{Name, RunId};
-use wf::time::Moment;
+use wf_model::{CheckCertainty, CheckPhase, FailureClass, JsonObject, Plan, StepIx};
 
 use super::Told;
 use super::plan::{STEPS, way_of};

@@ -1,6 +1,6 @@
 //! The hidden truth of a world: what works, how what does not work fails, how long it takes.
 
-use wf::model::FailureClass;
+use wf_model::FailureClass;
 
 use super::plan::{Order, STEPS, Way};
 

@@ -8,8 +8,8 @@ use croner::parser::{CronParser, Seconds};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use proptest::prelude::*;
-use wf::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
-use wf::time::Moment;
+use wf_base::time::Moment;
+use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
 
 const ZONES: [&str; 5] =
     ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];

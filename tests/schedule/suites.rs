@@ -1,9 +1,9 @@
 //! The tables of `suites.md`.
 
-use wf::schedule::{
+use wf_base::time::Moment;
+use wf_model::schedule::{
     CronExpression, DstGapPolicy, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone, TimingRule,
 };
-use wf::time::Moment;
 
 const SUITES: &str = include_str!("suites.md");
 

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase, db};
-use wf::schedule::{
+use wf_base::time::Moment;
+use wf_model::schedule::{
     CronExpression, DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy, GoalSchedule, ScheduleZone, Slot,
     TimingRule,
 };
-use wf::time::Moment;
 
 const DAY: i64 = 86_400;
 

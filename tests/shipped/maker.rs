@@ -22,9 +22,9 @@ fn what_is_made_is_valid_works_and_is_not_written_over() {
     assert_eq!(bench.outputs(), json!({"path": "skills/line-count", "files": made}));
     let text = bench.read("skills/line-count/SKILL.md");
     assert_eq!(super::loads(&text, "line-count"), Vec::<String>::new());
-    let wrong = wf::skill::reference(&text, "line-count");
+    let wrong = wf_skill::reference(&text, "line-count");
     assert!(wrong.is_empty(), "{wrong:#?}");
-    let skill = wf::skill::load(&text, "line-count").expect("it loads");
+    let skill = wf_skill::load(&text, "line-count").expect("it loads");
     assert_eq!(format!("--description={}", skill.description), ABOUT);
     bench.run(CHECK, &["--folder=skills/line-count"]).exits(0);
     assert_eq!(bench.outputs(), json!({"skills": 1}));

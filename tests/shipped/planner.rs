@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use wf::config::WorkspaceConfig;
-use wf::model::StepWork;
-use wf::spec::{self, InMemoryFiles};
+use wf_app::config::WorkspaceConfig;
+use wf_lang::{self as lang, InMemoryFiles};
+use wf_model::StepWork;
 
 use super::bench::Bench;
 
@@ -83,10 +83,10 @@ proptest! {
         bench.run(NEW, &args).exits(0);
         let text = bench.read("odd.md");
         let files = InMemoryFiles([("odd.md".to_owned(), text.clone().into_bytes())].into());
-        let mut loaded = spec::load(&files, "odd.md");
-        wf::check::check(&mut loaded);
+        let mut loaded = lang::load(&files, "odd.md");
+        wf_lang::check::check(&mut loaded);
         prop_assert!(!loaded.has_errors(), "{text}\n{:#?}", loaded.diagnostics);
-        let plan = spec::lower(&loaded, &WorkspaceConfig::default().defaults).expect("a plan without mistakes");
+        let plan = lang::lower(&loaded, &WorkspaceConfig::default().defaults).expect("a plan without mistakes");
         for (step, command) in plan.steps().iter().zip(&commands) {
             let StepWork::Run(script) = &step.work else { panic!("{text}") };
             prop_assert_eq!(&script.text, command);

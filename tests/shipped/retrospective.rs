@@ -1,7 +1,7 @@
 //! The bar of the skill `retrospective`, and what it does once it is passed.
 
 use serde_json::{Value, json};
-use wf::digest::Sha256Digest;
+use wf_base::digest::Sha256Digest;
 
 use super::bench::Bench;
 

@@ -1,6 +1,6 @@
 //! What happens next, when nothing goes wrong.
 
-use wf::machine::{Attempt, InputKind};
+use wf_core::machine::{Attempt, InputKind};
 
 use super::coverage;
 use super::engine::{Engine, Job, Unit};

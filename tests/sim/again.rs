@@ -1,6 +1,6 @@
 //! What a run takes over from another that it repeats.
 
-use wf::machine::{DeselectedStep, Event, ReusedResult, StepState, TaskId};
+use wf_core::machine::{DeselectedStep, Event, ReusedResult, StepState, TaskId};
 
 use super::dice::Dice;
 use super::world::World;
@@ -45,7 +45,7 @@ impl World {
 /// The key of an item, as it was told.
 fn key_of(log: &[Event], place: &TaskId, item: u32) -> Option<String> {
     log.iter().find_map(|event| match &event.fact {
-        wf::machine::EventKind::StepExpanded { step, items } if *step == place.step => {
+        wf_core::machine::EventKind::StepExpanded { step, items } if *step == place.step => {
             Some(items.get(item as usize)?.key.clone())
         }
         _ => None,

@@ -1,9 +1,9 @@
 //! What a new round does to what is known.
 
-use wf::ggs::Directive;
-use wf::machine::{Round, RunPhase, StepState, TaskId};
-use wf::name::Name;
-use wf::time::Moment;
+use wf_base::name::Name;
+use wf_base::time::Moment;
+use wf_core::ggs::Directive;
+use wf_core::machine::{Round, RunPhase, StepState, TaskId};
 
 use super::ledger::{Book, Ledger};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use wf::machine::{Attempt, AttemptUsage, Event, EventKind};
-use wf::model::{BudgetResource, Money, RunBudget};
-use wf::time::Moment;
+use wf_base::time::Moment;
+use wf_core::machine::{Attempt, AttemptUsage, Event, EventKind};
+use wf_model::{BudgetResource, Money, RunBudget};
 
 use super::dice::Dice;
 

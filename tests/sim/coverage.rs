@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wf::machine::{Effect, EventKind, InputKind, TimerKind, WorkExit};
+use wf_core::machine::{Effect, EventKind, InputKind, TimerKind, WorkExit};
 
 use super::faults::Fault;
 

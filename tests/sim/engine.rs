@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use wf::machine::{
+use wf_base::time::Moment;
+use wf_core::machine::{
     ApprovalRequest, Attempt, Effect, Event, GatePoint, InputKind, Machine, TaskId, TimerKind,
 };
-use wf::model::CheckPhase;
-use wf::time::Moment;
+use wf_model::CheckPhase;
 
 /// One life of an engine that works on one run. What is in here dies with it.
 pub struct Engine {

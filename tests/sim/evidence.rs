@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wf::digest::Sha256Digest;
-use wf::machine::{Artifact, Attempt, InputKind, StaleFile, Standing, TaskId};
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{Artifact, Attempt, InputKind, StaleFile, Standing, TaskId};
 
 use super::faults::Fault;
 use super::ledger::step_of;

@@ -2,13 +2,13 @@
 //! worlds of one seed answer the same, whatever happens between.
 
 use serde_json::json;
-use wf::digest::Sha256Digest;
-use wf::machine::{
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{
     AdviceKind, ApprovalRequest, Attempt, Baseline, CachedResult, CheckRuling, CheckVerdict, IntentAdvice,
     Standing, TaskId, ToolAdvice, WorkExit,
 };
-use wf::model::{Check, CheckPhase, FailureClass, JsonObject, Plan, Step, StepWork};
-use wf::name::RunId;
+use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Plan, Step, StepWork};
 
 use super::dice::Dice;
 
@@ -165,7 +165,7 @@ pub fn verdict(check: &Check, ruling: CheckRuling) -> CheckVerdict {
         evidence: String::new(),
         failure_class: (ruling != CheckRuling::Pass).then_some(FailureClass::Logical),
         duration_ms: 0,
-        certainty: wf::model::CheckCertainty::default(),
+        certainty: wf_model::CheckCertainty::default(),
         isolation: None,
         hidden: Vec::new(),
     }

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wf::expr::Template;
-use wf::gate::{GateAction, GateOutcome, GateResult};
-use wf::machine::{
+use wf_base::name::{GateId, Name};
+use wf_core::gate::{GateAction, GateOutcome, GateResult};
+use wf_core::machine::{
     ApprovalOutcome, ApprovalRequest, GatePoint, InputKind, RequestDecision, TaskId, gates_at,
 };
-use wf::model::{
+use wf_model::expr::Template;
+use wf_model::{
     ApprovalRequirement, ApprovalStep, Escalation, EscalationAction, Gate, GateLane, GatePredicate,
     GateProvider, GateTrigger, JsonObject, Step, StepWork,
 };
-use wf::name::{GateId, Name};
 
 use super::dice::Dice;
 use super::engine::Job;

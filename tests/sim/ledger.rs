@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wf::digest::Sha256Digest;
-use wf::expr::Expr;
-use wf::machine::{
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_base::time::Moment;
+use wf_core::machine::{
     Attempt, Event, EventKind, GatePoint, RequestDecision, Round, RunPhase, Standing, StepState, TaskId,
 };
-use wf::model::{JsonObject, Plan, Step, StepIx, StepWork};
-use wf::name::Name;
-use wf::time::Moment;
+use wf_model::expr::Expr;
+use wf_model::{JsonObject, Plan, Step, StepIx, StepWork};
 
 use super::tried::Tried;
 
@@ -306,7 +306,7 @@ impl Ledger {
                 if !book.checking {
                     book.live = None;
                 }
-                book.interrupted += u32::from(*how == wf::machine::WorkExit::Interrupted);
+                book.interrupted += u32::from(*how == wf_core::machine::WorkExit::Interrupted);
             }
             EventKind::StepEnded { place, state, standing, allowed_to_fail, outputs, .. } => {
                 let end = End {

@@ -1,7 +1,7 @@
 //! What the laws look at.
 
-use wf::machine::{Effect, Event, InputKind, MachineTurn, TaskId};
-use wf::model::Plan;
+use wf_core::machine::{Effect, Event, InputKind, MachineTurn, TaskId};
+use wf_model::Plan;
 
 use super::engine::Engine;
 use super::ledger::Ledger;

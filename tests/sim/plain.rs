@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use wf::expr::Template;
-use wf::model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork};
-use wf::name::{Name, PlanId};
+use wf_base::name::{Name, PlanId};
+use wf_model::expr::Template;
+use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepWork};
 
 use super::dice::Dice;
 use super::plans::Drawn;
@@ -18,7 +18,7 @@ pub fn draw(dice: &mut Dice, most: usize) -> Drawn {
         let mut step = Step::new(id, StepWork::Exec(vec![Template::literal("true")]));
         if at > 0 && dice.one_in(4) {
             let before = u32::try_from(dice.below(at)).expect("plans are small");
-            step.depends_on = vec![wf::model::StepIx(before)];
+            step.depends_on = vec![wf_model::StepIx(before)];
         }
         step.idempotent = dice.one_in(2);
         steps.push(step);

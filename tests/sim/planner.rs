@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wf::machine::{InputKind, PlanRequest, PlannerReply};
-use wf::model::{OnStuck, PlanParts, Planner};
+use wf_core::machine::{InputKind, PlanRequest, PlannerReply};
+use wf_model::{OnStuck, PlanParts, Planner};
 
 use super::dice::Dice;
 use super::engine::Job;

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wf::expr::{Expr, Template};
-use wf::model::{
+use wf_base::name::{Name, PlanId};
+use wf_base::source::Span;
+use wf_base::time::Moment;
+use wf_model::expr::{Expr, Template};
+use wf_model::{
     Alternative, Check, CheckPhase, FailureClass, NestedPlan, OnReworkExhausted, OnStepError, OnStepFailure,
     Plan, PlanOutput, PlanParts, PlanPolicy, ReplanSettings, RequiredOutput, RetryPolicy, ReworkLimit, Step,
     StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
 };
-use wf::name::{Name, PlanId};
-use wf::source::Span;
-use wf::time::Moment;
 
 use super::dice::Dice;
 use super::{budget, gates, planner, rooms};

@@ -1,4 +1,4 @@
-use wf::machine::WorkExit;
+use wf_core::machine::WorkExit;
 
 use super::fates::Fate;
 

@@ -1,7 +1,7 @@
 //! The same plan and the same fates, in worlds that have more or less room.
 
-use wf::machine::Round;
-use wf::model::{OnStepFailure, Plan, PlanParts, PlanPolicy};
+use wf_core::machine::Round;
+use wf_model::{OnStepFailure, Plan, PlanParts, PlanPolicy};
 
 use super::dice::Dice;
 use super::faults::Faults;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use wf::model::{Plan, Step, StepRepetition};
+use wf_model::{Plan, Step, StepRepetition};
 
 use super::faults::{Fault, Faults};
 use super::look::Broken;
@@ -87,8 +87,8 @@ pub fn outline(plan: &Plan) -> String {
 fn line(plan: &Plan, step: &Step) -> String {
     let needs: Vec<&str> = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str()).collect();
     let kind = match &step.work {
-        wf::model::StepWork::Exec(_) => "exec".to_owned(),
-        wf::model::StepWork::Uses(_) => "uses".to_owned(),
+        wf_model::StepWork::Exec(_) => "exec".to_owned(),
+        wf_model::StepWork::Uses(_) => "uses".to_owned(),
         other => format!("{other:?}"),
     };
     let fan = match &step.fan {
@@ -116,6 +116,6 @@ fn line(plan: &Plan, step: &Step) -> String {
     more("idempotent", step.idempotent.then(|| "yes".into()));
     more("timeout", step.timeout.map(|limit| format!("{limit:?}")));
     more("queue_timeout", step.queue_timeout.map(|limit| format!("{limit:?}")));
-    more("on_error", (step.on_error == wf::model::OnStepError::Continue).then(|| "continue".into()));
+    more("on_error", (step.on_error == wf_model::OnStepError::Continue).then(|| "continue".into()));
     text
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use wf::machine::EventKind;
-use wf::model::CheckPhase;
-use wf::name::Name;
+use wf_base::name::Name;
+use wf_core::machine::EventKind;
+use wf_model::CheckPhase;
 
 use super::ledger::{Book, Ledger};
 

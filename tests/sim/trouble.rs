@@ -1,6 +1,6 @@
 //! What goes wrong.
 
-use wf::machine::InputKind;
+use wf_core::machine::InputKind;
 
 use super::faults::Fault;
 use super::ledger::{Ledger, step_of};
@@ -185,9 +185,9 @@ impl World {
             return Ok(());
         }
         let before = engine.machine.state().clone();
-        let input = wf::machine::MachineInput { at: wf::time::Moment::from_millis(now), what };
+        let input = wf_core::machine::MachineInput { at: wf_base::time::Moment::from_millis(now), what };
         let turn = engine.machine.turn(input.clone());
-        let changed = turn != wf::machine::MachineTurn::default() || *engine.machine.state() != before;
+        let changed = turn != wf_core::machine::MachineTurn::default() || *engine.machine.state() != before;
         self.coverage.count("fault", if early { "early timer" } else { Fault::Stale.name() });
         self.say(|| format!("run {at}: once more, or too early: {:?}", input.what));
         self.look(at, Seen::Idle { what: &input.what, changed })

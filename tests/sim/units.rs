@@ -1,7 +1,7 @@
 //! What the world does with effects: work, checks, locks, looks.
 
-use wf::machine::{Attempt, AttemptEnd, CheckRuling, Effect, InputKind, TaskId, WorkExit};
-use wf::model::{CheckPhase, JsonObject, StepWork, WaitCondition};
+use wf_core::machine::{Attempt, AttemptEnd, CheckRuling, Effect, InputKind, TaskId, WorkExit};
+use wf_model::{CheckPhase, JsonObject, StepWork, WaitCondition};
 
 use super::coverage;
 use super::engine::Job;
@@ -239,7 +239,7 @@ impl World {
             None => &plan.parts().verify,
         };
         let own = checks.iter().filter(|check| check.phase == phase);
-        let checks: Vec<&wf::model::Check> = own.collect();
+        let checks: Vec<&wf_model::Check> = own.collect();
         let verdicts = if stop {
             checks.iter().map(|check| verdict(check, CheckRuling::Error)).collect()
         } else {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde_json::json;
-use wf::machine::{
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::machine::{
     Attempt, Event, EventKind, GatePoint, InputKind, Machine, MachineInput, MachineTurn, TaskId,
 };
-use wf::model::{CheckPhase, JsonObject, Plan};
-use wf::name::RunId;
-use wf::time::Moment;
+use wf_model::{CheckPhase, JsonObject, Plan};
 
 use super::coverage::{self, Coverage};
 use super::dice::Dice;
@@ -265,7 +265,7 @@ impl World {
         let engine = self.engine(at);
         engine.clock = engine.clock.max(when);
         let turn = engine.machine.turn(MachineInput { at: Moment::from_millis(when), what: what.clone() });
-        let queue = matches!(&what, InputKind::Woke { timer: wf::machine::TimerKind::Queue(_) });
+        let queue = matches!(&what, InputKind::Woke { timer: wf_core::machine::TimerKind::Queue(_) });
         if queue && !turn.events.is_empty() {
             self.runs[at].steady = false;
         }

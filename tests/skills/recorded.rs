@@ -1,7 +1,7 @@
 //! The verdicts that were recorded from the published validator.
 
 use serde::Deserialize;
-use wf::skill::{load, reference, standard};
+use wf_skill::{load, reference, standard};
 
 #[derive(Deserialize)]
 struct Recorded {

@@ -1,6 +1,6 @@
 //! The cases of the reference package's own tests, as a table.
 
-use wf::skill::{PromptSkill, SkillTextError, prompt, properties, reference};
+use wf_skill::{PromptSkill, SkillTextError, prompt, properties, reference};
 
 /// What is tried, its folder, its text, and the messages.
 type Case = (&'static str, &'static str, String, Vec<String>);

@@ -3,7 +3,7 @@ use crate::support::Sandbox;
 
 /// Takes the bodies of the events of runs away, as pruning does: the hashes still fit.
 fn hollow(sandbox: &Sandbox, which: &str) {
-    use wf::digest::Sha256Digest;
+    use wf_base::digest::Sha256Digest;
     let database = sandbox.database();
     let select = format!("SELECT seq, body FROM events WHERE body IS NOT NULL AND {which}");
     let mut events = database.prepare(&select).unwrap();

@@ -1,8 +1,8 @@
 //! Laws of budgets.
 
-use wf::machine::{EventKind, RunOutcome, TaskId};
-use wf::model::BudgetResource;
-use wf::time::Moment;
+use wf_base::time::Moment;
+use wf_core::machine::{EventKind, RunOutcome, TaskId};
+use wf_model::BudgetResource;
 
 use super::super::ledger::is_finally;
 use super::super::look::{Look, Seen};

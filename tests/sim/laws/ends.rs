@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use wf::ggs::Directive;
-use wf::machine::{
+use wf_core::ggs::Directive;
+use wf_core::machine::{
     Attempt, Effect, EventKind, RunOutcome, RunPhase, Standing, StepCounts, StepState, TaskId,
 };
-use wf::model::OnStepFailure;
+use wf_model::OnStepFailure;
 
 use super::super::engine::Job;
 use super::super::ledger::{End, Ledger, asks_status, is_finally, step_of};
@@ -118,7 +118,7 @@ pub fn finally(look: &Look<'_>) -> Result<(), String> {
     let (plan, known) = (look.plan(), look.decided());
     let ended = |at: usize| known.end(&TaskId::of_step(&plan.steps()[at].id)).is_some();
     let main = plan.parts().main;
-    let at = |place: &TaskId| plan.find(place.step.as_str()).map_or(0, wf::model::StepIx::index);
+    let at = |place: &TaskId| plan.find(place.step.as_str()).map_or(0, wf_model::StepIx::index);
     match &event.fact {
         // The gates of a run come first.
         EventKind::PhaseStarted { phase: RunPhase::Gates } => {

@@ -1,7 +1,7 @@
 //! Laws of gates and decisions.
 
-use wf::machine::{EventKind, GatePoint, RequestDecision, RunPhase, StepState, TaskId, gates_at};
-use wf::model::StepWork;
+use wf_core::machine::{EventKind, GatePoint, RequestDecision, RunPhase, StepState, TaskId, gates_at};
+use wf_model::StepWork;
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};
@@ -46,7 +46,7 @@ pub fn gated(look: &Look<'_>) -> Result<(), String> {
         EventKind::RunEnded { outcome, .. } => {
             let open = known.asks.len();
             ensure(open == 0, || format!("{open} questions are left open"))?;
-            let good = *outcome == wf::machine::RunOutcome::Succeeded;
+            let good = *outcome == wf_core::machine::RunOutcome::Succeeded;
             let all = [GatePoint::Start, GatePoint::Publish];
             let mut missed = all.into_iter().filter(|point| {
                 let asked = gates_at(look.plan(), None, *point).next().is_some();

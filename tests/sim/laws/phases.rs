@@ -1,8 +1,8 @@
 //! Laws of the phases of checks, and of the loops back to the work.
 
-use wf::machine::{EventKind, Standing, StepState};
-use wf::model::{CheckPhase, OnReworkExhausted, Step};
-use wf::name::Name;
+use wf_base::name::Name;
+use wf_core::machine::{EventKind, Standing, StepState};
+use wf_model::{CheckPhase, OnReworkExhausted, Step};
 
 use super::super::ledger::{Book, step_of};
 use super::super::look::{Look, Seen};

@@ -1,7 +1,7 @@
 //! Laws of places: attempts, ends, order, belief.
 
-use wf::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId};
-use wf::model::FailureClass;
+use wf_core::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId};
+use wf_model::FailureClass;
 
 use super::super::ledger::{asks_status, step_of};
 use super::super::look::{Look, Seen};
@@ -171,7 +171,7 @@ pub fn standing(look: &Look<'_>) -> Result<(), String> {
     }
     let step = step_of(look.plan(), place);
     let (passed, refuted) = book.verdicts;
-    let nested = matches!(step.work, wf::model::StepWork::Uses(_)) && step.verify.is_empty();
+    let nested = matches!(step.work, wf_model::StepWork::Uses(_)) && step.verify.is_empty();
     let checked = passed == step.verify.len() && refuted == 0 && passed > 0;
     let cut_short = known.ending() || known.stopping;
     let right = match (state, standing) {

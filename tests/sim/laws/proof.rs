@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wf::machine::{Effect, EventKind, RunPhase, Standing, StepState, TaskId};
+use wf_core::machine::{Effect, EventKind, RunPhase, Standing, StepState, TaskId};
 
 use super::super::ledger::{Book, End};
 use super::super::look::{Look, Seen};

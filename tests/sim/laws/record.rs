@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use wf::machine::{Effect, EventKind, Machine, RunPhase, TaskId, TimerKind};
+use wf_core::machine::{Effect, EventKind, Machine, RunPhase, TaskId, TimerKind};
 
 use super::super::engine::Job;
 use super::super::look::{Look, Seen};
@@ -26,7 +26,8 @@ pub fn fold(look: &Look<'_>) -> Result<(), String> {
     let (found, told) = (lasting(&engine.machine), lasting(&engine.shadow));
     ensure(found == told, || format!("the state is {found}, and its events say {told}"))?;
     let text = serde_json::to_string(engine.machine.state()).map_err(|error| error.to_string())?;
-    let back: wf::machine::MachineState = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let back: wf_core::machine::MachineState =
+        serde_json::from_str(&text).map_err(|error| error.to_string())?;
     ensure(back == *engine.machine.state(), || format!("it cannot be written down: {text}"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wf::machine::{EventKind, Round, StepState, TaskId};
+use wf_core::machine::{EventKind, Round, StepState, TaskId};
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};

@@ -1,7 +1,7 @@
 //! Laws of time: waits and limits.
 
-use wf::machine::{Effect, EventKind, TimerKind, WorkExit};
-use wf::model::{StepWork, WaitCondition};
+use wf_core::machine::{Effect, EventKind, TimerKind, WorkExit};
+use wf_model::{StepWork, WaitCondition};
 
 use super::super::ledger::step_of;
 use super::super::look::{Look, Seen};

@@ -1,7 +1,7 @@
 //! Laws of what the world does: processes, room, locks.
 
 use serde_json::Value;
-use wf::machine::{Effect, EventKind, StepState, TaskId};
+use wf_core::machine::{Effect, EventKind, StepState, TaskId};
 
 use super::super::engine::Job;
 use super::super::ledger::step_of;

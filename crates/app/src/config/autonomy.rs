@@ -1,0 +1,135 @@
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Spanned;
+use wf_lang::decode::{DurationText, MappingFields, SpecDecoder, record};
+use wf_model::AutonomyThresholds;
+
+record! {
+    /// The thresholds for proposing more, or less, autonomy for a goal, by the user's corrections
+    /// of its repairs.
+    pub struct AutonomySection as "the autonomy" {
+        /// The number of repairs required before a proposal: 30 if absent.
+        optional min_samples: Spanned<u32>,
+        /// The correction rate below which more autonomy is proposed: 0.05 if absent.
+        optional widen_below: Spanned<f64>,
+        /// The correction rate above which less autonomy is proposed: 0.2 if absent. It must be
+        /// more than `widen_below`, so that proposals do not swing.
+        optional tighten_above: Spanned<f64>,
+        /// The most repairs that a proposal allows: 100 if absent.
+        optional most_executions: Spanned<u32>,
+        /// The longest validity that a proposal sets: `90d` if absent.
+        optional longest: Spanned<DurationText>,
+        /// The period over which repairs count: `90d` if absent.
+        optional window: Spanned<DurationText>,
+    }
+    finish in_bounds;
+}
+
+impl AutonomySection {
+    /// Returns its values, with defaults filled in.
+    pub(super) fn completed(&self) -> AutonomyThresholds {
+        let plain = AutonomyThresholds::default();
+        let number = |said: &Option<Spanned<u32>>, or| said.as_ref().map_or(or, |said| said.value);
+        let rate = |said: &Option<Spanned<f64>>, or| said.as_ref().map_or(or, |said| said.value);
+        let time = |said: &Option<Spanned<DurationText>>, or| said.as_ref().map_or(or, |said| said.value.0);
+        AutonomyThresholds {
+            min_samples: number(&self.min_samples, plain.min_samples),
+            widen_below: rate(&self.widen_below, plain.widen_below),
+            tighten_above: rate(&self.tighten_above, plain.tighten_above),
+            most_executions: number(&self.most_executions, plain.most_executions),
+            longest: time(&self.longest, plain.longest),
+            window: time(&self.window, plain.window),
+        }
+    }
+}
+
+fn in_bounds(said: &mut AutonomySection, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let mut wrong = |span, message: String| {
+        decoder.emit(Diagnostic::new(Code::ValueWrong, span, message));
+    };
+    let mut is_sound = true;
+    for (key, rate) in [("widen_below", &said.widen_below), ("tighten_above", &said.tighten_above)] {
+        if let Some(rate) = rate
+            && !(rate.value > 0.0 && rate.value <= 1.0)
+        {
+            is_sound = false;
+            wrong(rate.span, format!("`{key}` must be above 0, and at most 1"));
+        }
+    }
+    for (key, number) in [("min_samples", &said.min_samples), ("most_executions", &said.most_executions)] {
+        if let Some(number) = number.as_ref().filter(|number| number.value == 0) {
+            wrong(number.span, format!("`{key}` must be 1 or more"));
+        }
+    }
+    for (key, time) in [("longest", &said.longest), ("window", &said.window)] {
+        if let Some(time) = time.as_ref().filter(|time| time.value.0.is_zero()) {
+            wrong(time.span, format!("`{key}` must be longer than 0"));
+        }
+    }
+    let whole = said.completed();
+    let spans = [&said.widen_below, &said.tighten_above];
+    if let Some(last) = spans.into_iter().flatten().next_back()
+        && is_sound
+        && whole.widen_below >= whole.tighten_above
+    {
+        let message = format!(
+            "`widen_below` ({}) must be less than `tighten_above` ({})",
+            whole.widen_below, whole.tighten_above
+        );
+        let mistake = Diagnostic::new(Code::ValueWrong, last.span, message);
+        decoder.emit(mistake.with_help("leave a gap between the two, in which nothing is proposed"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::load;
+    use std::time::Duration;
+    use wf_base::source::SourceText;
+    use wf_model::AutonomyThresholds;
+
+    #[test]
+    fn what_is_not_said_is_the_default() {
+        let read = |text: &str| {
+            let (config, mistakes) = load(&SourceText::new("wf.yaml", text));
+            assert_eq!(mistakes.len(), 0, "{text}");
+            config.autonomy
+        };
+        assert_eq!(read(""), AutonomyThresholds::default());
+        assert_eq!(read("autonomy: {}\n"), AutonomyThresholds::default());
+        let all = "autonomy: {min_samples: 3, widen_below: 0.1, tighten_above: 0.5, \
+                   most_executions: 7, longest: 2d, window: 1h}\n";
+        let wanted = AutonomyThresholds {
+            min_samples: 3,
+            widen_below: 0.1,
+            tighten_above: 0.5,
+            most_executions: 7,
+            longest: Duration::from_hours(48),
+            window: Duration::from_hours(1),
+        };
+        assert_eq!(read(all), wanted);
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_its_place() {
+        for (text, place, message) in [
+            ("widen_below: 0", "0", "`widen_below` must be above 0, and at most 1"),
+            ("tighten_above: 1.5", "1.5", "`tighten_above` must be above 0, and at most 1"),
+            ("min_samples: 0", "0", "`min_samples` must be 1 or more"),
+            ("most_executions: 0", "0", "`most_executions` must be 1 or more"),
+            ("longest: 0s", "0s", "`longest` must be longer than 0"),
+            ("window: 0s", "0s", "`window` must be longer than 0"),
+            ("widen_below: 0.2", "0.2", "`widen_below` (0.2) must be less than `tighten_above` (0.2)"),
+            (
+                "widen_below: 0.3, tighten_above: 0.1",
+                "0.1",
+                "`widen_below` (0.3) must be less than `tighten_above` (0.1)",
+            ),
+        ] {
+            let source = SourceText::new("wf.yaml", format!("autonomy: {{{text}}}\n"));
+            let (_, mistakes) = load(&source);
+            let told: Vec<_> =
+                mistakes.iter().map(|one| (source.slice(one.span), one.message.as_str())).collect();
+            assert_eq!(told, [(place, message)]);
+        }
+    }
+}

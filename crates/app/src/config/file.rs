@@ -1,0 +1,122 @@
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, SchemaGenerator, json_schema};
+
+use super::AutonomySection;
+use wf_base::name::GateId;
+use wf_base::source::Spanned;
+use wf_lang::ast::{PolicySpec, ReplanSpec, RetrySpec};
+use wf_lang::decode::{ByteSize, DecodeSpec, DurationText, ReadablePath, SpecDecoder, record, word, words};
+use wf_lang::yaml::{YamlNode, YamlValue};
+
+record! {
+    /// The configuration of a workspace. Every key may be absent.
+    pub struct ConfigFile as "the configuration" {
+        /// The defaults for how steps share the machine and for the effect of a failure.
+        optional policy: PolicySpec,
+        /// The default retry of a failed attempt, for steps that set none.
+        optional retry: RetrySpec,
+        /// The default numbers for plans that set `replan`. It does not enable rework in other
+        /// plans.
+        optional replan: ReplanSpec,
+        /// The data that is safe when the machine loses power: `full` if absent.
+        default durability: DurabilitySetting,
+        /// The sandbox of checks and of steps with `allow`: `on` if absent. Further readable paths
+        /// besides the workspace can be added.
+        optional sandbox: SandboxSection,
+        /// The limits on the stored output of attempts.
+        optional logs: LogsSection,
+        /// The names of gates in `gates/` that apply to every plan, before its own.
+        default gates: Vec<Spanned<GateId>>,
+        /// The limits on finished runs, which are kept forever if absent.
+        optional retention: RetentionSection,
+        /// The reports of the auditor.
+        optional audit: AuditSection,
+        /// The thresholds for proposing more, or less, autonomy for a goal.
+        optional autonomy: AutonomySection,
+        /// Patterns of environment variables that every step sees.
+        default env_pass: Vec<Spanned<String>>,
+    }
+}
+
+record! {
+    /// The limits on the stored output of attempts.
+    pub struct LogsSection as "the logs" {
+        /// The size stored per attempt, for example `64MiB`: its beginning and its end.
+        optional max_bytes: ByteSize,
+    }
+}
+
+record! {
+    /// The limits on finished runs.
+    pub struct RetentionSection as "the retention" {
+        /// The age at which a finished run is deleted.
+        optional max_age: DurationText,
+        /// The number of finished runs to keep.
+        optional max_runs: u32,
+    }
+}
+
+record! {
+    /// The reports of the auditor.
+    pub struct AuditSection as "the audit" {
+        /// The amount of activity after which it writes a report: `5m` if absent.
+        optional window: DurationText,
+    }
+}
+
+/// The data that is safe when the machine loses power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DurabilitySetting {
+    /// Every decision.
+    #[default]
+    Full,
+    /// All but the last moments; faster.
+    Normal,
+}
+
+words!(DurabilitySetting {
+    "full" => Self::Full,
+    "normal" => Self::Normal,
+});
+
+/// The sandbox setting.
+#[derive(Clone, Debug)]
+pub enum SandboxSection {
+    /// On or off.
+    Is(bool),
+    /// On, with additional readable paths.
+    With(SandboxReadPaths),
+}
+
+record! {
+    /// The paths that every check, and every step with `allow`, may read besides the workspace.
+    pub struct SandboxReadPaths as "the sandbox" {
+        /// Files and folders: relative to the workspace, absolute, or `~/…`.
+        required read: Vec<Spanned<ReadablePath>>,
+    }
+}
+
+impl DecodeSpec for SandboxSection {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        if let YamlValue::Map(_) = node.value {
+            return SandboxReadPaths::decode(node, decoder).map(Self::With);
+        }
+        word(node, &[("on", true), ("off", false)], &[], decoder).map(Self::Is)
+    }
+}
+
+impl JsonSchema for SandboxSection {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "SandboxFile".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> schemars::Schema {
+        let reads = generator.subschema_for::<SandboxReadPaths>();
+        json_schema!({ "anyOf": [{ "enum": ["on", "off"] }, reads] })
+    }
+}

@@ -1,0 +1,152 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigFile, DurabilitySetting, LogsSection, RetentionSection, SandboxSection};
+use wf_base::name::GateId;
+use wf_base::source::Spanned;
+use wf_lang::PlanDefaults;
+use wf_model::{AutonomyThresholds, OnStepFailure, PlanPolicy, ReplanSettings};
+
+/// The configuration of a workspace, with all defaults filled in.
+#[derive(Clone, Debug)]
+pub struct WorkspaceConfig {
+    /// The defaults for plans.
+    pub defaults: PlanDefaults,
+    /// True if the file sets `replan.strict`; else that depends on where a run begins.
+    pub says_strict: bool,
+    /// The data that is safe when the machine loses power.
+    pub durability: DurabilitySetting,
+    /// The sandbox of checks and of steps with `allow`.
+    pub sandbox: SandboxConfig,
+    /// The limits on the stored output of attempts.
+    pub logs: LogLimits,
+    /// The limits on finished runs.
+    pub retention: RetentionLimits,
+    /// The amount of activity after which the auditor writes a report.
+    pub audit_window: Duration,
+    /// The thresholds for proposing more, or less, autonomy for a goal.
+    pub autonomy: AutonomyThresholds,
+    /// Patterns of environment variables that every step sees.
+    pub env_pass: Vec<String>,
+    /// The gates that apply to every plan, before its own, and their positions.
+    pub gates: Vec<Spanned<GateId>>,
+}
+
+impl WorkspaceConfig {
+    /// Returns the ids of the gates that apply to every plan, in order.
+    pub fn gates(&self) -> Vec<GateId> {
+        self.gates.iter().map(|id| id.value.clone()).collect()
+    }
+
+    /// Returns the configuration for a run that begins in strict or lax surroundings: the argument
+    /// applies unless a plan or the configuration decides.
+    #[must_use]
+    pub fn with_strictness(mut self, strict: bool) -> Self {
+        if !self.says_strict {
+            self.defaults.replan.strict = strict;
+        }
+        self
+    }
+}
+
+/// The sandbox of checks and of steps with `allow`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxConfig {
+    /// True if there is a sandbox; without one they run as ordinary processes.
+    pub on: bool,
+    /// Files and folders readable in every sandbox besides the workspace: relative to the
+    /// workspace, absolute, or below the home folder (`~/…`).
+    pub read: Vec<String>,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self { on: true, read: Vec::new() }
+    }
+}
+
+impl From<SandboxSection> for SandboxConfig {
+    fn from(file: SandboxSection) -> Self {
+        match file {
+            SandboxSection::Is(on) => Self { on, read: Vec::new() },
+            SandboxSection::With(reads) => {
+                Self { on: true, read: reads.read.into_iter().map(|path| path.value.0).collect() }
+            }
+        }
+    }
+}
+
+/// The limits on the stored output of attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLimits {
+    /// The number of bytes stored per attempt: its beginning and its end.
+    pub max_bytes: u64,
+}
+
+/// The limits on finished runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetentionLimits {
+    /// The age at which a finished run is deleted.
+    pub max_age: Option<Duration>,
+    /// The number of finished runs to keep.
+    pub max_runs: Option<u32>,
+}
+
+impl Default for WorkspaceConfig {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            defaults: PlanDefaults {
+                policy: PlanPolicy {
+                    max_parallel: u32::try_from(processors).unwrap_or(u32::MAX),
+                    on_failure: OnStepFailure::default(),
+                    grace: Duration::from_secs(10),
+                },
+                retry: Arc::default(),
+                replan: ReplanSettings::default(),
+            },
+            says_strict: false,
+            durability: DurabilitySetting::default(),
+            sandbox: SandboxConfig::default(),
+            logs: LogLimits { max_bytes: 64 << 20 },
+            retention: RetentionLimits::default(),
+            audit_window: Duration::from_mins(5),
+            autonomy: AutonomyThresholds::default(),
+            env_pass: Vec::new(),
+            gates: Vec::new(),
+        }
+    }
+}
+
+impl From<ConfigFile> for WorkspaceConfig {
+    /// Returns the configuration of a file, with defaults filled in.
+    fn from(file: ConfigFile) -> Self {
+        let plain = Self::default();
+        let logs = file.logs.unwrap_or(LogsSection { max_bytes: None });
+        let retention = file.retention.unwrap_or(RetentionSection { max_age: None, max_runs: None });
+        Self {
+            says_strict: file.replan.as_ref().is_some_and(|said| said.strict.is_some()),
+            defaults: plain.defaults.completing(
+                file.policy.as_ref(),
+                file.retry.as_ref(),
+                file.replan.as_ref(),
+            ),
+            durability: file.durability,
+            sandbox: file.sandbox.map(SandboxConfig::from).unwrap_or_default(),
+            logs: LogLimits { max_bytes: logs.max_bytes.map_or(plain.logs.max_bytes, |size| size.0) },
+            retention: RetentionLimits {
+                max_age: retention.max_age.map(|period| period.0),
+                max_runs: retention.max_runs,
+            },
+            audit_window: file
+                .audit
+                .and_then(|audit| audit.window)
+                .map_or(plain.audit_window, |window| window.0),
+            autonomy: file.autonomy.map_or(plain.autonomy, |said| said.completed()),
+            env_pass: file.env_pass.into_iter().map(|glob| glob.value).collect(),
+            gates: file.gates,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+use crate::{CliExitCode, CommandError};
+use wf_core::connection::{ConnectionFailure, SetupFault, remedies};
+use wf_exec::refs::ConnectionSecretError;
+
+/// The failure of a script. Holds no secret.
+#[derive(Clone, Debug)]
+pub struct AdapterFailure {
+    /// The name of the script.
+    pub script: &'static str,
+    /// The problem.
+    pub kind: AdapterFailureKind,
+    /// The end of its messages, without secrets; may be empty.
+    pub last_output: String,
+}
+
+/// The problem with a script.
+#[derive(Clone, Debug)]
+pub enum AdapterFailureKind {
+    /// Its reply is faulty.
+    Fault(Box<SetupFault>),
+    /// The secrets are not accessible.
+    SecretsInaccessible(ConnectionSecretError),
+    /// A line of its output contains a secret.
+    Leak,
+    /// It reports that the connection does not work.
+    ReportedFailure(String),
+    /// It could not be run.
+    NotStarted(String),
+}
+
+impl AdapterFailure {
+    /// Nothing was printed.
+    pub fn new(script: &'static str, what: AdapterFailureKind) -> Self {
+        Self { script, kind: what, last_output: String::new() }
+    }
+
+    /// The failure reported by the service, if it is one.
+    pub fn service_failure(&self) -> Option<&ConnectionFailure> {
+        match &self.kind {
+            AdapterFailureKind::Fault(fault) => match &**fault {
+                SetupFault::Reported(failure) => Some(failure),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// True if the user cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(&self.kind, AdapterFailureKind::Fault(fault) if **fault == SetupFault::Cancelled)
+    }
+
+    /// The kind and the message, for the record.
+    pub fn record(&self) -> (String, String) {
+        match self.service_failure() {
+            Some(failure) => (failure.failure_type.as_str().to_owned(), failure.message.clone()),
+            None => match &self.kind {
+                AdapterFailureKind::ReportedFailure(reason) => ("unhealthy".to_owned(), reason.clone()),
+                _ => ("script_failed".to_owned(), self.describe()),
+            },
+        }
+    }
+
+    /// The problem in one line.
+    pub fn describe(&self) -> String {
+        let what = match &self.kind {
+            AdapterFailureKind::Fault(fault) => fault.to_string(),
+            AdapterFailureKind::SecretsInaccessible(fault) => fault.to_string(),
+            AdapterFailureKind::Leak => "rejected a line that contains a secret".to_owned(),
+            AdapterFailureKind::NotStarted(reason) | AdapterFailureKind::ReportedFailure(reason) => {
+                reason.clone()
+            }
+        };
+        format!("{}: {what}", self.script)
+    }
+
+    /// The failure for the user, with a remedy.
+    pub fn failure(&self, name: &str, skill: &str) -> CommandError {
+        if self.is_cancelled() {
+            let message = format!("the setup of `{name}` was cancelled; nothing was stored");
+            return CommandError::new(CliExitCode::Interrupted, message);
+        }
+        if let AdapterFailureKind::SecretsInaccessible(ConnectionSecretError::Busy) = &self.kind {
+            let message = format!("connection `{name}`: {}", ConnectionSecretError::Busy);
+            return CommandError::new(CliExitCode::State, message).hint("try again after it has finished");
+        }
+        let mut failure = if let Some(said) = self.service_failure() {
+            let meaning = said.failure_type.meaning();
+            let message = format!("connection `{name}`: {meaning}: {}", said.message);
+            let failure = CommandError::new(CliExitCode::RunFailed, message);
+            let remedies = remedies(said, name, skill).into_iter();
+            remedies.fold(failure, |failure, remedy| match remedy.command {
+                Some(command) => failure.hint(format!("{}: {command}", remedy.text)),
+                None => failure.hint(remedy.text),
+            })
+        } else {
+            let message = format!("connection `{name}`: {}", self.describe());
+            let hint = match &self.kind {
+                AdapterFailureKind::ReportedFailure(_) => {
+                    format!("reconnect: wf connection add {name} --skill {skill}")
+                }
+                _ => format!("fix the scripts of the skill `{skill}`"),
+            };
+            CommandError::new(CliExitCode::RunFailed, message).hint(hint)
+        };
+        for line in self.last_output.lines() {
+            failure = failure.hint(format!("output: {line}"));
+        }
+        failure
+    }
+}
+
+impl From<SetupFault> for AdapterFailureKind {
+    fn from(fault: SetupFault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl AdapterFailure {
+    /// The trouble when secrets could not be kept.
+    pub fn storage_failure(script: &'static str, fault: ConnectionSecretError) -> Self {
+        Self::new(script, AdapterFailureKind::SecretsInaccessible(fault))
+    }
+}

@@ -1,0 +1,221 @@
+use std::fmt::Write as _;
+
+use super::DaemonHealth;
+use wf_base::time::Moment;
+
+/// The format of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetricsFormat {
+    /// The text format of Prometheus, 0.0.4.
+    Prometheus,
+    /// OpenMetrics 1.0: counters are named without `_total`, and there is an end marker.
+    OpenMetrics,
+}
+
+impl MetricsFormat {
+    /// Returns its name in a header.
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
+
+/// Writes all metrics.
+pub(super) fn metrics(health: &DaemonHealth, format: MetricsFormat) -> String {
+    let mut page = MetricsPage { text: String::new(), format };
+    page.numbers(health);
+    page.of_goals(health);
+    page.counters(health);
+    if format == MetricsFormat::OpenMetrics {
+        page.text.push_str("# EOF\n");
+    }
+    page.text
+}
+
+struct MetricsPage {
+    text: String,
+    format: MetricsFormat,
+}
+
+impl MetricsPage {
+    fn numbers(&mut self, health: &DaemonHealth) {
+        let yes = |is: bool| u64::from(is).to_string();
+        for (name, help, value) in [
+            ("wf_up", "1 if the daemon has no problem.", yes(health.is_well())),
+            ("wf_ready", "1 if the daemon is ready.", yes(health.is_ready())),
+            ("wf_leader", "1 if this daemon is the leader.", yes(health.leads)),
+            ("wf_start_time_seconds", "Start time of the daemon.", seconds(health.since)),
+            ("wf_goals", "Number of goals.", health.goals.len().to_string()),
+            ("wf_cycles_running", "Number of running reconciliations.", health.running.to_string()),
+        ] {
+            self.head(name, "gauge", help);
+            self.sample(name, &[], &value);
+        }
+    }
+
+    fn of_goals(&mut self, health: &DaemonHealth) {
+        self.head(
+            "wf_next_slot_timestamp_seconds",
+            "gauge",
+            "Time of the next scheduled reconciliation of the goal.",
+        );
+        for (goal, state) in &health.goals {
+            if let Some(next) = state.next {
+                let value = seconds(next);
+                self.sample("wf_next_slot_timestamp_seconds", &[("goal", goal)], &value);
+            }
+        }
+        self.head("wf_goal_holds", "gauge", "1 if the last checks of the goal passed.");
+        for (goal, state) in &health.goals {
+            if let Some(holds) = state.holds {
+                let value = u64::from(holds).to_string();
+                self.sample("wf_goal_holds", &[("goal", goal)], &value);
+            }
+        }
+    }
+
+    fn counters(&mut self, health: &DaemonHealth) {
+        for (name, label, help, counted) in [
+            ("wf_slots", "state", "Slots since the start of the daemon, by state.", &health.slots),
+            (
+                "wf_cycles",
+                "result",
+                "Reconciliations since the start of the daemon, by result.",
+                &health.cycles,
+            ),
+        ] {
+            let total = format!("{name}_total");
+            let family = match self.format {
+                MetricsFormat::Prometheus => &total,
+                MetricsFormat::OpenMetrics => name,
+            };
+            self.head(family, "counter", help);
+            for (value, count) in counted {
+                self.sample(&total, &[(label, value)], &count.to_string());
+            }
+        }
+    }
+
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
+        let labels: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        let labels = match labels.as_slice() {
+            [] => String::new(),
+            some => format!("{{{}}}", some.join(",")),
+        };
+        let _ = writeln!(self.text, "{name}{labels} {value}");
+    }
+}
+
+/// Formats seconds since the epoch, to the millisecond, without rounding.
+fn seconds(at: Moment) -> String {
+    let (whole, rest) = (at.millis().div_euclid(1000), at.millis().rem_euclid(1000));
+    if whole < 0 {
+        // Nothing of `wf` happens before the epoch; the whole second is near enough.
+        return whole.to_string();
+    }
+    format!("{whole}.{rest:03}")
+}
+
+/// Escapes a label value for both formats.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{MetricsFormat, metrics, seconds};
+    use crate::daemon_io::health::{DaemonHealth, GoalHealth};
+    use wf_base::time::Moment;
+
+    fn health() -> DaemonHealth {
+        let goal = |next, holds| GoalHealth { next, holds };
+        let at = Moment::from_millis(1_700_000_000_050);
+        DaemonHealth {
+            since: Moment::from_millis(1_000),
+            leads: true,
+            goals: BTreeMap::from([
+                ("backup".into(), goal(Some(at), Some(false))),
+                ("odd \"\\\n".into(), goal(None, None)),
+                ("odd\"\\\n".into(), goal(None, Some(true))),
+            ]),
+            slots: BTreeMap::from([("missed".into(), 1), ("started".into(), 2)]),
+            cycles: BTreeMap::from([("held".into(), 2)]),
+            ..DaemonHealth::default()
+        }
+    }
+
+    #[test]
+    fn the_whole_page() {
+        let page = metrics(&health(), MetricsFormat::OpenMetrics);
+        let expected = "\
+# HELP wf_up 1 if the daemon has no problem.
+# TYPE wf_up gauge
+wf_up 1
+# HELP wf_ready 1 if the daemon is ready.
+# TYPE wf_ready gauge
+wf_ready 1
+# HELP wf_leader 1 if this daemon is the leader.
+# TYPE wf_leader gauge
+wf_leader 1
+# HELP wf_start_time_seconds Start time of the daemon.
+# TYPE wf_start_time_seconds gauge
+wf_start_time_seconds 1.000
+# HELP wf_goals Number of goals.
+# TYPE wf_goals gauge
+wf_goals 3
+# HELP wf_cycles_running Number of running reconciliations.
+# TYPE wf_cycles_running gauge
+wf_cycles_running 0
+# HELP wf_next_slot_timestamp_seconds Time of the next scheduled reconciliation of the goal.
+# TYPE wf_next_slot_timestamp_seconds gauge
+wf_next_slot_timestamp_seconds{goal=\"backup\"} 1700000000.050
+# HELP wf_goal_holds 1 if the last checks of the goal passed.
+# TYPE wf_goal_holds gauge
+wf_goal_holds{goal=\"backup\"} 0
+wf_goal_holds{goal=\"odd\\\"\\\\\\n\"} 1
+# HELP wf_slots Slots since the start of the daemon, by state.
+# TYPE wf_slots counter
+wf_slots_total{state=\"missed\"} 1
+wf_slots_total{state=\"started\"} 2
+# HELP wf_cycles Reconciliations since the start of the daemon, by result.
+# TYPE wf_cycles counter
+wf_cycles_total{result=\"held\"} 2
+# EOF
+";
+        assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn the_older_format_differs_in_the_names_of_counters_and_has_no_end() {
+        let page = metrics(&health(), MetricsFormat::Prometheus);
+        assert!(page.contains("# TYPE wf_slots_total counter\nwf_slots_total{"), "{page}");
+        assert!(!page.contains("# EOF"), "{page}");
+    }
+
+    #[test]
+    fn the_document_names_each() {
+        let document = include_str!("../../../../../docs/daemon.md");
+        let page = metrics(&health(), MetricsFormat::Prometheus);
+        let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+        let names: Vec<&str> = types.filter_map(|line| line.split(' ').next()).collect();
+        assert!(names.len() > 8, "{names:?}");
+        for name in names {
+            assert!(document.contains(&format!("`{name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn seconds_do_not_lose_their_zeros() {
+        assert_eq!(seconds(Moment::from_millis(1_005)), "1.005");
+        assert_eq!(seconds(Moment::from_millis(-1)), "-1");
+    }
+}

@@ -1,0 +1,36 @@
+use serde::{Deserialize, Serialize};
+
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+
+/// A notification, sent as this JSON object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoalNotification {
+    /// The id, the same for every attempt to send it: see [`GoalNotification::id_of`].
+    pub id: String,
+    /// The goal.
+    pub goal: String,
+    /// The transition of the goal.
+    pub transition: String,
+    /// The scheduled time of the reconciliation that found it; `None`: it ran out of turn.
+    pub slot: Option<Moment>,
+    /// The time at which it was found.
+    pub at: Moment,
+    /// A summary in one sentence.
+    pub summary: String,
+    /// The runs that it comes from, the first look first.
+    pub runs: Vec<String>,
+    /// The address for more information, if there is one.
+    pub url: Option<String>,
+}
+
+impl GoalNotification {
+    /// Returns the id of the notification that a goal made a transition, found at this instant: the
+    /// same after a restart, and without a dot, which signatures use as a separator.
+    pub fn id_of(goal: &str, transition: &str, at: Moment) -> String {
+        let at = at.millis().to_be_bytes();
+        let digest = Sha256Digest::of_parts([goal.as_bytes(), transition.as_bytes(), &at]);
+        let short: String = digest.to_string().chars().take(32).collect();
+        format!("notice_{short}")
+    }
+}

@@ -1,0 +1,123 @@
+use std::io;
+
+use crate::CliExitCode;
+use wf_base::name::RunId;
+use wf_engine::EngineError;
+use wf_model::ParamErrors;
+use wf_store::{FindError, StoreError};
+
+/// The advice after a bug in `wf`.
+pub const REPORT: &str = "please report this, with the steps to reproduce it and the output of `wf doctor`";
+
+/// The reason why a command failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandError {
+    /// The exit code.
+    pub exit: CliExitCode,
+    /// The error, as a fragment; empty if it has been reported.
+    pub message: String,
+    /// Further errors, one line each.
+    pub details: Vec<String>,
+    /// The remedies, one line each.
+    pub hints: Vec<String>,
+}
+
+impl CommandError {
+    /// A failure with a message.
+    pub fn new(exit: CliExitCode, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), details: Vec::new(), hints: Vec::new() }
+    }
+
+    /// A failure without a message: the command has reported it.
+    pub fn reported(exit: CliExitCode) -> Self {
+        Self::new(exit, "")
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+/// A closed pipe needs no further output; that is no failure.
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::reported(CliExitCode::Ok),
+            _ => Self::new(CliExitCode::State, format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let exit = match error {
+            StoreError::NoState(_)
+            | StoreError::Owned { .. }
+            | StoreError::UnknownRun(_)
+            | StoreError::Exists(_)
+            | StoreError::NotABackup { .. } => CliExitCode::Usage,
+            // Another run, or the withdrawal, was faster.
+            StoreError::UsedUp { .. } | StoreError::Withdrawn => CliExitCode::Approval,
+            _ => CliExitCode::State,
+        };
+        let failure = Self::new(exit, error.to_string()).hint(error.remedy());
+        match error {
+            StoreError::NoState(_) => failure.hint(OUTSIDE),
+            _ => failure,
+        }
+    }
+}
+
+/// The location of the state of plans that belong to no workspace.
+const OUTSIDE: &str = "a plan outside of a workspace (a directory with wf.yaml, or a git repository) \
+                       has its state in its own directory";
+
+impl From<FindError> for CommandError {
+    fn from(error: FindError) -> Self {
+        let failure = Self::new(CliExitCode::Usage, error.to_string());
+        match error {
+            FindError::Store(error) => error.into(),
+            FindError::NoRuns => failure.hint("run a plan first: wf run PLAN"),
+            FindError::Unknown { latest, .. } if latest.is_empty() => failure,
+            FindError::Unknown { latest, .. } => {
+                let latest: Vec<&str> = latest.iter().map(RunId::short).collect();
+                failure.hint(format!("the latest runs are {}", latest.join(", ")))
+            }
+            FindError::Ambiguous(ambiguous) => {
+                let among: Vec<&str> = ambiguous.among.iter().map(RunId::as_str).collect();
+                failure.hint(format!("use more digits; it matches {}", among.join(", ")))
+            }
+        }
+    }
+}
+
+impl From<EngineError> for CommandError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::Stuck => Self::new(CliExitCode::Bug, error.to_string()).hint(REPORT),
+            EngineError::Logic(_) => Self::new(CliExitCode::State, error.to_string())
+                .hint("resume it with the version of wf that started it, or start a new run: wf run PLAN"),
+            EngineError::NoSecret(_) => Self::new(CliExitCode::Usage, error.to_string()).hint(
+                "the run used this secret, and wf needs its value to mask it in recorded output; pass the same value, or any other value if the secret is no longer valid",
+            ),
+            EngineError::Unapproved(_) => Self::new(CliExitCode::Approval, error.to_string()),
+            EngineError::Parked { .. } => Self::new(CliExitCode::Waiting, error.to_string()),
+            EngineError::Told => Self::new(CliExitCode::Interrupted, error.to_string()),
+            EngineError::System { .. } => Self::new(CliExitCode::State, error.to_string()),
+            EngineError::Lost(_) => Self::new(CliExitCode::State, error.to_string())
+                .hint("the record is intact; resume with `wf resume --last`"),
+        }
+    }
+}
+
+impl From<ParamErrors> for CommandError {
+    fn from(bad: ParamErrors) -> Self {
+        let mut problems = bad.problems.into_iter();
+        let first = problems.next().unwrap_or_default();
+        Self { details: problems.collect(), ..Self::new(CliExitCode::Usage, first) }
+    }
+}

@@ -1,0 +1,82 @@
+use serde_json::{Value, json};
+
+use wf_base::time::Moment;
+use wf_core::goal::{GoalOutcome, ReconciliationHealth, consecutive_failures, health_notification};
+use wf_model::{Goal, GoalEvent, NotificationDelivery, NotificationRule, WebhookUrl};
+use wf_store::ReconciliationRow;
+
+/// The consequences of the end of a reconciliation besides its result.
+#[derive(Debug, Default)]
+pub struct FollowUps {
+    /// The reason why the goal pauses now, if it does.
+    pub pause: Option<String>,
+    /// The notifications to send.
+    pub notices: Vec<Value>,
+}
+
+/// Returns the consequences of the end of a reconciliation, after those that ended before it,
+/// newest first. Failures before the goal was last resumed do not count.
+pub fn follow_ups(
+    goal: &Goal,
+    (before, resumed): (&[ReconciliationRow], Option<Moment>),
+    (cycle, verdict, at): (&ReconciliationRow, &GoalOutcome, Moment),
+) -> FollowUps {
+    let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
+    let ends = ends.map(|(at, health, _)| (*at, *health));
+    let mut healths = ends.clone().map(|(_, health)| health);
+    let last = healths.find(|health| *health != ReconciliationHealth::Cancelled);
+    let in_a_row = consecutive_failures(ends, resumed);
+    let mut follows = FollowUps::default();
+    if let Some(news) = health_notification(last, verdict.health) {
+        follows.notices.extend(notifications(goal, news, (&verdict.reason, Some(cycle), at)));
+    }
+    if let Some(most) = goal.auto_pause_after
+        && verdict.health.is_failure()
+        && in_a_row + 1 >= most as usize
+    {
+        let reason = format!("{most} reconciliations failed in a row");
+        follows.notices.extend(notifications(goal, GoalEvent::Paused, (&reason, Some(cycle), at)));
+        follows.pause = Some(reason);
+    }
+    follows
+}
+
+/// The notifications to send: one for each subscribed recipient.
+pub fn notifications(
+    goal: &Goal,
+    news: GoalEvent,
+    (reason, cycle, at): (&str, Option<&ReconciliationRow>, Moment),
+) -> Vec<Value> {
+    let wants = |notify: &&NotificationRule| notify.on.contains(&news);
+    let runs: Vec<String> = cycle
+        .into_iter()
+        .flat_map(|cycle| [Some(&cycle.run), cycle.repair.as_ref()])
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
+    let message = json!({
+        "goal": goal.id,
+        "title": goal.title,
+        "path": goal.path,
+        "news": news.as_str(),
+        "reason": reason,
+        "slot": cycle.and_then(|cycle| cycle.slot),
+        "at": at,
+        "runs": runs,
+    });
+    let one = |notify: &NotificationRule| json!({"by": recipient_json(&notify.by), "message": message});
+    goal.notify.iter().filter(wants).map(one).collect()
+}
+
+fn recipient_json(by: &NotificationDelivery) -> Value {
+    match by {
+        NotificationDelivery::Exec(argv) => json!({"exec": argv}),
+        NotificationDelivery::Webhook { url, secret } => {
+            let url = match url {
+                WebhookUrl::Text(text) => json!({"text": text}),
+                WebhookUrl::Secret(name) => json!({"secret": name}),
+            };
+            json!({"webhook": {"url": url, "secret": secret}})
+        }
+    }
+}

@@ -1,0 +1,27 @@
+use std::path::Path;
+
+use super::desk::initial_body;
+use super::log::AuditLog;
+use super::record::AuditEntry;
+use super::summary;
+use super::words::LOG_CREATED;
+use wf_store::StoreError;
+use wf_store::feed::BusMessage;
+
+/// Records an act outside of any run, for a command that has no engine and so no bus. Nothing is
+/// written if there is no state.
+pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
+    if !state.exists() {
+        return Ok(());
+    }
+    let failed = |error| StoreError::io("write the audit log in", state, &error);
+    let mut log = AuditLog::open(state).map_err(failed)?;
+    let begun = (log.ledger().n == 0).then(|| initial_body(state));
+    let written = log.add(|turn| {
+        if let Some(begun) = begun.filter(|_| turn.ledger().n == 0) {
+            turn.add(AuditEntry::new(message.at, LOG_CREATED).with_summary(&begun));
+        }
+        turn.add(summary::of_message(message));
+    });
+    written.map_err(failed)
+}

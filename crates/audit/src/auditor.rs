@@ -1,0 +1,103 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use super::desk::AuditWriter;
+use super::log::AuditLog;
+use wf_base::failpoint;
+use wf_base::time::Clock;
+use wf_store::StoreError;
+use wf_store::feed::{BusSubscription, BusUnsubscriber};
+
+/// The time that messages wait for more, so that they are written together.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The configuration of an auditor.
+pub struct AuditorConfig {
+    /// The state folder.
+    pub state: PathBuf,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The length of activity after which a report is written.
+    pub window: Duration,
+}
+
+/// Watches a bus from a thread of its own, and records its messages.
+///
+/// Its only handle on the engine is a [`BusSubscription`], which receives and does nothing else: it can give no
+/// orders. It writes only to its own file.
+#[derive(Debug)]
+pub struct Auditor {
+    leave: BusUnsubscriber,
+    thread: Option<JoinHandle<AuditorOutcome>>,
+}
+
+/// The result of an auditor's work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditorOutcome {
+    /// The number of messages it was too slow for. They are in the log all the same, read from the
+    /// database, unless they were acts.
+    pub lost: u64,
+    /// The reason why a write failed, if one did. The next auditor reads it from the database.
+    pub trouble: Option<String>,
+}
+
+impl Auditor {
+    /// Starts watching. The log records the start before this returns, so that everything that
+    /// follows is known to have been watched.
+    pub fn start(start: &AuditorConfig, tap: BusSubscription) -> Result<Self, StoreError> {
+        let failed = |error| StoreError::io("write the audit log in", &start.state, &error);
+        failpoint::point("audit.before");
+        let mut log = AuditLog::open(&start.state).map_err(failed)?;
+        let desk = AuditWriter::open(start, &mut log).map_err(failed)?;
+        failpoint::point("audit.after");
+        let leave = tap.unsubscriber();
+        let worker = AuditorThread { log, desk };
+        let thread =
+            Builder::new().name("wf-audit".into()).spawn(move || worker.run(&tap)).map_err(failed)?;
+        Ok(Self { leave, thread: Some(thread) })
+    }
+
+    /// Lets it finish by itself: messages published so far are written in the background.
+    pub fn finish_in_background(&self) {
+        self.leave.end();
+    }
+
+    /// Writes all messages published so far, and stops.
+    pub fn close(mut self) -> AuditorOutcome {
+        self.end()
+    }
+
+    fn end(&mut self) -> AuditorOutcome {
+        self.leave.end();
+        let thread = self.thread.take();
+        thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Auditor {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The auditor, on its thread.
+struct AuditorThread {
+    log: AuditLog,
+    desk: AuditWriter,
+}
+
+impl AuditorThread {
+    fn run(mut self, tap: &BusSubscription) -> AuditorOutcome {
+        tap.wait_for_message();
+        // Done while the first step is starting, not when the run has ended and the user waits.
+        self.desk.prepare_reader();
+        while let Some(heard) = if self.desk.is_waiting_for_gap() { tap.poll(PAUSE) } else { tap.wait(PAUSE) }
+        {
+            self.desk.receive(heard);
+            self.desk.write(&mut self.log);
+        }
+        self.desk.close(&mut self.log)
+    }
+}

@@ -1,0 +1,73 @@
+use serde::{Deserialize, Serialize};
+
+use super::record::AuditRecord;
+use super::verify::AuditedDatabase;
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_sign::canonical;
+use wf_store::feed::LogAnchor;
+
+/// The type in a checkpoint's own text.
+pub const TYPE: &str = "urn:wf:audit:checkpoint:v1";
+
+/// The type of a signed checkpoint's payload.
+pub const PAYLOAD: &str = "application/vnd.wf.audit-checkpoint+json";
+
+/// The heads of both logs at an instant. Kept in git, for example, it proves later whether the
+/// history up to there is unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// The type.
+    #[serde(rename = "_type")]
+    pub kind: String,
+    /// The time at which it was made.
+    pub at: Moment,
+    /// The last event of the database; absent: there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<LogAnchor>,
+    /// The last record of the audit log.
+    pub log: AuditHead,
+}
+
+/// The last record of the audit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AuditHead {
+    /// Its number; 0: there was none.
+    pub n: u64,
+    /// Its hash.
+    pub hash: Sha256Digest,
+}
+
+impl Checkpoint {
+    /// Makes a checkpoint of logs that were just verified.
+    pub(super) fn new(at: Moment, database: Option<LogAnchor>, last: Option<&AuditRecord>) -> Self {
+        Self {
+            kind: TYPE.into(),
+            at,
+            database,
+            log: AuditHead {
+                n: last.map_or(0, |last| last.n),
+                hash: last.map_or(super::record::BEGINNING.into(), |last| last.hash),
+            },
+        }
+    }
+
+    /// Returns the text: canonical JSON.
+    pub fn text(&self) -> String {
+        canonical(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// Parses the text; `None` if it is not a checkpoint.
+    pub fn parse(text: &str) -> Option<Self> {
+        let read: Self = serde_json::from_str(text).ok()?;
+        (read.kind == TYPE).then_some(read)
+    }
+
+    /// True if a database differs from it: false if the event is there, or if a backup was restored
+    /// since, which the audit log records.
+    pub(super) fn contradicts(&self, story: &AuditedDatabase, now: Option<Sha256Digest>) -> bool {
+        let since = story.restored.is_some_and(|n| n > self.log.n);
+        self.database.is_some_and(|then| !since && now != Some(then.hash))
+    }
+}

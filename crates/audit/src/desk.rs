@@ -1,0 +1,297 @@
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::auditor::{AuditorConfig, AuditorOutcome};
+use super::fill::AuditBackfill;
+use super::log::{AuditLog, LockedAuditLog};
+use super::record::AuditEntry;
+use super::stats::{ReportTrigger, ReportWindow};
+use super::summary;
+use super::words::{
+    AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
+    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
+    LogCreatedBody, MESSAGES_DROPPED, MessagesDroppedBody, REPORT,
+};
+use wf_base::failpoint;
+use wf_base::time::Clock;
+use wf_store::feed::{BusDelivery, BusMessage, LogAnchor};
+use wf_store::{ProcessIdentity, ProcessLiveness, StoreReader};
+
+/// The part of the log that is read before anything is written, in bytes, so that a report need not
+/// read it. Beyond that, reading waits until a report is due.
+const NEAR: u64 = 16 * 1024;
+
+/// The messages that an auditor has heard and not yet written, and the state it needs to write them.
+pub(super) struct AuditWriter {
+    clock: Arc<dyn Clock>,
+    length: Duration,
+    /// The session of this auditor: the number of the record by which it opened, and its process.
+    session: AuditorSession,
+    backfill: AuditBackfill,
+    events: Vec<BusMessage>,
+    acts: Vec<BusMessage>,
+    lost: u64,
+    outcome: AuditorOutcome,
+    /// True if dead auditors were looked for.
+    has_settled: bool,
+    /// True if the pending events have waited once for the events missing before them.
+    has_waited: bool,
+}
+
+impl AuditWriter {
+    /// Records the start of watching.
+    pub(super) fn open(start: &AuditorConfig, log: &mut AuditLog) -> io::Result<Self> {
+        let process = ProcessIdentity::current();
+        let mut me = AuditorSession { n: 0, process };
+        let now = start.clock.now();
+        let begun = (log.ledger().n == 0).then(|| initial_body(&start.state));
+        log.add(|turn| {
+            if turn.unread_bytes() <= NEAR {
+                // If that fails, the report will fail too.
+                let _ = turn.window();
+            }
+            if turn.ledger().n == 0 {
+                turn.add(
+                    AuditEntry::new(now, LOG_CREATED)
+                        .with_summary(&begun.unwrap_or(LogCreatedBody { end: None })),
+                );
+            }
+            me.n = turn.ledger().n + 1;
+            let mut open = turn.ledger().open.clone();
+            open.push(me.clone());
+            turn.add(
+                AuditEntry::new(now, AUDITOR_STARTED).with_summary(&lifecycle_body(turn, &me, me.n, open)),
+            );
+        })?;
+        Ok(Self {
+            clock: Arc::clone(&start.clock),
+            length: start.window,
+            backfill: AuditBackfill::new(start.state.clone(), me.n),
+            session: me,
+            events: Vec::new(),
+            acts: Vec::new(),
+            lost: 0,
+            outcome: AuditorOutcome::default(),
+            has_settled: false,
+            has_waited: false,
+        })
+    }
+
+    /// Takes messages.
+    pub(super) fn receive(&mut self, heard: Vec<BusDelivery>) {
+        for one in heard {
+            match one {
+                BusDelivery::Message(message) if message.anchor().is_some() => self.events.push(message),
+                BusDelivery::Message(message) => self.acts.push(message),
+                BusDelivery::Lost(count) => self.lost += count,
+            }
+        }
+        self.events.sort_by_key(BusMessage::anchor);
+    }
+
+    /// Opens the reader that is needed at the end: while the store is open, that is cheap, and no
+    /// caller waits for it.
+    pub(super) fn prepare_reader(&mut self) {
+        self.backfill.open_reader();
+    }
+
+    /// True if events wait for others missing before them.
+    pub(super) fn is_waiting_for_gap(&self) -> bool {
+        self.has_waited
+    }
+
+    /// Writes the messages. Events behind a gap wait once: another process may fill it.
+    pub(super) fn write(&mut self, log: &mut AuditLog) {
+        let force = std::mem::take(&mut self.has_waited);
+        let written = self.try_write(log, |desk, turn| desk.add_messages(turn, force));
+        self.record_write_error(written);
+        if log.may_span(self.length) {
+            let length = self.length;
+            let written = log.add(|turn| {
+                self.report(turn, ReportTrigger::Periodic, |window| window.is_over(length));
+            });
+            self.record_write_error(written);
+        }
+    }
+
+    /// Tries to write. If that fails, on a full disk for example, the messages are lost: they are
+    /// read from the database, and the log records the reason once it can be written again.
+    fn try_write(
+        &mut self,
+        log: &mut AuditLog,
+        write: impl FnOnce(&mut Self, &mut LockedAuditLog<'_>),
+    ) -> io::Result<()> {
+        let heard = |desk: &Self| (desk.events.len() + desk.acts.len()) as u64;
+        let (had, lost, told) = (heard(self), self.lost, self.outcome.lost);
+        let written = log.add(|turn| write(self, turn));
+        if written.is_err() {
+            self.lost = lost + had.saturating_sub(heard(self));
+            self.outcome.lost = told;
+        }
+        written
+    }
+
+    /// Writes the rest, a report on it, and the end. If not all messages could be written, the end is
+    /// not recorded: the next auditor finds this one dead, and reads the missing events.
+    pub(super) fn close(mut self, log: &mut AuditLog) -> AuditorOutcome {
+        let written = self.try_write(log, |desk, turn| {
+            desk.add_messages(turn, true);
+            desk.settle_dead_auditors(turn, None);
+        });
+        let failed = written.is_err();
+        self.record_write_error(written);
+        if failed {
+            return self.outcome;
+        }
+        failpoint::point("audit.before");
+        let now = self.clock.now();
+        let written = log.add(|turn| {
+            self.report(turn, ReportTrigger::End, ReportWindow::is_reportable);
+            let mut open = turn.ledger().open.clone();
+            open.retain(|session| session.n != self.session.n);
+            let mut shift = lifecycle_body(turn, &self.session, self.session.n, open);
+            shift.lost = self.outcome.lost;
+            turn.add(AuditEntry::new(now, AUDITOR_STOPPED).with_summary(&shift));
+        });
+        failpoint::point("audit.after");
+        self.record_write_error(written);
+        self.outcome
+    }
+
+    /// Adds a report, if the window is due for one.
+    fn report(
+        &mut self,
+        turn: &mut LockedAuditLog<'_>,
+        trigger: ReportTrigger,
+        due: impl Fn(&ReportWindow) -> bool,
+    ) {
+        match turn.window() {
+            Ok(window) if due(window) => {
+                let report = window.report(trigger, Some(self.session.n));
+                turn.add(AuditEntry::new(self.clock.now(), REPORT).with_summary(&report));
+            }
+            Ok(_) => {}
+            Err(error) => self.record_write_error(Err(error)),
+        }
+    }
+
+    fn record_write_error(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.outcome.trouble = Some(error.to_string());
+        }
+    }
+
+    fn add_messages(&mut self, turn: &mut LockedAuditLog<'_>, force: bool) {
+        if !self.has_settled {
+            let first = self.events.first().and_then(BusMessage::anchor);
+            if let Some(first) = first {
+                self.settle_dead_auditors(turn, Some(first.seq));
+            }
+        }
+        let mut confirmed = Vec::new();
+        let mut events = std::mem::take(&mut self.events).into_iter();
+        while let Some(message) = events.next() {
+            let Some(at) = message.anchor() else { continue };
+            let reached = turn.ledger().seq;
+            if at.seq <= reached && turn.ledger().unconfirmed.get(&at.seq) == Some(&at.hash) {
+                confirmed.push(at.seq);
+                continue;
+            }
+            if at.seq > reached + 1 && !force {
+                self.has_waited = true;
+                self.events = std::iter::once(message).chain(events).collect();
+                break;
+            }
+            self.extend_to(turn, at);
+            turn.add(summary::of_message(&message));
+        }
+        self.add_other_records(turn, confirmed);
+    }
+
+    /// Extends the log to just before an event: adds missing events, or records that the database
+    /// went back.
+    fn extend_to(&mut self, turn: &mut LockedAuditLog<'_>, to: LogAnchor) {
+        let from = turn.ledger().seq;
+        if to.seq > from {
+            self.backfill.add_missing_events(turn, Some(to.seq), false);
+        } else {
+            let to = to.seq.saturating_sub(1);
+            let at = self.clock.now();
+            turn.add(
+                AuditEntry::new(at, DATABASE_ROLLED_BACK).with_summary(&DatabaseRolledBackBody { from, to }),
+            );
+        }
+    }
+
+    /// Adds everything besides events.
+    fn add_other_records(&mut self, turn: &mut LockedAuditLog<'_>, seqs: Vec<u64>) {
+        let now = self.clock.now();
+        if !seqs.is_empty() {
+            turn.add(AuditEntry::new(now, EVENTS_CONFIRMED).with_summary(&EventsConfirmedBody { seqs }));
+        }
+        for act in self.acts.drain(..) {
+            turn.add(summary::of_message(&act));
+        }
+        let messages = std::mem::take(&mut self.lost);
+        if messages > 0 {
+            self.outcome.lost += messages;
+            let auditor = self.session.n;
+            turn.add(
+                AuditEntry::new(now, MESSAGES_DROPPED)
+                    .with_summary(&MessagesDroppedBody { auditor, messages }),
+            );
+        }
+    }
+
+    /// Adds the events that dead auditors left unwritten, up to an event that this one heard of, and
+    /// records their deaths. Live auditors write their own; at the end it is enough that one is
+    /// alive: the last to end checks everything.
+    fn settle_dead_auditors(&mut self, turn: &mut LockedAuditLog<'_>, before: Option<u64>) {
+        let others = turn.ledger().open.clone().into_iter();
+        let (mut dead, mut lives) = (Vec::new(), false);
+        for session in others.filter(|session| session.n != self.session.n) {
+            if is_dead(&session) {
+                dead.push(session);
+                continue;
+            }
+            lives = true;
+            if before.is_none() {
+                break;
+            }
+        }
+        if before.is_some() || !lives {
+            self.backfill.add_missing_events(turn, before, !self.has_settled);
+        }
+        self.has_settled = true;
+        for session in dead {
+            let mut open = turn.ledger().open.clone();
+            open.retain(|other| other.n != session.n);
+            let shift = lifecycle_body(turn, &self.session, session.n, open);
+            turn.add(AuditEntry::new(self.clock.now(), AUDITOR_DIED).with_summary(&shift));
+        }
+        if let Some(trouble) = self.backfill.trouble() {
+            self.outcome.trouble = Some(trouble);
+        }
+    }
+}
+
+fn is_dead(session: &AuditorSession) -> bool {
+    matches!(session.process.liveness(), ProcessLiveness::Exited | ProcessLiveness::OtherBoot)
+}
+
+fn lifecycle_body(
+    turn: &LockedAuditLog<'_>,
+    me: &AuditorSession,
+    auditor: u64,
+    open: Vec<AuditorSession>,
+) -> AuditorLifecycleBody {
+    AuditorLifecycleBody { auditor, open, seq: turn.ledger().seq, boot: me.process.boot.clone(), lost: 0 }
+}
+
+/// Returns the state of the database when a log begins.
+pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
+    let end = StoreReader::open(state).ok().and_then(|reader| reader.log_end().ok());
+    LogCreatedBody { end: end.flatten().map(|end| LogAnchor { seq: end.seq, hash: end.hash }) }
+}

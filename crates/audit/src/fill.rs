@@ -1,0 +1,114 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::log::LockedAuditLog;
+use super::summary;
+use super::words::DatabaseReadBody;
+use wf_base::name::RunId;
+use wf_store::{LogRow, StoreError, StoreReader};
+
+/// The number of rows read at once.
+const ROWS: usize = 1000;
+
+/// A reader of the database, for events that no auditor heard of on the bus.
+pub(super) struct AuditBackfill {
+    state: PathBuf,
+    reader: Option<StoreReader>,
+    auditor: u64,
+    paths: BTreeMap<RunId, Vec<String>>,
+    open_error: Option<StoreError>,
+}
+
+impl AuditBackfill {
+    /// `by` is the reading auditor: the number of the record by which it opened.
+    pub(super) fn new(state: PathBuf, by: u64) -> Self {
+        Self { state, reader: None, auditor: by, paths: BTreeMap::new(), open_error: None }
+    }
+
+    /// Returns the reason why the database could not be read, if so; reported once.
+    pub(super) fn trouble(&mut self) -> Option<String> {
+        self.open_error.take().map(|error| error.to_string())
+    }
+
+    /// Adds the events missing from the log, up to one, or to the end.
+    pub(super) fn add_missing_events(
+        &mut self,
+        turn: &mut LockedAuditLog<'_>,
+        before: Option<u64>,
+        late: bool,
+    ) {
+        let wanted = before.is_none_or(|before| turn.ledger().seq + 1 < before);
+        if wanted && let Err(error) = self.read(turn, before, late) {
+            self.open_error = Some(error);
+        }
+    }
+
+    fn read(
+        &mut self,
+        turn: &mut LockedAuditLog<'_>,
+        before: Option<u64>,
+        late: bool,
+    ) -> Result<(), StoreError> {
+        loop {
+            let reached = turn.ledger().seq;
+            let left = before.map_or(u64::MAX, |before| before.saturating_sub(reached + 1));
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(ROWS);
+            if most == 0 {
+                return Ok(());
+            }
+            let rows = match self.open()? {
+                Some(reader) => reader.log(reached, most)?,
+                None => return Ok(()),
+            };
+            let more = rows.len() == most;
+            for row in rows {
+                let path = self.path(&row)?;
+                let mut entry = summary::of_row(&row, turn.ledger().at, path);
+                let by = serde_json::to_value(DatabaseReadBody { by: self.auditor, late });
+                if let Ok(serde_json::Value::Object(by)) = by {
+                    entry.about.extend(by);
+                }
+                turn.add(entry);
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Opens the reader, if possible. A failure is reported when it is needed.
+    pub(super) fn open_reader(&mut self) {
+        let _ = self.open();
+    }
+
+    /// Returns the reader; `None` if there is no state.
+    fn open(&mut self) -> Result<Option<&StoreReader>, StoreError> {
+        if self.reader.is_none() {
+            match StoreReader::open(&self.state) {
+                Ok(reader) => self.reader = Some(reader),
+                Err(StoreError::NoState(_)) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.reader.as_ref())
+    }
+
+    /// Returns the tasks above the run of a row.
+    fn path(&mut self, row: &LogRow) -> Result<Vec<String>, StoreError> {
+        let (Some(run), Some(parent)) = (&row.run, &row.parent) else {
+            return Ok(Vec::new());
+        };
+        if let Some(path) = self.paths.get(run) {
+            return Ok(path.clone());
+        }
+        let mut path = Vec::new();
+        let mut above = Some(parent.clone());
+        while let (Some((outer, attempt)), Some(reader)) = (above, &self.reader) {
+            path.push(attempt.split('#').next().unwrap_or_default().to_owned());
+            above = reader.run(&outer)?.parent;
+        }
+        path.reverse();
+        self.paths.insert(run.clone(), path.clone());
+        Ok(path)
+    }
+}

@@ -1,0 +1,56 @@
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use super::ledger::AuditLogState;
+use super::record::AuditRecord;
+use super::since::UnreportedRange;
+use wf_base::digest::Sha256Digest;
+
+/// The number of last bytes of the log that identify it.
+const END: u64 = 512;
+
+/// The knowledge needed to append to the log: a fold of its records. It is kept beside the log, so
+/// that an auditor need not read the records of others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct AuditCursor {
+    /// The length of the folded part of the log, in bytes.
+    pub length: u64,
+    /// The state that the next record depends on.
+    pub ledger: AuditLogState,
+    /// The state that the next report begins with.
+    pub since: UnreportedRange,
+}
+
+impl AuditCursor {
+    /// Adds a record written by another process.
+    pub(super) fn add(&mut self, record: &AuditRecord) {
+        self.ledger.add(record);
+        self.since.extend_span(record.entry.at);
+    }
+
+    /// Returns its text, which fits no other log.
+    pub(super) fn text(&self, log: &File) -> io::Result<String> {
+        let json = serde_json::to_string(self)?;
+        Ok(format!("{} {json}", self.integrity_digest(&json, log)?))
+    }
+
+    /// Parses its text; `None` if it is invalid, or fits another log.
+    pub(super) fn parse(text: &str, log: &File) -> Option<Self> {
+        let (seal, json) = text.split_once(' ')?;
+        let known: Self = serde_json::from_str(json).ok()?;
+        let own = known.integrity_digest(json, log).ok()?;
+        (seal == own.to_string()).then_some(known)
+    }
+
+    /// Returns a digest of its text and the end of the log. Fails if the log is shorter.
+    fn integrity_digest(&self, json: &str, log: &File) -> io::Result<Sha256Digest> {
+        let from = self.length.saturating_sub(END);
+        let mut bytes = vec![0; usize::try_from(self.length - from).map_err(io::Error::other)?];
+        log.read_exact_at(&mut bytes, from)?;
+        bytes.extend_from_slice(json.as_bytes());
+        Ok(Sha256Digest::of_bytes(&bytes))
+    }
+}

@@ -1,0 +1,49 @@
+//! The auditor: an observer apart from everything that works, with a log of its own.
+//!
+//! It listens to the bus and writes one line for each message into `.wf/audit/log.jsonl`, outside of
+//! the database, each bound to the line before by its hash and to the database's event by that
+//! event's number and hash. So either log reveals manipulations of the other. [`verify()`] compares
+//! them, a [`Checkpoint`] pins both, and [`stats`] finds patterns.
+//!
+//! **Invariant:** it can give no orders (artoo, principle 5 and R6). Its only handle on an engine
+//! is a [`Tap`](wf_store::feed::BusSubscription), which can receive and nothing else; `tests/layers.rs` keeps
+//! engines, machines and publishers out of this module.
+//! **Invariant:** a run never waits for it.
+//! **Invariant:** the log has every event of the database once, in the database's order; an event
+//! that no auditor heard is read from the database, and marked as such.
+
+mod act;
+mod auditor;
+mod chain;
+mod checkpoint;
+mod desk;
+mod fill;
+mod found;
+mod known;
+mod ledger;
+mod log;
+mod mark;
+mod read;
+mod record;
+mod restore;
+mod since;
+pub mod stats;
+mod summary;
+mod tail;
+mod verify;
+mod view;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use act::record as record_act;
+pub use auditor::{Auditor, AuditorConfig, AuditorOutcome};
+pub use chain::{AuditChainVerifier, LogFault};
+pub use checkpoint::{Checkpoint, PAYLOAD, TYPE};
+pub use found::{AuditFindings, AuditNote, TamperEvidence};
+pub use log::{FOLDER, LOG};
+pub use read::{AuditLogLines, path};
+pub use record::{AuditEntry, AuditRecord, AuditSource, LineFault, VERSION};
+pub use restore::restore;
+pub use verify::verify;

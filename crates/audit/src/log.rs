@@ -1,0 +1,223 @@
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::known::AuditCursor;
+use super::ledger::AuditLogState;
+use super::mark;
+use super::record::{AuditEntry, AuditRecord};
+use super::since::UnreportedRange;
+use super::stats::{ReportWindow, UnconfirmedEvents};
+use super::tail;
+use super::view::LazyReportWindow;
+use super::words::{LOG_TRUNCATED, PARTIAL_RECORD, REPORT};
+use wf_store::own_file;
+
+/// The auditor's folder in the state folder.
+pub const FOLDER: &str = "audit";
+
+/// The name of the auditor's log.
+pub const LOG: &str = "log.jsonl";
+
+/// The log, open for appending. Several processes may have it open.
+#[derive(Debug)]
+pub(super) struct AuditLog {
+    dir: PathBuf,
+    file: File,
+    known: AuditCursor,
+    view: LazyReportWindow,
+}
+
+/// The log, locked against other processes.
+pub(super) struct LockedAuditLog<'a> {
+    log: &'a mut AuditLog,
+    lines: String,
+    ledger: AuditLogState,
+    /// The new records, and the length of the lines up to the end of each.
+    new_records: Vec<(AuditRecord, usize)>,
+}
+
+impl AuditLog {
+    /// Opens the log of a state folder, creating it if there is none.
+    pub(super) fn open(state: &Path) -> io::Result<Self> {
+        let dir = state.join(FOLDER);
+        fs::create_dir_all(&dir)?;
+        mark::check_regular_file(&dir)?;
+        let file = open(&dir.join(LOG))?;
+        let mut log = Self { dir, file, known: AuditCursor::default(), view: LazyReportWindow::default() };
+        log.add(|turn| {
+            let mark = mark::read(&turn.log.dir);
+            if let Some(cut) = mark.and_then(|mark| mark.detect_truncation(turn.ledger.n)) {
+                let at = turn.ledger.at;
+                turn.add(AuditEntry::new(at, LOG_TRUNCATED).with_summary(&cut));
+            }
+        })?;
+        Ok(log)
+    }
+
+    /// Returns the state that the next record depends on, as of the last turn.
+    pub(super) fn ledger(&self) -> &AuditLogState {
+        &self.known.ledger
+    }
+
+    /// True if the records since the last report may span the given activity.
+    pub(super) fn may_span(&self, length: Duration) -> bool {
+        self.known.since.may_span(length)
+    }
+
+    /// Waits for the lock, reads the records of other processes, and calls `write` to append, all
+    /// in one write.
+    pub(super) fn add(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
+        self.lock()?;
+        let done = self.add_locked(write);
+        self.file.unlock()?;
+        done
+    }
+
+    fn add_locked(&mut self, write: impl FnOnce(&mut LockedAuditLog<'_>)) -> io::Result<()> {
+        let torn = self.read_other_records()?;
+        let mut turn = LockedAuditLog {
+            ledger: self.known.ledger.clone(),
+            log: self,
+            lines: String::new(),
+            new_records: Vec::new(),
+        };
+        if let Some(torn) = torn {
+            turn.repair_last_line(torn)?;
+        }
+        write(&mut turn);
+        turn.write()
+    }
+
+    /// Locks the file that has the log's name: a restore replaces it.
+    fn lock(&mut self) -> io::Result<()> {
+        loop {
+            self.file.lock()?;
+            let path = self.dir.join(LOG);
+            let (own, named) = (self.file.metadata()?, fs::metadata(&path));
+            if named.is_ok_and(|named| (named.dev(), named.ino()) == (own.dev(), own.ino())) {
+                return Ok(());
+            }
+            self.file.unlock()?;
+            fs::create_dir_all(&self.dir)?;
+            self.file = open(&path)?;
+            self.known = AuditCursor::default();
+            self.view = LazyReportWindow::default();
+        }
+    }
+
+    /// Reads the records that other processes added: the last writer left a fold of them. If it
+    /// died before, or wrote none, the lines are read.
+    fn read_other_records(&mut self) -> io::Result<Option<tail::UnterminatedLine>> {
+        let length = self.file.metadata()?.len();
+        if length == self.known.length {
+            return Ok(None);
+        }
+        if length < self.known.length {
+            // The log was replaced; the present one counts.
+            self.known = AuditCursor::default();
+            self.view = LazyReportWindow::default();
+        }
+        let left = mark::read_cursor(&self.dir, &self.file);
+        if let Some(left) = left.filter(|left| left.length > self.known.length) {
+            self.known = left;
+        }
+        let tail = if self.known.length == 0 {
+            let tail = tail::read(&self.file)?;
+            self.known.since = UnreportedRange::new(tail.from, UnconfirmedEvents::default());
+            tail
+        } else {
+            tail::lines(&self.file, self.known.length, length)?
+        };
+        for record in &tail.records {
+            self.known.add(record);
+        }
+        self.known.length = tail.length;
+        Ok(tail.torn)
+    }
+}
+
+impl LockedAuditLog<'_> {
+    /// Returns the state that the next record depends on, with the additions of this turn.
+    pub(super) fn ledger(&self) -> &AuditLogState {
+        &self.ledger
+    }
+
+    /// Returns the records since the last report, without the additions of this turn.
+    pub(super) fn window(&mut self) -> io::Result<&ReportWindow> {
+        let log = &mut *self.log;
+        log.view.fill(&log.file, log.known.length, &log.known.since)
+    }
+
+    /// Returns the number of bytes that have to be read for that.
+    pub(super) fn unread_bytes(&self) -> u64 {
+        let known = &self.log.known;
+        self.log.view.unread_bytes(known.length, &known.since)
+    }
+
+    /// Adds a record.
+    pub(super) fn add(&mut self, entry: AuditEntry) {
+        let (record, line) = entry.bind_line(self.ledger.n + 1, self.ledger.hash);
+        self.lines += &line;
+        self.lines.push('\n');
+        self.ledger.add(&record);
+        self.new_records.push((record, self.lines.len()));
+    }
+
+    /// Completes a whole last line, or removes an incomplete one, and records it.
+    fn repair_last_line(&mut self, torn: tail::UnterminatedLine) -> io::Result<()> {
+        match torn {
+            tail::UnterminatedLine::Whole { record, bytes } => {
+                let known = &mut self.log.known;
+                self.log.file.write_all_at(b"\n", known.length + bytes)?;
+                known.length += bytes + 1;
+                known.add(&record);
+                self.ledger.add(&record);
+            }
+            tail::UnterminatedLine::Half { bytes, digest } => {
+                self.log.file.set_len(self.log.known.length)?;
+                let about = serde_json::json!({ "bytes": bytes, "sha256": digest });
+                let at = self.ledger.at;
+                self.add(AuditEntry::new(at, PARTIAL_RECORD).with_summary(&about));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the new records. A partial write is undone.
+    fn write(self) -> io::Result<()> {
+        let Self { log, lines, ledger, new_records: new } = self;
+        if new.is_empty() {
+            return Ok(());
+        }
+        let known = &mut log.known;
+        let start = known.length;
+        if let Err(error) = log.file.write_all_at(lines.as_bytes(), start) {
+            let _ = log.file.set_len(start);
+            return Err(error);
+        }
+        for (record, end) in new {
+            let (from, to) = (known.length, start + end as u64);
+            log.view.written(from, to, &record);
+            known.length = to;
+            known.since.extend_span(record.entry.at);
+            if record.entry.kind == REPORT
+                && let Some(since) = log.view.since(from, to)
+            {
+                known.since = since;
+            }
+        }
+        known.ledger = ledger;
+        mark::write(&log.dir, known, &log.file);
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    own_file(path)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.open(path)
+}

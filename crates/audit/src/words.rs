@@ -1,0 +1,113 @@
+//! The kinds of the auditor's own records, and their content.
+
+use serde::{Deserialize, Serialize};
+
+use wf_store::ProcessIdentity;
+use wf_store::feed::LogAnchor;
+
+/// The first record: the state of the database before any auditor watched.
+pub(super) const LOG_CREATED: &str = "begun";
+/// An auditor started watching.
+pub(super) const AUDITOR_STARTED: &str = "opened";
+/// An auditor has ended, and has written everything it heard.
+pub(super) const AUDITOR_STOPPED: &str = "closed";
+/// An auditor was found to have died.
+pub(super) const AUDITOR_DIED: &str = "found_dead";
+/// An auditor was too slow for the bus.
+pub(super) const MESSAGES_DROPPED: &str = "lost";
+/// Events read from the database were also heard of on the bus.
+pub(super) const EVENTS_CONFIRMED: &str = "confirmed";
+/// The database went back: recorded events are not there any more.
+pub(super) const DATABASE_ROLLED_BACK: &str = "rewound";
+/// The end of this log was gone.
+pub(super) const LOG_TRUNCATED: &str = "cut";
+/// The last line was incomplete: a process died, or the disk was full, while it was written.
+pub(super) const PARTIAL_RECORD: &str = "torn";
+/// The state was replaced with a backup.
+pub(super) const STATE_RESTORED: &str = "restored";
+/// A report on a window.
+pub(super) const REPORT: &str = "report";
+
+/// The content of [`LOG_CREATED`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LogCreatedBody {
+    /// The last event that was there; absent: there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<LogAnchor>,
+}
+
+/// A watching auditor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AuditorSession {
+    /// The number of the record by which it opened.
+    pub n: u64,
+    /// Its process.
+    pub process: ProcessIdentity,
+}
+
+/// The content of [`AUDITOR_STARTED`], [`AUDITOR_STOPPED`] and [`AUDITOR_DIED`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AuditorLifecycleBody {
+    /// The auditor: the number of the record by which it opened.
+    pub auditor: u64,
+    /// The auditors watching from now on.
+    pub open: Vec<AuditorSession>,
+    /// The last event of the database that is in this log.
+    pub seq: u64,
+    /// The boot of the machine.
+    pub boot: String,
+    /// The number of messages it lost, when it closes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
+}
+
+/// The part for an event read from the database, beside its own summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DatabaseReadBody {
+    /// The reading auditor: the number of the record by which it opened.
+    pub by: u64,
+    /// True if the event was there before that auditor heard anything.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
+}
+
+/// The content of [`EVENTS_CONFIRMED`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EventsConfirmedBody {
+    /// The numbers of the events in the database.
+    pub seqs: Vec<u64>,
+}
+
+/// The content of [`MESSAGES_DROPPED`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MessagesDroppedBody {
+    /// The auditor: the number of the record by which it opened.
+    pub auditor: u64,
+    /// The number of messages.
+    pub messages: u64,
+}
+
+/// The content of [`DATABASE_ROLLED_BACK`]: the last recorded event, and the last one still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DatabaseRolledBackBody {
+    /// The last recorded event.
+    pub from: u64,
+    /// The last event still there.
+    pub to: u64,
+}
+
+/// The content of [`LOG_TRUNCATED`]: the number of records before, and after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LogTruncatedBody {
+    /// The number of records written.
+    pub had: u64,
+    /// The number of records there.
+    pub has: u64,
+    /// True if the machine was rebooted in between: a loss of power can cause this.
+    pub rebooted: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

@@ -1,0 +1,14 @@
+//! The words that every other crate of `wf` uses: names, digests, times, source text and diagnostics.
+//!
+//! **Invariant:** nothing here knows of plans, runs or the disk, and nothing waits. What reaches a terminal
+//! passes [`untrusted`]; what reaches a log or a record passes [`redact`] first.
+
+pub mod diag;
+pub mod digest;
+pub mod failpoint;
+pub mod keyword;
+pub mod name;
+pub mod redact;
+pub mod source;
+pub mod time;
+pub mod untrusted;

@@ -1,0 +1,94 @@
+use serde_json::Value;
+
+use super::guardrail::{find, guardrail};
+use super::predicate::{FileInspector, clamped, predicate};
+use super::subject::{places, subject};
+use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext};
+use wf_model::{Gate, GatePredicate, GateProvider, Guardrail, JsonObject};
+
+/// Returns the answer of a gate that needs no program and no model; `None` for any other gate.
+/// Rewritten values keep their place, in the keys of the context that a gate may rewrite; a value
+/// that must be rewritten and may not be is blocked.
+pub fn computed_answer(gate: &Gate, context: &GateContext, files: &dyn FileInspector) -> Option<GateAnswer> {
+    let whole = Value::Object(context.clone());
+    match &gate.provider {
+        GateProvider::Predicate(rule) => Some(by_rule(gate, rule, &whole, files)),
+        GateProvider::Guardrail(guardrail) => Some(by_detectors(gate, guardrail, &whole)),
+        GateProvider::Script(_) | GateProvider::Llm(_) => None,
+    }
+}
+
+fn by_rule(gate: &Gate, rule: &GatePredicate, whole: &Value, files: &dyn FileInspector) -> GateAnswer {
+    let value = match whole {
+        Value::Object(context) => subject(gate, context),
+        _ => None,
+    };
+    let mut answer = predicate(rule, value.as_ref(), files);
+    if let (Some(place), Some(value)) = (places(gate, whole).first(), &value)
+        && let Some(moved) = clamped(rule, value)
+    {
+        answer.modified = match replace_values(whole, &[(place.clone(), moved)]) {
+            Ok(modified) => modified,
+            Err(key) => {
+                return GateAnswer {
+                    flags: answer.flags,
+                    ..GateAnswer::block(format!("The number is in `{key}`, which gates must not modify"))
+                };
+            }
+        };
+    }
+    answer
+}
+
+fn by_detectors(gate: &Gate, rule: &Guardrail, whole: &Value) -> GateAnswer {
+    let mut all = GateAnswer::pass();
+    let mut instead = Vec::new();
+    for place in places(gate, whole) {
+        let Some(value) = whole.pointer(&place) else {
+            continue;
+        };
+        let mut name = place.trim_start_matches('/').replace('/', ".");
+        if !find(&rule.detect, &name).is_empty() {
+            // A finding in the name itself is not reported either.
+            name = name.split('.').next().unwrap_or_default().to_owned();
+        }
+        let guarded = guardrail(rule, value, &name);
+        if guarded.answer.action > all.action {
+            all.action = guarded.answer.action;
+            all.reason = guarded.answer.reason;
+        }
+        all.flags.extend(guarded.answer.flags);
+        instead.extend(guarded.replacement.map(|value| (place, value)));
+    }
+    if all.action == GateAction::Continue {
+        match replace_values(whole, &instead) {
+            Ok(modified) => all.modified = modified,
+            Err(key) => {
+                all.action = GateAction::Block;
+                let found = all.flags.join("; ");
+                all.reason = format!("Found {found}, in `{key}`, which gates must not modify");
+            }
+        }
+    }
+    all
+}
+
+/// Returns the keys of a context with values replaced in them; or the key that may not be rewritten.
+fn replace_values(whole: &Value, instead: &[(String, Value)]) -> Result<JsonObject, String> {
+    let mut new = whole.clone();
+    let mut keys = Vec::new();
+    for (place, value) in instead {
+        let key = place.split('/').nth(1).unwrap_or_default().to_owned();
+        if !ALLOWED_MUTATIONS.contains(&key.as_str()) {
+            return Err(key);
+        }
+        if let Some(old) = new.pointer_mut(place) {
+            *old = value.clone();
+        }
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let value = |key: String| Some((key.clone(), new.get(&key)?.clone()));
+    Ok(keys.into_iter().filter_map(value).collect())
+}

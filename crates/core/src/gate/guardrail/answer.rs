@@ -1,0 +1,73 @@
+use serde_json::Value;
+
+use super::is_detector;
+use super::value::{FindingCounts, ValueSearch};
+use crate::gate::GateAnswer;
+use wf_model::{Guardrail, OnFinding};
+
+/// The maximum number of findings reported one by one.
+const MOST: usize = 20;
+
+/// The result of a guardrail for a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GuardrailResult {
+    /// The answer. The rewritten value is not in it: the caller knows its place.
+    pub answer: GateAnswer,
+    /// The value without the findings, if it is to be replaced.
+    pub replacement: Option<Value>,
+}
+
+/// Checks a value, which findings refer to as `place`.
+pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> GuardrailResult {
+    let unknown = guardrail.detect.iter().find(|name| !is_detector(name));
+    if let Some(name) = unknown {
+        return GuardrailResult {
+            answer: GateAnswer::block(format!("Unknown detector `{name}`")),
+            replacement: None,
+        };
+    }
+    let mut looking =
+        ValueSearch { detectors: &guardrail.detect, seen: FindingCounts::default(), in_key: false };
+    looking.search_value(value, place);
+    if looking.seen.0.is_empty() {
+        return GuardrailResult { answer: GateAnswer::pass(), replacement: None };
+    }
+    let told = looking.seen.describe();
+    let mut instead = None;
+    let mut answer = match guardrail.on_find {
+        OnFinding::Block => GateAnswer::block(format!("Found {told}")),
+        OnFinding::Ask => GateAnswer::ask(format!("Found {told}")),
+        OnFinding::Flag => GateAnswer::pass(),
+        OnFinding::Redact if looking.in_key => {
+            GateAnswer::block(format!("Found {told}; names of fields cannot be redacted"))
+        }
+        OnFinding::Redact => {
+            instead = Some(looking.without_findings(value));
+            GateAnswer::pass()
+        }
+    };
+    answer.flags = looking.seen.flags();
+    GuardrailResult { answer, replacement: instead }
+}
+
+impl FindingCounts {
+    /// Returns one sentence about the findings, without their text.
+    fn describe(&self) -> String {
+        self.flags().join("; ")
+    }
+
+    /// Returns the findings, one by one: the detector, the kind, the count, the place.
+    fn flags(&self) -> Vec<String> {
+        let all = self.0.iter().take(MOST);
+        let mut flags: Vec<String> = all
+            .map(|((detector, what, place), count)| match count {
+                1 => format!("{detector}: {what} in {place}"),
+                count => format!("{detector}: {what} in {place}, {count} times"),
+            })
+            .collect();
+        if self.0.len() > MOST {
+            flags.push(format!("and in {} more places", self.0.len() - MOST));
+        }
+        flags
+    }
+}

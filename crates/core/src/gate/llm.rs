@@ -1,0 +1,132 @@
+//! The form of a model's answer for a gate, and its parser (Silas 5.5.3). No model is called yet:
+//! the provider answers that there is none.
+//!
+//! **Invariant:** an answer of any other form is not an answer.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{GateAction, GateAnswer};
+use wf_model::JsonObject;
+
+/// The maximum length of a reason or flag, in characters.
+const LONGEST: usize = 500;
+
+/// The form of an answer.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LlmAnswer {
+    score: Option<f64>,
+    #[serde(default)]
+    flags: Vec<String>,
+    #[serde(default)]
+    reason: String,
+    action: Option<GateAction>,
+}
+
+/// Parses the answer of a model: one JSON object, optionally in a single fenced block. An advising
+/// gate asks for `{score, flags, reason}`, a deciding one for `{action, reason, score}`. The error
+/// is one sentence.
+pub fn read(text: &str, decides: bool) -> Result<GateAnswer, String> {
+    let value: Value = serde_json::from_str(unfence(text))
+        .map_err(|_| "the model's answer is not a single JSON object".to_owned())?;
+    let said: LlmAnswer =
+        serde_json::from_value(value).map_err(|error| format!("invalid model answer: {error}"))?;
+    if said.score.is_some_and(|score| !(0.0..=1.0).contains(&score)) {
+        return Err("the model's score is not between 0 and 1".into());
+    }
+    let action = match (decides, said.action) {
+        (true, None) => return Err("the model's answer has no `action`".into()),
+        (false, _) if said.score.is_none() => {
+            return Err("the model's answer has no `score`".into());
+        }
+        (_, action) => action.unwrap_or(GateAction::Continue),
+    };
+    Ok(GateAnswer {
+        action,
+        reason: truncate(&said.reason),
+        score: said.score,
+        flags: said.flags.iter().map(|flag| truncate(flag)).collect(),
+        modified: JsonObject::new(),
+    })
+}
+
+/// Returns the text of the single fenced block, if it is one.
+fn unfence(text: &str) -> &str {
+    let text = text.trim();
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    match inside.and_then(|inside| inside.split_once('\n')) {
+        Some((language, inside)) if matches!(language.trim(), "" | "json") => inside.trim(),
+        _ => text,
+    }
+}
+
+fn truncate(text: &str) -> String {
+    text.chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::gate::GateAction;
+    use proptest::prelude::*;
+
+    #[test]
+    fn advice_has_a_score_flags_and_a_reason() {
+        let text = r#"{"score": 0.25, "flags": ["vague"], "reason": "It says little."}"#;
+        let answer = read(text, false).unwrap();
+        assert_eq!(answer.action, GateAction::Continue);
+        assert_eq!(answer.score, Some(0.25));
+        assert_eq!(answer.flags, ["vague"]);
+        assert_eq!(answer.reason, "It says little.");
+        let fenced = format!("\n```json\n{text}\n```\n");
+        assert_eq!(read(&fenced, false), Ok(answer));
+    }
+
+    #[test]
+    fn a_decision_has_an_action() {
+        for (word, action) in [
+            ("continue", GateAction::Continue),
+            ("block", GateAction::Block),
+            ("require_approval", GateAction::RequireApproval),
+        ] {
+            let text = format!(r#"{{"action": "{word}", "reason": "so", "score": 1}}"#);
+            assert_eq!(read(&text, true).unwrap().action, action);
+        }
+    }
+
+    #[test]
+    fn what_advice_wants_to_happen_is_kept_for_the_record() {
+        let answer = read(r#"{"score": 0, "action": "block"}"#, false).unwrap();
+        assert_eq!(answer.action, GateAction::Block);
+    }
+
+    #[test]
+    fn what_has_another_form_is_no_answer() {
+        for (text, decides, reason) in [
+            ("It is fine.", false, "the model's answer is not a single JSON object"),
+            ("{} {}", false, "the model's answer is not a single JSON object"),
+            ("[]", false, "invalid model answer"),
+            ("{}", false, "the model's answer has no `score`"),
+            (r#"{"score": 1}"#, true, "the model's answer has no `action`"),
+            (r#"{"score": 1.5}"#, false, "the model's score is not between 0 and 1"),
+            (r#"{"score": -1}"#, false, "the model's score is not between 0 and 1"),
+            (r#"{"score": "1"}"#, false, "invalid model answer"),
+            (r#"{"score": 1, "flags": "a"}"#, false, "invalid model answer"),
+            (r#"{"action": "allow"}"#, true, "invalid model answer"),
+            (r#"{"action": "continue", "also": 1}"#, true, "invalid model answer"),
+        ] {
+            let found = read(text, decides).unwrap_err();
+            assert!(found.starts_with(reason), "{text}: {found}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in ".{0,80}", decides: bool) {
+            if let Ok(answer) = read(&text, decides) {
+                prop_assert!(answer.score.is_none_or(|score| (0.0..=1.0).contains(&score)));
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateResult};
+use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject};
+
+/// One pass over the gates of a trigger point: yields the gates to ask, and takes their answers
+/// (Silas 5.4).
+///
+/// The deciding gates come first, in the order of the triggers and then in the order given; then
+/// the advising ones, about the result of the others. A block does not stop the rest from being
+/// asked.
+#[derive(Debug)]
+pub struct GatePass {
+    remaining: VecDeque<Arc<Gate>>,
+    current: Option<Arc<Gate>>,
+    context: GateContext,
+    outcome: GateOutcome,
+}
+
+impl GatePass {
+    /// Begins with the gates of these triggers.
+    pub fn new<'g>(
+        gates: impl IntoIterator<Item = &'g Arc<Gate>>,
+        triggers: &[GateTrigger],
+        context: GateContext,
+    ) -> Self {
+        let turn = |gate: &Gate| triggers.iter().position(|on| *on == gate.on);
+        let mut left: Vec<Arc<Gate>> =
+            gates.into_iter().filter(|gate| turn(gate).is_some()).cloned().collect();
+        left.sort_by_key(|gate| (gate.lane, turn(gate)));
+        Self { remaining: left.into(), current: None, context, outcome: GateOutcome::default() }
+    }
+
+    /// Returns the gate to ask next, with its context; `None` after the last. Returns the same
+    /// again until there is an answer.
+    pub fn next_gate(&mut self) -> Option<(Arc<Gate>, &GateContext)> {
+        if self.current.is_none() {
+            self.current = self.remaining.pop_front();
+        }
+        let gate = Arc::clone(self.current.as_ref()?);
+        let on = gate.on.as_str();
+        self.context.insert("trigger".into(), Value::from(on));
+        Some((gate, &self.context))
+    }
+
+    /// Takes the answer of the gate, or the reason why it could not be asked, and the time it took.
+    pub fn take_answer(&mut self, answer: Result<GateAnswer, String>, duration_ms: u64) {
+        let Some(gate) = self.current.take() else {
+            return;
+        };
+        let answer = answer.unwrap_or_else(|reason| failed_answer(&gate, reason));
+        let mut result = GateResult {
+            gate: gate.id.clone(),
+            trigger: gate.on,
+            lane: gate.lane,
+            action: answer.action,
+            reason: answer.reason,
+            score: answer.score,
+            flags: answer.flags,
+            changed: Vec::new(),
+            rejected: Vec::new(),
+            ignored: None,
+            duration_ms,
+        };
+        match gate.lane {
+            GateLane::Policy => self.rewrite(answer.modified, &mut result),
+            GateLane::Quality => {
+                let wanted = std::mem::replace(&mut result.action, GateAction::Continue);
+                result.ignored = Some(wanted).filter(|wanted| *wanted != GateAction::Continue);
+                result.rejected = answer.modified.keys().cloned().collect();
+            }
+        }
+        self.outcome.results.push(result);
+    }
+
+    /// Returns the outcome.
+    pub fn into_outcome(self) -> GateOutcome {
+        self.outcome
+    }
+
+    /// Applies the permitted rewrites; from left to right, so that a later gate sees them.
+    fn rewrite(&mut self, modified: JsonObject, result: &mut GateResult) {
+        for (key, value) in modified {
+            if !ALLOWED_MUTATIONS.contains(&key.as_str()) {
+                result.rejected.push(key);
+            } else if self.context.get(&key) != Some(&value) {
+                self.context.insert(key.clone(), value.clone());
+                self.outcome.rewritten.insert(key.clone(), value);
+                result.changed.push(key);
+            }
+        }
+    }
+}
+
+/// Returns the answer of a gate that could not be asked: a deciding one blocks, an advising one
+/// passes with a flag.
+fn failed_answer(gate: &Gate, reason: String) -> GateAnswer {
+    match gate.lane {
+        GateLane::Policy => GateAnswer::block(reason),
+        GateLane::Quality => {
+            let flag = match gate.provider {
+                GateProvider::Llm(_) => "llm_error",
+                _ => "not_asked",
+            };
+            GateAnswer { reason, flags: vec![flag.to_owned()], ..GateAnswer::pass() }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+use super::{GateAction, GateResult};
+use wf_base::name::GateId;
+use wf_model::GateLane;
+
+/// The ruling from all results of a trigger point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GateRuling {
+    /// Continue.
+    Continue,
+    /// Block. Further blocks have no effect.
+    Block {
+        /// The first blocking gate.
+        gate: GateId,
+        /// The reason.
+        reason: String,
+    },
+    /// Ask the approver first.
+    Ask {
+        /// The gates that ask for it, in order.
+        gates: Vec<GateId>,
+    },
+}
+
+/// Combines results: the first block decides; without one, the approver must agree if any gate asks
+/// for it. Quality gates decide nothing (Silas INV-04).
+pub fn ruling(results: &[GateResult]) -> GateRuling {
+    let policy = || results.iter().filter(|result| result.lane == GateLane::Policy);
+    if let Some(first) = policy().find(|result| result.action == GateAction::Block) {
+        return GateRuling::Block { gate: first.gate.clone(), reason: first.reason.clone() };
+    }
+    let asking = policy().filter(|result| result.action == GateAction::RequireApproval);
+    let gates: Vec<GateId> = asking.map(|result| result.gate.clone()).collect();
+    if gates.is_empty() { GateRuling::Continue } else { GateRuling::Ask { gates } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GateRuling, ruling};
+    use crate::gate::GateAction::{self, Block, Continue, RequireApproval};
+    use crate::gate::GateResult;
+    use wf_base::name::GateId;
+    use wf_model::GateLane::{self, Policy, Quality};
+    use wf_model::GateTrigger;
+
+    fn check(results: &[(&str, GateLane, GateAction)], expected: &GateRuling) {
+        let result = |(id, lane, action): &(&str, GateLane, GateAction)| GateResult {
+            gate: GateId::parse(id).unwrap(),
+            trigger: GateTrigger::OnOutput,
+            lane: *lane,
+            action: *action,
+            reason: format!("{id} says so"),
+            score: None,
+            flags: Vec::new(),
+            changed: Vec::new(),
+            rejected: Vec::new(),
+            ignored: None,
+            duration_ms: 0,
+        };
+        let results: Vec<GateResult> = results.iter().map(result).collect();
+        assert_eq!(ruling(&results), *expected);
+    }
+
+    fn block(gate: &str) -> GateRuling {
+        GateRuling::Block { gate: GateId::parse(gate).unwrap(), reason: format!("{gate} says so") }
+    }
+
+    #[test]
+    fn the_first_block_decides() {
+        check(
+            &[("ask", Policy, RequireApproval), ("one", Policy, Block), ("two", Policy, Block)],
+            &block("one"),
+        );
+    }
+
+    #[test]
+    fn all_that_ask_are_named() {
+        let gates = ["a", "c"].map(|id| GateId::parse(id).unwrap()).to_vec();
+        check(
+            &[("a", Policy, RequireApproval), ("b", Policy, Continue), ("c", Policy, RequireApproval)],
+            &GateRuling::Ask { gates },
+        );
+    }
+
+    #[test]
+    fn quality_gates_decide_nothing() {
+        check(&[("a", Quality, Block), ("b", Quality, RequireApproval)], &GateRuling::Continue);
+        check(&[], &GateRuling::Continue);
+    }
+}

@@ -1,0 +1,240 @@
+use std::time::Duration;
+
+use super::{OpinionCounts, StandingApprovalLimits};
+use wf_model::AutonomyThresholds;
+
+/// The minimum validity of a proposal: below that, the approver would sign too often.
+pub const SHORTEST: Duration = Duration::from_hours(1);
+
+/// The direction of a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutonomyDirection {
+    /// More autonomy.
+    Widen,
+    /// Less autonomy.
+    Tighten,
+}
+
+impl AutonomyDirection {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Widen => "widen",
+            Self::Tighten => "tighten",
+        }
+    }
+}
+
+/// A proposal to change the autonomy of a goal. It takes effect only when the approver signs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AutonomyProposal {
+    /// The direction.
+    pub direction: AutonomyDirection,
+    /// The present grant.
+    pub from: StandingApprovalLimits,
+    /// The proposed grant.
+    pub to: StandingApprovalLimits,
+    /// The reason, in a sentence.
+    pub reason: String,
+    /// The evidence.
+    pub counts: OpinionCounts,
+}
+
+/// Proposes a change of the grant from the opinions on the repairs under an approval, if one is due
+/// (Silas 5.1.6, 5.9).
+///
+/// A step at most doubles the grant, or at least halves it. **Invariants:** fewer repairs than
+/// `min_samples` lead to no proposal; a proposal to widen is within `most_executions` and `longest`,
+/// and a grant that exceeds them already is never widened; a proposal differs from the present
+/// grant; more corrections never lead to a wider grant.
+pub fn advise(
+    counts: &OpinionCounts,
+    grant: StandingApprovalLimits,
+    limits: &AutonomyThresholds,
+) -> Option<AutonomyProposal> {
+    if counts.repairs < limits.min_samples.max(1) {
+        return None;
+    }
+    let rate = counts.rate();
+    let (way, to, bound) = if rate > limits.tighten_above {
+        (AutonomyDirection::Tighten, narrow(grant, limits), limits.tighten_above)
+    } else if rate < limits.widen_below {
+        (AutonomyDirection::Widen, widen(grant, limits)?, limits.widen_below)
+    } else {
+        return None;
+    };
+    let side = match way {
+        AutonomyDirection::Widen => "below",
+        AutonomyDirection::Tighten => "above",
+    };
+    let (bad, of) = (counts.interventions(), counts.repairs);
+    (to != grant).then(|| AutonomyProposal {
+        direction: way,
+        from: grant,
+        to,
+        reason: format!("{bad} of {of} repairs needed intervention: {side} {bound}"),
+        counts: *counts,
+    })
+}
+
+fn widen(grant: StandingApprovalLimits, limits: &AutonomyThresholds) -> Option<StandingApprovalLimits> {
+    let most = (limits.most_executions, limits.longest);
+    if grant.executions > most.0 || grant.validity > most.1 {
+        return None;
+    }
+    Some(StandingApprovalLimits {
+        executions: grant.executions.saturating_mul(2).min(most.0),
+        validity: grant.validity.saturating_mul(2).min(most.1),
+    })
+}
+
+/// Halves a grant, within its lower bounds.
+pub fn narrow(grant: StandingApprovalLimits, limits: &AutonomyThresholds) -> StandingApprovalLimits {
+    let half = Duration::from_secs(grant.validity.as_secs() / 2);
+    StandingApprovalLimits {
+        executions: (grant.executions / 2).min(limits.most_executions).max(1),
+        validity: half.min(limits.longest).max(SHORTEST).min(grant.validity),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AutonomyDirection, SHORTEST, advise};
+    use crate::goal::{OpinionCounts, StandingApprovalLimits};
+    use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
+    use std::time::Duration;
+    use wf_model::AutonomyThresholds;
+
+    fn counts(repairs: u32, corrected: u32) -> OpinionCounts {
+        OpinionCounts { repairs, corrected, ..OpinionCounts::default() }
+    }
+
+    fn grant(executions: u32, hours: u64) -> StandingApprovalLimits {
+        StandingApprovalLimits { executions, validity: Duration::from_hours(hours) }
+    }
+
+    #[test]
+    fn what_is_proposed() {
+        let limits = AutonomyThresholds::default();
+        let of = |repairs, bad, from| {
+            let advice = advise(&counts(repairs, bad), from, &limits);
+            advice.map(|advice| (advice.direction, advice.to))
+        };
+        let week = 7 * 24;
+        let now = grant(10, week);
+        let wider = Some((AutonomyDirection::Widen, grant(20, 2 * week)));
+        let narrower = Some((AutonomyDirection::Tighten, grant(5, week / 2)));
+        for (repairs, bad, wanted) in [
+            (29, 0, None),
+            (29, 29, None),
+            (30, 0, wider),
+            (30, 1, wider),
+            (40, 2, None),
+            (30, 6, None),
+            (30, 7, narrower),
+            (30, 30, narrower),
+        ] {
+            assert_eq!(of(repairs, bad, now), wanted, "{bad} of {repairs}");
+        }
+        let capped = Some((AutonomyDirection::Widen, grant(100, 90 * 24)));
+        assert_eq!(of(30, 0, grant(60, 50 * 24)), capped);
+        assert_eq!(of(30, 0, grant(100, 90 * 24)), None, "at the caps");
+        assert_eq!(of(30, 0, grant(101, 24)), None, "beyond a cap");
+        assert_eq!(of(30, 30, grant(1, 1)), None, "there is no less");
+        let least = Some((AutonomyDirection::Tighten, grant(1, 1)));
+        assert_eq!(of(30, 30, grant(3, 1)), least);
+        let over = Some((AutonomyDirection::Tighten, grant(100, 90 * 24)));
+        assert_eq!(of(30, 30, grant(1000, 1000 * 24)), over);
+    }
+
+    fn limits() -> impl Strategy<Value = AutonomyThresholds> {
+        (1_u32..60, 1_u32..50, 1_u32..50, 1_u32..300, 1_u64..3000).prop_map(
+            |(min_samples, below, more, most_executions, hours)| AutonomyThresholds {
+                min_samples,
+                widen_below: f64::from(below) / 100.0,
+                tighten_above: f64::from(below + more) / 100.0,
+                most_executions,
+                longest: Duration::from_hours(hours),
+                ..AutonomyThresholds::default()
+            },
+        )
+    }
+
+    fn grants() -> impl Strategy<Value = StandingApprovalLimits> {
+        let validity = any::<u32>().prop_map(|ms| Duration::from_millis(u64::from(ms) + 1));
+        (1_u32..1000, validity)
+            .prop_map(|(executions, validity)| StandingApprovalLimits { executions, validity })
+    }
+
+    proptest! {
+        /// The caps hold, a step has its bounds, and too few repairs lead to no proposal.
+        #[test]
+        fn a_step_is_within_its_bounds(
+            limits in limits(),
+            from in grants(),
+            repairs in 0_u32..200,
+            bad in 0_u32..200,
+        ) {
+            let Some(advice) = advise(&counts(repairs, bad.min(repairs)), from, &limits) else {
+                return Ok(());
+            };
+            prop_assert!(repairs >= limits.min_samples);
+            let to = advice.to;
+            prop_assert!(to != from && advice.from == from && to.executions >= 1);
+            match advice.direction {
+                AutonomyDirection::Widen => {
+                    prop_assert!(to.executions <= limits.most_executions);
+                    prop_assert!(to.validity <= limits.longest);
+                    prop_assert!(to.executions >= from.executions && to.validity >= from.validity);
+                    prop_assert!(to.executions <= 2 * from.executions);
+                    prop_assert!(to.validity <= 2 * from.validity);
+                }
+                AutonomyDirection::Tighten => {
+                    prop_assert!(to.executions <= (from.executions / 2).max(1));
+                    prop_assert!(to.executions <= limits.most_executions);
+                    prop_assert!(to.validity <= from.validity);
+                    prop_assert!(to.validity <= (from.validity / 2).max(SHORTEST));
+                }
+            }
+        }
+
+        /// Signing one proposal after another leads in one direction, and to an end: with the same
+        /// counts it never oscillates.
+        #[test]
+        fn the_same_counts_never_swing(
+            limits in limits(),
+            from in grants(),
+            repairs in 0_u32..200,
+            bad in 0_u32..200,
+        ) {
+            let counts = counts(repairs, bad.min(repairs));
+            let first = advise(&counts, from, &limits).map(|advice| advice.direction);
+            let mut grant = from;
+            let mut steps = 0;
+            while let Some(advice) = advise(&counts, grant, &limits) {
+                prop_assert_eq!(Some(advice.direction), first);
+                grant = advice.to;
+                steps += 1;
+                prop_assert!(steps < 64);
+            }
+        }
+
+        /// More corrections never lead to a wider grant.
+        #[test]
+        fn more_corrections_never_allow_more(
+            limits in limits(),
+            from in grants(),
+            repairs in 1_u32..200,
+            bad in 0_u32..200,
+            more in 0_u32..200,
+        ) {
+            let bad = bad.min(repairs);
+            let worse = (bad + more).min(repairs);
+            let after = |bad| {
+                advise(&counts(repairs, bad), from, &limits).map_or(from, |advice| advice.to)
+            };
+            let (less, few) = (after(worse), after(bad));
+            prop_assert!(less.executions <= few.executions && less.validity <= few.validity);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+use serde::{Deserialize, Serialize};
+
+use wf_base::time::Moment;
+use wf_model::{GoalEvent, OnUnmet};
+
+/// The part of a reconciliation that a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReconciliationPart {
+    /// The checks alone: the check run.
+    Look,
+    /// The repairing steps, and then the checks.
+    Repair,
+}
+
+impl ReconciliationPart {
+    /// Returns the word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Look => "look",
+            Self::Repair => "repair",
+        }
+    }
+}
+
+/// The health of a goal, as its last reconciliation found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReconciliationHealth {
+    /// The state is as desired.
+    Healthy,
+    /// The state was not as desired, and a repair fixed it.
+    Repaired,
+    /// The state is not as desired.
+    Failed,
+    /// The state is not as desired, and a repair waits for the user.
+    Waiting,
+    /// The state is unknown: the checks could not be made.
+    Unknown,
+    /// The reconciliation was cancelled.
+    Cancelled,
+}
+
+impl ReconciliationHealth {
+    /// All values.
+    pub const ALL: [Self; 6] =
+        [Self::Healthy, Self::Repaired, Self::Failed, Self::Waiting, Self::Unknown, Self::Cancelled];
+
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Repaired => "repaired",
+            Self::Failed => "failed",
+            Self::Waiting => "waiting",
+            Self::Unknown => "unknown",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// True if the state is as desired.
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::Healthy | Self::Repaired)
+    }
+
+    /// True if it counts as a failed reconciliation, of which too many in a row pause a goal.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Unknown)
+    }
+}
+
+/// The findings of a check run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckRunFindings {
+    /// True if every check passed.
+    pub passed: bool,
+    /// True if the run was cancelled.
+    pub cancelled: bool,
+    /// The checks that failed.
+    pub failed_checks: Vec<String>,
+    /// The checks that could not be made.
+    pub unchecked: Vec<String>,
+    /// The reason for the run's failure, in its own words.
+    pub reason: String,
+}
+
+/// The outcome of a repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RepairOutcome {
+    /// Its checks pass.
+    Done,
+    /// It ended, and its checks fail; the reason.
+    Failed(String),
+    /// It may not start, or waits for an answer; the reason.
+    Waits(String),
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// The verdict of a reconciliation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoalOutcome {
+    /// The health of the goal.
+    pub health: ReconciliationHealth,
+    /// The reason, in a few words; empty if the state is as desired.
+    pub reason: String,
+}
+
+/// The next step of a reconciliation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReconciliationStep {
+    /// Start a repair.
+    Repair,
+    /// End with a verdict.
+    End(GoalOutcome),
+}
+
+/// Decides the next step of a reconciliation after its check run, and its repair if any (Silas 5.2.3).
+/// Only failed checks are repaired: without a check the state is unknown, and reported so.
+pub fn next_step(
+    rule: OnUnmet,
+    looked: &CheckRunFindings,
+    repaired: Option<&RepairOutcome>,
+) -> ReconciliationStep {
+    let end = |health, reason: String| ReconciliationStep::End(GoalOutcome { health, reason });
+    if looked.passed {
+        return end(ReconciliationHealth::Healthy, String::new());
+    }
+    if looked.cancelled {
+        return end(ReconciliationHealth::Cancelled, "the check was cancelled".into());
+    }
+    if looked.failed_checks.is_empty() {
+        let reason = match looked.unchecked.as_slice() {
+            [] => looked.reason.clone(),
+            unable => format!("checks could not run: {}", unable.join(", ")),
+        };
+        return end(ReconciliationHealth::Unknown, reason);
+    }
+    let refuted = format!("checks failed: {}", looked.failed_checks.join(", "));
+    match (repaired, rule) {
+        (None, OnUnmet::Report) => end(ReconciliationHealth::Failed, refuted),
+        (None, OnUnmet::SpawnPlan) => ReconciliationStep::Repair,
+        (Some(RepairOutcome::Done), _) => end(ReconciliationHealth::Repaired, refuted),
+        (Some(RepairOutcome::Failed(reason)), _) => {
+            end(ReconciliationHealth::Failed, format!("{refuted}; the repair failed: {reason}"))
+        }
+        (Some(RepairOutcome::Waits(reason)), _) => {
+            end(ReconciliationHealth::Waiting, format!("{refuted}; the repair is waiting: {reason}"))
+        }
+        (Some(RepairOutcome::Cancelled), _) => {
+            end(ReconciliationHealth::Cancelled, format!("{refuted}; the repair was cancelled"))
+        }
+    }
+}
+
+/// Counts the failures in a row among the latest reconciliations, newest first, each with the time of its
+/// end. Those that ended before the goal was last resumed do not count: they were known when it was
+/// resumed. A cancelled one says nothing about the goal.
+pub fn consecutive_failures(
+    ends: impl Iterator<Item = (Moment, ReconciliationHealth)>,
+    resumed: Option<Moment>,
+) -> usize {
+    let later = ends.filter(|(at, _)| resumed.is_none_or(|resumed| *at > resumed));
+    let told = later.filter(|(_, health)| *health != ReconciliationHealth::Cancelled);
+    told.take_while(|(_, health)| health.is_failure()).count()
+}
+
+/// Returns the notification about a change of a goal's health. An unchanged health is not reported; a
+/// repair always is.
+pub fn health_notification(
+    before: Option<ReconciliationHealth>,
+    after: ReconciliationHealth,
+) -> Option<GoalEvent> {
+    let was_bad = before.is_some_and(ReconciliationHealth::is_failure);
+    match after {
+        ReconciliationHealth::Repaired => Some(GoalEvent::Repaired),
+        ReconciliationHealth::Healthy => before
+            .is_some_and(|before| !before.is_good() && before != ReconciliationHealth::Cancelled)
+            .then_some(GoalEvent::Healthy),
+        ReconciliationHealth::Failed | ReconciliationHealth::Unknown => {
+            (!was_bad).then_some(GoalEvent::Failed)
+        }
+        ReconciliationHealth::Waiting => {
+            (before != Some(ReconciliationHealth::Waiting)).then_some(GoalEvent::Waiting)
+        }
+        ReconciliationHealth::Cancelled => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReconciliationHealth, consecutive_failures};
+    use wf_base::time::Moment;
+
+    #[test]
+    fn only_failures_after_a_pause_count_and_a_cancelled_cycle_says_nothing() {
+        use ReconciliationHealth::{Cancelled, Failed, Healthy, Unknown};
+        let count = |healths: &[ReconciliationHealth], resumed: Option<i64>| {
+            // The newest ended at 10, the one before at 9.
+            let ends = (0..).map(|at| Moment::from_millis(10 - at));
+            let ends = ends.zip(healths.iter().copied());
+            consecutive_failures(ends, resumed.map(Moment::from_millis))
+        };
+        assert_eq!(count(&[], None), 0);
+        assert_eq!(count(&[Failed, Unknown, Failed, Healthy, Failed], None), 3);
+        assert_eq!(count(&[Failed, Cancelled, Failed, Healthy], None), 2);
+        assert_eq!(count(&[Cancelled, Failed], None), 1);
+        assert_eq!(count(&[Failed, Failed, Failed], Some(8)), 2);
+        assert_eq!(count(&[Failed, Failed, Failed], Some(10)), 0);
+    }
+}

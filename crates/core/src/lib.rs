@@ -1,0 +1,13 @@
+//! The decisions of `wf`, as pure functions of their inputs.
+//!
+//! **Invariant:** no clock, no I/O, no async, no randomness: time, files and answers arrive as data. The same
+//! inputs give the same decisions, whatever drives them. Start at [`machine`].
+
+pub mod connection;
+pub mod gate;
+pub mod ggs;
+pub mod goal;
+pub mod machine;
+pub mod memory;
+pub mod observe;
+pub mod verify;

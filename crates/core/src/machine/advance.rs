@@ -1,0 +1,257 @@
+//! The progress of a run: dependencies that ended, tasks with room, phases that are over.
+
+use std::sync::Arc;
+
+use super::end::TaskCompletion;
+use super::gates::has_gates;
+use super::scope::{self, TaskScope};
+use super::state::{self, TaskIx};
+use super::{Effect, EventKind, GatePoint, Machine, RunPhase, StepState, TaskId, TimerKind, WorkExit};
+use wf_base::time::Moment;
+use wf_model::expr::Expr;
+use wf_model::{FailureClass, JsonObject, OnStepFailure, StepIx, StepWork, WaitCondition};
+
+/// The reason for a step or item that the user chose to leave out.
+pub const NOT_CHOSEN: &str = "not selected";
+
+/// The prefix of the reason for a step skipped after another one failed.
+pub const NOT_STARTED: &str = "not started: ";
+
+impl Machine {
+    /// Advances the run until nothing more follows without an input.
+    pub(super) fn advance(&mut self) {
+        // Nothing begins before the gates of the run have passed.
+        if self.state.phase == RunPhase::Gates && !self.state.never_began() {
+            return;
+        }
+        loop {
+            while let Some(step) = self.state.due.pop_first() {
+                self.evaluate_due_step(step);
+            }
+            if self.admit() {
+                continue;
+            }
+            if !self.state.due.is_empty() || !self.next_phase() {
+                return;
+            }
+        }
+    }
+
+    /// Decides whether a step whose dependencies have ended runs.
+    fn evaluate_due_step(&mut self, step: u32) {
+        let spot = TaskIx { step, item: None };
+        let plan = Arc::clone(&self.plan);
+        if self.state.step_record(step).state.is_final() {
+            return;
+        }
+        let declared = plan.step(spot.ix());
+        let asks = declared.when.as_deref().is_some_and(Expr::asks_status);
+        if self.state.is_force_cancelled() || self.state.is_ending() && !plan.is_finally(spot.ix()) {
+            return self.finish(spot, TaskCompletion::cancelled(self.ending_reason()));
+        }
+        if self.state.left.get(&step).is_some_and(Vec::is_empty) {
+            return self.finish(spot, TaskCompletion::skipped(NOT_CHOSEN));
+        }
+        if let (Some(blocker), false) = (self.state.step_record(step).blocker, asks) {
+            let name = &plan.step(StepIx(blocker)).id;
+            let how = match self.state.step_record(blocker).state {
+                StepState::Failed => "failed",
+                StepState::Cancelled => "was cancelled",
+                _ => "was skipped",
+            };
+            return self.finish(spot, TaskCompletion::skipped(format!("dependency `{name}` {how}")));
+        }
+        if self.state.is_closing() && !plan.is_finally(spot.ix()) {
+            return self.skip_over_budget(spot);
+        }
+        if let Some(when) = &declared.when {
+            let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
+            match scope::evaluate_condition(&view, when) {
+                Ok(true) => {}
+                Ok(false) => {
+                    let reason = format!("condition is false: {}", when.source());
+                    return self.finish(spot, TaskCompletion::skipped(reason));
+                }
+                Err(error) => return self.end_unstartable(spot, &error.to_string()),
+            }
+        }
+        self.unfold(spot, &declared.fan);
+    }
+
+    /// Sets the timer that ends the wait of a task for its turn when it takes too long.
+    pub(super) fn queue_timer(&mut self, spot: TaskIx) {
+        if let Some(at) = self.queue_limit(spot) {
+            let timer = TimerKind::Queue(state::task_id(&self.plan, spot));
+            self.turn.effects.push(Effect::Wake { timer, at });
+        }
+    }
+
+    /// Returns the instant at which a task has waited too long for its turn.
+    pub(super) fn queue_limit(&self, spot: TaskIx) -> Option<Moment> {
+        let limit = self.plan.step(spot.ix()).queue_timeout?;
+        Some(self.state.step_record(spot.step).ready?.after(limit))
+    }
+
+    /// Ends a task that cannot even begin.
+    pub(super) fn end_unstartable(&mut self, spot: TaskIx, reason: &str) {
+        let standing = super::Standing::Unchecked;
+        self.finish(spot, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.into()));
+    }
+
+    /// Enters the next phase if this one is over. True if it did.
+    fn next_phase(&mut self) -> bool {
+        let queued = !self.state.queue.is_empty() || !self.state.roomless.is_empty();
+        if !self.state.live.is_empty() || queued || self.is_planning() {
+            return false;
+        }
+        match self.state.phase {
+            RunPhase::Steps if self.has_begun() && self.state.open == 0 => {
+                let bad = self.state.failed.is_some() || self.state.is_closing();
+                if bad || self.plan.parts().verify.is_empty() {
+                    self.after_verify();
+                } else {
+                    self.emit(EventKind::PhaseStarted { phase: RunPhase::Verify });
+                    self.check_plan();
+                }
+                true
+            }
+            RunPhase::Gates if self.state.open + self.state.open_last == 0 => {
+                self.conclude();
+                true
+            }
+            RunPhase::Finally if self.state.open_last == 0 => {
+                self.conclude();
+                true
+            }
+            // A forced end does not wait for evidence to be checked again.
+            RunPhase::Confirm if self.state.is_force_cancelled() => {
+                self.end_run();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Requests the plan's own checks.
+    pub(super) fn check_plan(&mut self) {
+        let view = TaskScope { plan: &self.plan, state: &self.state, spot: None };
+        let phase = self.own_phase();
+        let checks = super::phases::of_phase(&self.plan.parts().verify, phase);
+        let reads = scope::check_reads(&view, checks);
+        let reads: JsonObject = reads.unwrap_or_default();
+        self.turn.effects.push(Effect::Check { attempt: None, phase, item_value: None, reads });
+    }
+
+    /// Continues after the plan's own criteria, or without them: gates look at the outputs of a run
+    /// that succeeds.
+    pub(super) fn after_verify(&mut self) {
+        if self.judge_round() {
+            return;
+        }
+        let accepted = self.state.control.accepted.is_some();
+        if self.state.control.abandoned.is_some() {
+            return self.after_publish();
+        }
+        let bad = self.state.failed.is_some() || self.state.is_closing();
+        let held = self.state.judged != Some(false);
+        if (!bad && held || accepted) && has_gates(&self.plan, None, GatePoint::Publish) {
+            let phase = RunPhase::Publish;
+            self.emit(EventKind::PhaseStarted { phase });
+            self.ask_gates(None, GatePoint::Publish);
+        } else {
+            self.after_publish();
+        }
+    }
+
+    /// Continues with the `finally` steps, or with the end of the run.
+    pub(super) fn after_publish(&mut self) {
+        if self.plan.parts().main < self.plan.steps().len() {
+            self.emit(EventKind::PhaseStarted { phase: RunPhase::Finally });
+        } else {
+            self.conclude();
+        }
+    }
+
+    /// Returns the reason why nothing new begins after a failure.
+    pub(super) fn stopping_reason(&self) -> String {
+        format!("{NOT_STARTED}{}", self.failing_reason())
+    }
+
+    /// Returns the failure after which nothing new begins.
+    pub(super) fn failing_reason(&self) -> String {
+        match self.state.stopping.or(self.state.failed) {
+            Some(step) => format!("`{}` failed", self.failed_place(step)),
+            None => "another step failed".into(),
+        }
+    }
+
+    /// Returns the task of a failed step: of a repeated step, the first item that failed.
+    fn failed_place(&self, step: u32) -> String {
+        let place = TaskId::of_step(&self.plan.step(StepIx(step)).id);
+        let many = self.state.step_record(step).many.as_ref();
+        let mut slots = many.into_iter().flat_map(|many| (0_u32..).zip(&many.slots));
+        let failed = slots.find(|(_, slot)| slot.ended == Some(StepState::Failed));
+        let Some((item, _)) = failed else {
+            return place.to_string();
+        };
+        let item = Some(item);
+        let of = self.state.item(TaskIx { step, item });
+        TaskId { item, ..place }.display_name(of.map(|item| item.key.as_str()))
+    }
+
+    /// Returns the reason why nothing new begins at the end of the run.
+    pub(super) fn ending_reason(&self) -> String {
+        match &self.state.cancelled {
+            Some(cancelled) => cancelled.reason.clone(),
+            None if self.state.timed_out => "the run exceeded its time limit".into(),
+            None => self.budget_exhausted_reason().unwrap_or_default(),
+        }
+    }
+
+    /// True if a task has ended.
+    pub(super) fn is_over(&self, spot: TaskIx) -> bool {
+        let step_over = self.state.step_record(spot.step).state.is_final();
+        let place_over = self.state.task_record(spot).is_some_and(|slot| slot.ended.is_some());
+        step_over || spot.item.is_some() && place_over
+    }
+
+    /// True if a task may not begin any more because a step failed.
+    pub(super) fn is_barred(&self, spot: TaskIx) -> bool {
+        let exempt = self.asks_status(spot.step) || self.plan.is_finally(spot.ix());
+        self.state.stopping.is_some() && !exempt
+    }
+
+    /// True if a step survives the stop of the run: its condition reads the status of others.
+    pub(super) fn asks_status(&self, step: u32) -> bool {
+        self.plan.step(StepIx(step)).when.as_deref().is_some_and(Expr::asks_status)
+    }
+
+    /// True if nothing running for a task may continue.
+    pub(super) fn is_halting(&self, spot: TaskIx) -> bool {
+        let cancels = self.plan.parts().policy.on_failure == OnStepFailure::Cancel;
+        let stopped = self.state.stopping.is_some() && cancels && !self.asks_status(spot.step);
+        if self.plan.is_finally(spot.ix()) {
+            self.state.is_force_cancelled()
+        } else {
+            stopped || self.state.is_ending()
+        }
+    }
+}
+
+/// Returns the instant at which a timed wait that began at the given instant is over, and its exit;
+/// `None` for all other work. A wait never outlasts its timeout, however late it is looked at.
+pub(super) fn wait_end(
+    work: &StepWork,
+    timeout: Option<std::time::Duration>,
+    since: Moment,
+) -> Option<(Moment, WorkExit)> {
+    let over = match work {
+        StepWork::Wait(WaitCondition::For(while_)) => since.after(*while_),
+        StepWork::Wait(WaitCondition::Until(at)) => (*at).max(since),
+        _ => return None,
+    };
+    match timeout.map(|limit| since.after(limit)) {
+        Some(limit) if limit < over => Some((limit, WorkExit::TimedOut)),
+        _ => Some((over, WorkExit::Completed)),
+    }
+}

@@ -1,0 +1,115 @@
+//! Advice from memory on the alternatives of a plan's steps, and its effect when a run begins
+//! (artoo v0.8, R2, memory action mapping): an alternative to be avoided must not be used, and one
+//! to be exploited is preferred.
+
+use serde::{Deserialize, Serialize};
+
+use super::actuator::kind;
+use super::{AlternativeSwitch, EventKind, Machine};
+use wf_model::{Step, StepIx};
+
+/// Advice from memory on a tool and its target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolAdvice {
+    /// The tool.
+    pub tool: String,
+    /// The target; absent: unspecified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The advice.
+    pub advice: AdviceKind,
+    /// The amount of knowledge: attention, from 0.
+    pub attention: f64,
+    /// The direction of the evidence: decision, for or against.
+    pub decision: f64,
+}
+
+/// Advice from memory on the intent of a plan, from the outcomes of earlier runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct IntentAdvice {
+    /// The slug of the intent: the first three words of the plan's title.
+    pub slug: String,
+    /// The conclusion for a planner. By itself it changes nothing: memory makes no plan impossible.
+    pub advice: AdviceKind,
+    /// The amount of knowledge: attention, from 0.
+    pub attention: f64,
+    /// The direction of the evidence: decision, for or against.
+    pub decision: f64,
+}
+
+/// Advice on an alternative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceKind {
+    /// It must not be used.
+    Avoid,
+    /// It is preferred to other alternatives.
+    Exploit,
+    /// It was tried without a clear result.
+    Caution,
+}
+
+impl AdviceKind {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Avoid => "avoid",
+            Self::Exploit => "exploit",
+            Self::Caution => "caution",
+        }
+    }
+}
+
+/// Returns the advice on an alternative of a step.
+pub(super) fn advice_about<'a>(advice: &'a [ToolAdvice], step: &Step, way: u32) -> Option<&'a ToolAdvice> {
+    let (tool, target) = (step.tool(way as usize), step.target(way as usize));
+    let same = |one: &&ToolAdvice| one.tool == tool && one.target.as_deref() == target;
+    advice.iter().find(same)
+}
+
+/// True if an alternative must not be used. Memory makes no step impossible: where every
+/// alternative is to be avoided, none is.
+pub(super) fn is_avoided(advice: &[ToolAdvice], step: &Step, way: u32) -> bool {
+    let avoid = |way| advice_about(advice, step, way).is_some_and(|one| one.advice == AdviceKind::Avoid);
+    avoid(way) && !(0_u32..).take(step.alternative_count()).all(avoid)
+}
+
+/// True if an alternative is preferred to others.
+pub(super) fn is_preferred(advice: &[ToolAdvice], step: &Step, way: u32) -> bool {
+    advice_about(advice, step, way).is_some_and(|one| one.advice == AdviceKind::Exploit)
+}
+
+impl Machine {
+    /// Applies the advice from memory before anything begins: a step to be avoided as written
+    /// begins with another alternative.
+    pub(super) fn apply_memory_advice(&mut self, advice: Vec<ToolAdvice>, intent: Option<IntentAdvice>) {
+        let nothing = advice.is_empty() && intent.is_none();
+        if nothing || self.plan.parts().replan.is_none() {
+            return;
+        }
+        let main = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
+        let changes = (0..main).filter_map(|step| self.begins_otherwise(step, &advice));
+        let changes = changes.collect();
+        self.emit(EventKind::MemoryApplied { intent, advice, changes });
+    }
+
+    fn begins_otherwise(&self, step: u32, advice: &[ToolAdvice]) -> Option<AlternativeSwitch> {
+        let written = self.base.step(StepIx(step));
+        // A step reused from an earlier run uses no alternative.
+        let over = self.state.step_record(step).state.is_final();
+        if over || !is_avoided(advice, written, 0) {
+            return None;
+        }
+        let others = (1_u32..).take(written.alternatives.len());
+        let open = others.filter(|way| !is_avoided(advice, written, *way));
+        let way = open.min_by_key(|way| (!is_preferred(advice, written, *way), *way))?;
+        Some(AlternativeSwitch {
+            step: written.id.clone(),
+            kind: kind(written, (0, way), &std::collections::BTreeSet::new()),
+            from: None,
+            to: written.alternative_id(way as usize).cloned(),
+            tool: written.tool(way as usize),
+            target: written.target(way as usize).map(str::to_owned),
+        })
+    }
+}

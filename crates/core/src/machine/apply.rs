@@ -1,0 +1,338 @@
+//! The fold: the change that each fact makes to the state. Decides nothing.
+
+use std::time::Duration;
+
+use super::ends::TaskEnd;
+use super::gates::has_gates;
+use super::stage::is_plain;
+use super::state::{
+    self, ActivityKind, AttemptResult, CancelRequest, MachineState, StepItems, TaskActivity, TaskIx,
+};
+use super::{
+    Attempt, CachedResult, CheckVerdict, EventKind, GatePoint, RunPhase, StepItem, StepState, TaskId,
+    WorkExit,
+};
+use wf_base::name::Name;
+use wf_base::time::Moment;
+use wf_model::{JsonObject, Plan, StepWork};
+
+impl MachineState {
+    /// Applies one more fact.
+    pub(super) fn apply(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        self.ledger.apply_fact(at, fact);
+        match fact {
+            EventKind::RunStarted { .. } => self.begin(plan, at),
+            EventKind::StepReused { step, outputs, standing, .. } => {
+                let end = TaskEnd::reused(*standing, at);
+                self.reuse_step(plan, step, outputs, end);
+            }
+            EventKind::ItemReused { .. } => self.offer_item(plan, fact),
+            EventKind::StepDeselected { step, except_items } => {
+                if let Some(ix) = plan.find(step.as_str()) {
+                    self.left.insert(ix.0, except_items.clone());
+                }
+            }
+            EventKind::StepExpanded { step, items } => self.expand(plan, at, step, items),
+            EventKind::CheckCompleted { attempt, verdict } => {
+                self.count_ruling(plan, attempt.as_ref(), verdict);
+                match attempt {
+                    Some(attempt) => self.record_verdict(plan, attempt, verdict),
+                    None => self.record_plan_verdict(verdict),
+                }
+            }
+            EventKind::MemoryApplied { .. } => self.take_advice(plan, fact),
+            EventKind::RoundCompleted(round) => self.close_round(plan, round, at),
+            EventKind::PlannerRequested { .. }
+            | EventKind::PlannerAccepted { .. }
+            | EventKind::PlannerRejected { .. } => self.apply_planner_fact(at, fact),
+            EventKind::ChecksPassed { attempt, phase } => {
+                self.record_phase_passed(plan, attempt.as_ref(), *phase);
+            }
+            EventKind::RunDraining { step } => self.stopping = plan.find(step.as_str()).map(|ix| ix.0),
+            EventKind::CancelRequested { reason, force } => {
+                let reason = reason.clone();
+                self.cancelled = Some(CancelRequest { reason, force: *force });
+            }
+            EventKind::RunTimedOut => self.timed_out = true,
+            EventKind::PhaseStarted { phase } => self.enter_phase(plan, at, *phase),
+            EventKind::RunEnded { outcome, .. } => {
+                self.outcome = Some(*outcome);
+                self.phase = RunPhase::Ended;
+            }
+            of_a_place => {
+                self.apply_to_task(plan, at, of_a_place);
+                self.apply_held(plan, at, of_a_place);
+            }
+        }
+    }
+
+    fn apply_to_task(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        match fact {
+            EventKind::LockRequested { place, .. } => self.wait_for_lock(plan, place),
+            EventKind::CacheHit { place, found } => {
+                let cached = Attempt { place: place.clone(), attempt: 0 };
+                let doing = after_work(plan, &cached);
+                self.start_attempt(plan, at, &cached, doing);
+                self.store_result(plan, place, AttemptResult::from_cache(found));
+            }
+            EventKind::AttemptStaged(attempt) => self.stage_attempt(plan, at, attempt),
+            EventKind::AttemptUnstaged(attempt) => self.unstage_attempt(plan, attempt),
+            EventKind::AttemptStarted(attempt) => self.begin_attempt(plan, at, attempt),
+            EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, standing, .. } => {
+                self.record_attempt(plan, attempt, how, *failure_class);
+                self.staging.count_ended(how, self.attempt_duration(plan, at, attempt));
+                let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
+                self.apply_work_end(
+                    plan,
+                    attempt,
+                    how,
+                    AttemptResult { outputs, artifacts, cached: None, standing: *standing },
+                );
+            }
+            EventKind::RetryScheduled { attempt, due, looped, .. } => {
+                self.note_progress(plan, at, attempt);
+                if let Some(spot) = self.clear_task(plan, &attempt.place) {
+                    self.record_loop(spot, *looped);
+                    self.resting.insert(spot, *due);
+                    self.set_step_state(spot, StepState::Waiting);
+                }
+            }
+            EventKind::EvidenceTaken { attempt, .. } => {
+                self.evidence.extend(state::find_task_ix(plan, &attempt.place));
+            }
+            EventKind::EvidenceStale(stale) => self.mark_stale(plan, stale),
+            EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
+            _ => {}
+        }
+    }
+
+    /// Returns the time that an attempt under way has taken.
+    fn attempt_duration(&self, plan: &Plan, at: Moment, attempt: &Attempt) -> Duration {
+        let live = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.live.get(&spot));
+        live.map_or(Duration::ZERO, |live| at.since(live.since))
+    }
+
+    fn wait_for_lock(&mut self, plan: &Plan, place: &TaskId) {
+        if let Some(spot) = self.dequeue(plan, place) {
+            self.locking.insert(spot);
+            if let Some(slot) = self.task_record_mut(spot) {
+                slot.awaits = true;
+            }
+        }
+    }
+
+    fn apply_task_end(&mut self, plan: &Plan, at: Moment, place: &TaskId, fact: &EventKind) {
+        let EventKind::StepEnded { state, standing, failure_class, allowed_to_fail, outputs, reason, .. } =
+            fact
+        else {
+            return;
+        };
+        let Some(spot) = self.clear_task(plan, place) else {
+            return;
+        };
+        if let Some(slot) = self.task_record_mut(spot) {
+            slot.failure_class = *failure_class;
+            // The controller reads the results of a failure, and the next attempt is told of them.
+            if plan.parts().replan.is_some() && *state == StepState::Failed {
+                slot.record_final_failure(reason);
+            } else {
+                slot.tries = None;
+            }
+            if spot.item.is_some() && slot.result.is_none() && !outputs.is_empty() {
+                slot.result =
+                    Some(Box::new(AttemptResult { outputs: outputs.clone(), ..AttemptResult::default() }));
+            }
+        }
+        let end = TaskEnd { state: *state, standing: *standing, allowed_to_fail: *allowed_to_fail, at };
+        self.end(plan, spot, end, outputs);
+    }
+
+    fn begin(&mut self, plan: &Plan, at: Moment) {
+        self.started = Some(at);
+        let main = plan.parts().main.min(self.steps.len());
+        let free = (0_u32..).zip(self.steps.iter().take(main));
+        self.due = free.filter(|(_, slot)| slot.waiting == 0).map(|(step, _)| step).collect();
+        for slot in self.steps.iter_mut().filter(|slot| slot.waiting == 0) {
+            slot.ready = Some(at);
+        }
+    }
+
+    fn reuse_step(&mut self, plan: &Plan, step: &Name, outputs: &JsonObject, end: TaskEnd) {
+        let Some(ix) = plan.find(step.as_str()) else {
+            return;
+        };
+        let (step, item) = (ix.0, None);
+        self.end(plan, TaskIx { step, item }, end, outputs);
+        self.step_record_mut(ix.0).outputs = Some(Box::new(outputs.clone()));
+    }
+
+    fn expand(&mut self, plan: &Plan, at: Moment, step: &Name, items: &[StepItem]) {
+        let Some(ix) = plan.find(step.as_str()) else {
+            return;
+        };
+        self.due.remove(&ix.0);
+        let open = item_count(items);
+        let room = plan.step(ix).max_parallel.unwrap_or(u32::MAX).min(open);
+        let spot = |item| TaskIx { step: ix.0, item: Some(item) };
+        let slot = |item| self.made.get(&spot(item)).cloned().unwrap_or_default();
+        let slots = (0..open).map(slot).collect();
+        let many = StepItems { items: items.to_vec(), slots, open, next: room };
+        let slot = self.step_record_mut(ix.0);
+        slot.many = Some(Box::new(many));
+        slot.ready = Some(at);
+        slot.state = StepState::Queued;
+        for item in 0..room {
+            self.enqueue(plan, TaskIx { step: ix.0, item: Some(item) });
+        }
+    }
+
+    /// Removes a task from every list of waiting tasks.
+    pub(super) fn dequeue(&mut self, plan: &Plan, place: &TaskId) -> Option<TaskIx> {
+        let spot = state::find_task_ix(plan, place)?;
+        self.due.remove(&spot.step);
+        self.queue.remove(&spot);
+        self.roomless.remove(&spot);
+        self.locking.remove(&spot);
+        self.returning.remove(&spot);
+        self.unheard.remove(&spot);
+        self.resting.remove(&spot);
+        Some(spot)
+    }
+
+    /// Removes a task from every list.
+    pub(super) fn clear_task(&mut self, plan: &Plan, place: &TaskId) -> Option<TaskIx> {
+        let spot = self.dequeue(plan, place)?;
+        self.end_activity(spot);
+        Some(spot)
+    }
+
+    /// Ends any activity for a task.
+    pub(super) fn end_activity(&mut self, spot: TaskIx) {
+        if let Some(live) = self.live.remove(&spot) {
+            self.busy -= u32::from(live.room);
+            self.staging.plain -= u32::from(live.room && live.plain);
+            self.staging.staged -= u32::from(live.doing == ActivityKind::Staged);
+        }
+    }
+
+    /// Starts an activity for a task.
+    pub(super) fn start_activity(&mut self, spot: TaskIx, live: TaskActivity) {
+        self.end_activity(spot);
+        self.busy += u32::from(live.room);
+        self.staging.plain += u32::from(live.room && live.plain);
+        self.staging.staged += u32::from(live.doing == ActivityKind::Staged);
+        self.live.insert(spot, live);
+    }
+
+    pub(super) fn start_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt, doing: ActivityKind) {
+        let Some(spot) = self.dequeue(plan, &attempt.place) else {
+            return;
+        };
+        let room = doing != ActivityKind::Working || takes_room(plan, spot);
+        self.start_activity(
+            spot,
+            TaskActivity {
+                attempt: attempt.attempt,
+                since: at,
+                doing,
+                room,
+                plain: doing == ActivityKind::Working && is_plain(plan, spot.ix()),
+            },
+        );
+        if plan.step(spot.ix()).concurrency.is_some() {
+            self.locked.insert(spot);
+        }
+        self.evidence.remove(&spot);
+        if let Some(slot) = self.task_record_mut(spot) {
+            slot.attempts = attempt.attempt;
+            slot.awaits = false;
+            slot.reset_checks();
+            // The result of an earlier attempt was not confirmed.
+            slot.result = None;
+        }
+        self.set_step_state(spot, StepState::Running);
+    }
+
+    fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, how: &WorkExit, gave: AttemptResult) {
+        let Some(spot) = state::find_task_ix(plan, &attempt.place) else {
+            return;
+        };
+        if how.is_success() {
+            self.store_result(plan, &attempt.place, gave);
+            if let Some(live) = self.live.get_mut(&spot) {
+                live.doing = after_work(plan, attempt);
+            }
+            self.set_step_state(spot, StepState::Verifying);
+        } else {
+            self.end_activity(spot);
+        }
+    }
+
+    fn store_result(&mut self, plan: &Plan, place: &TaskId, gave: AttemptResult) {
+        if let Some(slot) = state::find_task_ix(plan, place).and_then(|spot| self.task_record_mut(spot)) {
+            slot.result = Some(Box::new(gave));
+        }
+    }
+
+    fn record_plan_verdict(&mut self, verdict: &CheckVerdict) {
+        let held = self.judged.unwrap_or(true) && verdict.passed();
+        self.judged = Some(held);
+        if !verdict.passed() {
+            self.refuted.push(verdict.name.to_string());
+        }
+    }
+
+    /// Sets the displayed state of a step; a repeated step is displayed as running.
+    pub(super) fn set_step_state(&mut self, spot: TaskIx, state: StepState) {
+        let slot = self.step_record_mut(spot.step);
+        slot.state = if spot.item.is_some() { StepState::Running } else { state };
+    }
+
+    fn enter_phase(&mut self, plan: &Plan, at: Moment, phase: RunPhase) {
+        self.phase = phase;
+        if phase == RunPhase::Verify {
+            self.passed = None;
+            self.control.opened = true;
+        }
+        self.next_finally(plan.parts().main, at);
+    }
+
+    /// Makes due the first open `finally` step from an index on, once the run is in their phase.
+    pub(super) fn next_finally(&mut self, from: usize, at: Moment) {
+        let rest = self.steps.iter().skip(from);
+        let open = rest.take_while(|slot| slot.state.is_final()).count() + from;
+        if self.phase == RunPhase::Finally && open < self.steps.len() {
+            self.becomes_due(u32::try_from(open).unwrap_or(u32::MAX), at);
+        }
+    }
+}
+
+impl AttemptResult {
+    fn from_cache(found: &CachedResult) -> Self {
+        Self {
+            outputs: found.outputs.clone(),
+            artifacts: found.artifacts.clone(),
+            cached: Some(found.cache_key),
+            standing: None,
+        }
+    }
+}
+
+fn item_count(items: &[StepItem]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
+}
+
+/// Returns the activity after the work of an attempt: its gates, if it has any, else its checks.
+fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
+    let spot = state::find_task_ix(plan, &attempt.place);
+    if spot.is_some_and(|spot| has_gates(plan, Some(spot), GatePoint::Leave)) {
+        ActivityKind::Leaving
+    } else {
+        ActivityKind::Checking
+    }
+}
+
+/// True if the work of a step takes up room: a wait of any kind takes none.
+pub(super) fn takes_room(plan: &Plan, spot: TaskIx) -> bool {
+    !matches!(plan.step(spot.ix()).work, StepWork::Wait(_) | StepWork::Approve(_))
+}

@@ -1,0 +1,111 @@
+use serde::{Deserialize, Serialize};
+
+use super::{ApprovalSigner, GatePoint, TaskId};
+use crate::gate::GateResult;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{GateId, Name};
+use wf_base::time::Moment;
+use wf_model::{CheckPhase, JsonObject};
+
+/// A request for approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ApprovalRequest {
+    /// Its number within the run, from 1.
+    pub request: u32,
+    /// The time of the request.
+    pub since: Moment,
+    /// The task that waits for it; absent: the run does.
+    #[serde(flatten)]
+    pub place: Option<TaskId>,
+    /// The point of the gates that request it; absent: the step itself does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<GatePoint>,
+    /// The phase of checks that an approval lets be ignored; absent: it is about something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<CheckPhase>,
+    /// The gates that request it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateId>,
+    /// The results of other gates that did not pass: they count after an approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deferred_results: Vec<GateResult>,
+    /// The question.
+    pub message: String,
+    /// The values that are shown with it and covered by the approval.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub show: JsonObject,
+    /// The parts that the gates rewrote, with their new values.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub rewritten: JsonObject,
+    /// The number of approvals needed; absent: as many as the workspace's policy demands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<u32>,
+    /// The names of the approvers who may decide; empty: every approver of the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvers: Vec<String>,
+    /// The names of the approvers asked next if no answer arrives in time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalate_to: Vec<String>,
+    /// The queue that the approver works from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// The escalation that follows if no answer arrives in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// The escalations already used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried_escalations: Vec<String>,
+    /// The reason for the block that the request is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The deadline for an answer.
+    pub expires: Moment,
+    /// The steps whose checked files are approved with it: a change to one makes it void.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covers_steps: Vec<Name>,
+}
+
+/// The resolution of a request for approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ApprovalOutcome {
+    /// The decision.
+    pub decision: RequestDecision,
+    /// The approvers who decided; empty if none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<ApprovalSigner>,
+    /// SHA-256 of the content that each of them signed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<Sha256Digest>,
+    /// The reason that they gave.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// A decision on a request for approval. Only the first is a yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestDecision {
+    /// The required approvers agreed.
+    Approved,
+    /// An authorized approver refused.
+    Denied,
+    /// No answer arrived in time.
+    Expired,
+    /// The subject of the approval has changed since: it is requested anew.
+    Void,
+    /// It is not needed any more.
+    Withdrawn,
+}
+
+impl RequestDecision {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Expired => "expired",
+            Self::Void => "void",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}

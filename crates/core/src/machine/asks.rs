@@ -1,0 +1,360 @@
+//! The requests for approval and the effects of the answers.
+
+use super::blocked::GateBlock;
+use super::end::TaskCompletion;
+use super::scope::TaskScope;
+use super::state::{self, PendingApproval, TaskIx};
+use super::{
+    ApprovalOutcome, ApprovalRequest, Artifact, Attempt, AttemptEnd, Effect, EventKind, GatePoint, Machine,
+    RequestDecision, TimerKind, WorkExit,
+};
+use crate::gate::GateResult;
+use wf_base::name::GateId;
+use wf_model::{ApprovalRequirement, ApprovalStep, FailureClass, JsonObject};
+
+/// A request for a decision about a block.
+pub(super) struct ApprovalDraft {
+    pub(super) message: String,
+    pub(super) block: GateBlock,
+    /// The escalation that follows if no answer arrives.
+    pub(super) fallback: Option<String>,
+    pub(super) queue: Option<String>,
+}
+
+impl Machine {
+    /// Requests the decision that a step consists of.
+    pub(super) fn ask_step(&mut self, spot: TaskIx, approve: &ApprovalStep) {
+        let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
+        let message = approve.message.render(&view);
+        let values = approve.show.iter();
+        let show = values.map(|(name, value)| Ok((name.to_string(), value.value(&view)?)));
+        let asked = message.and_then(|message| Ok((message, show.collect::<Result<_, _>>()?)));
+        let (message, show) = match asked {
+            Ok(asked) => asked,
+            Err(error) => return self.end_unstartable(spot, &error.to_string()),
+        };
+        let ask = self.request(Some(spot), message, &approve.needs);
+        self.open_request(ApprovalRequest { show, ..ask });
+    }
+
+    /// Requests the approvals that gates demand: those of one gate after the other if the gates do
+    /// not ask the same approvers, so that each gets what it demands.
+    pub(super) fn ask_for(
+        &mut self,
+        spot: Option<TaskIx>,
+        point: GatePoint,
+        gates: Vec<GateResult>,
+        rewritten: JsonObject,
+    ) {
+        let Some(first) = gates.first() else { return };
+        let needs = self.needs_of(spot, point, &first.gate);
+        let same = |result: &GateResult| self.needs_of(spot, point, &result.gate) == needs;
+        let (now, then): (Vec<GateResult>, Vec<GateResult>) = gates.into_iter().partition(same);
+        let told = now.iter().map(|result| match result.reason.as_str() {
+            "" => format!("gate `{}` asks for approval", result.gate),
+            reason => format!("gate `{}` asks for approval: {reason}", result.gate),
+        });
+        let message = told.collect::<Vec<_>>().join("; ");
+        let ask = self.request(spot, message, &needs);
+        let show = self.shown_values(spot, point);
+        self.open_request(ApprovalRequest {
+            point: Some(point),
+            gates: now.into_iter().map(|result| result.gate).collect(),
+            deferred_results: then,
+            show,
+            rewritten,
+            ..ask
+        });
+    }
+
+    /// Requests a decision about a block.
+    pub(super) fn ask_people(&mut self, spot: Option<TaskIx>, point: GatePoint, plea: ApprovalDraft) {
+        let GateBlock { gate, reason, tried_escalations, rest, rewritten, .. } = plea.block;
+        let needs = self.needs_of(spot, point, &gate);
+        let ask = self.request(spot, plea.message, &needs);
+        let show = self.shown_values(spot, point);
+        self.open_request(ApprovalRequest {
+            point: Some(point),
+            gates: vec![gate],
+            deferred_results: rest,
+            show,
+            rewritten,
+            queue: plea.queue,
+            fallback: plea.fallback,
+            tried_escalations: tried_escalations.into_iter().collect(),
+            reason: Some(reason),
+            ..ask
+        });
+    }
+
+    /// Returns the approvers that a gate demands.
+    fn needs_of(&self, spot: Option<TaskIx>, point: GatePoint, id: &GateId) -> ApprovalRequirement {
+        let mut gates = super::gates::gates_at(&self.plan, spot.map(TaskIx::ix), point);
+        let gate = gates.find(|gate| gate.id == *id);
+        gate.map(|gate| gate.approval.clone()).unwrap_or_default()
+    }
+
+    /// Returns the values shown with a request about a task or the run.
+    fn shown_values(&self, spot: Option<TaskIx>, point: GatePoint) -> JsonObject {
+        let slot = spot.and_then(|spot| self.state.task_record(spot));
+        let mut show = JsonObject::new();
+        match point {
+            GatePoint::Start => show.insert("params".into(), self.state.params.clone().into()),
+            GatePoint::Leave => slot
+                .and_then(|slot| slot.result.as_ref())
+                .and_then(|gave| show.insert("outputs".into(), gave.outputs.clone().into())),
+            GatePoint::Publish => show.insert("outputs".into(), self.plan_outputs().0.into()),
+            GatePoint::Enter | GatePoint::Again => None,
+        };
+        if let Some(item) = spot.and_then(|spot| self.state.item(spot)) {
+            show.insert("item".into(), item.value.clone());
+        }
+        show
+    }
+
+    pub(super) fn request(
+        &self,
+        spot: Option<TaskIx>,
+        message: String,
+        needs: &ApprovalRequirement,
+    ) -> ApprovalRequest {
+        let plan = &self.plan;
+        let covers_steps = match spot {
+            Some(spot) => {
+                let needed = plan.step(spot.ix()).depends_on.iter();
+                needed.map(|ix| plan.step(*ix).id.clone()).collect()
+            }
+            None => Vec::new(),
+        };
+        ApprovalRequest {
+            request: self.state.asked + 1,
+            place: spot.map(|spot| state::task_id(plan, spot)),
+            point: None,
+            phase: None,
+            gates: Vec::new(),
+            deferred_results: Vec::new(),
+            message: super::finish::truncate_reason(message),
+            show: JsonObject::new(),
+            rewritten: JsonObject::new(),
+            required: needs.required,
+            approvers: needs.approvers.clone(),
+            escalate_to: needs.escalate_to.clone(),
+            queue: None,
+            fallback: None,
+            tried_escalations: Vec::new(),
+            reason: None,
+            since: self.now,
+            expires: self.now.after(needs.response_timeout()),
+            covers_steps,
+        }
+    }
+
+    pub(super) fn open_request(&mut self, ask: ApprovalRequest) {
+        self.emit(EventKind::ApprovalRequested(Box::new(ask.clone())));
+        self.wait_for(ask);
+    }
+
+    /// Waits for a decision or the deadline.
+    pub(super) fn wait_for(&mut self, ask: ApprovalRequest) {
+        let (number, at) = (ask.request, ask.expires);
+        let timer = TimerKind::Ask { number };
+        self.turn.effects.push(Effect::Ask(Box::new(ask)));
+        self.turn.effects.push(Effect::Wake { timer, at });
+    }
+
+    /// Applies a decision. Its expiry is left to the timer.
+    pub(super) fn on_approval_outcome(&mut self, number: u32, given: ApprovalOutcome) {
+        let Some(asked) = self.state.asks.get(&number).cloned() else {
+            return;
+        };
+        match given.decision {
+            RequestDecision::Approved => {
+                // A task that goes on with it waits for its lock, and the answer with it.
+                if let Some(spot) = asked.spot.filter(|spot| self.state.returning.contains(spot)) {
+                    self.state.unheard.insert(spot);
+                    return;
+                }
+                self.record_approval_outcome(number, given);
+                self.on_approved(asked);
+            }
+            RequestDecision::Denied => {
+                let reason = refusal(&asked.ask, &given);
+                self.record_approval_outcome(number, given);
+                self.on_denied(asked, reason);
+            }
+            RequestDecision::Void => {
+                self.record_approval_outcome(number, given);
+                self.ask_further_approvers(asked.ask, Vec::new());
+            }
+            RequestDecision::Expired | RequestDecision::Withdrawn => {}
+        }
+    }
+
+    fn record_approval_outcome(&mut self, number: u32, given: ApprovalOutcome) {
+        let asked = self.state.asks.get(&number);
+        let place = asked.and_then(|asked| asked.ask.place.clone());
+        self.emit(EventKind::ApprovalResolved { request: number, place, given });
+        self.turn.effects.push(Effect::Dismiss { number });
+    }
+
+    fn ask_further_approvers(&mut self, ask: ApprovalRequest, approvers: Vec<String>) {
+        let time = ask.expires.since(ask.since);
+        self.open_request(ApprovalRequest {
+            request: self.state.asked + 1,
+            since: self.now,
+            expires: self.now.after(time),
+            approvers: if approvers.is_empty() { ask.approvers.clone() } else { approvers },
+            ..ask
+        });
+    }
+
+    fn on_approved(&mut self, asked: PendingApproval) {
+        let PendingApproval { ask, spot } = asked;
+        if let (Some(phase), Some(spot)) = (ask.phase, spot) {
+            return self.on_phase_ignored(spot, phase);
+        }
+        match (ask.point, spot) {
+            (Some(point), spot) => self.apply_gate_results(spot, point, ask.deferred_results, ask.rewritten),
+            (None, Some(spot)) => self.decide(spot, WorkExit::Completed, ask.show),
+            (None, None) => {}
+        }
+    }
+
+    fn on_denied(&mut self, asked: PendingApproval, reason: String) {
+        let PendingApproval { ask, spot } = asked;
+        if let (Some(phase), Some(spot)) = (ask.phase, spot) {
+            return self.on_phase_not_ignored(spot, phase, &reason);
+        }
+        match (ask.point, spot) {
+            (Some(point), spot) => {
+                if let Some(gate) = ask.gates.first() {
+                    self.give_up(spot, point, gate, &reason);
+                }
+            }
+            (None, Some(spot)) => {
+                let failure_class = FailureClass::Logical;
+                self.decide(spot, WorkExit::Error { reason, failure_class }, JsonObject::new());
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Ends the attempt of a step that waited for a decision. A refusal is final: the request is
+    /// not repeated.
+    fn decide(&mut self, spot: TaskIx, exit: WorkExit, outputs: JsonObject) {
+        let Some(live) = self.state.live.get(&spot) else {
+            return;
+        };
+        let attempt = state::attempt(&self.plan, spot, live.attempt);
+        let no = match &exit {
+            WorkExit::Error { reason, failure_class } => Some((reason.clone(), *failure_class)),
+            _ => None,
+        };
+        if let Some((reason, failure_class)) = no {
+            self.end_attempt(attempt, exit);
+            let standing = super::Standing::Unchecked;
+            return self.finish(spot, TaskCompletion::failure(standing, Some(failure_class), reason));
+        }
+        self.on_attempt_end(AttemptEnd {
+            attempt,
+            exit,
+            outputs,
+            artifacts: Vec::new(),
+            standing: None,
+            failure_class: None,
+            seen: Vec::new(),
+            usage: super::AttemptUsage::default(),
+            service: false,
+        });
+    }
+
+    /// Records the end of an attempt without outputs.
+    pub(super) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
+        let failure_class = how.failure_class();
+        let (outputs, artifacts) = (JsonObject::new(), Vec::<Artifact>::new());
+        self.emit(EventKind::AttemptEnded {
+            attempt,
+            how,
+            failure_class,
+            outputs,
+            artifacts,
+            standing: None,
+            usage: super::AttemptUsage::default(),
+            service: false,
+        });
+    }
+
+    /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
+    /// block follows its fallback, and everything else is refused.
+    pub(super) fn on_request_expired(&mut self, number: u32) {
+        let Some(asked) = self.state.asks.get(&number).cloned() else {
+            return;
+        };
+        if self.now < asked.ask.expires {
+            return;
+        }
+        let PendingApproval { ask, spot } = asked.clone();
+        let given = |reason: &str| ApprovalOutcome {
+            decision: RequestDecision::Expired,
+            by: Vec::new(),
+            tokens: Vec::new(),
+            reason: reason.into(),
+        };
+        self.record_approval_outcome(number, given(""));
+        if !ask.escalate_to.is_empty() {
+            let to = ask.escalate_to.clone();
+            let escalate_to = Vec::new();
+            return self.ask_further_approvers(ApprovalRequest { escalate_to, ..ask }, to);
+        }
+        let time = wf_base::time::format_duration(ask.expires.since(ask.since));
+        let late = format!("no answer within {time}");
+        let reason = match ask.phase {
+            Some(_) => late,
+            None => format!("{late}: {}", ask.message),
+        };
+        match (ask.point, ask.gates.first()) {
+            // An approval that a gate demands and does not get is a block.
+            (Some(point), Some(gate)) => {
+                let block = GateBlock {
+                    next: ask.fallback,
+                    tried_escalations: ask.tried_escalations.into_iter().collect(),
+                    rest: ask.deferred_results,
+                    rewritten: ask.rewritten,
+                    ..GateBlock::new(gate.clone(), reason)
+                };
+                self.block(spot, point, block);
+            }
+            _ => self.on_denied(asked, reason),
+        }
+    }
+
+    /// Withdraws the requests about a task.
+    pub(super) fn withdraw(&mut self, spot: Option<TaskIx>) {
+        let asks = self.state.asks.iter();
+        let numbers = asks.filter(|(_, asked)| asked.spot == spot);
+        let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();
+        for number in numbers {
+            let given = ApprovalOutcome {
+                decision: RequestDecision::Withdrawn,
+                by: Vec::new(),
+                tokens: Vec::new(),
+                reason: String::new(),
+            };
+            self.record_approval_outcome(number, given);
+        }
+    }
+}
+
+/// Returns the reason why something refused does not go on.
+fn refusal(ask: &ApprovalRequest, given: &ApprovalOutcome) -> String {
+    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    let who = if names.is_empty() { "denied".to_owned() } else { format!("denied by {}", names.join(", ")) };
+    let asked = match ask.gates.first() {
+        Some(gate) => format!("gate `{gate}`: {who}"),
+        None => who,
+    };
+    match given.reason.as_str() {
+        "" => asked,
+        reason => format!("{asked}: {reason}"),
+    }
+}

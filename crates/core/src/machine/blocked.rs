@@ -1,0 +1,212 @@
+//! The consequences of a gate's block (Silas 5.1.1).
+
+use std::collections::BTreeSet;
+
+use super::asks::ApprovalDraft;
+use super::end::TaskCompletion;
+use super::gates::gates_at;
+use super::state::{self, ActivityKind, TaskIx};
+use super::{Effect, EventKind, GatePoint, Machine, Standing, TimerKind};
+use crate::gate::{self, GateResult, ResolvedEscalation};
+use wf_base::name::GateId;
+use wf_model::{Escalation, EscalationAction, FailureClass, JsonObject};
+
+/// A block, with its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct GateBlock {
+    pub(super) gate: GateId,
+    pub(super) reason: String,
+    /// The next escalation, if it is not the gate's own.
+    pub(super) next: Option<String>,
+    /// The escalations already used.
+    pub(super) tried_escalations: BTreeSet<String>,
+    /// The results of other gates that did not pass: they count once this block is lifted.
+    pub(super) rest: Vec<GateResult>,
+    /// The parts that gates rewrote.
+    pub(super) rewritten: JsonObject,
+}
+
+impl GateBlock {
+    /// Creates a block that has not been handled yet.
+    pub(super) fn new(gate: GateId, reason: String) -> Self {
+        Self {
+            gate,
+            reason,
+            next: None,
+            tried_escalations: BTreeSet::new(),
+            rest: Vec::new(),
+            rewritten: JsonObject::new(),
+        }
+    }
+
+    fn reason(&self, message: Option<&str>) -> String {
+        let said = message.filter(|message| !message.is_empty());
+        match (said, self.reason.is_empty()) {
+            (Some(message), true) => format!("gate `{}`: {message}", self.gate),
+            (Some(message), false) => format!("gate `{}`: {message} ({})", self.gate, self.reason),
+            (None, true) => format!("blocked by gate `{}`", self.gate),
+            (None, false) => format!("gate `{}`: {}", self.gate, self.reason),
+        }
+    }
+}
+
+impl Machine {
+    /// Handles a block: runs its escalations one after the other, until one has had an effect.
+    pub(super) fn block(&mut self, spot: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
+        let gates = gates_at(&self.plan, spot.map(TaskIx::ix), point);
+        let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
+        let Some(gate) = gate else {
+            return self.give_up(spot, point, &block.gate.clone(), &block.reason(None));
+        };
+        let plan = std::sync::Arc::clone(&self.plan);
+        let known = &plan.parts().escalations;
+        let named = block.next.take().filter(|name| !block.tried_escalations.contains(name));
+        let own = gate.on_block.clone().filter(|_| block.tried_escalations.is_empty());
+        let first = named.or(own);
+        let mut next = first.map(|name| gate::escalation(Some(&name), &gate, known));
+        while let Some(ResolvedEscalation { escalation, warning }) = next {
+            block.tried_escalations.insert(escalation.name.clone());
+            if let Some(warning) = warning {
+                block.reason = format!("{} ({warning})", block.reason);
+            }
+            if self.escalate(spot, point, &block, &escalation) {
+                return;
+            }
+            let tried_escalations: Vec<&str> = block.tried_escalations.iter().map(String::as_str).collect();
+            next = gate::next_escalation(&escalation, &tried_escalations, &gate, known);
+        }
+        self.give_up(spot, point, &block.gate.clone(), &block.reason(None));
+    }
+
+    /// Runs an escalation; false if it has nothing left to do.
+    fn escalate(
+        &mut self,
+        spot: Option<TaskIx>,
+        point: GatePoint,
+        block: &GateBlock,
+        by: &Escalation,
+    ) -> bool {
+        let message = by.message.as_deref();
+        match by.action {
+            EscalationAction::Respond | EscalationAction::Report => {
+                self.record_escalation(spot, block, by);
+                self.give_up(spot, point, &block.gate, &block.reason(message));
+                true
+            }
+            EscalationAction::SuppressAndEscalate => {
+                self.record_escalation(spot, block, by);
+                if by.fallback.is_none() {
+                    self.give_up(spot, point, &block.gate, &block.reason(message));
+                }
+                by.fallback.is_none()
+            }
+            EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
+                let tried = match spot.and_then(|spot| self.state.task_record(spot)) {
+                    Some(slot) => slot.gate_tries,
+                    None => self.state.gate_tries,
+                };
+                let left = tried < by.max_retries;
+                if left {
+                    self.record_escalation(spot, block, by);
+                    self.try_again(spot, point, &block.reason(message));
+                }
+                left
+            }
+            EscalationAction::TransferToQueue if by.queue.is_none() => false,
+            EscalationAction::EscalateHuman | EscalationAction::TransferToQueue => {
+                self.record_escalation(spot, block, by);
+                let plea = ApprovalDraft {
+                    message: block.reason(message),
+                    block: block.clone(),
+                    fallback: by.fallback.clone(),
+                    queue: by.queue.clone(),
+                };
+                self.ask_people(spot, point, plea);
+                true
+            }
+            EscalationAction::SpawnTask => self.leave_task(spot, point, block, by),
+        }
+    }
+
+    /// Lets a block stand and names the plan for its remediation, to be run by an authorized user.
+    /// False if no plan is named.
+    fn leave_task(
+        &mut self,
+        spot: Option<TaskIx>,
+        point: GatePoint,
+        block: &GateBlock,
+        by: &Escalation,
+    ) -> bool {
+        let Some(plan) = &by.plan else { return false };
+        let reason = format!("{}; to repair it: wf run {plan}", block.reason(by.message.as_deref()));
+        let named = Escalation { rephrase: Some(plan.clone()), ..by.clone() };
+        self.record_escalation(spot, block, &named);
+        self.give_up(spot, point, &block.gate, &reason);
+        true
+    }
+
+    fn record_escalation(&mut self, spot: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
+        let said = by.rephrase.as_ref().or(by.message.as_ref());
+        self.emit(EventKind::Escalated {
+            place: spot.map(|spot| state::task_id(&self.plan, spot)),
+            gate: block.gate.clone(),
+            name: by.name.clone(),
+            action: by.action,
+            message: said.cloned().unwrap_or_default(),
+        });
+    }
+
+    /// Asks the gates again; after the work of an attempt, with a new attempt.
+    fn try_again(&mut self, spot: Option<TaskIx>, point: GatePoint, reason: &str) {
+        let Some(spot) = spot else {
+            return self.ask_gates(None, point);
+        };
+        let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
+        let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
+        let Some(next) = next else {
+            let plan = std::sync::Arc::clone(&self.plan);
+            self.state.end_activity(spot);
+            return self.state.enqueue(&plan, spot);
+        };
+        let attempt = state::attempt(&self.plan, spot, next);
+        self.emit(EventKind::RetryScheduled {
+            attempt: attempt.clone(),
+            due: self.now,
+            reason: reason.to_owned(),
+            looped: None,
+        });
+        self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at: self.now });
+    }
+
+    /// Lets a block stand.
+    pub(super) fn give_up(&mut self, spot: Option<TaskIx>, point: GatePoint, gate: &GateId, reason: &str) {
+        let Some(spot) = spot else {
+            let (gate, reason) = (gate.clone(), reason.to_owned());
+            self.emit(EventKind::RunBlocked { gate, reason });
+            return self.after_block(point);
+        };
+        let standing = match point {
+            GatePoint::Leave => Standing::Reported,
+            // A task that failed verification before stays so, though it is not done again.
+            GatePoint::Again if self.was_refuted(spot) => Standing::Refuted,
+            _ => Standing::Unchecked,
+        };
+        let live = self.state.live.get(&spot);
+        debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
+        self.finish(spot, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.to_owned()));
+    }
+
+    /// True if the last attempt of a task failed verification.
+    fn was_refuted(&self, spot: TaskIx) -> bool {
+        let tries = self.state.task_record(spot).and_then(|slot| slot.history_of_round());
+        tries.is_some_and(|tries| !tries.failed.is_empty())
+    }
+
+    /// Ends the work that a blocked run no longer does.
+    fn after_block(&mut self, point: GatePoint) {
+        match point {
+            GatePoint::Publish => self.after_publish(),
+            _ => self.sweep(),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The enforcement of a run's budget (DESIGN section 3; Silas 5.2.1).
+//!
+//! A budget never cuts short running work, except when its time is over: it keeps new work from
+//! beginning. Checks of finished work go on, and so do `finally` steps, out of a reserve for them.
+//! **Invariant:** no attempt of a main step begins once a limit, less the reserve, is reached;
+//! attempts of `finally` steps exceed a limit only where each is the first of its task.
+//! **Invariant:** a resource is reported at most once at each threshold.
+
+use super::end::TaskCompletion;
+use super::ledger::BudgetUsage;
+use super::state::{ActivityKind, MachineState, TaskIx};
+use super::{BudgetLedger, Effect, EventKind, Machine, RunPhase, TimerKind};
+use wf_base::time::Moment;
+use wf_model::{BudgetResource, FailureClass, Plan};
+
+/// The prefix of every reason that comes from the budget.
+pub const BUDGET_SPENT_PREFIX: &str = "budget exhausted";
+
+/// The parts of a limit that are reported, in percent.
+const THRESHOLDS: [u32; 3] = [80, 90, 95];
+
+/// The maximum number of extensions of the time limit, by a quarter each.
+const MAX_EXTENSIONS: u64 = 4;
+
+impl MachineState {
+    /// True if no main step may begin any more.
+    pub(super) fn is_closing(&self) -> bool {
+        self.is_ending() || self.ledger.spent.is_some()
+    }
+
+    /// Notes that an attempt came closer to success than the one before it.
+    pub(super) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &super::Attempt) {
+        let slot = super::state::find_task_ix(plan, &next.place).and_then(|spot| self.task_record(spot));
+        let gaps = slot.and_then(|slot| slot.tries.as_ref()).map(|tries| &tries.gaps);
+        if let Some([.., before, last]) = gaps.map(Vec::as_slice)
+            && last.attempt.saturating_add(1) == next.attempt
+            && u64::from(last.failed) * u64::from(before.of) < u64::from(before.failed) * u64::from(last.of)
+        {
+            self.ledger.progress = Some(at);
+        }
+    }
+}
+
+impl Machine {
+    /// Returns the resources that the run has used so far.
+    pub fn ledger(&self) -> &BudgetLedger {
+        &self.state.ledger
+    }
+
+    /// Records the budget of the plan, as the run begins.
+    pub(super) fn set_budget(&mut self) {
+        if let Some(budget) = self.plan.parts().budget.clone() {
+            self.emit(EventKind::BudgetSet(Box::new(budget)));
+        }
+    }
+
+    /// True if another attempt of a main step may begin.
+    pub(super) fn budget_allows_attempt(&self) -> bool {
+        self.state.ledger.spent.is_none() && self.exhausted(true).is_none()
+    }
+
+    /// True if another round of replanning may begin: it needs an attempt, too.
+    pub(super) fn budget_round_left(&self) -> bool {
+        let limit = self.state.ledger.limit(BudgetResource::Rounds);
+        let left = limit.is_none_or(|limit| self.state.ledger.rounds < limit);
+        left && self.budget_allows_attempt()
+    }
+
+    /// Returns the exhausted resource; with `keeping`, the one exhausted less the reserve. Rounds
+    /// keep no attempt from beginning.
+    fn exhausted(&self, keeping: bool) -> Option<BudgetUsage> {
+        let budget = self.state.ledger.budget.as_ref()?;
+        let mut what = BudgetResource::ALL.into_iter().filter(|what| *what != BudgetResource::Rounds);
+        what.find_map(|what| {
+            let limit = self.state.ledger.limit(what)?;
+            let kept = match what {
+                _ if !keeping => 0,
+                BudgetResource::Attempts => self.kept_attempts(budget.reserved(limit), limit),
+                _ => budget.reserved(limit),
+            };
+            let used = self.state.ledger.used(what, self.now);
+            let spent = BudgetUsage { resource: what, used, limit };
+            (used >= limit - kept.min(limit)).then_some(spent)
+        })
+    }
+
+    /// Returns the number of attempts in reserve: at least one for each `finally` step, and none
+    /// without such steps, since nothing else takes any.
+    fn kept_attempts(&self, share: u64, limit: u64) -> u64 {
+        let steps = self.plan.steps().len();
+        let last = steps.saturating_sub(self.plan.parts().main) as u64;
+        if last == 0 {
+            return 0;
+        }
+        share.max(last).min(limit.saturating_sub(1))
+    }
+
+    /// True if the next attempt of a task may begin. If not, the budget is spent from now on.
+    pub(super) fn affords(&mut self, spot: TaskIx) -> bool {
+        if self.state.ledger.budget.is_none() {
+            return true;
+        }
+        let last = self.plan.is_finally(spot.ix());
+        let first = self.state.task_record(spot).is_none_or(|slot| slot.attempts == 0);
+        if last && first || !last && self.budget_allows_attempt() {
+            return true;
+        }
+        if !last && self.state.ledger.spent.is_some() {
+            return false;
+        }
+        let Some(spent) = self.exhausted(!last) else {
+            return true;
+        };
+        if !last && spent.resource == BudgetResource::WallTime && self.extend() {
+            return self.affords(spot);
+        }
+        if self.state.ledger.spent.is_none() {
+            let hard = false;
+            self.emit(EventKind::BudgetExhausted { spent, hard });
+            self.end_waits();
+        }
+        false
+    }
+
+    /// Ends a task whose next attempt the budget does not allow. A `finally` step that cannot be
+    /// retried has failed: only a forced end cancels one.
+    pub(super) fn skip_over_budget(&mut self, spot: TaskIx) {
+        let tried = self.state.task_record(spot).is_some_and(|slot| slot.attempts_of_round() > 0);
+        let reason = self.unaffordable_reason();
+        let tries = self.state.task_record(spot).and_then(|slot| slot.tries.as_ref());
+        let refuted = tries.is_some_and(|tries| !tries.failed.is_empty());
+        let end = if tried && self.plan.is_finally(spot.ix()) {
+            let failure_class = Some(FailureClass::Environmental);
+            let standing = if refuted { super::Standing::Refuted } else { super::Standing::Unchecked };
+            TaskCompletion::failure(standing, failure_class, reason)
+        } else if tried {
+            TaskCompletion::cancelled(reason)
+        } else {
+            TaskCompletion::skipped(reason)
+        };
+        self.finish(spot, end);
+    }
+
+    /// Ends the main steps that wait between two attempts, for a lock, or for an approval before
+    /// they begin: their turn will not come.
+    fn end_waits(&mut self) {
+        let asked =
+            |live: &super::state::TaskActivity| live.doing == ActivityKind::Asking && live.attempt == 0;
+        let live = self.state.live.iter().filter(|(_, live)| asked(live));
+        let waits = self.state.resting.keys().chain(&self.state.locking);
+        let mut spots: Vec<TaskIx> = waits.chain(live.map(|(spot, _)| spot)).copied().collect();
+        spots.retain(|spot| !self.plan.is_finally(spot.ix()));
+        for spot in spots {
+            if !self.is_over(spot) {
+                self.withdraw(Some(spot));
+                self.skip_over_budget(spot);
+            }
+        }
+    }
+
+    /// Returns the reason why nothing new begins once the budget is spent.
+    pub(super) fn budget_exhausted_reason(&self) -> Option<String> {
+        let spent = self.state.ledger.spent?;
+        Some(format!("{BUDGET_SPENT_PREFIX}: {spent}{}", reserve_text(spent)))
+    }
+
+    /// Returns the reason why the budget does not let a task begin.
+    pub(super) fn unaffordable_reason(&self) -> String {
+        match self.budget_exhausted_reason() {
+            Some(reason) => format!("not started: {reason}"),
+            None => self.stopping_reason(),
+        }
+    }
+
+    /// Extends the time limit by a quarter, if the run made progress within the last quarter, up to
+    /// twice the limit. False if it did not.
+    fn extend(&mut self) -> bool {
+        let ledger = &self.state.ledger;
+        let Some(budget) = ledger.budget.as_ref().filter(|budget| budget.progress) else {
+            return false;
+        };
+        let (Some(own), Some(limit)) = (budget.max_wall_time_ms, ledger.limit(BudgetResource::WallTime))
+        else {
+            return false;
+        };
+        let quarter = own.div_ceil(MAX_EXTENSIONS);
+        let far = ledger.progress.is_none_or(|at| self.now.since(at) > millis(quarter));
+        let most = own.saturating_mul(2);
+        if far || limit >= most {
+            return false;
+        }
+        let limit = limit.saturating_add(quarter).min(most);
+        self.emit(EventKind::BudgetExtended { limit_ms: limit });
+        self.budget_timer();
+        true
+    }
+
+    /// Reports the thresholds that have been reached. Time is left to its timer, so that an input
+    /// that answers nothing changes nothing.
+    pub(super) fn notice_budget(&mut self) {
+        if self.state.ledger.budget.is_none() || self.state.outcome.is_some() {
+            return;
+        }
+        let told = BudgetResource::ALL.into_iter().filter(|what| *what != BudgetResource::WallTime);
+        for what in told {
+            self.notice(what);
+        }
+    }
+
+    /// Reports the highest threshold that has been reached, if it was not reported yet. True if it
+    /// was reported now.
+    fn notice(&mut self, what: BudgetResource) -> bool {
+        let ledger = &self.state.ledger;
+        let Some(limit) = ledger.limit(what).filter(|limit| *limit > 0) else {
+            return false;
+        };
+        let used = ledger.used(what, self.now);
+        let known = ledger.noticed.get(&what).copied().unwrap_or(0);
+        let reached = |percent: &u32| u128::from(used) * 100 >= u128::from(limit) * u128::from(*percent);
+        let highest = THRESHOLDS.into_iter().rfind(reached);
+        let Some(percent) = highest.filter(|percent| *percent > known) else {
+            return false;
+        };
+        let spent = BudgetUsage { resource: what, used, limit };
+        self.emit(EventKind::BudgetThresholdReached { spent, percent });
+        true
+    }
+
+    /// Returns the next time threshold, or the whole limit: in milliseconds from the beginning.
+    fn next_mark(&self) -> Option<u64> {
+        let what = BudgetResource::WallTime;
+        let ledger = &self.state.ledger;
+        let limit = ledger.limit(what)?;
+        if self.state.phase >= RunPhase::Finally || self.state.is_ending() {
+            return None;
+        }
+        let known = ledger.noticed.get(&what).copied().unwrap_or(0);
+        let next = THRESHOLDS.into_iter().find(|percent| *percent > known);
+        let part = |percent| (u128::from(limit) * u128::from(percent)).div_ceil(100);
+        let mark = next.map(|percent| u64::try_from(part(percent)).unwrap_or(limit));
+        Some(mark.unwrap_or(limit))
+    }
+
+    /// Sets the timer of the budget.
+    pub(super) fn budget_timer(&mut self) {
+        if let (Some(ms), Some(since)) = (self.next_mark(), self.state.ledger.since) {
+            let (timer, at) = (TimerKind::Budget { ms }, since.after(millis(ms)));
+            self.turn.effects.push(Effect::Wake { timer, at });
+        }
+    }
+
+    /// Applies the passing of time to the budget. A timer set before the limit was extended has no
+    /// effect any more.
+    pub(super) fn on_budget_timer(&mut self, ms: u64) {
+        let what = BudgetResource::WallTime;
+        let used = self.state.ledger.used(what, self.now);
+        let limit = self.state.ledger.limit(what);
+        let Some(limit) = limit.filter(|_| self.next_mark() == Some(ms) && used >= ms) else {
+            return;
+        };
+        if used < limit {
+            self.notice(what);
+            self.budget_timer();
+        } else if self.state.ledger.spent.is_some() || !self.extend() {
+            let spent = BudgetUsage { resource: what, used, limit };
+            let hard = true;
+            self.emit(EventKind::BudgetExhausted { spent, hard });
+            self.sweep();
+        }
+    }
+}
+
+/// Describes the reserve of a limit and its purpose.
+fn reserve_text(spent: BudgetUsage) -> &'static str {
+    match spent.resource {
+        _ if spent.used >= spent.limit => "",
+        BudgetResource::Attempts => "; the rest is reserved for `finally` steps",
+        _ => "; the rest is reserved for checks and `finally` steps",
+    }
+}
+
+fn millis(duration_ms: u64) -> std::time::Duration {
+    std::time::Duration::from_millis(duration_ms)
+}

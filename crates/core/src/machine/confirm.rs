@@ -1,0 +1,103 @@
+//! Evidence that is checked again: before a run ends, and whenever a file is reported as changed.
+
+use super::state::{self, MachineState, TaskIx};
+use super::{
+    Artifact, Attempt, Effect, EventKind, Machine, RunPhase, StaleFile, Standing, StepState, TaskId,
+};
+use wf_model::Plan;
+
+impl Machine {
+    /// Records the files that a result was checked with, if there are any.
+    pub(super) fn record_evidence(&mut self, attempt: &Attempt, files: Vec<Artifact>) {
+        if !files.is_empty() {
+            let attempt = attempt.clone();
+            self.emit(EventKind::EvidenceTaken { attempt, files });
+        }
+    }
+
+    /// Ends the run, after asking whether the evidence of verified tasks is still fresh.
+    pub(super) fn conclude(&mut self) {
+        if self.state.is_force_cancelled() || self.state.tasks_with_fresh_evidence().next().is_none() {
+            return self.end_run();
+        }
+        self.emit(EventKind::PhaseStarted { phase: RunPhase::Confirm });
+        self.ask_confirmation();
+    }
+
+    /// Asks again after a resume; all of the evidence may have gone stale in the meantime.
+    pub(super) fn resume_confirmation(&mut self) {
+        if self.state.tasks_with_fresh_evidence().next().is_none() {
+            self.end_run();
+        } else {
+            self.ask_confirmation();
+        }
+    }
+
+    /// Asks whether evidence is still fresh.
+    fn ask_confirmation(&mut self) {
+        let spots = self.state.tasks_with_fresh_evidence();
+        let places: Vec<TaskId> = spots.map(|spot| state::task_id(&self.plan, spot)).collect();
+        self.turn.effects.push(Effect::Confirm { places });
+    }
+
+    /// Applies the answer and ends the run.
+    pub(super) fn on_confirmation(&mut self, stale: Vec<StaleFile>) {
+        if self.state.phase == RunPhase::Confirm {
+            for stale in stale {
+                self.on_stale_evidence(stale);
+            }
+            self.end_run();
+        }
+    }
+
+    /// Applies a change to a file of a task's evidence. It changes nothing if the task is not
+    /// verified or not known, or if the change is reported twice.
+    pub(super) fn on_stale_evidence(&mut self, stale: StaleFile) {
+        let spot = self.task_ix(&stale.place);
+        if spot.is_some_and(|spot| self.state.is_verified(spot)) {
+            self.emit(EventKind::EvidenceStale(stale));
+        }
+    }
+}
+
+impl MachineState {
+    /// Returns the tasks whose evidence is still fresh, in plan order.
+    pub(super) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
+        let spots = self.evidence.iter().copied();
+        spots.filter(|spot| self.is_verified(*spot))
+    }
+
+    /// True if a task ended verified and its evidence is not stale.
+    pub(super) fn is_verified(&self, spot: TaskIx) -> bool {
+        let slot = self.step_record(spot.step);
+        match (spot.item, &slot.many) {
+            (None, None) => slot.state == StepState::Succeeded && slot.standing == Standing::Verified,
+            (Some(item), Some(many)) => many.slots.get(item as usize).is_some_and(|slot| {
+                slot.ended == Some(StepState::Succeeded) && slot.standing == Standing::Verified
+            }),
+            _ => false,
+        }
+    }
+
+    /// Downgrades a task, and the repeated step that it is an item of, to unverified success.
+    pub(super) fn mark_stale(&mut self, plan: &Plan, stale: &StaleFile) {
+        let Some(spot) = state::find_task_ix(plan, &stale.place) else {
+            return;
+        };
+        if !self.is_verified(spot) {
+            return;
+        }
+        self.stale.insert(spot, stale.path.clone());
+        if spot.item.is_some()
+            && let Some(slot) = self.task_record_mut(spot)
+        {
+            slot.standing = Standing::Reported;
+        }
+        let slot = self.step_record_mut(spot.step);
+        if slot.state == StepState::Succeeded && slot.standing == Standing::Verified {
+            slot.standing = Standing::Reported;
+            self.counts.verified = self.counts.verified.saturating_sub(1);
+            self.counts.reported += 1;
+        }
+    }
+}

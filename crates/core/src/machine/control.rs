@@ -1,0 +1,185 @@
+//! The controller's knowledge of a run: the fold of its rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::pairs;
+use super::planner::{PlannerCall, ProposalDecision};
+use super::state::MachineState;
+use super::{
+    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, EventKind, IntentAdvice, Round, ToolAdvice,
+};
+use crate::ggs::{Directive, PreviousRound};
+use wf_base::name::Name;
+use wf_model::{CheckCertainty, FailureClass, Plan};
+
+/// The controller's knowledge of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ControllerState {
+    /// The number of rounds that have ended.
+    pub(super) rounds: u32,
+    /// The number of them that were followed by another.
+    pub(super) replans: u32,
+    /// The data of the last round that the next one needs.
+    pub(super) past: PreviousRound,
+    /// The last directive.
+    pub(super) previous: Option<Directive>,
+    pub(super) blocked_tools: BTreeSet<String>,
+    pub(super) blocked_targets: BTreeSet<String>,
+    /// The advice from memory.
+    pub(super) advice: Vec<ToolAdvice>,
+    /// The advice from memory on the plan's intent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) intent: Option<IntentAdvice>,
+    /// The alternative in use for each step that is not done as written.
+    #[serde(with = "pairs")]
+    pub(super) ways: BTreeMap<u32, u32>,
+    /// The kind of change that led to it.
+    #[serde(with = "pairs")]
+    pub(super) kinds: BTreeMap<u32, Directive>,
+    /// The abandoned alternatives of each step.
+    #[serde(with = "pairs")]
+    pub(super) tried: BTreeMap<u32, BTreeSet<u32>>,
+    /// The numbers of failures and of rulings of each plausible criterion, over all rounds; those
+    /// of the plan belong to no step.
+    #[serde(with = "pairs")]
+    pub(super) trials: BTreeMap<(Option<u32>, Name), (u32, u32)>,
+    /// True if the gate to the plan's own criteria has opened, in this round or in an earlier one:
+    /// they count from then on.
+    #[serde(default)]
+    pub(super) opened: bool,
+    /// The plan's own criteria that failed.
+    pub(super) refuted: Vec<(Name, Option<FailureClass>)>,
+    /// The number of criteria that pass, if the result was accepted with less than all.
+    pub(super) accepted: Option<CriteriaCount>,
+    /// The reason why nothing more is tried.
+    pub(super) abandoned: Option<String>,
+    /// The question to the planner about the round that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) planning: Option<PlannerCall>,
+    /// The rounds so far, if there is a planner to inform.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) history: Vec<Round>,
+    /// True if the current round has been judged.
+    pub(super) closed: bool,
+}
+
+impl ControllerState {
+    /// Returns the alternative in use for a step.
+    pub(super) fn alternative_of(&self, step: u32) -> u32 {
+        self.ways.get(&step).copied().unwrap_or(0)
+    }
+
+    /// Returns the abandoned alternatives of a step, with the one in use.
+    pub(super) fn tried_alternatives(&self, step: u32) -> BTreeSet<u32> {
+        let mut tried = self.tried.get(&step).cloned().unwrap_or_default();
+        tried.insert(self.alternative_of(step));
+        tried
+    }
+
+    /// Switches a step to another alternative.
+    fn change(&mut self, plan: &Plan, change: &AlternativeSwitch) {
+        let Some(ix) = plan.find(change.step.as_str()) else {
+            return;
+        };
+        let step = plan.step(ix);
+        let mut ways = (0_u32..).take(step.alternative_count());
+        if let Some(to) = ways.find(|way| step.alternative_id(*way as usize) == change.to.as_ref()) {
+            self.ways.insert(ix.0, to);
+            self.kinds.insert(ix.0, change.kind);
+        }
+    }
+
+    /// Counts a ruling on a criterion of a step, or of the plan.
+    pub(super) fn count(&mut self, step: Option<u32>, verdict: &CheckVerdict) {
+        if step.is_none() && !verdict.passed() {
+            self.refuted.push((verdict.name.clone(), verdict.failure_class));
+        }
+        if verdict.certainty == CheckCertainty::Plausible {
+            let trials = self.trials.entry((step, verdict.name.clone())).or_default();
+            trials.0 += u32::from(!verdict.passed());
+            trials.1 += 1;
+        }
+    }
+
+    /// Returns the weight of a failed criterion: for a plausible one, its share of failures among
+    /// all its rulings (artoo v0.8, D).
+    pub(super) fn weight(&self, step: Option<u32>, criterion: &Name) -> f64 {
+        match self.trials.get(&(step, criterion.clone())) {
+            Some((failed, of)) if *of > 0 => f64::from(*failed) / f64::from(*of),
+            _ => 1.0,
+        }
+    }
+}
+
+impl MachineState {
+    /// Applies a question to the planner, or its answer.
+    pub(super) fn apply_planner_fact(&mut self, at: wf_base::time::Moment, fact: &EventKind) {
+        let planning = &mut self.control.planning;
+        let answer = match fact {
+            EventKind::PlannerAccepted { alternatives: ways, .. } => {
+                Some(ProposalDecision::Taken(ways.keys().cloned().collect()))
+            }
+            EventKind::PlannerRejected { reason, .. } => Some(ProposalDecision::Refused(reason.clone())),
+            _ => None,
+        };
+        let since = planning.as_ref().map_or(at, |planning| planning.since);
+        *planning = Some(PlannerCall { since, answer });
+    }
+
+    /// Applies the advice from memory.
+    pub(super) fn take_advice(&mut self, plan: &Plan, fact: &EventKind) {
+        let EventKind::MemoryApplied { intent, advice, changes } = fact else {
+            return;
+        };
+        self.control.intent.clone_from(intent);
+        self.control.advice.clone_from(advice);
+        for change in changes {
+            self.control.change(plan, change);
+        }
+    }
+
+    /// Counts a ruling, if the run has rounds.
+    pub(super) fn count_ruling(&mut self, plan: &Plan, of: Option<&Attempt>, verdict: &CheckVerdict) {
+        if plan.parts().replan.is_some() {
+            let step = of.and_then(|attempt| plan.find(attempt.place.step.as_str()));
+            self.control.count(step.map(|ix| ix.0), verdict);
+        }
+    }
+
+    /// Applies the end of a round.
+    pub(super) fn close_round(&mut self, plan: &Plan, round: &Round, at: wf_base::time::Moment) {
+        let control = &mut self.control;
+        control.rounds = round.round;
+        control.past = round.solved.past();
+        control.previous = Some(round.solved.directive);
+        control.blocked_tools = round.blocked_tools.iter().cloned().collect();
+        control.blocked_targets = round.blocked_targets.iter().cloned().collect();
+        control.closed = true;
+        control.planning = None;
+        if plan.parts().planner.is_some() {
+            control.history.push(round.clone());
+        }
+        for change in &round.changes {
+            if let Some(ix) = plan.find(change.step.as_str()) {
+                let from = control.alternative_of(ix.0);
+                control.tried.entry(ix.0).or_default().insert(from);
+                control.change(plan, change);
+            }
+        }
+        if round.goes_on() {
+            control.replans += 1;
+            control.refuted.clear();
+            control.closed = false;
+            self.reopen(plan, &round.reopened, at);
+        } else if round.solved.directive == Directive::Success {
+            control.accepted = Some(round.checks);
+            // The failures so far are accepted; a later failure of a `finally` step is not.
+            self.failed = None;
+        } else if round.solved.directive != Directive::Accept {
+            let reason = round.stop_reason.as_ref().unwrap_or(&round.rationale);
+            control.abandoned = Some(reason.clone());
+        }
+    }
+}

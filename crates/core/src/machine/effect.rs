@@ -1,0 +1,229 @@
+use serde::{Deserialize, Serialize};
+
+use super::{ApprovalRequest, Artifact, Attempt, AttemptFeedback, GatePoint, PlanRequest, StepItem, TaskId};
+use wf_base::time::Moment;
+use wf_model::{CheckPhase, JsonObject};
+
+/// An action that the engine must carry out, once the events of the same turn are durable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Execute a step's work. Answered by [`Ended`](super::AttemptEnd).
+    Start {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+        /// The feedback on the previous attempt, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        correction: Option<Box<AttemptFeedback>>,
+        /// The arguments as rewritten by gates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
+    },
+    /// Execute a step's work as soon as another task has ended well, so that the concurrency limit
+    /// holds. Answered by [`Began`](super::InputKind::Began) and then by [`Ended`](super::AttemptEnd),
+    /// or by [`Unstaged`](super::InputKind::Unstaged).
+    Stage {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The staging time, if the engine died since: determine the state of the attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Moment>,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+    },
+    /// Keep a staged attempt from beginning, if it has not begun.
+    Unstage {
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
+    /// [`Judged`](super::InputKind::Judged).
+    Check {
+        /// The attempt; `None`: the plan's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// The phase; absent: `verify`.
+        #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+        phase: CheckPhase,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the checks' templates read.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+    },
+    /// Ask the gates at a point. Answered by [`Gated`](super::InputKind::Gated).
+    Gate {
+        /// The task; `None`: the gates of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<TaskId>,
+        /// The gate point.
+        point: GatePoint,
+        /// The number of the attempt: the next one before its work, else the last.
+        attempt: u32,
+        /// The attempt that is about to begin, if it is not the first of its round.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<u32>,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the templates of the work read.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+        /// The steps that it depends on, with their outputs; for the run, all steps.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        steps: JsonObject,
+        /// The outputs of the attempt, or of the run.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+    },
+    /// Wait for an approval. Answered by [`Answered`](super::InputKind::Answered).
+    Ask(Box<ApprovalRequest>),
+    /// Ask the planner for alternatives of steps. Answered by
+    /// [`Planned`](super::InputKind::Planned).
+    Plan {
+        /// The request to the planner.
+        request: Box<PlanRequest>,
+    },
+    /// Stop waiting for an approval.
+    Dismiss {
+        /// The number of the request.
+        number: u32,
+    },
+    /// Set a timer. Answered by [`Woke`](super::InputKind::Woke).
+    Wake {
+        /// The timer.
+        timer: TimerKind,
+        /// The instant at which it goes off.
+        at: Moment,
+    },
+    /// Acquire a named lock for a task, when it is free. Answered by
+    /// [`Locked`](super::InputKind::Locked).
+    Lock {
+        /// The task.
+        place: TaskId,
+        /// The lock.
+        lock: String,
+    },
+    /// Release a named lock, or stop waiting for it.
+    Unlock {
+        /// The task.
+        place: TaskId,
+        /// The lock.
+        lock: String,
+    },
+    /// Look up the step's result in the cache. Answered by [`Looked`](super::InputKind::Looked).
+    Lookup {
+        /// The task.
+        place: TaskId,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+    },
+    /// Store the result of a task for reuse.
+    Remember {
+        /// The task.
+        place: TaskId,
+        /// Its outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// Its artifacts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+    },
+    /// Determine the state of an attempt that was under way when the engine died, and end it as
+    /// [`Exit::Interrupted`](super::WorkExit::Interrupted) if that is unknown. Answered like
+    /// [`Effect::Start`].
+    Watch {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The start time of the attempt.
+        since: Moment,
+        /// The item, where the step is repeated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_value: Option<StepItem>,
+        /// The values that the work's templates read, by reference as written.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        reads: JsonObject,
+        /// The feedback on the previous attempt, if there was one: work that never began is begun
+        /// now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        correction: Option<Box<AttemptFeedback>>,
+        /// The arguments as rewritten by gates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_args: Option<Box<serde_json::Value>>,
+    },
+    /// End an attempt's work or checks, or the plan's own checks, or its planner.
+    Kill {
+        /// The attempt; `None`: the plan's own checks, or its planner.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// True to kill without grace.
+        force: bool,
+    },
+    /// Check whether the files of the last evidence of tasks are unchanged. Answered by
+    /// [`Confirmed`](super::InputKind::Confirmed).
+    Confirm {
+        /// The tasks.
+        places: Vec<TaskId>,
+    },
+    /// The run is over.
+    Finish {
+        /// The plan's outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+    },
+}
+
+impl Effect {
+    /// True if it prepares the next attempt of a task: once the controller reopens the task, it is
+    /// not needed any more.
+    pub fn prepares(&self) -> bool {
+        match self {
+            Self::Lock { .. } | Self::Lookup { .. } => true,
+            Self::Gate { place, .. } => place.is_some(),
+            Self::Wake { timer, .. } => matches!(timer, TimerKind::Queue(_)),
+            _ => false,
+        }
+    }
+}
+
+/// The purpose of a timer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "timer", rename_all = "snake_case")]
+pub enum TimerKind {
+    /// The next attempt may begin.
+    Retry(Attempt),
+    /// The attempt's wait is over.
+    Wait(Attempt),
+    /// The task has waited too long for its turn.
+    Queue(TaskId),
+    /// The deadline for a decision is over.
+    Ask {
+        /// The number of the request.
+        number: u32,
+    },
+    /// The run has taken too long.
+    Run,
+    /// A threshold of the time that the budget allows is reached, or all of it.
+    Budget {
+        /// The threshold, in milliseconds from the beginning of the run.
+        ms: u64,
+    },
+}

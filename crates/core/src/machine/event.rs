@@ -1,0 +1,391 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Artifact, Attempt, AttemptUsage, Baseline,
+    BudgetUsage, CachedResult, CheckVerdict, CriteriaCount, GatePoint, IntentAdvice, ProposedAlternative,
+    ReworkLoop, Round, RunApproval, RunOutcome, RunPhase, StaleFile, Standing, StepCounts, StepItem,
+    StepState, TaskId, ToolAdvice, WorkExit,
+};
+use crate::gate::GateResult;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{GateId, Name, PlanId, RunId};
+use wf_base::time::Moment;
+use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget};
+
+/// The maximum length of stored evidence and reasons, in characters.
+pub const REASON_LIMIT: usize = 1000;
+
+/// A fact about a run: the record's unit and the public event format, version 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Event {
+    /// The time.
+    pub at: Moment,
+    /// The fact.
+    #[serde(flatten)]
+    pub fact: EventKind,
+}
+
+/// A fact that can be true of a run, in the past tense.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The run began.
+    RunStarted {
+        /// The version of the rules it runs by.
+        logic_version: u32,
+        /// The plan.
+        plan: PlanId,
+        /// Its resolved parameters.
+        params: JsonObject,
+    },
+    /// The run was approved. The approval is consumed by this.
+    RunApproved(Box<RunApproval>),
+    /// The workspace was recorded before any work began.
+    BaselineTaken(Baseline),
+    /// The budget of the run was set.
+    BudgetSet(Box<RunBudget>),
+    /// A result was reused from an earlier run.
+    StepReused {
+        /// The step.
+        step: Name,
+        /// Its outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The verification status of the result.
+        standing: Standing,
+        /// The run that did the work.
+        reused_from: RunId,
+    },
+    /// The result of an item was reused from an earlier run. The item ends with it as soon as it is
+    /// known.
+    ItemReused {
+        /// The step.
+        step: Name,
+        /// The key of the item.
+        item_key: String,
+        /// Its outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The verification status of the result.
+        standing: Standing,
+        /// The run that did the work.
+        reused_from: RunId,
+    },
+    /// A result of an earlier run was not reused, since it is not what that run left. Its step runs
+    /// again.
+    ResultDropped {
+        /// The step.
+        step: Name,
+        /// The key of the item; absent: the whole step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item_key: Option<String>,
+        /// The difference.
+        reason: String,
+        /// The run that did the work.
+        reused_from: RunId,
+    },
+    /// The user left a step out of this run, or all but some of its items. It is skipped when its
+    /// turn comes.
+    StepDeselected {
+        /// The step.
+        step: Name,
+        /// The keys of the items that run nevertheless; empty: the whole step is left out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        except_items: Vec<String>,
+    },
+    /// The items of a repeated step became known.
+    StepExpanded {
+        /// The step.
+        step: Name,
+        /// Its items in order.
+        items: Vec<StepItem>,
+    },
+    /// A task waits for a named lock.
+    LockRequested {
+        /// The task.
+        #[serde(flatten)]
+        place: TaskId,
+        /// The lock.
+        lock: String,
+    },
+    /// The cache held a result; its checks, if there are any, still have to confirm it. It is
+    /// judged as attempt 0.
+    CacheHit {
+        /// The task.
+        #[serde(flatten)]
+        place: TaskId,
+        /// The cached result.
+        #[serde(flatten)]
+        found: CachedResult,
+    },
+    /// An attempt will begin as soon as another one has ended, and is not seen to begin before this
+    /// is durable. It is started or unstaged before any other fact about its task.
+    AttemptStaged(Attempt),
+    /// A staged attempt has not begun, and will not before it is staged or started anew.
+    AttemptUnstaged(Attempt),
+    /// An attempt began. Durable before anything acts, if the attempt was not staged.
+    AttemptStarted(Attempt),
+    /// The work of an attempt ended; nothing is verified yet.
+    AttemptEnded {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The exit.
+        #[serde(rename = "exit")]
+        how: WorkExit,
+        /// The failure class.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure_class: Option<FailureClass>,
+        /// Its outputs, checked against their declarations.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The files it left.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        artifacts: Vec<Artifact>,
+        /// The verification status of a nested run's result, if gates are to look at it first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        standing: Option<Standing>,
+        /// The resources that it reported as used, however it ended.
+        #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+        usage: AttemptUsage,
+        /// True if a service that it started lives on until the run ends.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        service: bool,
+    },
+    /// The files of an attempt's evidence, as they were when it was checked: its declared inputs
+    /// and outputs.
+    EvidenceTaken {
+        /// The attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The files.
+        files: Vec<Artifact>,
+    },
+    /// An evidence file of a verified task has changed since: its success is unverified again.
+    EvidenceStale(StaleFile),
+    /// A criterion of an attempt, or of the plan, was ruled on.
+    CheckCompleted {
+        /// The attempt; absent for the plan's own criteria.
+        #[serde(flatten)]
+        attempt: Option<Attempt>,
+        /// The ruling.
+        verdict: CheckVerdict,
+    },
+    /// The checks of a phase of an attempt, or of the plan, passed, or an approver let it be
+    /// ignored; those of the next phase follow.
+    ChecksPassed {
+        /// The attempt; absent for the plan's own checks.
+        #[serde(flatten)]
+        attempt: Option<Attempt>,
+        /// The phase.
+        phase: CheckPhase,
+    },
+    /// A gate was evaluated.
+    GateEvaluated {
+        /// The task; absent for a gate of the run.
+        #[serde(flatten)]
+        place: Option<TaskId>,
+        /// Its result.
+        result: GateResult,
+    },
+    /// All gates at a point passed, or an approver agreed where they demanded that.
+    GatesPassed {
+        /// The task; absent for the gates of the run.
+        #[serde(flatten)]
+        place: Option<TaskId>,
+        /// The gate point.
+        point: GatePoint,
+        /// The parts that they rewrote, with their new values.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        rewritten: JsonObject,
+    },
+    /// An escalation of a gate's block took effect.
+    Escalated {
+        /// The task; absent for a gate of the run.
+        #[serde(flatten)]
+        place: Option<TaskId>,
+        /// The gate that blocked.
+        gate: GateId,
+        /// The name of the escalation.
+        name: String,
+        /// The action.
+        action: EscalationAction,
+        /// The message.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// An approval was requested.
+    ApprovalRequested(Box<ApprovalRequest>),
+    /// A request for approval was resolved.
+    ApprovalResolved {
+        /// The number of the request, in its run.
+        request: u32,
+        /// The task that waited for it; absent: the run did.
+        #[serde(flatten)]
+        place: Option<TaskId>,
+        /// The resolution.
+        #[serde(flatten)]
+        given: ApprovalOutcome,
+    },
+    /// Memory has advice on the plan's intent, or on how steps are done. Only plans with `replan`
+    /// consult it.
+    MemoryApplied {
+        /// The advice on the intent; absent: too little is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        intent: Option<IntentAdvice>,
+        /// The advice on tools and their targets.
+        advice: Vec<ToolAdvice>,
+        /// The steps that begin with another alternative than as written, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<AlternativeSwitch>,
+    },
+    /// All steps of a round have ended, and the controller has judged it. Only runs of plans with
+    /// `replan` have rounds.
+    RoundCompleted(Box<Round>),
+    /// A round has ended, no declared alternative is left, and the planner is asked for one.
+    PlannerRequested {
+        /// The number of the round.
+        round: u32,
+        /// The digest of the current plan.
+        plan_digest: Sha256Digest,
+        /// The steps that it is asked about, in plan order.
+        steps: Vec<Name>,
+    },
+    /// The planner gave usable alternatives: they are part of the plan from now on.
+    PlannerAccepted {
+        /// The number of the round.
+        round: u32,
+        /// The digest of the plan that includes them.
+        plan_digest: Sha256Digest,
+        /// The digest of the plan that the planner was given.
+        parent_digest: Sha256Digest,
+        /// An alternative for each step, as it was given.
+        alternatives: BTreeMap<Name, ProposedAlternative>,
+        /// The planner's reason.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// The planner gave nothing, or nothing that may be used.
+    PlannerRejected {
+        /// The number of the round.
+        round: u32,
+        /// The reason.
+        reason: String,
+    },
+    /// A gate blocks the run.
+    RunBlocked {
+        /// The gate, or the other request that was not approved.
+        gate: GateId,
+        /// The reason.
+        reason: String,
+    },
+    /// A failed attempt will be followed by another: a retry or rework.
+    RetryScheduled {
+        /// The next attempt.
+        #[serde(flatten)]
+        attempt: Attempt,
+        /// The scheduled time.
+        due: Moment,
+        /// The reason for the failure of the attempt before.
+        reason: String,
+        /// The loop of `inspect` or `test` that it is; absent: none.
+        #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+        looped: Option<ReworkLoop>,
+    },
+    /// A task ended: a step, or an item of a repeated step.
+    StepEnded {
+        /// The task.
+        #[serde(flatten)]
+        place: TaskId,
+        /// The final state.
+        state: StepState,
+        /// The verification status of the result.
+        standing: Standing,
+        /// The reason; empty for success.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// The failure class.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure_class: Option<FailureClass>,
+        /// True if the run goes on despite its failure.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        allowed_to_fail: bool,
+        /// The cache key under which an earlier result was found.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cache_key: Option<Sha256Digest>,
+        /// The outputs of a repeated step, lists in item order, or of a reused item.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The run that did the work of a reused item.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reused_from: Option<RunId>,
+    },
+    /// No further step begins, because one failed.
+    RunDraining {
+        /// The failed step.
+        step: Name,
+    },
+    /// Cancellation of the run was requested.
+    CancelRequested {
+        /// The requester or the reason.
+        reason: String,
+        /// True if running work is killed without grace.
+        force: bool,
+    },
+    /// The run exceeded its time limit.
+    RunTimedOut,
+    /// A threshold of a budget limit was reached: 80, 90 or 95 percent, reported once each; if
+    /// several were reached at once, the highest.
+    BudgetThresholdReached {
+        /// The resource and the amount used.
+        #[serde(flatten)]
+        spent: BudgetUsage,
+        /// The threshold that was reached.
+        percent: u32,
+    },
+    /// The run makes progress and was given more time.
+    BudgetExtended {
+        /// The new limit on the time, in milliseconds from the start of the run.
+        limit_ms: u64,
+    },
+    /// The budget is spent: only checks of finished work and `finally` steps still begin.
+    BudgetExhausted {
+        /// The resource and the amount used.
+        #[serde(flatten)]
+        spent: BudgetUsage,
+        /// True if running work is ended, too: the time is over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        hard: bool,
+    },
+    /// The run entered its next phase.
+    PhaseStarted {
+        /// The phase.
+        phase: RunPhase,
+    },
+    /// The run ended.
+    RunEnded {
+        /// The outcome.
+        outcome: RunOutcome,
+        /// The reason, in one sentence; for success, the skipped checks and their cause, if any.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+        /// The first step that failed, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed_step: Option<Name>,
+        /// The verification status of the result.
+        standing: Standing,
+        /// The number of steps by final state.
+        counts: StepCounts,
+        /// The tasks whose evidence is stale, each with a file that changed, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stale: Vec<StaleFile>,
+        /// The plan's outputs.
+        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+        outputs: JsonObject,
+        /// The number of criteria that pass, if the result was accepted with less than all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        accepted: Option<CriteriaCount>,
+    },
+}

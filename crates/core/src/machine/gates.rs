@@ -1,0 +1,357 @@
+//! The evaluation of gates and the consequences of their results.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::blocked::GateBlock;
+use super::end::TaskCompletion;
+use super::flaw::bad_outputs;
+use super::scope::{self, TaskScope};
+use super::state::{self, ActivityKind, TaskActivity, TaskIx};
+use super::{Attempt, Effect, EventKind, Machine, RunPhase, Standing, StepState, TaskId};
+use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
+use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
+
+/// A point at which gates are asked.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum GatePoint {
+    /// Before anything of the run begins: `before_run`, then `on_input`.
+    Start,
+    /// Before the first attempt of a task in a round: `before_step`, then `on_tool_call`.
+    Enter,
+    /// Before each further attempt of a task: `on_tool_call`.
+    Again,
+    /// After the work of an attempt, before its checks: `after_step`, then `on_output`.
+    Leave,
+    /// Before the run gives its outputs: `before_publish`.
+    Publish,
+}
+
+impl GatePoint {
+    /// Returns the triggers of this point, in the order in which they are asked.
+    pub fn triggers(self) -> &'static [GateTrigger] {
+        match self {
+            Self::Start => &[GateTrigger::BeforeRun, GateTrigger::OnInput],
+            Self::Enter => &[GateTrigger::BeforeStep, GateTrigger::OnToolCall],
+            Self::Again => &[GateTrigger::OnToolCall],
+            Self::Leave => &[GateTrigger::AfterStep, GateTrigger::OnOutput],
+            Self::Publish => &[GateTrigger::BeforePublish],
+        }
+    }
+}
+
+/// Returns the gates at a point of a task, or of the run: in the order of the triggers, and for
+/// each those of the workspace, of the plan, of the step.
+pub fn gates_at(plan: &Plan, step: Option<StepIx>, point: GatePoint) -> impl Iterator<Item = &Arc<Gate>> {
+    let own = step.map_or(&[][..], |ix| &plan.step(ix).gates);
+    point.triggers().iter().flat_map(move |trigger| {
+        let all = plan.parts().gates.iter().chain(own);
+        all.filter(move |gate| gate.on == *trigger)
+    })
+}
+
+/// True if gates are asked at a point.
+pub(super) fn has_gates(plan: &Plan, spot: Option<TaskIx>, point: GatePoint) -> bool {
+    gates_at(plan, spot.map(TaskIx::ix), point).next().is_some()
+}
+
+impl Machine {
+    /// Asks the gates at the start of the run, if there are any.
+    pub(super) fn gate_start(&mut self) {
+        if has_gates(&self.plan, None, GatePoint::Start) {
+            let phase = RunPhase::Gates;
+            self.emit(EventKind::PhaseStarted { phase });
+            self.ask_gates(None, GatePoint::Start);
+        }
+    }
+
+    /// Asks the gates before an attempt of a task; false if there are none, or they have passed.
+    pub(super) fn gate_enter(&mut self, spot: TaskIx) -> bool {
+        let point = self.entry(spot);
+        let Some(point) = point.filter(|point| has_gates(&self.plan, Some(spot), *point)) else {
+            return false;
+        };
+        let live = TaskActivity {
+            attempt: 0,
+            since: self.now,
+            doing: ActivityKind::Entering,
+            room: super::apply::takes_room(&self.plan, spot),
+            plain: false,
+        };
+        self.state.start_activity(spot, live);
+        self.ask_gates(Some(spot), point);
+        true
+    }
+
+    /// Returns the point at which gates are asked before the next attempt of a task; `None`: they
+    /// have passed.
+    fn entry(&self, spot: TaskIx) -> Option<GatePoint> {
+        let slot = self.state.task_record(spot)?;
+        match (slot.entered, slot.admitted) {
+            (false, _) => Some(GatePoint::Enter),
+            (true, false) => Some(GatePoint::Again),
+            (true, true) => None,
+        }
+    }
+
+    /// Asks the gates at a point.
+    pub(super) fn ask_gates(&mut self, spot: Option<TaskIx>, point: GatePoint) {
+        let plan = Arc::clone(&self.plan);
+        let view = TaskScope { plan: &plan, state: &self.state, spot };
+        let reads = match spot.map(|spot| scope::work_reads(&view, plan.step(spot.ix()))) {
+            None => JsonObject::new(),
+            Some(Ok(reads)) => reads,
+            Some(Err(error)) => return self.end_unstartable_at(spot, &error.to_string()),
+        };
+        let slot = spot.and_then(|spot| self.state.task_record(spot));
+        let gave = slot.and_then(|slot| slot.result.as_ref());
+        let outputs = match point {
+            GatePoint::Leave => gave.map(|gave| gave.outputs.clone()),
+            GatePoint::Publish => Some(self.plan_outputs().0),
+            GatePoint::Start | GatePoint::Enter | GatePoint::Again => None,
+        };
+        let made = slot.map_or(0, |slot| slot.attempts);
+        let live = spot.and_then(|spot| self.state.live.get(&spot));
+        self.turn.effects.push(Effect::Gate {
+            place: spot.map(|spot| state::task_id(&plan, spot)),
+            point,
+            attempt: live.map_or(made, |live| live.attempt),
+            next: (point == GatePoint::Again).then(|| made.saturating_add(1)),
+            item_value: spot.and_then(|spot| self.state.item(spot)).cloned(),
+            reads,
+            steps: self.steps_before(spot),
+            outputs: outputs.unwrap_or_default(),
+        });
+    }
+
+    /// Returns the steps that a task depends on, or all steps, as far as they have outputs.
+    fn steps_before(&self, spot: Option<TaskIx>) -> JsonObject {
+        let all = || (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).map(StepIx);
+        let steps: Vec<StepIx> = match spot {
+            Some(spot) => self.plan.step(spot.ix()).depends_on.clone(),
+            None => all().collect(),
+        };
+        let mut told = JsonObject::new();
+        for ix in steps {
+            if let Some(outputs) = &self.state.step_record(ix.0).outputs {
+                let outputs = serde_json::json!({ "outputs": outputs });
+                told.insert(self.plan.step(ix).id.to_string(), outputs);
+            }
+        }
+        told
+    }
+
+    /// Returns the arguments of a task as rewritten by gates.
+    pub(super) fn tool_args(&self, spot: TaskIx) -> Option<Box<serde_json::Value>> {
+        let slot = self.state.task_record(spot)?;
+        slot.tool_args.clone().map(Box::new)
+    }
+
+    fn end_unstartable_at(&mut self, spot: Option<TaskIx>, reason: &str) {
+        if let Some(spot) = spot {
+            self.end_unstartable(spot, reason);
+        }
+    }
+
+    /// Applies the results of gates.
+    pub(super) fn on_gates(&mut self, place: Option<&TaskId>, point: GatePoint, gated: GateOutcome) {
+        let spot = place.and_then(|place| self.task_ix(place));
+        if !self.awaits_gates(place, spot, point) {
+            return;
+        }
+        let GateOutcome { results, rewritten } = gated;
+        let heard =
+            |result: &&GateResult| result.lane == GateLane::Policy && result.action != GateAction::Continue;
+        let heard: Vec<GateResult> = results.iter().filter(heard).cloned().collect();
+        for result in results {
+            let place = place.cloned();
+            self.emit(EventKind::GateEvaluated { place, result });
+        }
+        if let Some(spot) = spot
+            && self.end_before_gates(spot, point)
+        {
+            return;
+        }
+        if spot.is_none() && self.state.is_ending() {
+            // A cancelled run publishes nothing, but still cleans up.
+            if point == GatePoint::Publish {
+                self.after_publish();
+            }
+            return;
+        }
+        self.apply_gate_results(spot, point, heard, rewritten);
+    }
+
+    /// Applies the results of gates that did not pass: the first block counts, then the required
+    /// approvals. An approval that lifts one does not lift the others.
+    pub(super) fn apply_gate_results(
+        &mut self,
+        spot: Option<TaskIx>,
+        point: GatePoint,
+        mut heard: Vec<GateResult>,
+        rewritten: JsonObject,
+    ) {
+        match gate::ruling(&heard) {
+            GateRuling::Continue => self.pass_gates(spot, point, rewritten),
+            GateRuling::Ask { .. } => self.ask_for(spot, point, heard, rewritten),
+            GateRuling::Block { gate, reason } => {
+                let of_it = |result: &GateResult| result.gate == gate && result.action == GateAction::Block;
+                if let Some(at) = heard.iter().position(of_it) {
+                    heard.remove(at);
+                }
+                let block = GateBlock { rest: heard, rewritten, ..GateBlock::new(gate, reason) };
+                self.block(spot, point, block);
+            }
+        }
+    }
+
+    /// True if exactly these gates are being asked.
+    fn awaits_gates(&self, place: Option<&TaskId>, spot: Option<TaskIx>, point: GatePoint) -> bool {
+        let doing = match point {
+            GatePoint::Enter | GatePoint::Again => {
+                if spot.and_then(|spot| self.entry(spot)) != Some(point) {
+                    return false;
+                }
+                ActivityKind::Entering
+            }
+            GatePoint::Leave => ActivityKind::Leaving,
+            GatePoint::Start => {
+                return place.is_none() && self.state.phase == RunPhase::Gates && self.awaits_no_approval();
+            }
+            GatePoint::Publish => {
+                return place.is_none() && self.state.phase == RunPhase::Publish && self.awaits_no_approval();
+            }
+        };
+        let live = spot.and_then(|spot| self.state.live.get(&spot));
+        live.is_some_and(|live| live.doing == doing)
+    }
+
+    /// True if no approval is pending for the run, and no gate blocks it.
+    fn awaits_no_approval(&self) -> bool {
+        let asks = self.state.asks.values();
+        let of_run = asks.filter(|asked| asked.spot.is_none()).count();
+        of_run == 0 && self.state.blocked.is_none() && self.state.started.is_some()
+    }
+
+    /// Ends a task that may not continue, whatever its gates said. True if it did.
+    pub(super) fn end_before_gates(&mut self, spot: TaskIx, point: GatePoint) -> bool {
+        let end = match point {
+            GatePoint::Leave if self.is_halting(spot) => TaskCompletion {
+                state: StepState::Cancelled,
+                standing: Standing::Reported,
+                failure_class: None,
+                reason: self.halting_reason(),
+            },
+            GatePoint::Enter | GatePoint::Again if self.is_halting(spot) => {
+                TaskCompletion::cancelled(self.halting_reason())
+            }
+            GatePoint::Enter if self.is_barred(spot) => TaskCompletion::skipped(self.stopping_reason()),
+            _ => return false,
+        };
+        self.finish(spot, end);
+        true
+    }
+
+    /// Lets a task or the run pass its gates.
+    pub(super) fn pass_gates(&mut self, spot: Option<TaskIx>, point: GatePoint, rewritten: JsonObject) {
+        if let Some(reason) = self.bad_rewrite(spot, point, &rewritten) {
+            let gate = gates_at(&self.plan, spot.map(TaskIx::ix), point).last();
+            if let Some(gate) = gate.map(|gate| gate.id.clone()) {
+                self.give_up(spot, point, &gate, &format!("gate `{gate}`: {reason}"));
+            }
+            return;
+        }
+        let place = spot.map(|spot| state::task_id(&self.plan, spot));
+        self.emit(EventKind::GatesPassed { place, point, rewritten });
+        match (point, spot) {
+            (GatePoint::Start, _) => {
+                let phase = RunPhase::Steps;
+                self.emit(EventKind::PhaseStarted { phase });
+            }
+            (GatePoint::Leave, Some(spot)) => self.after_gates(spot),
+            (GatePoint::Publish, _) => self.after_publish(),
+            _ => {}
+        }
+    }
+
+    /// Returns the problem with a gate's rewrite: it must be something that is valid without gates.
+    fn bad_rewrite(&self, spot: Option<TaskIx>, point: GatePoint, rewritten: &JsonObject) -> Option<String> {
+        match point {
+            GatePoint::Start => {
+                let message = rewritten.get("message")?;
+                let Some(params) = message.as_object() else {
+                    return Some("rewritten parameters are not an object".into());
+                };
+                let resolved = resolve_params(&self.plan.parts().params, params);
+                let bad = resolved.err()?;
+                Some(format!("rewritten parameters are invalid: {}", bad.problems.join("; ")))
+            }
+            GatePoint::Leave => {
+                let response = rewritten.get("response")?;
+                let Some(outputs) = response.as_object() else {
+                    return Some("rewritten outputs are not an object".into());
+                };
+                let bad = bad_outputs(self.plan.step(spot?.ix()), outputs)?;
+                Some(format!("rewritten outputs are invalid: {bad}"))
+            }
+            GatePoint::Enter | GatePoint::Again => {
+                let args = rewritten.get("tool_args")?;
+                let words = args.as_array().filter(|words| !words.is_empty());
+                let texts = words.is_some_and(|words| words.iter().all(Value::is_string));
+                let exec = matches!(self.plan.step(spot?.ix()).work, StepWork::Exec(_));
+                let reason = match (exec, texts) {
+                    (true, true) => return None,
+                    (true, false) => "rewritten program and arguments are not a list of strings",
+                    (false, _) => "it rewrote the command, but only `exec` can be rewritten",
+                };
+                Some(reason.into())
+            }
+            GatePoint::Publish => {
+                let response = rewritten.get("response")?;
+                let Some(outputs) = response.as_object() else {
+                    return Some("rewritten outputs are not an object".into());
+                };
+                let bad = self.plan.parts().outputs.iter().find_map(|output| {
+                    let name = output.name.as_str();
+                    match outputs.get(name) {
+                        None => Some(format!("`{name}` is missing")),
+                        Some(value) => output.schema.first_mistake(value),
+                    }
+                })?;
+                Some(format!("rewritten outputs are invalid: {bad}"))
+            }
+        }
+    }
+
+    /// Continues with an attempt whose work has passed its gates, or has none.
+    pub(super) fn after_gates(&mut self, spot: TaskIx) {
+        let Some(live) = self.state.live.get(&spot) else {
+            return;
+        };
+        let attempt = state::attempt(&self.plan, spot, live.attempt);
+        let standing = self.state.task_record(spot).and_then(|slot| {
+            let gave = slot.result.as_ref()?;
+            gave.standing
+        });
+        self.confirm_work(spot, attempt, standing);
+    }
+
+    /// Lets the checks of an attempt decide; without any, its reported verification status stands.
+    pub(super) fn confirm_work(&mut self, spot: TaskIx, attempt: Attempt, standing: Option<Standing>) {
+        let cached = attempt.attempt == 0;
+        if self.plan.step(spot.ix()).verify.is_empty() {
+            let standing = if cached { Standing::Reported } else { scope::unchecked_standing(standing) };
+            self.finish(spot, TaskCompletion::success(standing));
+        } else if self.is_halting(spot) {
+            // Its own checks will not run: even the result of a nested run is unverified.
+            self.finish(spot, TaskCompletion::success(Standing::Reported));
+        } else {
+            self.ask_checks(spot, attempt);
+        }
+    }
+}

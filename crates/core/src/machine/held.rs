@@ -1,0 +1,160 @@
+//! The effect of gates and pending approvals on the state.
+
+use super::state::{self, ActivityKind, MachineState, PendingApproval, TaskActivity, TaskIx};
+use super::{ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId};
+use wf_base::time::Moment;
+use wf_model::{EscalationAction, JsonObject, Plan};
+
+impl MachineState {
+    /// Applies a fact about gates or about a decision.
+    pub(super) fn apply_held(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+        match fact {
+            EventKind::GatesPassed { place, point, rewritten } => {
+                self.apply_gates_passed(plan, place.as_ref(), *point, rewritten);
+            }
+            EventKind::Escalated { place, action, .. } => {
+                let again = matches!(action, EscalationAction::Retry | EscalationAction::SuppressAndRephrase);
+                if again {
+                    self.apply_gate_retry(plan, place.as_ref(), fact);
+                }
+            }
+            EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
+            EventKind::ApprovalResolved { request: number, given, .. } => {
+                self.apply_answer(plan, *number, given.decision);
+            }
+            EventKind::RunBlocked { reason, .. } => self.blocked = Some(reason.clone()),
+            _ => {}
+        }
+    }
+
+    /// Starts an attempt: its gates have passed for just this one.
+    pub(super) fn begin_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
+        self.start_attempt(plan, at, attempt, ActivityKind::Working);
+        let spot = state::find_task_ix(plan, &attempt.place);
+        if let Some(slot) = spot.and_then(|spot| self.task_record_mut(spot)) {
+            slot.admitted = false;
+        }
+    }
+
+    fn apply_gates_passed(
+        &mut self,
+        plan: &Plan,
+        place: Option<&TaskId>,
+        point: GatePoint,
+        new: &JsonObject,
+    ) {
+        let Some(place) = place else {
+            if let (GatePoint::Start, Some(params)) = (point, object(new, "message")) {
+                self.params = params;
+            }
+            if let (GatePoint::Publish, Some(outputs)) = (point, object(new, "response")) {
+                self.published = Some(outputs);
+            }
+            self.gate_tries = 0;
+            return;
+        };
+        let Some(spot) = state::find_task_ix(plan, place) else {
+            return;
+        };
+        match point {
+            GatePoint::Enter | GatePoint::Again => {
+                self.clear_task(plan, place);
+                if let Some(slot) = self.task_record_mut(spot) {
+                    // Repeated gates after an attempt go on counting.
+                    if point == GatePoint::Enter {
+                        slot.gate_tries = 0;
+                    }
+                    (slot.entered, slot.admitted) = (true, true);
+                    slot.tool_args = new.get("tool_args").cloned();
+                }
+                self.set_step_state(spot, StepState::Queued);
+                self.enqueue(plan, spot);
+            }
+            GatePoint::Leave => {
+                if let (Some(gave), Some(outputs)) = (
+                    self.task_record_mut(spot).and_then(|slot| slot.result.as_mut()),
+                    object(new, "response"),
+                ) {
+                    gave.outputs = outputs;
+                }
+                self.set_activity(spot, ActivityKind::Checking);
+                self.set_step_state(spot, StepState::Verifying);
+            }
+            GatePoint::Start | GatePoint::Publish => {}
+        }
+    }
+
+    /// Switches the activity for a task, in the room that it has.
+    fn set_activity(&mut self, spot: TaskIx, doing: ActivityKind) {
+        if let Some(live) = self.live.get_mut(&spot) {
+            live.doing = doing;
+        }
+    }
+
+    fn apply_gate_retry(&mut self, plan: &Plan, place: Option<&TaskId>, fact: &EventKind) {
+        let EventKind::Escalated { gate, message, .. } = fact else {
+            return;
+        };
+        let Some(place) = place else {
+            self.gate_tries += 1;
+            return;
+        };
+        let slot = state::find_task_ix(plan, place).and_then(|spot| self.task_record_mut(spot));
+        if let Some(slot) = slot {
+            slot.gate_tries += 1;
+            slot.record_gate_feedback(gate, message);
+        }
+    }
+
+    /// Restores the state that the task or the run had before the approval was requested.
+    fn apply_answer(&mut self, plan: &Plan, number: u32, decision: RequestDecision) {
+        let Some(PendingApproval { ask, spot }) = self.asks.remove(&number) else {
+            return;
+        };
+        let Some(spot) = spot else { return };
+        if ask.phase.is_some() {
+            let slot = self.task_record_mut(spot);
+            if let Some(slot) = slot.filter(|_| decision == RequestDecision::Approved) {
+                slot.note_ignored_phase();
+            }
+            return self.set_activity(spot, ActivityKind::Checking);
+        }
+        match ask.point {
+            Some(GatePoint::Enter | GatePoint::Again) => {
+                self.end_activity(spot);
+                self.enqueue(plan, spot);
+            }
+            Some(_) => self.set_activity(spot, ActivityKind::Leaving),
+            None => self.set_activity(spot, ActivityKind::Working),
+        }
+    }
+
+    fn ask(&mut self, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
+        self.asked = ask.request;
+        let spot = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
+        let asked = PendingApproval { ask: ask.clone(), spot };
+        self.asks.insert(ask.request, asked);
+        let Some(spot) = spot else { return };
+        if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
+            if let Some(place) = &ask.place {
+                self.dequeue(plan, place);
+            }
+            let live = TaskActivity {
+                attempt: 0,
+                since: at,
+                doing: ActivityKind::Asking,
+                room: false,
+                plain: false,
+            };
+            self.start_activity(spot, live);
+        } else {
+            self.set_activity(spot, ActivityKind::Asking);
+        }
+        self.set_step_state(spot, StepState::Waiting);
+    }
+}
+
+/// Returns an object among the rewritten parts.
+fn object(rewritten: &JsonObject, key: &str) -> Option<JsonObject> {
+    rewritten.get(key)?.as_object().cloned()
+}

@@ -1,0 +1,369 @@
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ApprovalOutcome, Attempt, AttemptUsage, Baseline, EventKind, GatePoint, IntentAdvice, IsolationKind,
+    RunApproval, StaleFile, Standing, TaskId, TimerKind, ToolAdvice, WorkExit,
+};
+use crate::gate::GateOutcome;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, RunId};
+use wf_base::time::Moment;
+use wf_model::{CheckCertainty, CheckPhase, FailureClass, JsonObject};
+
+/// An occurrence, with its time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineInput {
+    /// The time.
+    pub at: Moment,
+    /// The occurrence.
+    #[serde(flatten)]
+    pub what: InputKind,
+}
+
+/// An occurrence that a run reacts to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "input", rename_all = "snake_case")]
+pub enum InputKind {
+    /// The run is to begin. `kept` are results reused from an earlier run, `left` is what the user
+    /// chose not to run, `baseline` the workspace as it is.
+    Begin {
+        /// The reused results, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<ReusedResult>,
+        /// The parts left out, in plan order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<DeselectedStep>,
+        /// Results that are not reused, since they have changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<DiscardedResult>,
+        /// The workspace as it is, if the work in it is judged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        baseline: Option<Baseline>,
+        /// The approval of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approved: Option<Box<RunApproval>>,
+        /// The advice from memory on how its steps are done.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        advice: Vec<ToolAdvice>,
+        /// The advice from memory on its intent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        intent: Option<IntentAdvice>,
+    },
+    /// A staged attempt began. Answers [`Effect::Stage`](super::Effect::Stage).
+    Began {
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// A staged attempt has not begun, and will not. Answers the same.
+    Unstaged {
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
+    Ended(AttemptEnd),
+    /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).
+    Judged {
+        /// The attempt; `None`: the plan's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Attempt>,
+        /// The phase; absent: `verify`.
+        #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+        phase: CheckPhase,
+        /// One verdict per criterion, in their order.
+        verdicts: Vec<CheckVerdict>,
+        /// The files of the attempt's evidence, as they were before and after the checks; the
+        /// plan's own criteria have none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<Artifact>,
+    },
+    /// A timer went off. Answers [`Effect::Wake`](super::Effect::Wake).
+    Woke {
+        /// The timer.
+        timer: TimerKind,
+    },
+    /// A named lock is now held for a task. Answers [`Effect::Lock`](super::Effect::Lock).
+    Locked {
+        /// The task.
+        place: TaskId,
+    },
+    /// The cache was looked up. Answers [`Effect::Lookup`](super::Effect::Lookup).
+    Looked {
+        /// The task.
+        place: TaskId,
+        /// The cached result, if there is one.
+        found: Option<CachedResult>,
+    },
+    /// A file of a task's evidence changed since the task was checked.
+    Stale(StaleFile),
+    /// Evidence was checked again. Answers [`Effect::Confirm`](super::Effect::Confirm).
+    Confirmed {
+        /// The stale evidence: at most one file for each task.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stale: Vec<StaleFile>,
+    },
+    /// The gates at a point were asked. Answers [`Effect::Gate`](super::Effect::Gate).
+    Gated {
+        /// The task; `None`: the gates of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<TaskId>,
+        /// The gate point.
+        point: GatePoint,
+        /// Their results.
+        #[serde(flatten)]
+        gated: GateOutcome,
+    },
+    /// A request for approval was resolved. Answers [`Effect::Ask`](super::Effect::Ask).
+    Answered {
+        /// The number of the request.
+        number: u32,
+        /// The resolution.
+        #[serde(flatten)]
+        given: ApprovalOutcome,
+    },
+    /// The planner was asked. Answers [`Effect::Plan`](super::Effect::Plan).
+    Planned {
+        /// The number of the round.
+        round: u32,
+        /// The planner's output, or the reason why it does not count.
+        #[serde(flatten)]
+        said: PlannerReply,
+    },
+    /// Cancellation is requested. A second request kills at once what still runs.
+    Cancel {
+        /// The requester or the reason, for the record.
+        reason: String,
+    },
+}
+
+/// The result of asking a planner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannerReply {
+    /// The planner's output.
+    Text(String),
+    /// The reason why there is no output that counts.
+    Nothing(String),
+}
+
+impl From<PlannerReply> for Result<String, String> {
+    fn from(said: PlannerReply) -> Self {
+        match said {
+            PlannerReply::Text(text) => Ok(text),
+            PlannerReply::Nothing(reason) => Err(reason),
+        }
+    }
+}
+
+/// A result reused from an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ReusedResult {
+    /// The step.
+    pub step: Name,
+    /// The key of one of its items; `None`: the whole step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// Its outputs.
+    pub outputs: JsonObject,
+    /// The verification status of the result.
+    pub standing: Standing,
+    /// The run that did the work.
+    pub from: RunId,
+}
+
+/// A result of an earlier run that has changed since, so that its step runs again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiscardedResult {
+    /// The step.
+    pub step: Name,
+    /// The key of one of its items; `None`: the whole step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// The difference, phrased to follow "it runs again: ".
+    pub reason: String,
+    /// The run that did the work.
+    pub from: RunId,
+}
+
+/// A step that is left out of a run by choice, or all but some of its items.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeselectedStep {
+    /// The step.
+    pub step: Name,
+    /// The keys of the items that run nevertheless; empty: the whole step is left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except_items: Vec<String>,
+}
+
+/// The end of an attempt's work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptEnd {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// The exit.
+    pub exit: WorkExit,
+    /// The outputs that it wrote to its output file, read but not yet checked.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
+    /// The files it left, if it succeeded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+    /// The verification status of a nested run's result; `None` for all other work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+    /// The failure class according to the work's output; `None`: [`WorkExit::failure_class`] decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<FailureClass>,
+    /// The files that the results inside a nested run were checked with, if it is verified.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Artifact>,
+    /// The resources that it reported as used, however it ended.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// True if a service that it started lives on, for later steps.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub service: bool,
+}
+
+/// A cached result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CachedResult {
+    /// The key that matched.
+    pub cache_key: Sha256Digest,
+    /// The run that did the work.
+    pub reused_from: RunId,
+    /// Its outputs.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
+    /// Its artifacts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
+}
+
+/// A file that an attempt left, stored under its digest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Artifact {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// SHA-256 of its content.
+    pub digest: Sha256Digest,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// The ruling of a check on one criterion (DESIGN section 5; roles R4a: per criterion, never
+/// holistic).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CheckVerdict {
+    /// The criterion.
+    pub name: Name,
+    /// The phase of the criterion; absent: `verify`.
+    #[serde(default, skip_serializing_if = "CheckPhase::is_default")]
+    pub phase: CheckPhase,
+    /// The ruling.
+    pub ruling: CheckRuling,
+    /// The expected result, in a few words; empty if it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// The actual result, in a few words; empty if it passed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
+    /// The probe's output, at most [`REASON_LIMIT`](super::REASON_LIMIT) characters.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub evidence: String,
+    /// The failure class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<FailureClass>,
+    /// The duration, in milliseconds.
+    pub duration_ms: u64,
+    /// The verification mode of the criterion.
+    #[serde(default, skip_serializing_if = "CheckCertainty::is_default")]
+    pub certainty: CheckCertainty,
+    /// The protections around its process; absent: nothing was run; empty: the sandbox was off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Vec<IsolationKind>>,
+    /// The paths of the workspace hidden from its process, since they are new and undeclared: the
+    /// first [`HIDDEN_LIMIT`] of them. A folder stands for all that is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+}
+
+impl CheckVerdict {
+    /// Describes the expected and the actual result in one sentence; empty if it passed.
+    pub fn mismatch(&self) -> String {
+        match (self.expected.as_str(), self.found.as_str()) {
+            ("", found) => found.to_owned(),
+            (expected, found) => format!("expected {expected}, found {found}"),
+        }
+    }
+}
+
+/// The maximum number of hidden paths that a verdict names.
+pub const HIDDEN_LIMIT: usize = 16;
+
+/// A ruling. A check that cannot run rules `error`, which is never a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckRuling {
+    /// The criterion passed.
+    Pass,
+    /// The criterion failed.
+    Fail,
+    /// The result is unknown.
+    Error,
+}
+
+/// The outcome of a run.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Every required step succeeded, and so did the plan's own criteria.
+    Succeeded,
+    /// A step or criterion failed.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+    /// It failed, and the controller has nothing left to try.
+    Abandoned,
+}
+
+impl InputKind {
+    /// True if it answers an effect that prepares a task's next attempt; see [`Effect::prepares`].
+    ///
+    /// [`Effect::prepares`]: super::Effect::prepares
+    pub fn prepares(&self) -> bool {
+        matches!(self, Self::Locked { .. } | Self::Looked { .. } | Self::Gated { place: Some(_), .. })
+    }
+}
+
+impl CheckVerdict {
+    /// True if the criterion passed.
+    pub fn passed(&self) -> bool {
+        self.ruling == CheckRuling::Pass
+    }
+}
+
+impl From<ReusedResult> for EventKind {
+    fn from(kept: ReusedResult) -> Self {
+        let ReusedResult { step, item, outputs, standing, from } = kept;
+        match item {
+            None => Self::StepReused { step, outputs, standing, reused_from: from },
+            Some(key) => Self::ItemReused { step, item_key: key, outputs, standing, reused_from: from },
+        }
+    }
+}
+
+impl From<DeselectedStep> for EventKind {
+    fn from(left: DeselectedStep) -> Self {
+        let DeselectedStep { step, except_items } = left;
+        Self::StepDeselected { step, except_items }
+    }
+}
+
+impl From<DiscardedResult> for EventKind {
+    fn from(dropped: DiscardedResult) -> Self {
+        let DiscardedResult { step, item, reason, from } = dropped;
+        Self::ResultDropped { step, item_key: item, reason, reused_from: from }
+    }
+}

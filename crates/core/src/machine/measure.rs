@@ -1,0 +1,247 @@
+//! The distance of a round from success, and its failure class: the input of the solver (artoo
+//! v0.8, D and P).
+
+use std::time::Duration;
+
+use super::scope::{self, TaskScope};
+use super::state::{StepRecord, TaskIx, TaskRecord};
+use super::{CriteriaCount, Machine, RoundFailureClass, StepState};
+use crate::ggs::{self, RoundMeasures};
+use wf_base::name::Name;
+use wf_model::{Check, FailureClass, ReplanSettings, Step, StepIx, StepRepetition};
+
+/// The measurement of a round.
+#[derive(Default)]
+pub(super) struct RoundMeasurement {
+    /// The weight of the failed criteria.
+    weight: f64,
+    /// The number of criteria, and the number of those that failed.
+    of: u32,
+    unmet: u32,
+    logical: u32,
+    environmental: u32,
+    /// The first failed criterion.
+    pub(super) first: Option<String>,
+    /// The failed steps, each with true if the approach failed.
+    pub(super) failing: Vec<(u32, bool)>,
+    /// The steps that were not reached.
+    pub(super) unreached: Vec<u32>,
+}
+
+impl RoundMeasurement {
+    fn add_failure(&mut self, weight: f64, count: u32, name: impl FnOnce() -> String) {
+        if count == 0 {
+            return;
+        }
+        self.weight += weight;
+        self.unmet += count;
+        if self.first.is_none() {
+            self.first = Some(name());
+        }
+    }
+
+    fn add_failure_class(&mut self, failure_class: Option<FailureClass>) {
+        match failure_class {
+            Some(FailureClass::Logical) => self.logical += 1,
+            Some(FailureClass::Environmental | FailureClass::Interrupted) => self.environmental += 1,
+            None => {}
+        }
+    }
+
+    /// Returns the input of the solver.
+    pub(super) fn measures(&self, replan: &ReplanSettings, replans: u32, elapsed: Duration) -> RoundMeasures {
+        RoundMeasures {
+            d: ggs::distance(self.weight, self.of),
+            p: ggs::process(self.logical, self.environmental),
+            omega: ggs::resource(replan, replans, elapsed),
+        }
+    }
+
+    /// Returns the number of criteria that pass.
+    pub(super) fn criteria(&self) -> CriteriaCount {
+        CriteriaCount { passed: self.of.saturating_sub(self.unmet), total: self.of }
+    }
+
+    /// Returns the failure class of the round.
+    pub(super) fn failure_class(&self) -> Option<RoundFailureClass> {
+        RoundFailureClass::of(self.logical, self.environmental)
+    }
+}
+
+impl Machine {
+    /// Measures the round that has ended. Criteria of steps that were not reached count as failed,
+    /// without a failure class; steps skipped by rule or with a tolerated failure do not count, and
+    /// neither do the plan's own criteria before they were checked once.
+    ///
+    /// **Invariant:** it follows from the ends of tasks and the rulings on them, never from the
+    /// order in which they came.
+    pub(super) fn measure(&self) -> RoundMeasurement {
+        let mut measured = RoundMeasurement::default();
+        let mut excused = vec![false; self.state.steps.len()];
+        for ix in self.plan.order() {
+            if self.plan.is_finally(ix) {
+                continue;
+            }
+            let slot = self.state.step_record(ix.0);
+            let mut needs = self.plan.step(ix).depends_on.iter();
+            let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
+            let inherited = hangs && !self.asks_status(ix.0);
+            let excuses = inherited || self.skipped_by_rule(ix);
+            if slot.state == StepState::Skipped && excuses {
+                if let Some(excused) = excused.get_mut(ix.index()) {
+                    *excused = true;
+                }
+            } else if !slot.allowed_to_fail {
+                self.measure_step(ix, slot, &mut measured);
+            }
+        }
+        self.measure_plan(&mut measured);
+        measured
+    }
+
+    /// True if a step was skipped because of its own condition or by the user's choice.
+    fn skipped_by_rule(&self, ix: StepIx) -> bool {
+        let slot = self.state.step_record(ix.0);
+        if self.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
+            return true;
+        }
+        let Some(when) = &self.plan.step(ix).when else {
+            return false;
+        };
+        let view =
+            TaskScope { plan: &self.plan, state: &self.state, spot: Some(TaskIx { step: ix.0, item: None }) };
+        slot.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
+    }
+
+    fn measure_step(&self, ix: StepIx, slot: &StepRecord, measured: &mut RoundMeasurement) {
+        let step = self.plan.step(ix);
+        let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
+        let Some(places) = self.places(ix, slot) else {
+            // The step was not reached.
+            let missing = each.saturating_mul(self.expected(ix));
+            measured.of += missing;
+            measured.unreached.push(ix.0);
+            let name = || format!("{}: not reached", step.id);
+            return measured.add_failure(f64::from(missing), missing, name);
+        };
+        let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
+        measured.of += each.saturating_mul(count.max(1));
+        if slot.state == StepState::Failed {
+            let mut logical = false;
+            for place in places {
+                logical |= self.measure_place((ix, step), (place, slot), each, measured);
+            }
+            measured.failing.push((ix.0, logical));
+        }
+    }
+
+    /// Returns the tasks of a step that was reached, except those that the user left out.
+    fn places<'a>(&'a self, ix: StepIx, slot: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
+        let Some(many) = &slot.many else {
+            let reached = matches!(slot.state, StepState::Succeeded | StepState::Failed);
+            return reached.then(|| vec![&slot.once]);
+        };
+        let all = many.items.iter().zip(&many.slots);
+        let chosen = all.filter(|(item, _)| !self.state.is_deselected(ix.0, &item.key));
+        let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
+        let well = |place: &&TaskRecord| place.ended == Some(StepState::Succeeded);
+        let reached = match slot.state {
+            StepState::Succeeded | StepState::Failed => true,
+            // Items were left out, and all others succeeded.
+            StepState::Skipped => chosen.iter().all(well),
+            _ => false,
+        };
+        reached.then_some(chosen)
+    }
+
+    /// Returns the number of tasks of a step that was not reached, as far as it is known.
+    fn expected(&self, ix: StepIx) -> u32 {
+        let count = match &self.plan.step(ix).fan {
+            StepRepetition::List(items) => items.len(),
+            StepRepetition::Matrix(rows) => rows.len(),
+            StepRepetition::Once | StepRepetition::Each(_) => 1,
+        };
+        let chosen = self.state.left.get(&ix.0).map(Vec::len);
+        let count = chosen.map_or(count, |chosen| count.min(chosen));
+        u32::try_from(count).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Measures a task of a failed step; true if its approach failed.
+    fn measure_place(
+        &self,
+        (ix, step): (StepIx, &Step),
+        (place, slot): (&TaskRecord, &StepRecord),
+        each: u32,
+        measured: &mut RoundMeasurement,
+    ) -> bool {
+        let ended = if slot.many.is_some() { place.ended } else { Some(slot.state) };
+        match ended {
+            Some(StepState::Succeeded) => return false,
+            Some(StepState::Failed) => {}
+            // An item whose turn did not come.
+            _ => {
+                measured.add_failure(f64::from(each), each, || format!("{}: not reached", step.id));
+                return false;
+            }
+        }
+        let unmet = place.history_of_round().map(|tries| tries.failed.as_slice());
+        let Some(unmet) = unmet.filter(|unmet| !unmet.is_empty()) else {
+            // The work itself failed: none of its criteria was checked.
+            let name = || format!("{}: the work", step.id);
+            measured.add_failure(f64::from(each), each, name);
+            measured.add_failure_class(place.failure_class);
+            return place.failure_class.is_none_or(super::round::is_logical);
+        };
+        let failed = |check: &&Check| unmet.iter().any(|one| one.criterion == check.name);
+        let unasked = count_unchecked(&step.verify, step.verify.iter().filter(failed));
+        let mut logical = false;
+        for one in unmet {
+            let weight = self.state.control.weight(Some(ix.0), &one.criterion);
+            measured.add_failure(weight, 1, || format!("{}: {}", step.id, one.criterion));
+            measured.add_failure_class(one.failure_class);
+            logical |= one.failure_class.is_none_or(super::round::is_logical);
+        }
+        measured.add_failure(f64::from(unasked), unasked, || format!("{}: not reached", step.id));
+        logical
+    }
+
+    /// True if the plan has criteria of its own that were not checked in this round.
+    pub(super) fn has_unchecked_criteria(&self) -> bool {
+        !self.plan.parts().verify.is_empty() && self.state.judged.is_none()
+    }
+
+    fn measure_plan(&self, measured: &mut RoundMeasurement) {
+        let criteria = &self.plan.parts().verify;
+        if !self.state.control.opened {
+            return;
+        }
+        measured.of += u32::try_from(criteria.len()).unwrap_or(u32::MAX);
+        if self.state.judged.is_none() {
+            let missing = u32::try_from(criteria.len()).unwrap_or(u32::MAX);
+            if let Some(first) = criteria.first() {
+                let name = || format!("plan: {}", first.name);
+                measured.add_failure(f64::from(missing), missing, name);
+            }
+            return;
+        }
+        let refuted: &[(Name, Option<FailureClass>)] = &self.state.control.refuted;
+        let failed = |check: &&Check| refuted.iter().any(|(name, _)| *name == check.name);
+        let later = count_unchecked(criteria, criteria.iter().filter(failed));
+        for (name, failure_class) in refuted {
+            let weight = self.state.control.weight(None, name);
+            measured.add_failure(weight, 1, || format!("plan: {name}"));
+            measured.add_failure_class(*failure_class);
+        }
+        measured.add_failure(f64::from(later), later, || "plan: not reached".into());
+    }
+}
+
+/// Returns the number of criteria not checked because an earlier phase failed: they count as
+/// failed, without a failure class.
+fn count_unchecked<'a>(all: &[Check], failed: impl Iterator<Item = &'a Check>) -> u32 {
+    let Some(phase) = failed.map(|check| check.phase).max() else {
+        return 0;
+    };
+    let later = all.iter().filter(|check| check.phase > phase).count();
+    u32::try_from(later).unwrap_or(u32::MAX)
+}

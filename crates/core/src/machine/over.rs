@@ -1,0 +1,112 @@
+//! The end of a run.
+
+use super::scope::TaskScope;
+use super::state::{self, MachineState};
+use super::{Effect, EventKind, Machine, RunOutcome, StaleFile, Standing};
+use wf_model::{JsonObject, StepIx};
+
+impl MachineState {
+    /// True if a step that has ended failed verification.
+    fn has_refuted(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| step.standing == Standing::Refuted)
+    }
+}
+
+impl Machine {
+    /// Ends the run.
+    pub(super) fn end_run(&mut self) {
+        let (outputs, broken) = self.plan_outputs();
+        let outputs = self.state.published.clone().unwrap_or(outputs);
+        let (outcome, mut reason) = self.verdict(broken);
+        if outcome == RunOutcome::Succeeded {
+            reason = self.unverified_omission().unwrap_or_default();
+        }
+        let failed = self.state.failed.map(|step| self.plan.step(StepIx(step)).id.clone());
+        let counts = self.state.counts;
+        let checked = self.state.judged;
+        let standing = match outcome {
+            // Stale results are not verified, whatever else was.
+            RunOutcome::Succeeded if !self.state.stale.is_empty() => Standing::Reported,
+            // Nor are steps that failed verification, though they were allowed to fail.
+            RunOutcome::Succeeded if self.state.has_refuted() => Standing::Reported,
+            // Nor are steps whose checks a worker's outputs left out.
+            RunOutcome::Succeeded if !reason.is_empty() => Standing::Reported,
+            // Nor is a result accepted with less than all criteria.
+            RunOutcome::Succeeded if self.state.control.accepted.is_some() => Standing::Reported,
+            RunOutcome::Succeeded if checked == Some(true) => Standing::Verified,
+            // Nor is a run with steps left out by choice.
+            RunOutcome::Succeeded if !self.state.left.is_empty() => Standing::Reported,
+            RunOutcome::Succeeded if counts.reported == 0 && counts.verified > 0 => Standing::Verified,
+            RunOutcome::Succeeded => Standing::Reported,
+            _ if checked == Some(false) => Standing::Refuted,
+            _ => Standing::Unchecked,
+        };
+        let stale = self
+            .state
+            .stale
+            .iter()
+            .map(|(spot, path)| StaleFile { place: state::task_id(&self.plan, *spot), path: path.clone() });
+        let stale = stale.collect();
+        let accepted = self.state.control.accepted;
+        let outputs = if outcome == RunOutcome::Succeeded { outputs } else { JsonObject::new() };
+        self.emit(EventKind::RunEnded {
+            outcome,
+            reason,
+            failed_step: failed,
+            standing,
+            counts,
+            stale,
+            outputs: outputs.clone(),
+            accepted: accepted.filter(|_| outcome == RunOutcome::Succeeded),
+        });
+        self.turn.effects.push(Effect::Finish { outputs });
+    }
+
+    fn verdict(&self, broken: Option<String>) -> (RunOutcome, String) {
+        let state = &self.state;
+        if let Some(cancelled) = &state.cancelled {
+            return (RunOutcome::Cancelled, cancelled.reason.clone());
+        }
+        if state.timed_out {
+            return (RunOutcome::Failed, self.ending_reason());
+        }
+        if let Some(reason) = &state.control.abandoned {
+            return (RunOutcome::Abandoned, reason.clone());
+        }
+        if let Some(reason) = self.budget_exhausted_reason() {
+            return (RunOutcome::Failed, reason);
+        }
+        let accepted = state.control.accepted.is_some();
+        if let Some(step) = state.failed {
+            return (RunOutcome::Failed, format!("step `{}` failed", self.plan.step(StepIx(step)).id));
+        }
+        if let Some(reason) = &state.blocked {
+            return (RunOutcome::Failed, reason.clone());
+        }
+        if state.judged == Some(false) && !accepted {
+            return (RunOutcome::Failed, format!("plan checks failed: {}", state.refuted.join(", ")));
+        }
+        match broken {
+            Some(reason) => (RunOutcome::Failed, reason),
+            None => (RunOutcome::Succeeded, String::new()),
+        }
+    }
+
+    /// Returns the plan's outputs, and the problem with them, if any.
+    pub(super) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
+        let mut outputs = JsonObject::new();
+        let view = TaskScope { plan: &self.plan, state: &self.state, spot: None };
+        for output in &self.plan.parts().outputs {
+            let value = match output.value.value(&view) {
+                Ok(value) => value,
+                Err(error) => return (outputs, Some(format!("output `{}`: {error}", output.name))),
+            };
+            if let Some(mistake) = output.schema.first_mistake(&value) {
+                return (outputs, Some(format!("output `{}`: {mistake}", output.name)));
+            }
+            outputs.insert(output.name.to_string(), value);
+        }
+        (outputs, None)
+    }
+}

@@ -1,0 +1,308 @@
+//! The checks of a result, phase after phase, and the rework that they cause (Sylk W22, W23, W25).
+//!
+//! After the work of an attempt has ended well, `inspect` is checked; once all of it passes,
+//! `test`, then `verify`. A failure of `inspect` or `test` sends the work back, as often as `loops`
+//! says; a failure of `verify` is for `retry`. An approver asked when no loop is left may let a
+//! phase be ignored: for the current attempt, and at the price that its result is not verified.
+
+use serde::{Deserialize, Serialize};
+
+use super::end::TaskCompletion;
+use super::flaw::{format_mismatch, refutation};
+use super::scope::{self, TaskScope};
+use super::state::{self, ActivityKind, MachineState, TaskIx, TaskRecord};
+use super::{
+    ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, Machine, RunPhase, Standing,
+    StepState, TimerKind,
+};
+use wf_model::{ApprovalRequirement, Check, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan};
+
+/// A rework attempt, after a check of `inspect` or `test` failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ReworkLoop {
+    /// The phase that sent the work back.
+    pub phase: CheckPhase,
+    /// The number of this loop of the phase, from 1.
+    pub number: u32,
+    /// The number of loops that the phase has.
+    pub limit: u32,
+}
+
+impl std::fmt::Display for ReworkLoop {
+    /// Formats it as `inspect 2/3`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}/{}", self.phase.as_str(), self.number, self.limit)
+    }
+}
+
+/// Returns the checks of a phase.
+pub(super) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Item = &Check> {
+    checks.iter().filter(move |check| check.phase == phase)
+}
+
+impl Machine {
+    /// Requests the checks of an attempt whose turn it is.
+    pub(super) fn ask_checks(&mut self, spot: TaskIx, attempt: Attempt) {
+        // After a resume they are requested once its lock is held again.
+        if self.state.returning.contains(&spot) {
+            return;
+        }
+        let plan = std::sync::Arc::clone(&self.plan);
+        let checks = &plan.step(spot.ix()).verify;
+        let Some(phase) = self.phase_of(spot) else {
+            return self.complete_verified(spot);
+        };
+        let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
+        match scope::check_reads(&view, of_phase(checks, phase)) {
+            Ok(reads) => {
+                let item_value = self.state.item(spot).cloned();
+                self.turn.effects.push(Effect::Check { attempt: Some(attempt), phase, item_value, reads });
+            }
+            Err(error) => {
+                self.finish(
+                    spot,
+                    TaskCompletion::failure(
+                        Standing::Reported,
+                        Some(FailureClass::Logical),
+                        error.to_string(),
+                    ),
+                );
+            }
+        }
+    }
+
+    /// Returns the phase of a task's next checks; `None`: all passed.
+    fn phase_of(&self, spot: TaskIx) -> Option<CheckPhase> {
+        let over = self.state.task_record(spot).and_then(|slot| slot.passed);
+        CheckPhase::next_phase(over, &self.plan.step(spot.ix()).verify)
+    }
+
+    /// Returns the phase of the plan's own checks; the last, if there is none.
+    pub(super) fn own_phase(&self) -> CheckPhase {
+        CheckPhase::next_phase(self.state.passed, &self.plan.parts().verify).unwrap_or_default()
+    }
+
+    /// Applies the rulings of a phase of checks on an attempt.
+    pub(super) fn on_verdicts(
+        &mut self,
+        attempt: &Attempt,
+        phase: CheckPhase,
+        verdicts: Vec<CheckVerdict>,
+        seen: Vec<Artifact>,
+    ) {
+        let Some((spot, _)) = self.current_activity(attempt, ActivityKind::Checking) else {
+            return;
+        };
+        if self.phase_of(spot) != Some(phase) {
+            return;
+        }
+        let refuted = verdicts.iter().find(|verdict| !verdict.passed());
+        let refuted = refuted.map(|verdict| (refutation(verdict), verdict.failure_class));
+        self.record_evidence(attempt, seen);
+        self.record_verdicts(Some(attempt), phase, verdicts);
+        match refuted {
+            None => self.after_phase(spot, attempt, phase),
+            Some((reason, _)) if self.is_halting(spot) => {
+                self.finish(
+                    spot,
+                    TaskCompletion {
+                        state: StepState::Cancelled,
+                        standing: Standing::Reported,
+                        failure_class: None,
+                        reason,
+                    },
+                );
+            }
+            Some(_) if attempt.attempt == 0 && self.is_barred(spot) => {
+                self.finish(spot, TaskCompletion::skipped(self.stopping_reason()));
+            }
+            // The checks did not confirm the cached result: the work runs after all.
+            Some(_) if attempt.attempt == 0 => self.start(spot),
+            Some((reason, failure_class)) if phase == CheckPhase::Verify => {
+                self.on_refuted_attempt(spot, attempt.attempt, failure_class, reason);
+            }
+            Some((reason, failure_class)) => self.rework(spot, (attempt, phase), failure_class, reason),
+        }
+    }
+
+    fn record_verdicts(&mut self, of: Option<&Attempt>, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
+        for verdict in verdicts {
+            let attempt = of.cloned();
+            let verdict = CheckVerdict { phase, ..verdict };
+            self.emit(EventKind::CheckCompleted { attempt, verdict });
+        }
+    }
+
+    /// Continues after a phase of an attempt: with the next one, or with the end of the task.
+    fn after_phase(&mut self, spot: TaskIx, attempt: &Attempt, phase: CheckPhase) {
+        let checks = &self.plan.step(spot.ix()).verify;
+        if CheckPhase::next_phase(Some(phase), checks).is_none() {
+            return self.complete_verified(spot);
+        }
+        let attempt = attempt.clone();
+        self.emit(EventKind::ChecksPassed { attempt: Some(attempt.clone()), phase });
+        if self.is_halting(spot) {
+            // The other checks will not run: the success stays unverified.
+            return self.finish(spot, TaskCompletion::success(Standing::Reported));
+        }
+        self.ask_checks(spot, attempt);
+    }
+
+    /// Ends a task whose checks passed, except those that an approver let be ignored.
+    fn complete_verified(&mut self, spot: TaskIx) {
+        let ignored = self.state.task_record(spot).is_some_and(|slot| slot.ignored);
+        let standing = if ignored { Standing::Reported } else { Standing::Verified };
+        self.finish(spot, TaskCompletion::success(standing));
+    }
+
+    /// Sends the work back for rework, as long as the failed phase has loops.
+    fn rework(
+        &mut self,
+        spot: TaskIx,
+        (attempt, phase): (&Attempt, CheckPhase),
+        failure_class: Option<FailureClass>,
+        reason: String,
+    ) {
+        let loops = self.plan.step(spot.ix()).loops;
+        let used = (self.state.task_record(spot)).map_or(0, |slot| slot.loops_of(phase));
+        let next = attempt.attempt.checked_add(1);
+        match next.filter(|_| used < loops.max) {
+            Some(next) => {
+                let looped = ReworkLoop { phase, number: used + 1, limit: loops.max };
+                let attempt = state::attempt(&self.plan, spot, next);
+                self.emit(EventKind::RetryScheduled {
+                    attempt: attempt.clone(),
+                    due: self.now,
+                    reason,
+                    looped: Some(looped),
+                });
+                self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at: self.now });
+            }
+            None if loops.on_exhausted == OnReworkExhausted::Ask => self.ask_to_ignore(spot, phase, used),
+            None => self.finish(spot, TaskCompletion::failure(Standing::Refuted, failure_class, reason)),
+        }
+    }
+
+    /// Asks the approvers whether to go on although a phase failed.
+    fn ask_to_ignore(&mut self, spot: TaskIx, phase: CheckPhase, used: u32) {
+        let slot = self.state.task_record(spot);
+        let failed = slot.and_then(|slot| slot.tries.as_ref());
+        let failed = failed.map_or(&[][..], |tries| &tries.failed);
+        let lines = failed.iter().map(|unmet| {
+            let found = format_mismatch(&unmet.criterion, &unmet.expected, &unmet.found);
+            (unmet.criterion.to_string(), found.into())
+        });
+        let show: JsonObject = lines.collect();
+        let first = failed.first();
+        let first = first.map(|unmet| format_mismatch(&unmet.criterion, &unmet.expected, &unmet.found));
+        let message = format!(
+            "ignore `{}`? It failed, and all its reworks are used ({used}): {}",
+            phase.as_str(),
+            first.unwrap_or_default()
+        );
+        let mut ask = self.request(Some(spot), message, &ApprovalRequirement::default());
+        if spot.item.is_none() {
+            // The approval is for the files that were checked.
+            ask.covers_steps.push(self.plan.step(spot.ix()).id.clone());
+        }
+        self.open_request(ApprovalRequest { phase: Some(phase), show, ..ask });
+    }
+
+    /// Goes on with an attempt although a phase failed: an approver let it be ignored.
+    pub(super) fn on_phase_ignored(&mut self, spot: TaskIx, phase: CheckPhase) {
+        if let Some(live) = self.state.live.get(&spot) {
+            let attempt = state::attempt(&self.plan, spot, live.attempt);
+            self.after_phase(spot, &attempt, phase);
+        }
+    }
+
+    /// Ends a task with a failed phase that no approver let be ignored.
+    pub(super) fn on_phase_not_ignored(&mut self, spot: TaskIx, phase: CheckPhase, no: &str) {
+        let slot = self.state.task_record(spot);
+        let tries = slot.and_then(|slot| slot.tries.as_ref());
+        let failure_class = tries.and_then(|tries| tries.failure_class);
+        let unmet = tries.and_then(|tries| tries.failed.first());
+        let found = unmet.map(|unmet| format_mismatch(&unmet.criterion, &unmet.expected, &unmet.found));
+        let found = found.unwrap_or_else(|| format!("`{}` failed", phase.as_str()));
+        let reason = format!("{found}; {no}");
+        self.finish(spot, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
+    }
+
+    /// Applies the rulings of a phase of the plan's own checks.
+    pub(super) fn on_plan_verdicts(&mut self, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
+        let asked = self.state.phase == RunPhase::Verify && self.state.judged.is_none();
+        if !asked || phase != self.own_phase() {
+            return;
+        }
+        self.record_verdicts(None, phase, verdicts);
+        let refuted = self.state.judged == Some(false);
+        let next = CheckPhase::next_phase(Some(phase), &self.plan.parts().verify);
+        if refuted || next.is_none() || self.state.is_ending() {
+            return self.after_verify();
+        }
+        let attempt = None;
+        self.emit(EventKind::ChecksPassed { attempt, phase });
+        self.check_plan();
+    }
+}
+
+impl MachineState {
+    /// Notes that a phase of checks is over, for an attempt or for the plan's own.
+    pub(super) fn record_phase_passed(&mut self, plan: &Plan, attempt: Option<&Attempt>, phase: CheckPhase) {
+        let Some(attempt) = attempt else {
+            self.passed = Some(phase);
+            // The next phase is judged by itself.
+            self.judged = None;
+            return;
+        };
+        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
+        if let Some(slot) = slot {
+            slot.passed = Some(phase);
+        }
+    }
+
+    /// Notes the phase that sent the work back, if one did.
+    pub(super) fn record_loop(&mut self, spot: TaskIx, looped: Option<ReworkLoop>) {
+        let Some(slot) = self.task_record_mut(spot) else {
+            return;
+        };
+        if let Some(tries) = &mut slot.tries {
+            tries.looped = looped;
+        }
+        match looped.map(|looped| looped.phase) {
+            Some(CheckPhase::Inspect) => slot.inspector_loops += 1,
+            Some(CheckPhase::Test) => slot.tester_loops += 1,
+            Some(CheckPhase::Verify) | None => {}
+        }
+    }
+}
+
+impl TaskRecord {
+    /// Returns the number of used loops of a phase.
+    fn loops_of(&self, phase: CheckPhase) -> u32 {
+        match phase {
+            CheckPhase::Inspect => self.inspector_loops,
+            CheckPhase::Test => self.tester_loops,
+            CheckPhase::Verify => 0,
+        }
+    }
+
+    /// Returns the number of rework attempts, which `retry` does not count.
+    pub(super) fn loops(&self) -> u32 {
+        self.inspector_loops.saturating_add(self.tester_loops)
+    }
+
+    /// Starts an attempt: no phase is over, and nothing is ignored any more.
+    pub(super) fn reset_checks(&mut self) {
+        self.passed = None;
+        self.ignored = false;
+    }
+
+    /// Notes that an approver let a phase be ignored, and with it its findings.
+    pub(super) fn note_ignored_phase(&mut self) {
+        self.ignored = true;
+        if let Some(tries) = &mut self.tries {
+            tries.failed.clear();
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The planner: a program that is asked for an alternative when another round is ordered and no
+//! declared one is left (artoo v0.8, R2 and R7; Silas 19.5.3).
+//!
+//! The round stays open in the meantime. The answer is checked against what is blocked and against
+//! what the step may reach; it becomes a child of the plan or is refused, and is recorded either
+//! way. The planner is asked at most once for a round.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::actuator::failure_class;
+use super::advised::advice_about;
+use super::measure::RoundMeasurement;
+use super::request::digest;
+use super::rounds::with_alternatives;
+use super::{
+    AdviceKind, Effect, EventKind, Machine, ProposedAlternative, Round, RoundFailureClass, StepState,
+};
+use crate::ggs::Directive;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_base::time::Moment;
+use wf_model::{Alternative, OnStuck, Plan, StepIx, StepWork, UniqueKeyJson};
+
+/// The maximum length of a planner's answer, in bytes.
+pub const ANSWER_LIMIT: usize = 256 * 1024;
+
+/// The maximum stored length of a planner's reason, in characters.
+const REASON_LIMIT: usize = 500;
+
+/// A question to a planner and its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct PlannerCall {
+    /// The time of the question: a round is measured up to its end, however long the planner takes.
+    pub(super) since: Moment,
+    /// The answer; `None`: there is none yet.
+    pub(super) answer: Option<ProposalDecision>,
+}
+
+/// The result of a question to a planner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum ProposalDecision {
+    /// It proposed usable alternatives for these steps.
+    Taken(Vec<Name>),
+    /// It proposed none, for this reason.
+    Refused(String),
+}
+
+/// A planner's proposal: alternatives by step, and the reason.
+type PlannerProposal = (BTreeMap<Name, ProposedAlternative>, String);
+
+impl Machine {
+    /// True if a planner is being asked.
+    pub(super) fn is_planning(&self) -> bool {
+        let planning = self.state.control.planning.as_ref();
+        planning.is_some_and(|planning| planning.answer.is_none())
+    }
+
+    /// Asks the planner, if there is one and it has not been asked about this round. True if it is
+    /// being asked now.
+    pub(super) fn consult(&mut self, measured: &RoundMeasurement, round: &mut Round) -> bool {
+        let parts = self.plan.parts();
+        let consults = parts.on_stuck == OnStuck::ConsultPlanner && parts.planner.is_some();
+        let steps = self.can_change(measured);
+        match &self.state.control.planning {
+            None if consults && !steps.is_empty() => {}
+            Some(planning) => {
+                if let (Some(ProposalDecision::Refused(reason)), Some(stop_reason)) =
+                    (&planning.answer, &mut round.stop_reason)
+                {
+                    stop_reason.push_str(&format!(", and the planner proposed none: {reason}"));
+                }
+                return false;
+            }
+            None => return false,
+        }
+        let names = steps.iter();
+        let names = names.map(|step| self.base.step(StepIx(*step)).id.clone());
+        self.emit(EventKind::PlannerRequested {
+            round: round.round,
+            plan_digest: digest(&self.base),
+            steps: names.collect(),
+        });
+        self.ask_planner(measured, round.clone());
+        true
+    }
+
+    fn ask_planner(&mut self, measured: &RoundMeasurement, round: Round) {
+        let request = Box::new(self.plan_request(measured, round));
+        self.turn.effects.push(Effect::Plan { request });
+    }
+
+    /// Asks again, after a resume.
+    pub(super) fn ask_planner_again(&mut self) {
+        if let Some((measured, round)) = self.evaluate_round() {
+            self.ask_planner(&measured, round);
+        }
+    }
+
+    /// Returns the steps whose work a planner may change: those that failed, or, if none did and
+    /// the plan as a whole failed, those that did something.
+    pub(super) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
+        let mut steps: Vec<u32> = if measured.failing.is_empty() {
+            let main = 0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
+            main.filter(|step| self.state.step_record(*step).state == StepState::Succeeded).collect()
+        } else {
+            measured.failing.iter().map(|(step, _)| *step).collect()
+        };
+        let is_process = |step: &u32| {
+            let work = &self.base.step(StepIx(*step)).work;
+            matches!(work, StepWork::Run(_) | StepWork::Exec(_))
+        };
+        steps.retain(is_process);
+        steps.sort_unstable();
+        steps
+    }
+
+    /// Applies the planner's output, or the reason why there is none that counts.
+    pub(super) fn on_planner_reply(&mut self, number: u32, said: Result<String, String>) {
+        if !self.is_planning() || number != self.state.control.rounds.saturating_add(1) {
+            return;
+        }
+        let proposed = if self.state.is_closing() {
+            Err("the run is being cancelled".into())
+        } else {
+            said.and_then(|text| self.read_proposal(&text))
+        };
+        match proposed {
+            Ok((ways, reason)) => {
+                let parent = digest(&self.base);
+                let plan = digest(&extend_plan(&self.base, &ways));
+                self.emit(EventKind::PlannerAccepted {
+                    round: number,
+                    plan_digest: plan,
+                    parent_digest: parent,
+                    alternatives: ways,
+                    reason,
+                });
+            }
+            Err(reason) => {
+                let (round, reason) = (number, super::finish::truncate_reason(one_line(&reason)));
+                self.emit(EventKind::PlannerRejected { round, reason });
+            }
+        }
+        self.after_verify();
+    }
+
+    /// Reads the planner's output, and checks it against what is blocked, what it was asked about
+    /// and what the steps may reach.
+    fn read_proposal(&self, text: &str) -> Result<PlannerProposal, String> {
+        let (ways, reason) = parse_proposal(text)?;
+        let (measured, round) = self.evaluate_round().ok_or("no round is open")?;
+        let asked = self.can_change(&measured);
+        let mut found = Vec::new();
+        for (name, proposal) in &ways {
+            let wrong = |reason: String| format!("step `{name}`: {reason}");
+            let Some(ix) = self.base.find(name.as_str()) else {
+                return Err(wrong("no such step".into()));
+            };
+            if !asked.contains(&ix.0) {
+                return Err(wrong("no alternative was requested for it".into()));
+            }
+            let alternative = proposal.alternative(self.base.step(ix)).map_err(wrong)?;
+            found.push((ix, alternative));
+        }
+        // All alternatives are taken, so what one step gives up is blocked for every other, too.
+        let steps: Vec<u32> = found.iter().map(|(ix, _)| ix.0).collect();
+        let blocked = self.blocked_actuators(&steps, &measured, &round);
+        for (ix, alternative) in found {
+            let wrong = |reason| format!("step `{}`: {reason}", self.base.step(ix).id);
+            self.may_use(ix, alternative, &blocked, round.solved.directive).map_err(wrong)?;
+        }
+        Ok((ways, reason))
+    }
+
+    /// Returns what is blocked after a round in which these steps change.
+    fn blocked_actuators(
+        &self,
+        steps: &[u32],
+        measured: &RoundMeasurement,
+        round: &Round,
+    ) -> BlockedActuators {
+        let mut tools: BTreeSet<String> = round.blocked_tools.iter().cloned().collect();
+        let mut targets: BTreeSet<String> = round.blocked_targets.iter().cloned().collect();
+        if measured.failing.is_empty() {
+            let logical = measured.failure_class() != Some(RoundFailureClass::Environmental);
+            let directive = round.solved.directive;
+            for step in steps {
+                self.rule_out(*step, logical, directive, (&mut tools, &mut targets));
+            }
+        }
+        (tools, targets)
+    }
+
+    /// Checks that an alternative uses nothing forbidden: what is blocked, what memory says to
+    /// avoid, and under `break_symmetry` a class of tools that was used.
+    fn may_use(
+        &self,
+        ix: StepIx,
+        alternative: Alternative,
+        (tools, targets): &BlockedActuators,
+        directive: Directive,
+    ) -> Result<(), String> {
+        let mut step = self.base.step(ix).clone();
+        step.alternatives.push(alternative);
+        let last = step.alternative_count() - 1;
+        let (tool, target) = (step.tool(last), step.target(last));
+        if tools.contains(&tool) {
+            return Err(format!("tool `{tool}` is blocked"));
+        }
+        if let Some(target) = target.filter(|target| targets.contains(*target)) {
+            return Err(format!("target `{target}` is blocked"));
+        }
+        let failure_class = failure_class(&tool);
+        if self.used_classes(directive).contains(failure_class) {
+            return Err(format!(
+                "tool `{tool}` has class `{failure_class}`, which this run already used; \
+                 `break_symmetry` requires another class"
+            ));
+        }
+        let last = u32::try_from(last).unwrap_or(u32::MAX);
+        // Unlike a declared alternative, it is refused even if every alternative is to be avoided:
+        // there may be others that were not considered.
+        let said = advice_about(&self.state.control.advice, &step, last);
+        match said.filter(|said| said.advice == AdviceKind::Avoid) {
+            None => Ok(()),
+            Some(said) => {
+                let on = said.target.as_ref().map(|target| format!(" on `{target}`"));
+                let on = on.unwrap_or_default();
+                Err(format!("memory advises to avoid tool `{tool}`{on}"))
+            }
+        }
+    }
+
+    /// Returns the forbidden classes of tools: those used in this run, if the directive says so.
+    pub(super) fn used_classes(&self, directive: Directive) -> BTreeSet<String> {
+        if directive != Directive::BreakSymmetry {
+            return BTreeSet::new();
+        }
+        let used = self.tools_used();
+        used.iter().map(|tool| failure_class(tool).to_owned()).collect()
+    }
+
+    /// Returns the steps that a planner gave alternatives for after the round that has ended.
+    pub(super) fn steps_given_alternatives(&self) -> Vec<u32> {
+        let planning = self.state.control.planning.as_ref();
+        let Some(ProposalDecision::Taken(names)) = planning.and_then(|planning| planning.answer.as_ref())
+        else {
+            return Vec::new();
+        };
+        let found = names.iter().filter_map(|name| self.base.find(name.as_str()));
+        found.map(|ix| ix.0).collect()
+    }
+
+    /// Makes a recorded proposal part of the plan from now on.
+    pub(super) fn adopt(&mut self, ways: &BTreeMap<Name, ProposedAlternative>) {
+        self.base = extend_plan(&self.base, ways);
+        self.plan = with_alternatives(&self.base, &self.state.control.ways);
+    }
+
+    /// Returns the digest of the current plan, with the alternatives that a planner added.
+    pub fn plan_digest(&self) -> Sha256Digest {
+        digest(&self.base)
+    }
+}
+
+/// The blocked tools and targets.
+type BlockedActuators = (BTreeSet<String>, BTreeSet<String>);
+
+/// Returns a plan extended by a proposal.
+fn extend_plan(base: &Arc<Plan>, ways: &BTreeMap<Name, ProposedAlternative>) -> Arc<Plan> {
+    let more = ways.iter().filter_map(|(name, proposal)| {
+        let ix = base.find(name.as_str())?;
+        let alternative = proposal.alternative(base.step(ix)).ok()?;
+        Some((ix.0, alternative))
+    });
+    base.with_alternatives(more.collect())
+}
+
+/// Puts a planner's text on one line, without what a terminal interprets: it is shown beside
+/// verified facts, and must not look like them.
+fn one_line(text: &str) -> String {
+    let plain = text.replace(char::is_control, " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Reads the output of a planner.
+fn parse_proposal(text: &str) -> Result<PlannerProposal, String> {
+    if text.len() > ANSWER_LIMIT {
+        return Err(format!("output exceeds {ANSWER_LIMIT} bytes"));
+    }
+    let said: UniqueKeyJson =
+        serde_json::from_str(text.trim()).map_err(|error| format!("output is not valid JSON: {error}"))?;
+    let said = said.0;
+    let members = said.as_object().ok_or("output is not a JSON object")?;
+    let other = members.keys().find(|key| !["steps", "reason"].contains(&key.as_str()));
+    if let Some(key) = other {
+        return Err(format!("unknown key `{key}`: an answer has `steps` and `reason`"));
+    }
+    let reason = match members.get("reason") {
+        None => String::new(),
+        Some(Value::String(reason)) => one_line(reason).chars().take(REASON_LIMIT).collect(),
+        Some(_) => return Err("`reason` is not a string".into()),
+    };
+    let steps = members.get("steps").and_then(Value::as_object);
+    let steps = steps.ok_or("`steps` is missing")?;
+    let ways = steps.iter().map(|(name, value)| {
+        let wrong = |reason: String| format!("step `{name}`: {reason}");
+        let step = Name::parse(name).map_err(|_| wrong("no such step".into()))?;
+        Ok((step, ProposedAlternative::read(value).map_err(wrong)?))
+    });
+    let ways: BTreeMap<Name, ProposedAlternative> = ways.collect::<Result<_, String>>()?;
+    if ways.is_empty() {
+        let because = if reason.is_empty() { "" } else { ": " };
+        return Err(format!("it found no alternative{because}{reason}"));
+    }
+    Ok((ways, reason))
+}

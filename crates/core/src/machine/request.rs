@@ -1,0 +1,221 @@
+//! The request to a planner.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::measure::RoundMeasurement;
+use super::proposal::sketch;
+use super::state::{TaskIx, TaskRecord};
+use super::{AdviceKind, IntentAdvice, Machine, Round, state};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, PlanId};
+use wf_model::{FailureClass, Plan, StepIx};
+
+/// The version of a request.
+const REQUEST_VERSION: u32 = 1;
+
+/// The request to a planner, on its standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlanRequest {
+    /// The version of the request: 1. Within a version keys are only added.
+    pub version: u32,
+    /// The current plan.
+    pub plan: PlanState,
+    /// The purpose of the plan.
+    pub intent: PlanIntent,
+    /// The round that ended without a declared alternative left.
+    pub round: Round,
+    /// The failed criteria and work.
+    pub gap: Vec<PlanFailure>,
+    /// The tools and targets that must not be used.
+    pub must_not: PlannerRestrictions,
+    /// The rounds before, oldest first.
+    pub history: Vec<Round>,
+    /// The steps that can be changed, each as it is done now: in the plan language, with `step`,
+    /// `way` (absent: as written) and `ways`: the ids that are taken.
+    pub steps: Vec<Value>,
+}
+
+/// The state of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlanState {
+    /// Its id.
+    pub id: PlanId,
+    /// The digest of all alternatives of its steps: it changes with every one that a planner adds.
+    pub digest: Sha256Digest,
+}
+
+/// The purpose of a plan, in its own words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlanIntent {
+    /// Its title; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its description, and the prose outside its steps.
+    pub description: String,
+    /// The advice from memory on the outcomes of its runs; absent: too little is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<IntentAdvice>,
+}
+
+/// A failed criterion, or failed work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlanFailure {
+    /// The step; absent: the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Name>,
+    /// The item, if the step is repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// The criterion; absent: the work itself failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criterion: Option<Name>,
+    /// The expected result, in a few words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+    /// The actual result, in a few words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub found: String,
+    /// The failure class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<FailureClass>,
+}
+
+/// The tools and targets that must not be used any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PlannerRestrictions {
+    /// Tools, sorted.
+    pub tools: Vec<String>,
+    /// Targets, sorted.
+    pub targets: Vec<String>,
+    /// Classes of tools, sorted: those used in this run, if `break_symmetry` is ordered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// The tools to avoid according to memory, as of the start of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub avoid: Vec<AvoidedTool>,
+}
+
+/// A tool to avoid, with its target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AvoidedTool {
+    /// The tool.
+    pub tool: String,
+    /// The target; absent: unspecified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+/// Returns the digest of a plan as it is carried out: of the name and all alternatives of each of
+/// its steps. Only additions by a planner change it, and nothing else that a run does.
+pub(super) fn digest(plan: &Plan) -> Sha256Digest {
+    let steps = plan.steps().iter().map(|step| {
+        let ways = (0..step.alternative_count())
+            .filter_map(|way| Some((step.alternative_id(way), step.with_alternative(way)?)));
+        let ways: Vec<Value> = ways.map(|(id, way)| json!([id, sketch(way)])).collect();
+        json!([step.id, ways])
+    });
+    let steps: Vec<Value> = steps.collect();
+    Sha256Digest::of_bytes(json!([plan.id(), steps]).to_string().as_bytes())
+}
+
+impl Machine {
+    /// Returns the request to a planner about a round after which no declared alternative is left.
+    pub(super) fn plan_request(&self, measured: &RoundMeasurement, round: Round) -> PlanRequest {
+        let parts = self.base.parts();
+        let steps = self.can_change(measured).into_iter();
+        PlanRequest {
+            version: REQUEST_VERSION,
+            plan: PlanState { id: parts.id.clone(), digest: digest(&self.base) },
+            intent: PlanIntent {
+                title: parts.title.clone(),
+                description: parts.briefing.clone(),
+                memory: self.state.control.intent.clone(),
+            },
+            gap: self.plan_failures(measured),
+            must_not: self.must_not(&round),
+            round,
+            history: self.state.control.history.clone(),
+            steps: steps.map(|step| self.step_description(step)).collect(),
+        }
+    }
+
+    /// Returns the forbidden tools and targets after a round.
+    fn must_not(&self, round: &Round) -> PlannerRestrictions {
+        let advice = self.state.control.advice.iter();
+        let avoided = advice.filter(|said| said.advice == AdviceKind::Avoid);
+        let avoid = avoided.map(|said| AvoidedTool { tool: said.tool.clone(), target: said.target.clone() });
+        PlannerRestrictions {
+            tools: round.blocked_tools.clone(),
+            targets: round.blocked_targets.clone(),
+            classes: (self.used_classes(round.solved.directive).into_iter()).collect(),
+            avoid: avoid.collect(),
+        }
+    }
+
+    /// Formats a step as it is done now.
+    fn step_description(&self, step: u32) -> Value {
+        let written = self.base.step(StepIx(step));
+        let way = self.state.control.alternative_of(step) as usize;
+        let mut told = written.with_alternative(way).map_or_else(|| json!({}), sketch);
+        let taken: Vec<&Name> =
+            (1..written.alternative_count()).filter_map(|way| written.alternative_id(way)).collect();
+        told["step"] = json!(written.id);
+        told["tool"] = json!(written.tool(way));
+        told["ways"] = json!(taken);
+        if let Some(id) = written.alternative_id(way) {
+            told["way"] = json!(id);
+        }
+        told
+    }
+
+    /// Returns the failed criteria and work: of the steps that failed, then of the plan.
+    fn plan_failures(&self, measured: &RoundMeasurement) -> Vec<PlanFailure> {
+        let mut gap = Vec::new();
+        for (step, _) in &measured.failing {
+            let slot = self.state.step_record(*step);
+            let places: Vec<(Option<u32>, &TaskRecord)> = match &slot.many {
+                Some(many) => (0..).map(Some).zip(&many.slots).collect(),
+                None => vec![(None, &slot.once)],
+            };
+            for (item, place) in places {
+                gap.extend(self.task_failures(TaskIx { step: *step, item }, place));
+            }
+        }
+        let refuted = self.state.control.refuted.iter();
+        gap.extend(refuted.map(|(criterion, failure_class)| PlanFailure {
+            step: None,
+            item: None,
+            criterion: Some(criterion.clone()),
+            expected: String::new(),
+            found: String::new(),
+            failure_class: *failure_class,
+        }));
+        gap
+    }
+
+    fn task_failures(&self, spot: TaskIx, place: &TaskRecord) -> Vec<PlanFailure> {
+        let Some(tries) = place.history_of_round() else {
+            return Vec::new();
+        };
+        let blank = PlanFailure {
+            step: Some(state::task_id(&self.plan, spot).step),
+            item: spot.item,
+            criterion: None,
+            expected: String::new(),
+            found: tries.exit.clone().unwrap_or_default(),
+            failure_class: tries.failure_class,
+        };
+        if tries.failed.is_empty() {
+            return vec![blank];
+        }
+        let unmet = tries.failed.iter().map(|unmet| PlanFailure {
+            criterion: Some(unmet.criterion.clone()),
+            expected: unmet.expected.clone(),
+            found: unmet.found.clone(),
+            failure_class: unmet.failure_class,
+            ..blank.clone()
+        });
+        unmet.collect()
+    }
+}

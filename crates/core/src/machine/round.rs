@@ -1,0 +1,129 @@
+use serde::{Deserialize, Serialize};
+
+use super::UsedAlternative;
+use crate::ggs::{Directive, SolverOutcome};
+use wf_base::name::Name;
+use wf_model::FailureClass;
+
+/// The result of a round: one pass over the graph under one directive of the controller (DESIGN
+/// section 8).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Round {
+    /// Its number in the run; the first is 1.
+    pub round: u32,
+    /// The solver's result: the cost of the round and the next directive.
+    #[serde(flatten)]
+    pub solved: SolverOutcome,
+    /// The directive after the round before; absent for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Directive>,
+    /// The number of criteria that pass.
+    pub checks: CriteriaCount,
+    /// The first failed criterion, as `step: criterion`, or another failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_check: Option<String>,
+    /// The failure class of the round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<RoundFailureClass>,
+    /// The blocked tools, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_tools: Vec<String>,
+    /// The blocked targets, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_targets: Vec<String>,
+    /// The findings about the alternatives in use: those that failed, and at the end those that
+    /// passed and are not as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<UsedAlternative>,
+    /// The steps that switch to another alternative, in plan order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<AlternativeSwitch>,
+    /// The steps that run again, in plan order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reopened: Vec<Name>,
+    /// The reason why the run ends although another round was ordered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    /// The rationale, in one sentence.
+    pub rationale: String,
+}
+
+/// The number of criteria that pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CriteriaCount {
+    /// The criteria that pass.
+    pub passed: u32,
+    /// All criteria.
+    pub total: u32,
+}
+
+/// A switch of a step to another alternative.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AlternativeSwitch {
+    /// The step.
+    pub step: Name,
+    /// The kind of change.
+    pub kind: Directive,
+    /// The alternative that failed; absent: the step as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Name>,
+    /// The next alternative; absent: the step as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Name>,
+    /// The tool now in use.
+    pub tool: String,
+    /// The target now in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+/// The failure class of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundFailureClass {
+    /// The approach is wrong.
+    Logical,
+    /// The environment is in the way.
+    Environmental,
+    /// Both.
+    Mixed,
+}
+
+impl RoundFailureClass {
+    /// Returns the class of the given numbers of failures.
+    pub(super) fn of(logical: u32, environmental: u32) -> Option<Self> {
+        match (logical, environmental) {
+            (0, 0) => None,
+            (_, 0) => Some(Self::Logical),
+            (0, _) => Some(Self::Environmental),
+            _ => Some(Self::Mixed),
+        }
+    }
+
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Logical => "logical",
+            Self::Environmental => "environmental",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+impl Round {
+    /// True if another round follows.
+    pub fn goes_on(&self) -> bool {
+        self.solved.directive.acts() && self.stop_reason.is_none()
+    }
+}
+
+/// True if a failure is due to the approach. An interrupted attempt is the environment's.
+pub(super) fn is_logical(failure_class: FailureClass) -> bool {
+    failure_class == FailureClass::Logical
+}
+
+impl std::fmt::Display for CriteriaCount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} criteria", self.passed, self.total)
+    }
+}

@@ -1,0 +1,248 @@
+//! The fan-in gate and its consequences: a round of a plan with `replan` ends when all of its steps
+//! have, and the solver decides how the run goes on (artoo v0.8, R4b and R7).
+//!
+//! Any failed step closes the gate: then the plan's own criteria are not even checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::actuator::{ChoiceConstraints, choose, kind};
+use super::measure::RoundMeasurement;
+use super::{AlternativeSwitch, EventKind, Machine, Round, StepState};
+use crate::ggs::{self, Directive, SolverOutcome};
+use wf_base::name::Name;
+use wf_model::{Plan, StepIx};
+
+/// The reason why a run ends although another round was ordered: no declared alternative is left.
+pub const NO_ALTERNATIVE_LEFT: &str = "no alternative is left";
+
+impl Machine {
+    /// Judges the round that has ended, once. True if the run is not at its end: another round
+    /// follows, or the planner is asked first.
+    pub(super) fn judge_round(&mut self) -> bool {
+        let over = self.state.is_closing() || self.state.blocked.is_some();
+        if over || self.state.control.closed {
+            return false;
+        }
+        let Some((measured, mut round)) = self.evaluate_round() else {
+            return false;
+        };
+        if round.stop_reason.as_deref() == Some(NO_ALTERNATIVE_LEFT) && self.consult(&measured, &mut round) {
+            return true;
+        }
+        let goes_on = round.goes_on();
+        if goes_on {
+            self.turn.effects.retain(|effect| !effect.prepares());
+        }
+        self.emit(EventKind::RoundCompleted(Box::new(round)));
+        goes_on
+    }
+
+    /// Measures the round that has ended and determines what would follow; `None` for a plan
+    /// without rounds. Repeated while a planner is asked, it returns the same.
+    pub(super) fn evaluate_round(&self) -> Option<(RoundMeasurement, Round)> {
+        let replan = self.plan.parts().replan.as_ref()?;
+        let measured = self.measure();
+        let began = self.state.started.unwrap_or(self.now);
+        let control = &self.state.control;
+        let ended = control.planning.as_ref().map(|planning| planning.since);
+        let took = ended.unwrap_or(self.now).since(began);
+        let measures = measured.measures(replan, control.replans, took);
+        let solved = ggs::solve(replan, measures, control.past);
+        let spent = control.replans >= replan.max_replans;
+        let mut round = self.round(solved, &measured);
+        round.rationale = solved.rationale(replan);
+        if solved.directive == Directive::Success && self.has_unchecked_criteria() {
+            round.rationale.push_str("; plan checks were not run");
+        }
+        round.alternatives = self.round_observations(&measured, solved.directive);
+        if solved.directive.acts() {
+            if spent {
+                round.stop_reason = Some(match replan.max_replans {
+                    0 => "`max_replans` is 0: no re-planning".into(),
+                    of => format!("{of} of {of} re-planning rounds are used"),
+                });
+            } else if !self.budget_round_left() {
+                round.stop_reason = Some("the budget allows no further round".into());
+            } else {
+                self.redirect(&measured, &mut round);
+            }
+        }
+        Some((measured, round))
+    }
+
+    /// Returns the record of a round before anything is done about it.
+    fn round(&self, solved: SolverOutcome, measured: &RoundMeasurement) -> Round {
+        let control = &self.state.control;
+        Round {
+            round: control.rounds.saturating_add(1),
+            solved,
+            previous: control.previous,
+            checks: measured.criteria(),
+            failed_check: measured.first.clone(),
+            failure_class: measured.failure_class(),
+            blocked_tools: control.blocked_tools.iter().cloned().collect(),
+            blocked_targets: control.blocked_targets.iter().cloned().collect(),
+            alternatives: Vec::new(),
+            changes: Vec::new(),
+            reopened: Vec::new(),
+            stop_reason: None,
+            rationale: String::new(),
+        }
+    }
+
+    /// Blocks what failed, and chooses other alternatives; if there are none, the run is stuck.
+    fn redirect(&self, measured: &RoundMeasurement, round: &mut Round) {
+        let directive = round.solved.directive;
+        let mut tools = self.state.control.blocked_tools.clone();
+        let mut targets = self.state.control.blocked_targets.clone();
+        for (step, logical) in &measured.failing {
+            self.rule_out(*step, *logical, directive, (&mut tools, &mut targets));
+        }
+        let logical = measured.failure_class() != Some(super::RoundFailureClass::Environmental);
+        let answered = self.steps_given_alternatives();
+        round.changes = if !answered.is_empty() {
+            // All alternatives that a planner gave are taken.
+            for step in answered.iter().filter(|_| measured.failing.is_empty()) {
+                self.rule_out(*step, logical, directive, (&mut tools, &mut targets));
+            }
+            answered.iter().map(|step| self.change_to_last(*step)).collect()
+        } else if measured.failing.is_empty() {
+            // Every step passes, but not the plan as a whole: the last step that did something and
+            // has another alternative changes, since the least depends on it.
+            let steps = (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).rev();
+            let did = |step: &u32| self.state.step_record(*step).state == StepState::Succeeded;
+            let changed = steps.filter(did).find_map(|step| {
+                let (mut tools, mut targets) = (tools.clone(), targets.clone());
+                self.rule_out(step, logical, directive, (&mut tools, &mut targets));
+                let change = self.change(step, directive, (&tools, &targets))?;
+                Some((change, tools, targets))
+            });
+            changed.map_or_else(Vec::new, |(change, more_tools, more_targets)| {
+                (tools, targets) = (more_tools, more_targets);
+                vec![change]
+            })
+        } else {
+            let mut failing: Vec<u32> = measured.failing.iter().map(|(step, _)| *step).collect();
+            failing.sort_unstable();
+            let changes = failing.into_iter();
+            changes.filter_map(|step| self.change(step, directive, (&tools, &targets))).collect()
+        };
+        round.blocked_tools = tools.into_iter().collect();
+        round.blocked_targets = targets.into_iter().collect();
+        if round.changes.is_empty() {
+            round.stop_reason = Some(NO_ALTERNATIVE_LEFT.into());
+        } else {
+            round.reopened = self.steps_to_reopen(measured, &round.changes);
+        }
+    }
+
+    /// Blocks the tool of a step if its approach failed and is to change, and its target if the
+    /// environment was in the way. `refine` keeps the target: it could not be carried out
+    /// otherwise.
+    pub(super) fn rule_out(
+        &self,
+        step: u32,
+        logical: bool,
+        directive: Directive,
+        (tools, targets): (&mut BTreeSet<String>, &mut BTreeSet<String>),
+    ) {
+        let written = self.base.step(StepIx(step));
+        let way = self.state.control.alternative_of(step) as usize;
+        let approach = matches!(directive, Directive::ChangeApproach | Directive::BreakSymmetry);
+        if logical && approach {
+            tools.insert(written.tool(way));
+        } else if !logical && directive != Directive::Refine {
+            targets.extend(written.target(way).map(str::to_owned));
+        }
+    }
+
+    /// Returns the next change of a step, if an alternative is left.
+    fn change(
+        &self,
+        step: u32,
+        directive: Directive,
+        (tools, targets): (&BTreeSet<String>, &BTreeSet<String>),
+    ) -> Option<AlternativeSwitch> {
+        let control = &self.state.control;
+        let written = self.base.step(StepIx(step));
+        let bounds = ChoiceConstraints { tools, targets, used: &self.tools_used(), advice: &control.advice };
+        let now = control.alternative_of(step);
+        let (way, kind) = choose(written, (now, &control.tried_alternatives(step)), directive, &bounds)?;
+        Some(self.change_to(step, way, kind))
+    }
+
+    /// Returns the change of a step to the alternative that was added last.
+    fn change_to_last(&self, step: u32) -> AlternativeSwitch {
+        let written = self.base.step(StepIx(step));
+        let last = u32::try_from(written.alternative_count() - 1).unwrap_or(u32::MAX);
+        let now = self.state.control.alternative_of(step);
+        let kind = kind(written, (now, last), &self.tools_used());
+        self.change_to(step, last, kind)
+    }
+
+    fn change_to(&self, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
+        let written = self.base.step(StepIx(step));
+        let now = self.state.control.alternative_of(step);
+        AlternativeSwitch {
+            step: written.id.clone(),
+            kind,
+            from: written.alternative_id(now as usize).cloned(),
+            to: written.alternative_id(way as usize).cloned(),
+            tool: written.tool(way as usize),
+            target: written.target(way as usize).map(str::to_owned),
+        }
+    }
+
+    /// Returns the tools used in this run.
+    pub(super) fn tools_used(&self) -> BTreeSet<String> {
+        let steps = (0_u32..).zip(self.base.steps());
+        let begun = steps.filter(|(step, _)| self.has_run(*step));
+        let tools = begun.flat_map(|(number, step)| {
+            let ways = self.state.control.tried_alternatives(number).into_iter();
+            ways.map(|way| step.tool(way as usize))
+        });
+        tools.collect()
+    }
+
+    fn has_run(&self, step: u32) -> bool {
+        let slot = self.state.step_record(step);
+        let many = slot.many.as_ref().map_or(&[][..], |many| &many.slots);
+        let mut places = std::iter::once(&slot.once).chain(many);
+        places.any(|place| place.attempts > 0)
+    }
+
+    /// Returns the steps that run again, in plan order: those that failed, were not reached or
+    /// change, and all their dependents. Verified work stays.
+    fn steps_to_reopen(&self, measured: &RoundMeasurement, changes: &[AlternativeSwitch]) -> Vec<Name> {
+        let failing = measured.failing.iter().map(|(step, _)| *step);
+        let changed = changes.iter();
+        let changed = changed.filter_map(|change| Some(self.plan.find(change.step.as_str())?.0));
+        let mut open: Vec<u32> = failing.chain(changed).chain(measured.unreached.iter().copied()).collect();
+        let mut again: BTreeSet<u32> = BTreeSet::new();
+        while let Some(step) = open.pop() {
+            if again.insert(step) {
+                let dependents = self.plan.dependents(StepIx(step)).iter();
+                open.extend(dependents.map(|ix| ix.0));
+            }
+        }
+        let names = again.into_iter();
+        names.map(|step| self.plan.step(StepIx(step)).id.clone()).collect()
+    }
+
+    /// Returns the number of times the controller has reopened steps.
+    pub fn replans(&self) -> u32 {
+        self.state.control.replans
+    }
+
+    /// Returns the plan as it is carried out now: some of its steps may use other alternatives than
+    /// as written.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+}
+
+/// Returns the plan with the given alternatives in use.
+pub(super) fn with_alternatives(base: &Arc<Plan>, ways: &BTreeMap<u32, u32>) -> Arc<Plan> {
+    if ways.is_empty() { Arc::clone(base) } else { base.with_chosen_alternatives(ways) }
+}

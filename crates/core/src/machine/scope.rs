@@ -1,0 +1,147 @@
+//! The values that expressions and templates can read at one task of a run.
+
+use serde_json::Value;
+
+use super::state::{MachineState, TaskIx};
+use super::{Standing, StepState};
+use wf_model::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
+use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepWork, WaitCondition};
+
+/// The state as one task sees it.
+pub(super) struct TaskScope<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) state: &'a MachineState,
+    /// The task; `None`: the plan itself.
+    pub(super) spot: Option<TaskIx>,
+}
+
+impl TaskScope<'_> {
+    fn step_state(&self, step: &str) -> Option<StepState> {
+        let ix = self.plan.find(step)?;
+        Some(self.state.step_record(ix.0).state)
+    }
+
+    fn item_value(&self) -> Option<&super::StepItem> {
+        self.state.item(self.spot?)
+    }
+}
+
+impl ExprScope for TaskScope<'_> {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
+        match name {
+            ExprReference::Param(param) => self.state.params.get(param).cloned(),
+            ExprReference::Output { step, output } => {
+                let ix = self.plan.find(step)?;
+                let own = self.spot.filter(|spot| spot.step == ix.0);
+                let own = own.and_then(|spot| self.state.task_record(spot)?.result.as_deref());
+                // A check reads the outputs of its attempt; all else, those of the step.
+                match own {
+                    Some(gave) => gave.outputs.get(output).cloned(),
+                    None => self.state.step_record(ix.0).outputs.as_ref()?.get(output).cloned(),
+                }
+            }
+            ExprReference::StepStatus(step) => self.step_state(step).map(|state| Value::from(state.as_str())),
+            ExprReference::RunId => Some(Value::from(self.state.run.as_str())),
+            ExprReference::Item => self.item_value().map(|item| item.value.clone()),
+            ExprReference::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
+            ExprReference::ItemIndex => self.spot?.item.map(Value::from),
+            ExprReference::Matrix(axis) => self.item_value()?.value.get(axis).cloned(),
+            ExprReference::Secret(_) | ExprReference::Test(..) => None,
+        }
+    }
+
+    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
+        let is = |state| step.and_then(|step| self.step_state(step)) == Some(state);
+        // A result accepted within δ did not fail.
+        let refuted = self.state.judged == Some(false) && self.state.control.accepted.is_none();
+        let failed = self.state.failed.is_some() || refuted;
+        match (test, step) {
+            (StatusFunction::Always, _) => true,
+            (StatusFunction::Succeeded, None) => !failed && !self.state.is_closing(),
+            (StatusFunction::Failed, None) => {
+                failed || self.state.timed_out || self.state.ledger.spent.is_some()
+            }
+            (StatusFunction::Cancelled, None) => self.state.cancelled.is_some(),
+            (StatusFunction::Skipped, None) => self.state.counts.skipped > 0,
+            (StatusFunction::Succeeded, Some(_)) => is(StepState::Succeeded),
+            (StatusFunction::Failed, Some(_)) => is(StepState::Failed),
+            (StatusFunction::Cancelled, Some(_)) => is(StepState::Cancelled),
+            (StatusFunction::Skipped, Some(_)) => is(StepState::Skipped),
+        }
+    }
+}
+
+/// Returns the values that the templates of a step's work read, by the canonical text of each
+/// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
+pub(super) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
+    let mut templates: Vec<&Template> = Vec::new();
+    match &step.work {
+        StepWork::Run(_) | StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
+        StepWork::Exec(argv) => templates.extend(argv),
+        StepWork::Skill(call) => templates.extend(call.templates()),
+        StepWork::Http(http) => {
+            templates.push(&http.url);
+            templates.extend(http.headers.iter().map(|(_, value)| value));
+            templates.extend(&http.body);
+        }
+        StepWork::Uses(uses) => templates.extend(uses.with.iter().map(|(_, value)| value)),
+        StepWork::Wait(WaitCondition::File(path)) => templates.push(path),
+        StepWork::Approve(approve) => {
+            templates.push(&approve.message);
+            templates.extend(approve.show.iter().map(|(_, value)| value));
+        }
+    }
+    templates.extend(step.cache.iter().flat_map(|cache| &cache.outputs));
+    templates.extend(step.artifacts.iter().chain(&step.cwd));
+    templates.extend(variables(&view.plan.parts().env));
+    templates.extend(variables(&step.env));
+    reads(view, &templates)
+}
+
+/// Returns the values that the templates of checks, and of the files that they look at, read.
+pub(super) fn check_reads<'c>(
+    view: &TaskScope<'_>,
+    checks: impl IntoIterator<Item = &'c Check>,
+) -> Result<JsonObject, EvalError> {
+    let step = view.spot.map(|spot| view.plan.step(spot.ix()));
+    let left = step.into_iter().flat_map(|step| &step.artifacts);
+    let mut templates: Vec<&Template> = left.collect();
+    for check in checks {
+        templates.extend(variables(&check.env));
+        if let Some(wf_model::CheckProbe::Exec(argv)) = &check.probe {
+            templates.extend(argv);
+        }
+    }
+    reads(view, &templates)
+}
+
+fn variables(env: &[EnvVar]) -> impl Iterator<Item = &Template> {
+    env.iter().map(|variable| &variable.value)
+}
+
+fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, EvalError> {
+    let mut found = JsonObject::new();
+    for reference in templates.iter().flat_map(|template| template.refs()) {
+        let value = match &reference.name {
+            ExprReference::Output { .. } | ExprReference::StepStatus(_) => view.value(&reference.name),
+            ExprReference::Test(test, step) => Some(Value::from(view.test(*test, step.as_deref()))),
+            _ => continue,
+        };
+        let name = reference.name.to_string();
+        match value {
+            Some(value) => drop(found.insert(name, value)),
+            None => return Err(EvalError::NoValue { name }),
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the truth of an expression at a task.
+pub(super) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
+    expr.eval(view).map(|value| wf_model::expr::truthy(&value))
+}
+
+/// Returns the verification status of a result without checks.
+pub(super) fn unchecked_standing(nested: Option<Standing>) -> Standing {
+    nested.unwrap_or(Standing::Reported)
+}

@@ -1,0 +1,76 @@
+//! The findings of a round about the alternatives in use, which memory is made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::RoundMeasurement;
+use super::{Machine, RoundFailureClass, StepState};
+use crate::ggs::Directive;
+use wf_base::name::Name;
+use wf_model::StepIx;
+
+/// An alternative used for a step, and its result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct UsedAlternative {
+    /// The step.
+    pub step: Name,
+    /// The alternative; absent: the step as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternative: Option<Name>,
+    /// The tool.
+    pub tool: String,
+    /// The target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The failure class; absent: it passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_class: Option<RoundFailureClass>,
+    /// The kind of change that led to it; absent: the step began so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Directive>,
+}
+
+impl Machine {
+    /// Returns the findings of a round: the alternatives of the steps that failed; and, if the run
+    /// is accepted, those that passed and are not as written.
+    pub(super) fn round_observations(
+        &self,
+        measured: &RoundMeasurement,
+        directive: Directive,
+    ) -> Vec<UsedAlternative> {
+        // A step that never began shows nothing about its alternative.
+        let begun = |step: u32| self.begun_this_round(step);
+        let failing = measured.failing.iter().filter(|(step, _)| begun(*step));
+        let failing = failing.map(|(step, logical)| {
+            let blame = if *logical { RoundFailureClass::Logical } else { RoundFailureClass::Environmental };
+            self.used_alternative(*step, Some(blame))
+        });
+        let accepted = matches!(directive, Directive::Accept | Directive::Success);
+        let others = self.state.control.ways.iter();
+        let others = others.filter(|(step, way)| {
+            let held = self.state.step_record(**step).state == StepState::Succeeded;
+            accepted && **way > 0 && held && begun(**step)
+        });
+        failing.chain(others.map(|(step, _)| self.used_alternative(*step, None))).collect()
+    }
+
+    /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
+    fn begun_this_round(&self, step: u32) -> bool {
+        let slot = self.state.step_record(step);
+        let many = slot.many.as_ref().map_or(&[][..], |many| &many.slots);
+        let mut places = std::iter::once(&slot.once).chain(many);
+        places.any(|place| place.attempts_of_round() > 0)
+    }
+
+    fn used_alternative(&self, step: u32, failed: Option<RoundFailureClass>) -> UsedAlternative {
+        let written = self.base.step(StepIx(step));
+        let way = self.state.control.alternative_of(step) as usize;
+        UsedAlternative {
+            step: written.id.clone(),
+            alternative: written.alternative_id(way).cloned(),
+            tool: written.tool(way),
+            target: written.target(way).map(str::to_owned),
+            failure_class: failed,
+            kind: self.state.control.kinds.get(&step).copied(),
+        }
+    }
+}

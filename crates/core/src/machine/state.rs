@@ -1,0 +1,385 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::control::ControllerState;
+use super::pairs;
+use super::stage::StagingCounts;
+use super::tries::AttemptHistory;
+use super::{
+    ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing, StepCounts, StepItem,
+    StepState, TaskId,
+};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetition};
+
+/// A task by number, which orders tasks as the plan does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct TaskIx {
+    pub(super) step: u32,
+    pub(super) item: Option<u32>,
+}
+
+impl TaskIx {
+    pub(super) fn ix(self) -> StepIx {
+        StepIx(self.step)
+    }
+}
+
+/// The state of a run. The fold of its events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineState {
+    /// The version of the rules that wrote it.
+    pub(super) logic_version: u32,
+    pub(super) run: RunId,
+    pub(super) params: JsonObject,
+    pub(super) started: Option<Moment>,
+    pub(super) phase: RunPhase,
+    pub(super) steps: Vec<StepRecord>,
+    /// Steps whose dependencies have ended and whose `when` has not been evaluated.
+    pub(super) due: BTreeSet<u32>,
+    /// Tasks that may begin as soon as there is room.
+    pub(super) queue: BTreeSet<TaskIx>,
+    /// Tasks that may begin at once, since they take up no room.
+    pub(super) roomless: BTreeSet<TaskIx>,
+    /// Tasks with an activity under way.
+    #[serde(with = "pairs")]
+    pub(super) live: BTreeMap<TaskIx, TaskActivity>,
+    /// The number of them that take up room.
+    pub(super) busy: u32,
+    /// The counts of them, and of those before, for staging others.
+    #[serde(default)]
+    pub(super) staging: StagingCounts,
+    /// Tasks between two attempts, with the scheduled time of the next.
+    #[serde(with = "pairs")]
+    pub(super) resting: BTreeMap<TaskIx, Moment>,
+    /// Tasks that wait for a lock.
+    pub(super) locking: BTreeSet<TaskIx>,
+    /// Tasks that go on after a resume, as soon as they hold their lock again.
+    pub(super) returning: BTreeSet<TaskIx>,
+    /// Returning tasks that were approved in the meantime.
+    pub(super) unheard: BTreeSet<TaskIx>,
+    /// Tasks that hold a lock.
+    pub(super) locked: BTreeSet<TaskIx>,
+    /// The step whose failure keeps others from beginning.
+    pub(super) stopping: Option<u32>,
+    /// The cancellation, if one was requested.
+    pub(super) cancelled: Option<CancelRequest>,
+    pub(super) timed_out: bool,
+    /// The first step whose failure counts.
+    pub(super) failed: Option<u32>,
+    /// Reused results of items, by step and key, until the items are known.
+    #[serde(with = "pairs")]
+    pub(super) offers: BTreeMap<(u32, String), ReusableResult>,
+    /// Steps left out by choice, each with the keys of the items that run nevertheless.
+    pub(super) left: BTreeMap<u32, Vec<String>>,
+    /// Main steps that have not ended.
+    pub(super) open: u32,
+    /// `finally` steps that have not ended.
+    pub(super) open_last: u32,
+    /// The result of the plan's own criteria; `None`: they were not judged.
+    pub(super) judged: Option<bool>,
+    /// The last phase of the plan's own checks that is over, unless it was the final one.
+    pub(super) passed: Option<CheckPhase>,
+    /// The criteria of the plan that failed.
+    pub(super) refuted: Vec<String>,
+    /// Tasks whose last result was checked against files whose digests are recorded.
+    pub(super) evidence: BTreeSet<TaskIx>,
+    /// Tasks whose evidence is stale, each with a file that changed.
+    #[serde(with = "pairs")]
+    pub(super) stale: BTreeMap<TaskIx, String>,
+    /// The pending approvals.
+    #[serde(with = "pairs")]
+    pub(super) asks: BTreeMap<u32, PendingApproval>,
+    /// The number of approvals requested.
+    pub(super) asked: u32,
+    /// The number of times the gates of the run were asked again.
+    pub(super) gate_tries: u32,
+    /// The reason why a gate blocks the run.
+    pub(super) blocked: Option<String>,
+    /// The outputs of the run, if gates rewrote them.
+    pub(super) published: Option<JsonObject>,
+    /// The controller's knowledge.
+    pub(super) control: ControllerState,
+    /// The state that items of repeated steps begin with in the next round.
+    #[serde(with = "pairs")]
+    pub(super) made: BTreeMap<TaskIx, TaskRecord>,
+    /// The resources used, and the budget.
+    #[serde(default)]
+    pub(super) ledger: BudgetLedger,
+    pub(super) counts: StepCounts,
+    pub(super) outcome: Option<RunOutcome>,
+}
+
+/// A request for cancellation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct CancelRequest {
+    pub(super) reason: String,
+    pub(super) force: bool,
+}
+
+/// The result of an item, reused from an earlier run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ReusableResult {
+    pub(super) outputs: JsonObject,
+    pub(super) standing: Standing,
+    /// The run that did the work, if it was another one.
+    pub(super) from: Option<RunId>,
+}
+
+/// The state of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct StepRecord {
+    /// Dependencies that have not ended.
+    pub(super) waiting: u32,
+    /// The first dependency that did not end well.
+    pub(super) blocker: Option<u32>,
+    /// The time its dependencies ended; of a repeated step, the time its items became known.
+    pub(super) ready: Option<Moment>,
+    pub(super) state: StepState,
+    pub(super) standing: Standing,
+    pub(super) allowed_to_fail: bool,
+    /// The one task of a step that is not repeated.
+    pub(super) once: TaskRecord,
+    /// The items of a repeated step, once known.
+    pub(super) many: Option<Box<StepItems>>,
+    pub(super) outputs: Option<Box<JsonObject>>,
+}
+
+/// The items of a repeated step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct StepItems {
+    pub(super) items: Vec<StepItem>,
+    pub(super) slots: Vec<TaskRecord>,
+    /// Items that have not ended.
+    pub(super) open: u32,
+    /// The first item that was not yet put into the queue.
+    pub(super) next: u32,
+}
+
+/// The state of a task.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "four separate facts")]
+pub(super) struct TaskRecord {
+    /// Attempts begun.
+    pub(super) attempts: u32,
+    /// The number of them begun in earlier rounds.
+    pub(super) base: u32,
+    /// True if its wait for a lock was reported since the last attempt.
+    pub(super) awaits: bool,
+    /// Its final state.
+    pub(super) ended: Option<StepState>,
+    pub(super) standing: Standing,
+    pub(super) failure_class: Option<FailureClass>,
+    /// The result of the last successful attempt.
+    pub(super) result: Option<Box<AttemptResult>>,
+    /// True if its gates have let it in.
+    pub(super) entered: bool,
+    /// True if they have let its next attempt begin; false again once that has.
+    #[serde(default)]
+    pub(super) admitted: bool,
+    /// The arguments as rewritten by its gates.
+    pub(super) tool_args: Option<serde_json::Value>,
+    /// The number of times its gates were asked again.
+    pub(super) gate_tries: u32,
+    /// The last phase of the attempt's checks that is over, unless it was the final one.
+    pub(super) passed: Option<CheckPhase>,
+    /// True if an approver let a phase of the attempt's checks be ignored.
+    pub(super) ignored: bool,
+    /// The number of times `inspect` sent the work back.
+    pub(super) inspector_loops: u32,
+    /// The number of times `test` did.
+    pub(super) tester_loops: u32,
+    /// The results of its attempts, once one failed; gone when it has ended.
+    pub(super) tries: Option<Box<AttemptHistory>>,
+}
+
+/// The result of a successful attempt, or of the cache.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct AttemptResult {
+    pub(super) outputs: JsonObject,
+    pub(super) artifacts: Vec<Artifact>,
+    pub(super) cached: Option<Sha256Digest>,
+    /// The verification status of a nested run's result.
+    pub(super) standing: Option<Standing>,
+}
+
+/// The activity for a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct TaskActivity {
+    pub(super) attempt: u32,
+    pub(super) since: Moment,
+    pub(super) doing: ActivityKind,
+    /// True if it takes up room.
+    pub(super) room: bool,
+    /// True if only the exit of its process matters.
+    #[serde(default)]
+    pub(super) plain: bool,
+}
+
+/// A pending approval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct PendingApproval {
+    pub(super) ask: ApprovalRequest,
+    /// The task that waits for it; `None`: the run does.
+    pub(super) spot: Option<TaskIx>,
+}
+
+/// The kind of an activity for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum ActivityKind {
+    /// Its cache key is being looked up.
+    Looking,
+    /// Its work begins as soon as another's has ended; it takes up no room.
+    Staged,
+    /// Its work runs.
+    Working,
+    /// Its checks run.
+    Checking,
+    /// The gates before its work are asked.
+    Entering,
+    /// The gates after its work are asked.
+    Leaving,
+    /// An approval is pending.
+    Asking,
+}
+
+impl MachineState {
+    /// Creates the state of a run that has not begun.
+    pub(super) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
+        let slot = |step: &wf_model::Step| StepRecord {
+            waiting: u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX),
+            ..StepRecord::default()
+        };
+        let main = plan.parts().main.min(plan.steps().len());
+        Self {
+            logic_version: super::LOGIC_VERSION,
+            run,
+            params,
+            started: None,
+            phase: RunPhase::Steps,
+            steps: plan.steps().iter().map(slot).collect(),
+            due: BTreeSet::new(),
+            queue: BTreeSet::new(),
+            roomless: BTreeSet::new(),
+            live: BTreeMap::new(),
+            busy: 0,
+            staging: StagingCounts::default(),
+            resting: BTreeMap::new(),
+            locking: BTreeSet::new(),
+            returning: BTreeSet::new(),
+            unheard: BTreeSet::new(),
+            locked: BTreeSet::new(),
+            stopping: None,
+            cancelled: None,
+            timed_out: false,
+            failed: None,
+            offers: BTreeMap::new(),
+            left: BTreeMap::new(),
+            open: u32::try_from(main).unwrap_or(u32::MAX),
+            open_last: u32::try_from(plan.steps().len() - main).unwrap_or(u32::MAX),
+            judged: None,
+            passed: None,
+            refuted: Vec::new(),
+            evidence: BTreeSet::new(),
+            stale: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            asked: 0,
+            gate_tries: 0,
+            blocked: None,
+            published: None,
+            control: ControllerState::default(),
+            made: BTreeMap::new(),
+            ledger: BudgetLedger::default(),
+            counts: StepCounts::default(),
+            outcome: None,
+        }
+    }
+
+    /// Returns the state of a step.
+    pub(super) fn step_record(&self, step: u32) -> &StepRecord {
+        &self.steps[step as usize]
+    }
+
+    /// Returns the state of a step, to be changed.
+    pub(super) fn step_record_mut(&mut self, step: u32) -> &mut StepRecord {
+        &mut self.steps[step as usize]
+    }
+
+    /// Returns the state of a task; `None` for an item that does not exist.
+    pub(super) fn task_record(&self, spot: TaskIx) -> Option<&TaskRecord> {
+        let slot = self.step_record(spot.step);
+        match (spot.item, &slot.many) {
+            (None, _) => Some(&slot.once),
+            (Some(item), Some(many)) => many.slots.get(item as usize),
+            (Some(_), None) => None,
+        }
+    }
+
+    /// Returns the state of a task, to be changed.
+    pub(super) fn task_record_mut(&mut self, spot: TaskIx) -> Option<&mut TaskRecord> {
+        let slot = self.step_record_mut(spot.step);
+        match (spot.item, &mut slot.many) {
+            (None, _) => Some(&mut slot.once),
+            (Some(item), Some(many)) => many.slots.get_mut(item as usize),
+            (Some(_), None) => None,
+        }
+    }
+
+    /// Returns the item of a task, if its step is repeated.
+    pub(super) fn item(&self, spot: TaskIx) -> Option<&StepItem> {
+        let many = self.step_record(spot.step).many.as_ref()?;
+        many.items.get(spot.item? as usize)
+    }
+
+    /// True if the run was cancelled or took too long: nothing but `finally` steps begins.
+    pub(super) fn is_ending(&self) -> bool {
+        self.cancelled.is_some() || self.timed_out || self.ledger.overtime
+    }
+
+    /// True if gates kept the run from beginning, or it was cancelled before they passed.
+    pub(super) fn never_began(&self) -> bool {
+        self.phase == RunPhase::Gates && (self.is_ending() || self.blocked.is_some())
+    }
+
+    /// True if the user left an item out.
+    pub(super) fn is_deselected(&self, step: u32, key: &str) -> bool {
+        let except_items = self.left.get(&step);
+        except_items.is_some_and(|except_items| except_items.iter().all(|run| run != key))
+    }
+
+    /// Queues a task, to begin as soon as there is room.
+    pub(super) fn enqueue(&mut self, plan: &Plan, spot: TaskIx) {
+        let roomy = super::apply::takes_room(plan, spot);
+        if roomy { &mut self.queue } else { &mut self.roomless }.insert(spot);
+    }
+
+    /// True if a task waits for its turn.
+    pub(super) fn is_queued(&self, spot: TaskIx) -> bool {
+        self.queue.contains(&spot) || self.roomless.contains(&spot) || self.locking.contains(&spot)
+    }
+
+    /// True if nothing may begin at all any more.
+    pub(super) fn is_force_cancelled(&self) -> bool {
+        self.cancelled.as_ref().is_some_and(|cancelled| cancelled.force)
+    }
+}
+
+/// Returns the number of a named task; `None` if the plan has no such step.
+pub(super) fn find_task_ix(plan: &Plan, place: &TaskId) -> Option<TaskIx> {
+    let ix = plan.find(place.step.as_str())?;
+    let repeated = !matches!(plan.step(ix).fan, StepRepetition::Once);
+    (repeated || place.item.is_none()).then_some(TaskIx { step: ix.0, item: place.item })
+}
+
+/// Returns the name of a numbered task.
+pub(super) fn task_id(plan: &Plan, spot: TaskIx) -> TaskId {
+    TaskId { step: plan.step(spot.ix()).id.clone(), item: spot.item }
+}
+
+/// Returns the name of an attempt of a numbered task.
+pub(super) fn attempt(plan: &Plan, spot: TaskIx, attempt: u32) -> Attempt {
+    Attempt { place: task_id(plan, spot), attempt }
+}

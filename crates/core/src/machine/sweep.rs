@@ -1,0 +1,150 @@
+//! The effect of a failure, a cancellation or a timeout on everything that has not ended.
+
+use super::end::TaskCompletion;
+use super::state::{self, ActivityKind, TaskActivity, TaskIx};
+use super::{Attempt, Effect, EventKind, Machine, RunPhase, WorkExit};
+use wf_model::{OnStepFailure, StepWork, WaitCondition};
+
+impl Machine {
+    /// Lets the failure of a step stop or cancel the others, as the policy says. A round ends when
+    /// everything that can run has run, whatever the policy says: its measurement must not depend
+    /// on concurrency (artoo v0.8, R4b).
+    pub(super) fn stop(&mut self, spot: TaskIx) {
+        let policy = self.plan.parts().policy.on_failure;
+        if policy == OnStepFailure::Continue
+            || self.plan.parts().replan.is_some()
+            || self.state.stopping.is_some()
+            || self.plan.is_finally(spot.ix())
+        {
+            return;
+        }
+        let step = self.plan.step(spot.ix()).id.clone();
+        self.emit(EventKind::RunDraining { step });
+        self.sweep();
+    }
+
+    /// Ends every main step that may not begin any more, and running work if it must end.
+    pub(super) fn sweep(&mut self) {
+        let ending = self.state.is_ending();
+        let forced = self.state.is_force_cancelled();
+        if forced || self.state.never_began() {
+            self.sweep_finally();
+        }
+        if self.state.never_began() {
+            self.withdraw(None);
+        }
+        let killing = ending || self.plan.parts().policy.on_failure == OnStepFailure::Cancel;
+        for step in 0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX) {
+            let over = self.state.step_record(step).state.is_final();
+            let all = ending || self.state.blocked.is_some();
+            if !over && (all || !self.asks_status(step)) {
+                self.sweep_step(step, killing);
+            }
+        }
+        if killing {
+            self.kill_live(forced);
+        } else {
+            self.unstage();
+        }
+    }
+
+    /// Ends the tasks of a step with nothing running; with `resting`, also those between two
+    /// attempts.
+    pub(super) fn sweep_step(&mut self, step: u32, resting: bool) {
+        let places: Vec<TaskIx> = match &self.state.step_record(step).many {
+            None => vec![TaskIx { step, item: None }],
+            Some(many) => (0..u32::try_from(many.slots.len()).unwrap_or(u32::MAX))
+                .map(|item| TaskIx { step, item: Some(item) })
+                .collect(),
+        };
+        let end = if self.state.is_ending() {
+            TaskCompletion::cancelled(self.ending_reason())
+        } else if let Some(reason) = &self.state.blocked {
+            TaskCompletion::skipped(reason.clone())
+        } else {
+            TaskCompletion::skipped(self.stopping_reason())
+        };
+        for spot in places {
+            let live = self.state.live.get(&spot);
+            let begun =
+                |live: &TaskActivity| !matches!(live.doing, ActivityKind::Looking | ActivityKind::Entering);
+            let asked = live.is_some_and(|live| live.doing == ActivityKind::Asking && live.attempt == 0);
+            let works = live.is_some_and(begun) && !asked;
+            let tried = (self.state.task_record(spot)).is_some_and(|slot| slot.attempts_of_round() > 0);
+            if self.is_over(spot) || works || tried && !resting {
+                continue;
+            }
+            if asked {
+                self.withdraw(Some(spot));
+            }
+            let end = if tried { TaskCompletion::cancelled(self.halting_reason()) } else { end.clone() };
+            self.finish(spot, end);
+        }
+    }
+
+    /// Ends the `finally` steps that have not begun, when the end is forced.
+    fn sweep_finally(&mut self) {
+        if matches!(self.state.phase, RunPhase::Finally | RunPhase::Gates) {
+            let first = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
+            for step in first..u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX) {
+                if !self.state.step_record(step).state.is_final() {
+                    self.sweep_step(step, true);
+                }
+            }
+        }
+    }
+
+    /// Ends running work that may not go on.
+    pub(super) fn kill_live(&mut self, force: bool) {
+        let ending = self.state.is_ending();
+        let gated = matches!(self.state.phase, RunPhase::Gates | RunPhase::Publish);
+        let checked = self.state.phase == RunPhase::Verify && self.state.judged.is_none();
+        if ending && (checked || gated || self.is_planning()) {
+            self.turn.effects.push(Effect::Kill { attempt: None, force });
+        }
+        let live: Vec<(TaskIx, u32, ActivityKind)> =
+            self.state.live.iter().map(|(spot, live)| (*spot, live.attempt, live.doing)).collect();
+        for (spot, number, doing) in live {
+            if !self.is_halting(spot) {
+                continue;
+            }
+            self.stop_waiting(spot);
+            let attempt = state::attempt(&self.plan, spot, number);
+            let timed = matches!(
+                self.plan.step(spot.ix()).work,
+                StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_))
+            );
+            match doing {
+                ActivityKind::Working if timed => self.cancel_wait(spot, attempt),
+                ActivityKind::Asking => self.cancel_ask(spot, attempt),
+                _ => self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force }),
+            }
+        }
+    }
+
+    /// Lets a task that waits for its lock after a resume go on without it: it is about to end.
+    fn stop_waiting(&mut self, spot: TaskIx) {
+        let lock = self.plan.step(spot.ix()).concurrency.clone();
+        if let (Some(lock), true) = (lock, self.state.returning.remove(&spot)) {
+            let place = state::task_id(&self.plan, spot);
+            self.turn.effects.push(Effect::Unlock { place, lock });
+            self.resume_live(spot);
+        }
+    }
+
+    /// Ends an attempt that waits for an approval.
+    fn cancel_ask(&mut self, spot: TaskIx, attempt: Attempt) {
+        self.withdraw(Some(spot));
+        let decides = matches!(self.plan.step(spot.ix()).work, StepWork::Approve(_));
+        let asked_after = self.state.task_record(spot).is_some_and(|slot| slot.result.is_some());
+        if decides && attempt.attempt > 0 && !asked_after {
+            self.end_attempt(attempt, WorkExit::Cancelled);
+        }
+        self.finish(spot, TaskCompletion::cancelled(self.halting_reason()));
+    }
+
+    fn cancel_wait(&mut self, spot: TaskIx, attempt: Attempt) {
+        self.end_attempt(attempt, WorkExit::Cancelled);
+        self.finish(spot, TaskCompletion::cancelled(self.halting_reason()));
+    }
+}

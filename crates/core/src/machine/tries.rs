@@ -1,0 +1,104 @@
+//! The results of a task's attempts, until it has ended: a correction is made of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::correction::{FailedCheck, FailureCount};
+use super::state::{self, MachineState, TaskRecord};
+use super::{Attempt, CheckVerdict, ReworkLoop, WorkExit};
+use wf_base::name::GateId;
+use wf_model::{FailureClass, Plan};
+
+/// The results of a task's attempts so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct AttemptHistory {
+    /// The last attempt that ended.
+    pub(super) attempt: u32,
+    /// The failure class.
+    pub(super) failure_class: Option<FailureClass>,
+    /// The exit of its work, if it was not successful.
+    pub(super) exit: Option<String>,
+    /// The criteria that it failed.
+    pub(super) failed: Vec<FailedCheck>,
+    /// The objection of a gate and its instruction, if one wants another attempt.
+    pub(super) gate: Option<(String, String)>,
+    /// The loop that the next or current attempt is.
+    pub(super) looped: Option<ReworkLoop>,
+    /// The gaps of all judged attempts.
+    pub(super) gaps: Vec<FailureCount>,
+}
+
+impl MachineState {
+    /// Notes the end of an attempt's work.
+    pub(super) fn record_attempt(
+        &mut self,
+        plan: &Plan,
+        attempt: &Attempt,
+        how: &WorkExit,
+        failure_class: Option<FailureClass>,
+    ) {
+        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
+        let Some(slot) = slot else { return };
+        // Work that succeeded at once needs no correction.
+        if how.is_success() && slot.tries.is_none() {
+            return;
+        }
+        let tries = slot.tries.get_or_insert_default();
+        let gaps = std::mem::take(&mut tries.gaps);
+        let exit = (!how.is_success()).then(|| how.to_string());
+        **tries = AttemptHistory {
+            attempt: attempt.attempt,
+            failure_class,
+            exit,
+            failed: Vec::new(),
+            gate: None,
+            looped: None,
+            gaps,
+        };
+    }
+
+    /// Notes the ruling of a check on an attempt.
+    pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
+        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
+        let Some(slot) = slot else { return };
+        slot.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
+    }
+}
+
+impl TaskRecord {
+    /// Notes why the task failed, if its attempts do not tell: a gate blocked it, say.
+    pub(super) fn record_final_failure(&mut self, reason: &str) {
+        if self.tries.is_none() && self.attempts_of_round() > 0 {
+            self.tries = Some(Box::new(AttemptHistory {
+                attempt: self.attempts,
+                failure_class: self.failure_class,
+                exit: Some(reason.to_owned()),
+                ..AttemptHistory::default()
+            }));
+        }
+    }
+
+    /// Notes that a gate wants another attempt, and its instruction.
+    pub(super) fn record_gate_feedback(&mut self, gate: &GateId, todo: &str) {
+        let attempt = self.attempts;
+        // Before the first attempt there is nothing to correct.
+        if self.attempts_of_round() == 0 && self.result.is_none() {
+            return;
+        }
+        let tries = self.tries.get_or_insert_default();
+        tries.attempt = attempt;
+        tries.gate = Some((gate.to_string(), todo.to_owned()));
+    }
+}
+
+impl AttemptHistory {
+    fn add_verdict(&mut self, attempt: u32, verdict: &CheckVerdict) {
+        self.attempt = attempt;
+        FailureCount::count(&mut self.gaps, attempt, verdict.passed());
+        if !verdict.passed() {
+            if self.failed.is_empty() {
+                self.failure_class = verdict.failure_class;
+            }
+            self.failed.push(verdict.into());
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The processing of an input.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::flaw::bad_outputs;
+use super::gates::has_gates;
+use super::rounds::with_alternatives;
+use super::state::{self, ActivityKind, MachineState, TaskActivity, TaskIx};
+use super::{
+    Attempt, AttemptEnd, Baseline, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint,
+    InputKind, MachineInput, ReusedResult, RunApproval, RunOutcome, TaskId, WorkExit,
+};
+use wf_base::name::{Name, RunId};
+use wf_base::time::Moment;
+use wf_model::{FailureClass, JsonObject, Plan};
+
+/// One run of one plan.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The plan as written, with the alternatives that a planner added.
+    pub(super) base: Arc<Plan>,
+    /// The plan as it is carried out now.
+    pub(super) plan: Arc<Plan>,
+    pub(super) state: MachineState,
+    pub(super) turn: MachineTurn,
+    pub(super) now: Moment,
+    /// Tasks that an earlier engine began or staged: another supervisor may have their processes,
+    /// so nothing is staged beside them.
+    pub(super) inherited: BTreeSet<TaskIx>,
+    /// Tasks that are staged and being taken back, since others come before them.
+    pub(super) withdrawing: BTreeSet<TaskIx>,
+    /// True if the workspace is checked when a step begins, so that nothing is staged.
+    pub(super) checks_workspace_first: bool,
+}
+
+/// The result of an input: facts, and the effects to carry out once they are durable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineTurn {
+    /// The facts, in order.
+    pub events: Vec<Event>,
+    /// The effects, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// The record of a run was made under other rules than these.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the run was recorded by engine version {recorded_version}, but this is version {}",
+    super::LOGIC_VERSION
+)]
+pub struct LogicMismatch {
+    /// The version of the rules that made the record.
+    pub recorded_version: u32,
+}
+
+impl Machine {
+    /// Creates a run that has not begun. `params` are resolved.
+    pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
+        let state = MachineState::new(&plan, run, params);
+        Self {
+            base: Arc::clone(&plan),
+            plan,
+            state,
+            turn: MachineTurn::default(),
+            now: Moment::default(),
+            inherited: BTreeSet::new(),
+            withdrawing: BTreeSet::new(),
+            checks_workspace_first: false,
+        }
+    }
+
+    /// Sets whether the workspace is checked when a step begins.
+    #[must_use]
+    pub fn checking_workspace_first(self, looks_first: bool) -> Self {
+        Self { checks_workspace_first: looks_first, ..self }
+    }
+
+    /// Processes an input. One that answers nothing open changes nothing.
+    pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
+        self.now = self.now.max(input.at);
+        if self.state.outcome.is_none() {
+            self.on_input(input.what);
+            self.notice_budget();
+            self.advance();
+            self.notice_budget();
+        }
+        std::mem::take(&mut self.turn)
+    }
+
+    /// Applies a recorded fact; nothing follows from it.
+    pub fn replay(&mut self, event: &Event) -> Result<(), LogicMismatch> {
+        if let EventKind::RunStarted { logic_version, .. } = &event.fact
+            && *logic_version != super::LOGIC_VERSION
+        {
+            return Err(LogicMismatch { recorded_version: *logic_version });
+        }
+        self.now = self.now.max(event.at);
+        self.fold(event.at, &event.fact);
+        Ok(())
+    }
+
+    /// Returns the outcome of the run, if it has ended.
+    pub fn outcome(&self) -> Option<RunOutcome> {
+        self.state.outcome
+    }
+
+    /// Returns the cancellation, if one was requested: true if it is forced.
+    pub fn requested_cancel(&self) -> Option<bool> {
+        let cancelled = self.state.cancelled.as_ref();
+        cancelled.map(|cancelled| cancelled.force)
+    }
+
+    /// True if the run has begun.
+    pub fn has_begun(&self) -> bool {
+        self.state.started.is_some()
+    }
+
+    /// Returns the state, to be inspected or serialized.
+    pub fn state(&self) -> &MachineState {
+        &self.state
+    }
+
+    fn on_input(&mut self, what: InputKind) {
+        match what {
+            InputKind::Begin { kept, left, dropped, baseline, approved, advice, intent } => {
+                if !self.has_begun() {
+                    self.begin(approved, baseline);
+                    for one in dropped {
+                        self.emit(one.into());
+                    }
+                    self.reuse_results(kept, left);
+                    self.apply_memory_advice(advice, intent);
+                    self.gate_start();
+                }
+            }
+            InputKind::Began { attempt } => self.on_attempt_begun(&attempt),
+            InputKind::Unstaged { attempt } => self.on_unstaged(&attempt),
+            InputKind::Ended(ended) => self.on_attempt_end(ended),
+            InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
+                self.on_verdicts(&attempt, phase, verdicts, seen);
+            }
+            InputKind::Judged { attempt: None, phase, verdicts, .. } => {
+                self.on_plan_verdicts(phase, verdicts);
+            }
+            InputKind::Woke { timer } => self.on_timer(timer),
+            InputKind::Locked { place } => self.on_lock_acquired(&place),
+            InputKind::Looked { place, found } => self.on_cache_lookup(&place, found),
+            InputKind::Stale(stale) => self.on_stale_evidence(stale),
+            InputKind::Confirmed { stale } => self.on_confirmation(stale),
+            InputKind::Gated { place, point, gated } => self.on_gates(place.as_ref(), point, gated),
+            InputKind::Answered { number, given } => self.on_approval_outcome(number, given),
+            InputKind::Planned { round, said } => self.on_planner_reply(round, said.into()),
+            InputKind::Cancel { reason } => self.cancel(reason),
+        }
+    }
+
+    fn begin(&mut self, approved: Option<Box<RunApproval>>, baseline: Option<Baseline>) {
+        let started = EventKind::RunStarted {
+            logic_version: super::LOGIC_VERSION,
+            plan: self.plan.id().clone(),
+            params: self.state.params.clone(),
+        };
+        self.emit(started);
+        self.set_budget();
+        if let Some(approved) = approved {
+            self.emit(EventKind::RunApproved(approved));
+        }
+        if let Some(baseline) = baseline {
+            self.emit(EventKind::BaselineTaken(baseline));
+        }
+    }
+
+    fn reuse_results(&mut self, kept: Vec<ReusedResult>, left: Vec<DeselectedStep>) {
+        for kept in kept {
+            if self.is_open(&kept.step) {
+                self.emit(kept.into());
+            }
+        }
+        for left in left {
+            if self.is_open(&left.step) {
+                self.emit(left.into());
+            }
+        }
+        self.run_timer();
+    }
+
+    fn on_lock_acquired(&mut self, place: &TaskId) {
+        let Some(spot) = self.task_ix(place) else {
+            return;
+        };
+        if self.state.returning.remove(&spot) {
+            self.state.locked.insert(spot);
+            self.resume_live(spot);
+        } else if self.state.locking.remove(&spot) {
+            self.state.locked.insert(spot);
+            let plan = Arc::clone(&self.plan);
+            self.state.enqueue(&plan, spot);
+        }
+    }
+
+    /// True if the plan has a step of that name, and it has not ended.
+    fn is_open(&self, step: &Name) -> bool {
+        let ix = self.plan.find(step.as_str());
+        ix.is_some_and(|ix| !self.state.step_record(ix.0).state.is_final())
+    }
+
+    pub(super) fn on_attempt_end(&mut self, ended: AttemptEnd) {
+        // The source of the end need not have seen the beginning.
+        self.on_attempt_begun(&ended.attempt);
+        let Some((spot, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
+            return;
+        };
+        self.inherited.remove(&spot);
+        self.withdrawing.remove(&spot);
+        let plan = Arc::clone(&self.plan);
+        let step = plan.step(spot.ix());
+        let mistake = ended.exit.is_success().then(|| bad_outputs(step, &ended.outputs)).flatten();
+        let (exit, told) = match mistake {
+            Some(reason) => {
+                let failure_class = FailureClass::Logical;
+                (WorkExit::Error { reason, failure_class }, None)
+            }
+            None => (ended.exit, ended.failure_class),
+        };
+        let success = exit.is_success();
+        let gates = has_gates(&plan, Some(spot), GatePoint::Leave);
+        let failure_class = failure_class_of(&exit, told);
+        self.emit(EventKind::AttemptEnded {
+            attempt: ended.attempt.clone(),
+            how: exit.clone(),
+            failure_class,
+            outputs: if success { ended.outputs } else { JsonObject::new() },
+            artifacts: if success { ended.artifacts } else { Vec::new() },
+            standing: ended.standing.filter(|_| success && gates),
+            usage: ended.usage,
+            service: ended.service,
+        });
+        if !success {
+            return self.on_failed_attempt(spot, ended.attempt.attempt, &exit, failure_class);
+        }
+        self.record_evidence(&ended.attempt, ended.seen);
+        if !gates {
+            self.confirm_work(spot, ended.attempt, ended.standing);
+        } else if !self.end_before_gates(spot, GatePoint::Leave) {
+            self.ask_gates(Some(spot), GatePoint::Leave);
+        }
+    }
+
+    fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
+        let attempt = Attempt { place: place.clone(), attempt: 0 };
+        let Some((spot, _)) = self.current_activity(&attempt, ActivityKind::Looking) else {
+            return;
+        };
+        let Some(found) = found else {
+            self.state.end_activity(spot);
+            return self.start(spot);
+        };
+        self.emit(EventKind::CacheHit { place: place.clone(), found });
+        if has_gates(&self.plan, Some(spot), GatePoint::Leave) {
+            self.ask_gates(Some(spot), GatePoint::Leave);
+        } else {
+            self.confirm_work(spot, attempt, None);
+        }
+    }
+
+    fn cancel(&mut self, reason: String) {
+        if self.state.started.is_none() {
+            return;
+        }
+        let force = self.state.cancelled.is_some();
+        self.emit(EventKind::CancelRequested { reason, force });
+        self.sweep();
+    }
+
+    /// Records a fact and applies it to the state.
+    pub(super) fn emit(&mut self, fact: EventKind) {
+        self.fold(self.now, &fact);
+        self.turn.events.push(Event { at: self.now, fact });
+    }
+
+    /// Applies a fact to the state, and with it to the alternatives in use.
+    fn fold(&mut self, at: Moment, fact: &EventKind) {
+        self.state.apply(&self.plan, at, fact);
+        if let EventKind::PlannerAccepted { alternatives: ways, .. } = fact {
+            return self.adopt(ways);
+        }
+        let changes = match fact {
+            EventKind::RoundCompleted(round) => &round.changes[..],
+            EventKind::MemoryApplied { changes, .. } => changes,
+            _ => &[],
+        };
+        if !changes.is_empty() {
+            self.plan = with_alternatives(&self.base, &self.state.control.ways);
+        }
+    }
+
+    /// Returns the number of a named task.
+    pub(super) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
+        state::find_task_ix(&self.plan, place)
+    }
+
+    /// Returns the task of an attempt, if exactly that activity is under way and was requested.
+    pub(super) fn current_activity(
+        &self,
+        attempt: &Attempt,
+        doing: ActivityKind,
+    ) -> Option<(TaskIx, TaskActivity)> {
+        let spot = self.task_ix(&attempt.place)?;
+        let live = self.state.live.get(&spot)?;
+        let asked = !self.state.returning.contains(&spot);
+        let same = live.attempt == attempt.attempt && live.doing == doing;
+        (asked && same).then(|| (spot, live.clone()))
+    }
+}
+
+/// Returns the failure class. The work's output may override that of its exit, unless the end is
+/// unknown or was requested.
+fn failure_class_of(exit: &WorkExit, told: Option<FailureClass>) -> Option<FailureClass> {
+    match exit {
+        WorkExit::Interrupted | WorkExit::Cancelled => exit.failure_class(),
+        _ if exit.is_success() => None,
+        _ => told.or_else(|| exit.failure_class()),
+    }
+}

@@ -1,0 +1,190 @@
+//! The expansion of a repeated step, once its items are known.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::advance::NOT_CHOSEN;
+use super::end::TaskCompletion;
+use super::scope::TaskScope;
+use super::state::{self, ReusableResult, TaskIx};
+use super::{EventKind, Machine, StepItem, StepState};
+use wf_base::digest::Sha256Digest;
+use wf_model::{JsonObject, StepRepetition};
+
+impl Machine {
+    /// Queues a step, or the items that it is repeated over.
+    pub(super) fn unfold(&mut self, spot: TaskIx, fan: &StepRepetition) {
+        let values = match fan {
+            StepRepetition::Once => {
+                self.queue_timer(spot);
+                let plan = Arc::clone(&self.plan);
+                return self.state.enqueue(&plan, spot);
+            }
+            StepRepetition::List(values) => values.clone(),
+            StepRepetition::Matrix(rows) => return self.expand(spot, cells(rows)),
+            StepRepetition::Each(expr) => {
+                let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
+                match expr.eval(&view) {
+                    Ok(Value::Array(values)) => values,
+                    Ok(other) => {
+                        let reason =
+                            format!("`for_each: {}` evaluates to {other}, not a list", expr.source());
+                        return self.end_unstartable(spot, &reason);
+                    }
+                    Err(error) => return self.end_unstartable(spot, &error.to_string()),
+                }
+            }
+        };
+        self.expand(spot, keyed(values, readable));
+    }
+
+    /// Queues the items of a step.
+    fn expand(&mut self, spot: TaskIx, items: Vec<StepItem>) {
+        let step = self.plan.step(spot.ix()).id.clone();
+        self.emit(EventKind::StepExpanded { step, items });
+        let count = self.state.step_record(spot.step).many.as_ref().map_or(0, |many| many.slots.len());
+        for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+            let item = Some(item);
+            self.queue_timer(TaskIx { item, ..spot });
+        }
+        self.reuse_items(spot.step);
+        self.deselect_items(spot.step);
+        self.end_repeated_step(spot.step);
+    }
+
+    /// Ends the items of a step whose results were reused from an earlier run.
+    fn reuse_items(&mut self, step: u32) {
+        let Some(many) = &self.state.step_record(step).many else {
+            return;
+        };
+        let keys = (0_u32..).zip(many.items.iter().map(|item| item.key.clone()));
+        let taken: Vec<(u32, ReusableResult)> = keys
+            .filter_map(|(item, key)| Some((item, self.state.offers.get(&(step, key))?.clone())))
+            .collect();
+        for (item, offer) in taken {
+            let item = Some(item);
+            let reason = match &offer.from {
+                Some(from) => format!("reused from run {}", from.short()),
+                None => "reused from the previous round".to_owned(),
+            };
+            self.emit(EventKind::StepEnded {
+                place: state::task_id(&self.plan, TaskIx { step, item }),
+                state: StepState::Succeeded,
+                standing: offer.standing,
+                reason,
+                failure_class: None,
+                allowed_to_fail: false,
+                cache_key: None,
+                outputs: offer.outputs,
+                reused_from: offer.from,
+            });
+        }
+    }
+
+    /// Ends the items of a step that the user left out.
+    fn deselect_items(&mut self, step: u32) {
+        let Some(many) = &self.state.step_record(step).many else {
+            return;
+        };
+        let places = (0_u32..).zip(many.items.iter().zip(&many.slots));
+        let left: Vec<u32> = places
+            .filter(|(_, (item, slot))| slot.ended.is_none() && self.state.is_deselected(step, &item.key))
+            .map(|(item, _)| item)
+            .collect();
+        for item in left {
+            let item = Some(item);
+            self.finish(TaskIx { step, item }, TaskCompletion::skipped(NOT_CHOSEN));
+        }
+    }
+}
+
+/// Returns the cells of a matrix, each with its values as its key.
+fn cells(rows: &[JsonObject]) -> Vec<StepItem> {
+    let values = rows.iter().cloned().map(Value::Object).collect();
+    keyed(values, |cell| joined(cell.as_object()?))
+}
+
+/// Gives each item a key that stays the same when the list changes around it; repeated values
+/// are numbered.
+fn keyed(values: Vec<Value>, key: impl Fn(&Value) -> Option<String>) -> Vec<StepItem> {
+    let mut seen = std::collections::BTreeMap::<String, u32>::new();
+    let mut items = Vec::with_capacity(values.len());
+    for value in values {
+        let base = key(&value)
+            .filter(|key| (1..=64).contains(&key.len()))
+            .unwrap_or_else(|| Sha256Digest::of_bytes(value.to_string().as_bytes()).short());
+        let times = seen.entry(base.clone()).or_default();
+        *times += 1;
+        let key = if *times == 1 { base } else { format!("{base}~{times}") };
+        items.push(StepItem { key, value });
+    }
+    items
+}
+
+/// Returns a readable key: a plain value as it is, an object of plain values as `a=1,b=2`.
+fn readable(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(yes) => Some(yes.to_string()),
+        Value::Object(fields) => {
+            let pair = |(name, value): (&String, &Value)| match value {
+                Value::Object(_) | Value::Array(_) => None,
+                plain => Some(format!("{name}={}", readable(plain)?)),
+            };
+            let pairs: Option<Vec<String>> = fields.iter().map(pair).collect();
+            pairs.map(|pairs| pairs.join(","))
+        }
+        Value::Null | Value::Array(_) => None,
+    }
+}
+
+/// Joins the values of a cell, in the order of its axes: `linux,3.12`.
+fn joined(cell: &JsonObject) -> Option<String> {
+    let values: Option<Vec<String>> = cell.values().map(plain).collect();
+    values.map(|values| values.join(","))
+}
+
+/// Formats a plain value as it is written.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some("null".to_owned()),
+        Value::Object(_) | Value::Array(_) => None,
+        other => readable(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cells, keyed, readable};
+    use serde_json::{Value, json};
+
+    fn keys(cells_of: &Value) -> Vec<String> {
+        let rows = cells_of.as_array().unwrap().iter();
+        let rows: Vec<_> = rows.map(|row| row.as_object().unwrap().clone()).collect();
+        cells(&rows).into_iter().map(|item| item.key).collect()
+    }
+
+    #[test]
+    fn a_cell_is_called_by_its_values() {
+        let rows = json!([
+            {"os": "linux", "py": "3.12"},
+            {"os": "linux", "py": 3.5, "extra": true},
+            {"a": "x"},
+            {"b": "x"},
+            {"a": null},
+        ]);
+        let expected = ["linux,3.12", "linux,3.5,true", "x", "x~2", "null"];
+        assert_eq!(keys(&rows), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_a_digest() {
+        let long = "x".repeat(65);
+        let found = keys(&json!([{"a": ["x"]}, {"a": long}, {}]));
+        assert!(found.iter().all(|key| key.len() == 12), "{found:?}");
+        let listed = keyed(vec![json!({"name": "a", "port": 80})], readable);
+        assert_eq!(listed[0].key, "name=a,port=80");
+    }
+}

@@ -1,0 +1,74 @@
+use serde::Serialize;
+
+use super::tags::tool_space;
+use super::{Megram, MegramTags, MemoryAction, MemoryPotentials, RuleSense, potentials};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+
+/// A tool, and the target it would be used on; `None`: the tool by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ToolTarget {
+    /// The name of the tool.
+    pub tool: String,
+    /// The target.
+    pub target: Option<String>,
+}
+
+/// The advice of memory on a pair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryAdvice {
+    /// The tool.
+    pub tool: String,
+    /// The target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The action: by the rules, else by the potentials.
+    pub action: MemoryAction,
+    /// The amount of evidence.
+    pub attention: f64,
+    /// The direction of the evidence.
+    pub decision: f64,
+    /// The rules that decided, by id: following the advice recalls them. A constraint wins over a best
+    /// practice.
+    pub rules: Vec<Sha256Digest>,
+}
+
+/// Returns the advice of memory on tools and targets, one answer for each pair, in their order (artoo v0.8,
+/// R2, memory action mapping).
+///
+/// The evidence about a pair is the cluster `tool:TOOL path:TARGET`. About a tool by itself it is all
+/// clusters of `tool:TOOL` together; a rule about one target is no rule about the tool.
+pub fn advise(megrams: &[Megram], pairs: &[ToolTarget], now: Moment) -> Vec<MemoryAdvice> {
+    pairs.iter().map(|pair| advise_pair(megrams, pair, now)).collect()
+}
+
+fn advise_pair(megrams: &[Megram], pair: &ToolTarget, now: Moment) -> MemoryAdvice {
+    let space = tool_space(&pair.tool);
+    let tags = pair.target.as_ref().map(|target| MegramTags::tool(&pair.tool, target));
+    let about = |megram: &&Megram| match &tags {
+        Some(tags) => megram.tags == *tags,
+        None => megram.tags.space == space,
+    };
+    let evidence: Vec<&Megram> = megrams.iter().filter(about).collect();
+    let MemoryPotentials { attention, decision, action } = potentials(evidence.iter().copied(), now);
+    // A rule about one target is no rule about the tool.
+    let said = tags.and_then(|_| ruled_action(&evidence));
+    let (action, rules) = said.unwrap_or((action, Vec::new()));
+    MemoryAdvice { tool: pair.tool.clone(), target: pair.target.clone(), action, attention, decision, rules }
+}
+
+/// Returns the action that the rules of a cluster demand, and the rules by id; `None` if it has none. A
+/// constraint wins over a best practice: a forbidden use is not preferred.
+pub fn ruled_action(cluster: &[&Megram]) -> Option<(MemoryAction, Vec<Sha256Digest>)> {
+    let rules = |sense| {
+        let rules = cluster.iter().filter(|one| one.sense() == Some(sense));
+        let mut rules: Vec<Sha256Digest> = rules.map(|rule| rule.id).collect();
+        rules.sort_unstable();
+        rules
+    };
+    let both = [
+        (MemoryAction::Avoid, rules(RuleSense::Constraint)),
+        (MemoryAction::Exploit, rules(RuleSense::BestPractice)),
+    ];
+    both.into_iter().find(|(_, rules)| !rules.is_empty())
+}

@@ -1,0 +1,139 @@
+use super::classify::{class_by_rules, classify};
+use super::output::{self, ExpectationMiss};
+use super::text::{evidence, line};
+use super::{FilePresence, ProbeFindings};
+use crate::machine::{CheckRuling, CheckVerdict, WorkExit};
+use wf_base::name::Name;
+use wf_model::{CheckCertainty, CheckPhase, Expectation, FailureClass, FailureClassRule};
+
+/// The ruling on one criterion, before it is given a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriterionJudgement {
+    /// The ruling.
+    pub ruling: CheckRuling,
+    /// The expectation, in one short line; empty if it passed.
+    pub expected: String,
+    /// The finding, in one short line; empty if it passed.
+    pub found: String,
+    /// The output of the probe, at most [`REASON_LIMIT`](crate::machine::REASON_LIMIT) characters.
+    pub evidence: String,
+    /// The class of a failure.
+    pub failure_class: Option<FailureClass>,
+}
+
+impl CriterionJudgement {
+    /// Returns the verdict on a criterion whose probe took this long.
+    pub fn verdict(self, name: Name, mode: CheckCertainty, duration_ms: u64) -> CheckVerdict {
+        CheckVerdict {
+            name,
+            phase: CheckPhase::default(),
+            ruling: self.ruling,
+            expected: self.expected,
+            found: self.found,
+            evidence: self.evidence,
+            failure_class: self.failure_class,
+            duration_ms,
+            certainty: mode,
+            isolation: None,
+            hidden: Vec::new(),
+        }
+    }
+}
+
+/// Judges the findings against the expectations. The first expectation that fails, in the order of
+/// [`Expectation`], gives the reason. The class of a failure is that of the first rule that matches;
+/// else, if the exit is the reason, that of [`classify()`].
+pub fn judge(
+    expect: &Expectation,
+    found: &ProbeFindings<'_>,
+    rules: &[FailureClassRule],
+) -> CriterionJudgement {
+    let (ruling, expected, reason, failure_class) = match check_expectations(expect, found) {
+        Ok(()) => (CheckRuling::Pass, String::new(), String::new(), None),
+        Err(ExpectationMiss::Wrong { expected, found, failure_class }) => {
+            (CheckRuling::Fail, expected, found, Some(failure_class))
+        }
+        Err(ExpectationMiss::Unknown { expected, found, failure_class }) => {
+            (CheckRuling::Error, expected, found, Some(failure_class))
+        }
+    };
+    let by_rule = |exit| class_by_rules(exit, found.out_end, found.err_end, rules);
+    let failure_class =
+        failure_class.map(|failure_class| found.exit.and_then(by_rule).unwrap_or(failure_class));
+    CriterionJudgement {
+        ruling,
+        expected: line(&expected),
+        found: line(&reason),
+        evidence: evidence(found.stdout, found.stderr),
+        failure_class,
+    }
+}
+
+fn check_expectations(expect: &Expectation, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    check_file_only(expect, found)?;
+    exit_code(expect.exit_code, found)?;
+    files(&expect.file_exists, found.files)?;
+    output::all(expect, found)
+}
+
+/// Checks that, without a probe, files are expected and nothing else.
+fn check_file_only(expect: &Expectation, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    if found.exit.is_some() || expect.is_files_only() {
+        return Ok(());
+    }
+    let expected = "something to judge".into();
+    Err(unknown(expected, "nothing was executed".into(), Some(FailureClass::Logical)))
+}
+
+/// Checks the exit code. One that was asked for is right whatever it is; any other that means that
+/// nothing ran is no answer to the question.
+fn exit_code(asked: Option<i32>, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    let wanted = asked.unwrap_or(0);
+    let Some(exit) = found.exit else {
+        return Ok(());
+    };
+    let told = match exit {
+        WorkExit::Code { code } if *code == wanted => return Ok(()),
+        WorkExit::Completed if wanted == 0 => return Ok(()),
+        WorkExit::Code { code: 126 } => "exit code 126: cannot be executed".to_owned(),
+        WorkExit::Code { code: 127 } => "exit code 127: command not found".to_owned(),
+        exit => exit.to_string(),
+    };
+    let expected = format!("exit code {wanted}");
+    let failure_class = classify(exit, found.out_end, found.err_end, &[]);
+    Err(match exit {
+        WorkExit::Code { code: 126 | 127 } => unknown(expected, told, failure_class),
+        WorkExit::Code { .. } | WorkExit::Completed => ExpectationMiss::Wrong {
+            expected,
+            found: told,
+            failure_class: failure_class.unwrap_or(FailureClass::Logical),
+        },
+        _ => unknown(expected, told, failure_class),
+    })
+}
+
+/// Returns a miss that could not be looked at; environmental unless another class is given.
+fn unknown(expected: String, found: String, failure_class: Option<FailureClass>) -> ExpectationMiss {
+    ExpectationMiss::Unknown {
+        expected,
+        found,
+        failure_class: failure_class.unwrap_or(FailureClass::Environmental),
+    }
+}
+
+fn files(paths: &[String], found: &[FilePresence]) -> Result<(), ExpectationMiss> {
+    for (at, path) in paths.iter().enumerate() {
+        let expected = format!("the file {path}");
+        match found.get(at) {
+            Some(FilePresence::Present) => {}
+            Some(FilePresence::Absent) => {
+                return output::wrong_result(expected, "no such file");
+            }
+            Some(FilePresence::Unknown(reason)) => {
+                return Err(unknown(expected, reason.clone(), None));
+            }
+            None => return Err(unknown(expected, "it was not checked".into(), None)),
+        }
+    }
+    Ok(())
+}

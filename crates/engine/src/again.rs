@@ -1,0 +1,214 @@
+//! Checks the results of runs again: the freshness of their evidence and the current verdicts of
+//! their checks. Nothing of it is recorded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
+
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{
+    Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, Machine, Standing, TaskId,
+};
+use wf_exec::StopLevel;
+use wf_exec::evidence::first_stale;
+use wf_exec::view::WorkspaceView;
+use wf_model::{Check, JsonObject, Plan};
+use wf_store::FencingToken;
+
+use super::begin::block_on;
+use super::judging::{self, CheckSubject};
+use super::run::{RunContext, RunInputs, RunOwnership};
+use super::{EngineError, EngineSession, evidence, signals};
+use wf_core::observe::RunRef;
+
+/// A run whose results are to be checked again.
+pub struct Reverification {
+    /// The run, with its path if it is nested.
+    pub run: RunRef,
+    /// The plan that it was recorded with.
+    pub plan: Arc<Plan>,
+    /// Its parameters.
+    pub params: JsonObject,
+    /// Its events.
+    pub events: Vec<(u64, Event)>,
+    /// The only task to check; `None`: all, and the plan's own criteria.
+    pub only: Option<TaskId>,
+}
+
+/// The outermost of nested runs, as recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct OutermostRun<'a> {
+    /// Its id.
+    pub run: &'a RunId,
+    /// Its plan.
+    pub plan: &'a Arc<Plan>,
+    /// Its events.
+    pub events: &'a [(u64, Event)],
+}
+
+/// Checks the results of some runs that are parts of one again.
+pub fn verify(
+    session: &Arc<EngineSession>,
+    outermost: &OutermostRun<'_>,
+    runs: Vec<Reverification>,
+) -> Result<Vec<ReverifiedResult>, EngineError> {
+    let looked = block_on(async {
+        let view = evidence::recorded_view(session, outermost.run, outermost.plan, outermost.events)
+            .map(|view| Arc::new(view.open()));
+        let (stop, heard) = watch::channel(StopLevel::No);
+        let work = async {
+            let mut findings = Vec::new();
+            for again in runs {
+                let look = ReverifyContext::new(session, again, view.clone())?;
+                findings.extend(look.reverify_all(&heard).await?);
+            }
+            Ok(findings)
+        };
+        let findings = Box::pin(signals::heeding(stop, work)).await?;
+        let told = *heard.borrow() != StopLevel::No;
+        Ok((findings, told))
+    });
+    session.executor.confirm_recorded();
+    match looked? {
+        (_, true) => Err(EngineError::Told),
+        (findings, false) => Ok(findings),
+    }
+}
+
+struct ReverifyContext {
+    run: Arc<RunContext>,
+    machine: Machine,
+    events: Vec<(u64, Event)>,
+    only: Option<TaskId>,
+}
+
+impl ReverifyContext {
+    fn new(
+        session: &Arc<EngineSession>,
+        again: Reverification,
+        view: Option<Arc<WorkspaceView>>,
+    ) -> Result<Self, EngineError> {
+        let Reverification { run, plan, params, events, only } = again;
+        let mut machine = Machine::new(Arc::clone(&plan), run.id.clone(), params.clone());
+        for (_, event) in &events {
+            machine.replay(event)?;
+        }
+        let mut files = evidence::recorded_files(events.iter().map(|(_, event)| event));
+        files.extend(evidence::reused_evidence(session, &events)?);
+        let errand =
+            RunInputs { plan, params, past: None, view, pins: None, approved: None, evidence: files };
+        // Nothing is written, so no lease is needed.
+        let token = FencingToken { run: run.id.clone(), number: 0 };
+        let tenure = RunOwnership { token, supervisors: None };
+        let run = RunContext::new(Arc::clone(session), run, errand, tenure)?;
+        Ok(Self { run, machine, events, only })
+    }
+
+    async fn reverify_all(
+        &self,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Vec<ReverifiedResult>, EngineError> {
+        let mut findings = Vec::new();
+        for (place, then) in self.judged_tasks() {
+            findings.push(self.reverify_task(place, &then, stop).await);
+            self.run.session.executor.ensure_supervised()?;
+        }
+        Ok(findings)
+    }
+
+    /// Returns the tasks that ended after they were judged, with the rulings, in plan order; the
+    /// plan's own criteria last.
+    fn judged_tasks(&self) -> Vec<(Option<TaskId>, BTreeMap<Name, CheckRuling>)> {
+        let mut rulings: BTreeMap<Option<TaskId>, (u32, BTreeMap<Name, CheckRuling>)> = BTreeMap::new();
+        let mut ended = Vec::new();
+        for (_, event) in &self.events {
+            match &event.fact {
+                EventKind::CheckCompleted { attempt, verdict } => {
+                    let number = attempt.as_ref().map_or(0, |attempt| attempt.attempt);
+                    let place = attempt.as_ref().map(|attempt| attempt.place.clone());
+                    let last = rulings.entry(place).or_default();
+                    if last.0 != number {
+                        *last = (number, BTreeMap::new());
+                    }
+                    last.1.insert(verdict.name.clone(), verdict.ruling);
+                }
+                EventKind::StepEnded { place, .. } => ended.push(place.clone()),
+                EventKind::StepReused { step, standing, .. } if *standing == Standing::Verified => {
+                    let place = TaskId::of_step(step);
+                    rulings.insert(Some(place.clone()), (0, self.passed(&place)));
+                    ended.push(place);
+                }
+                _ => {}
+            }
+        }
+        let wanted = |place: &Option<TaskId>| match (&self.only, place) {
+            (None, None) => true,
+            (only, Some(place)) => ended.contains(place) && only.as_ref().is_none_or(|only| only == place),
+            (Some(_), None) => false,
+        };
+        let order = |place: &Option<TaskId>| match place {
+            Some(place) => {
+                self.run.plan.find(place.step.as_str()).map_or(usize::MAX, wf_model::StepIx::index)
+            }
+            None => usize::MAX,
+        };
+        let all = rulings.into_iter().filter(|(place, _)| wanted(place));
+        let mut all: Vec<_> = all.map(|(place, (_, then))| (place, then)).collect();
+        all.sort_by_key(|(place, _)| (order(place), place.as_ref().and_then(|place| place.item)));
+        all
+    }
+
+    fn checks(&self, place: Option<&TaskId>) -> &[Check] {
+        match place {
+            Some(place) => &super::steps::written_step(&self.run, place).verify,
+            None => &self.run.plan.parts().verify,
+        }
+    }
+
+    /// Returns the rulings on a result that was verified in another run.
+    fn passed(&self, place: &TaskId) -> BTreeMap<Name, CheckRuling> {
+        let checks = self.checks(Some(place)).iter();
+        checks.map(|check| (check.name.clone(), CheckRuling::Pass)).collect()
+    }
+
+    async fn reverify_task(
+        &self,
+        place: Option<TaskId>,
+        then: &BTreeMap<Name, CheckRuling>,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> ReverifiedResult {
+        let verdicts = match self.machine.read_by_checks(place.as_ref()) {
+            Some((item, reads)) => {
+                let case = CheckSubject {
+                    run: Arc::clone(&self.run),
+                    attempt: place.clone().map(|place| Attempt { place, attempt: 0 }),
+                    phase: None,
+                    item,
+                    reads,
+                };
+                judging::judge(&case, stop, &[]).await.0
+            }
+            None => Vec::new(),
+        };
+        let then = |verdict: &CheckVerdict| then.get(&verdict.name).copied();
+        let criteria =
+            verdicts.into_iter().filter_map(|now| Some(CriterionComparison { then: then(&now)?, now }));
+        ReverifiedResult {
+            path: self.run.run_ref.path.clone(),
+            evidence: place.as_ref().and_then(|place| self.freshness(place)),
+            place,
+            criteria: criteria.collect(),
+        }
+    }
+
+    fn freshness(&self, place: &TaskId) -> Option<EvidenceFreshness> {
+        let seen: Vec<Artifact> = self.run.evidence_of(place)?;
+        let session = &self.run.session;
+        Some(EvidenceFreshness {
+            files: seen.len(),
+            stale: first_stale(&session.root, &seen, &session.memo, true),
+        })
+    }
+}

@@ -1,0 +1,32 @@
+use std::sync::Arc;
+
+use super::run::RunContext;
+use super::scope::TemplateValues;
+use wf_core::machine::Artifact;
+use wf_exec::{WorkError, files};
+use wf_model::Step;
+use wf_model::expr::EvalError;
+
+/// Returns the globs of the files that a step leaves, rendered for a task.
+pub(super) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<String>, WorkError> {
+    let globs = step.artifacts.iter().map(|glob| files::glob(glob, known));
+    let globs: Result<Vec<String>, EvalError> = globs.collect();
+    globs.map_err(|error| WorkError::logical(error.to_string()))
+}
+
+/// Stores the files that match globs, except those that reveal a secret.
+pub(super) async fn store_artifacts(
+    run: &Arc<RunContext>,
+    globs: Vec<String>,
+) -> Result<Vec<Artifact>, WorkError> {
+    let run = Arc::clone(run);
+    let mask = run.mask().await;
+    let collect = move || {
+        let blobs = run.session.store.blobs();
+        files::artifacts(&run.session.root, &globs, &mask, |path| blobs.put_file(path))
+    };
+    match tokio::task::spawn_blocking(collect).await {
+        Ok(found) => found,
+        Err(_) => Err(WorkError::environmental("cannot collect the artifacts")),
+    }
+}

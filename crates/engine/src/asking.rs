@@ -1,0 +1,111 @@
+//! The decisions of approvers: their signed answers, as far as they are recorded.
+
+use std::sync::Arc;
+
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Artifact, InputKind, RequestDecision, TimerKind};
+use wf_model::JsonObject;
+use wf_sign::approval::{self, ApprovalContext, ApprovalScope, ApprovalToken, Quorum, QuorumState};
+use wf_store::StoreError;
+
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+
+/// Checks for a decision.
+pub(super) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
+    let looked = tokio::task::spawn_blocking(move || {
+        let given = approval_outcome(&run, &ask)?;
+        Ok::<_, StoreError>(given.map(|given| InputKind::Answered { number: ask.request, given }))
+    });
+    match looked.await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Checks once more after the deadline: an answer given before it counts.
+pub(super) async fn check_decision_last(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
+    let number = ask.request;
+    let found = check_decision(run, ask).await?;
+    let timer = TimerKind::Ask { number };
+    Ok(found.or(Some(InputKind::Woke { timer })))
+}
+
+/// Returns the approvers' decision on a request; `None`: not enough have answered.
+fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<ApprovalOutcome>, StoreError> {
+    let session = &run.session;
+    let reader = session.store.reader()?;
+    let answers = reader.answers(&run.run_ref.id, ask.request)?;
+    if answers.is_empty() {
+        return Ok(None);
+    }
+    let tokens = answers.iter();
+    let tokens: Vec<ApprovalToken> =
+        tokens.filter_map(|answer| ApprovalToken::parse(&answer.token).ok()).collect();
+    let evidence = evidence(run, ask);
+    let approved = run.approved.as_ref();
+    let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
+    let asked = approval::ApprovalRequestRef {
+        place: ask.place.as_ref().map(ToString::to_string),
+        number: ask.request,
+        proposal: approval::proposal(ask, &run.run_ref.id, plan, &evidence),
+    };
+    let row = reader.run(&run.run_ref.id)?;
+    let subject = ApprovalContext {
+        scope: scope(ask),
+        plan: &run.run_ref.plan,
+        path: &row.path,
+        files: &[],
+        params: &JsonObject::new(),
+        run: Some(&run.run_ref.id),
+        ask: Some(&asked),
+        initiator: approved.and_then(|approved| approved.initiator),
+        spawned: None,
+        now: session.clock.now(),
+    };
+    let quorum = Quorum {
+        approvers: &session.approvers,
+        required: ask.required,
+        until: ask.expires,
+        names: &ask.approvers,
+    };
+    let (decided, _) = approval::decide(&tokens, &subject, &quorum);
+    Ok(answer(run, decided, &evidence))
+}
+
+/// Returns the scope of an approval for a request.
+pub fn scope(ask: &ApprovalRequest) -> ApprovalScope {
+    match ask.point {
+        None => ApprovalScope::Step,
+        Some(_) => ApprovalScope::Gate,
+    }
+}
+
+/// Returns the files that a request relies on, as they were when they were checked.
+fn evidence(run: &RunContext, ask: &ApprovalRequest) -> Vec<Artifact> {
+    let places = run.tasks_with_evidence(ask.covers_steps.iter());
+    let files = places.iter().filter_map(|place| run.evidence_of(place));
+    files.flatten().collect()
+}
+
+/// Returns the answer for the machine. The approved files must still be there.
+fn answer(run: &RunContext, decided: QuorumState, evidence: &[Artifact]) -> Option<ApprovalOutcome> {
+    match decided {
+        QuorumState::Open { .. } => None,
+        QuorumState::Denied { by, token, reason } => Some(ApprovalOutcome {
+            decision: RequestDecision::Denied,
+            by: vec![by],
+            tokens: vec![token],
+            reason: reason.unwrap_or_default(),
+        }),
+        QuorumState::Approved { by, tokens } => {
+            let session = &run.session;
+            let changed = wf_exec::evidence::first_stale(&session.root, evidence, &session.memo, true);
+            let (decision, reason) = match changed {
+                None => (RequestDecision::Approved, String::new()),
+                Some(path) => (RequestDecision::Void, format!("{path} changed after it was checked")),
+            };
+            Some(ApprovalOutcome { decision, by, tokens, reason })
+        }
+    }
+}

@@ -1,0 +1,220 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::reuse::RepeatedRun;
+use wf_base::name::RunId;
+use wf_core::machine::{Event, EventKind, Machine, RunApproval};
+use wf_exec::{StopLevel, alone, keeper};
+use wf_model::Plan;
+use wf_store::{FencingToken, NewRun, RunFence, RunLease, StateFolder, StoreError, StoreReader};
+
+use super::dispatch::RunDispatcher;
+use super::end::recorded_end;
+use super::run::{RunContext, RunInputs, RunOwnership};
+use super::{EngineError, EngineSession, FinishedRun, RunRequest, evidence, signals};
+use wf_core::observe::RunRef;
+
+/// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
+/// the second kills what is left.
+pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<FinishedRun, EngineError> {
+    let RunRequest { run, plan, path, sources, params, past, approved, config, claim } = request;
+    let new = NewRun {
+        plan: plan.id().clone(),
+        path,
+        params: params.clone(),
+        parent: None,
+        retry_of: past.as_ref().and_then(|past| past.run().cloned()),
+        sources,
+        created: session.clock.now(),
+        config,
+        claim,
+    };
+    run_and_conclude(session, async {
+        let machine = Machine::new(plan.clone(), run.clone(), params.clone());
+        let past = session.without_changed(past)?;
+        let view = evidence::view(session, &plan, &params, approved.as_ref());
+        let pins = evidence::pins(session, &plan, approved.as_ref());
+        let errand = RunInputs {
+            plan,
+            params,
+            past,
+            view,
+            pins,
+            approved: approved.map(Arc::new),
+            evidence: BTreeMap::new(),
+        };
+        let keeper = session.executor.keeper().unwrap_or_default();
+        let (token, owned) = session.store.own_new_run(&run, keeper);
+        let ongoing = run_context(session, token, errand, None)?;
+        let (stop, heard) = watch::channel(StopLevel::No);
+        let dispatcher = RunDispatcher::new(ongoing, machine, Some(new), None);
+        let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
+        run_fenced(owned, works).await
+    })
+}
+
+/// Resumes an interrupted run. `plan` is made of the texts that the run was recorded with; `past`
+/// is the run that it repeats, as it was when it began.
+pub fn resume(
+    session: &Arc<EngineSession>,
+    run: &RunId,
+    plan: Arc<Plan>,
+    past: Option<RepeatedRun>,
+) -> Result<FinishedRun, EngineError> {
+    resume_run(session, run, plan, past, StopLevel::No)
+}
+
+/// Brings an interrupted run to its end: what is left of it is cancelled.
+pub fn cancel(
+    session: &Arc<EngineSession>,
+    run: &RunId,
+    plan: Arc<Plan>,
+) -> Result<FinishedRun, EngineError> {
+    resume_run(session, run, plan, None, StopLevel::Gently)
+}
+
+fn resume_run(
+    session: &Arc<EngineSession>,
+    run: &RunId,
+    plan: Arc<Plan>,
+    past: Option<RepeatedRun>,
+    told: StopLevel,
+) -> Result<FinishedRun, EngineError> {
+    run_and_conclude(session, async {
+        let fence = session.store.own_run(run, session.executor.keeper().unwrap_or_default()).await?;
+        let token = fence.token();
+        let reader = session.store.log_reader()?;
+        let params = reader.run(run)?.params;
+        let events = reader.events(run, 0)?;
+        let owners = reader.owners(run)?;
+        let keepers = former_supervisors(&owners);
+        let mut machine = Machine::new(plan.clone(), run.clone(), params.clone());
+        let view = if events.is_empty() {
+            evidence::view(session, &plan, &params, None)
+        } else {
+            evidence::recorded_view(session, run, &plan, &events).map(Arc::new)
+        };
+        let approved = approval(&events);
+        let pins = evidence::pins(session, &plan, approved.as_deref());
+        let errand = RunInputs {
+            plan,
+            params,
+            past,
+            view,
+            pins,
+            approved,
+            evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
+        };
+        let ongoing = run_context(session, token, errand, keepers)?;
+        for (_, event) in &events {
+            machine.replay(event)?;
+        }
+        let end = recorded_end(run, &events);
+        let (stop, heard) = watch::channel(told);
+        let dispatcher = RunDispatcher::new(ongoing, machine, None, end).after_replay(&events);
+        let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
+        let finished = run_fenced(async { Ok(fence) }, works).await?;
+        session.store.release_run(run).await?;
+        Ok(finished)
+    })
+}
+
+/// Works until the end, or until another process took the run over: then everything in progress
+/// here is dropped, and killed.
+async fn run_fenced<T>(
+    owned: impl Future<Output = Result<RunFence, StoreError>>,
+    work: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    let lost = async {
+        match owned.await {
+            Ok(mut fence) => fence.lost().await,
+            Err(refused) => refused,
+        }
+    };
+    tokio::select! {
+        biased;
+        error = lost => Err(error.into()),
+        finished = work => finished,
+    }
+}
+
+fn run_context(
+    session: &Arc<EngineSession>,
+    token: FencingToken,
+    errand: RunInputs,
+    keepers: Option<Arc<[String]>>,
+) -> Result<Arc<RunContext>, EngineError> {
+    let this = RunRef { id: token.run.clone(), plan: errand.plan.id().clone(), path: Vec::new() };
+    let tenure = RunOwnership { token, supervisors: keepers };
+    Ok(RunContext::new(Arc::clone(session), this, errand, tenure)?)
+}
+
+/// Works, and reports the end to the supervisor, which then forgets recorded work and ends work
+/// that can no longer be recorded.
+fn run_and_conclude(
+    session: &EngineSession,
+    work: impl Future<Output = Result<FinishedRun, EngineError>>,
+) -> Result<FinishedRun, EngineError> {
+    let finished = block_on(async {
+        let finished = work.await?;
+        sweep(session.store.folder()).await?;
+        Ok(finished)
+    });
+    match &finished {
+        Ok(_) => session.executor.confirm_recorded(),
+        // The process that took the run over continues the work under way. A suspended run leaves
+        // nothing under way but services.
+        Err(EngineError::Store(StoreError::Fenced { .. }) | EngineError::Parked { .. }) => {}
+        Err(_) => session.executor.kill(),
+    }
+    finished
+}
+
+/// Ends the leftovers of ended runs whose engines died: services that their steps started, and the
+/// supervisors of these.
+pub fn tidy(state: &StateFolder) -> Result<(), EngineError> {
+    block_on(sweep(state))
+}
+
+async fn sweep(state: &StateFolder) -> Result<(), EngineError> {
+    let dir = state.keepers();
+    // Live engines end their supervisors themselves.
+    let orphans = keeper::orphans(&dir);
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    let reader = StoreReader::open(state.path())?;
+    for orphan in &orphans {
+        if !reader.needs_keeper(orphan)? {
+            keeper::conclude(&dir, orphan).await;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the recorded approval of a run.
+fn approval(events: &[(u64, Event)]) -> Option<Arc<RunApproval>> {
+    let mut facts = events.iter().map(|(_, event)| &event.fact);
+    facts.find_map(|fact| match fact {
+        EventKind::RunApproved(approved) => Some(Arc::new((**approved).clone())),
+        _ => None,
+    })
+}
+
+/// Returns the supervisors of all lease owners but the last, which is this engine; `None` if the
+/// machine was restarted in between.
+fn former_supervisors(owners: &[RunLease]) -> Option<Arc<[String]>> {
+    let (last, before) = owners.split_last()?;
+    let same_boot = !last.boot.is_empty() && before.iter().all(|owner| owner.boot == last.boot);
+    same_boot.then(|| before.iter().map(|owner| owner.supervisor.clone()).collect())
+}
+
+/// Runs on one thread, which waits for everything: a chain of steps then pays for no hand-over.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime
+        .map_err(|error| EngineError::System { doing: "wait for processes", cause: error.to_string() })?;
+    runtime.block_on(work)
+}

@@ -1,0 +1,369 @@
+//! The loop of one run: wait for what happens, decide, make durable, carry out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+
+use wf_base::time::Moment;
+use wf_core::machine::{
+    ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine, MachineInput, MachineTurn, TaskId,
+};
+use wf_exec::StopLevel;
+use wf_store::{AppendResult, NewRun, StoreError};
+
+use super::end::finished_run_of;
+use super::run::RunContext;
+use super::stage::CapacityTracker;
+use super::timers::RunTimers;
+use super::undurable::{CommitQueue, PendingTurn};
+use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish};
+
+/// The maximum delay until an approver's answer is seen.
+const APPROVAL_POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The result of a unit of work.
+pub(super) type UnitResult = Result<Option<InputKind>, EngineError>;
+
+/// The loop of one run until it is over. It alone owns the machine.
+pub(super) struct RunDispatcher {
+    pub(super) run: Arc<RunContext>,
+    machine: Machine,
+    pub(super) now: Moment,
+    pub(super) timers: RunTimers,
+    units: JoinSet<(u32, UnitResult)>,
+    pub(super) stops: BTreeMap<Option<Attempt>, watch::Sender<StopLevel>>,
+    pub(super) lock_waits: BTreeMap<TaskId, AbortHandle>,
+    /// The locks that are being released.
+    pub(super) releasing_locks: BTreeMap<TaskId, oneshot::Receiver<()>>,
+    /// The pending approvals, each with the unit that looks for answers.
+    pub(super) asks: BTreeMap<u32, (Box<ApprovalRequest>, AbortHandle)>,
+    /// The attempts that are nested runs.
+    pub(super) nested: BTreeSet<Attempt>,
+    /// The unit that checks evidence before the run ends.
+    pub(super) confirms: Option<AbortHandle>,
+    commit_queue: CommitQueue,
+    /// The requests to the supervisor, which counts attempts.
+    pub(super) capacity: CapacityTracker,
+    stop_level: StopLevel,
+    end: Option<FinishedRun>,
+}
+
+/// An event that the loop waits for.
+enum DispatchEvent {
+    Durable(Result<AppendResult, StoreError>),
+    Unit((u32, UnitResult)),
+    Began(Attempt),
+    Due,
+    Timer,
+    Stop,
+    CheckApprovals,
+    Idle,
+    Tick,
+}
+
+impl RunDispatcher {
+    /// Creates it. `new`: the run, if nothing of it is recorded; `end`: its end, if it is over.
+    pub(super) fn new(
+        run: Arc<RunContext>,
+        machine: Machine,
+        new: Option<NewRun>,
+        end: Option<FinishedRun>,
+    ) -> Self {
+        // A stop passed on before the engine died need not be passed on again.
+        let told = match machine.requested_cancel() {
+            None => StopLevel::No,
+            Some(false) => StopLevel::Gently,
+            Some(true) => StopLevel::AtOnce,
+        };
+        let looks_first = run.view.as_ref().is_some_and(|view| view.is_bound());
+        Self {
+            now: run.session.clock.now(),
+            run,
+            machine: machine.checking_workspace_first(looks_first),
+            timers: RunTimers::default(),
+            units: JoinSet::new(),
+            stops: BTreeMap::new(),
+            lock_waits: BTreeMap::new(),
+            releasing_locks: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            nested: BTreeSet::new(),
+            confirms: None,
+            commit_queue: CommitQueue::new(new),
+            capacity: CapacityTracker::new(),
+            stop_level: told,
+            end,
+        }
+    }
+
+    /// Continues after recorded events: the time of a run does not go back, even if the clock was
+    /// set back while no engine worked on it.
+    pub(super) fn after_replay(mut self, events: &[(u64, Event)]) -> Self {
+        for (_, event) in events {
+            self.run.note_event(event);
+            // The engine may have died before it was written.
+            memory::remember(&self.run, event);
+            let run = &self.run;
+            let session = &run.session;
+            session.observe(|observer| observer.replayed(&run.run_ref, event));
+        }
+        self.run.note_plan(self.machine.plan());
+        if let Some((number, last)) = events.last() {
+            self.now = self.now.max(last.at);
+            self.commit_queue.set_last_number(*number);
+        }
+        self
+    }
+
+    /// Begins the run, or resumes a replayed one, and works on it to its end.
+    pub(super) async fn work(
+        mut self,
+        mut stop: watch::Receiver<StopLevel>,
+    ) -> Result<FinishedRun, EngineError> {
+        if self.machine.has_begun() {
+            let now = self.clock(Moment::default());
+            let turn = self.machine.resume(now);
+            self.record(turn, true);
+        } else {
+            let begin = evidence::begin(&self.run)?;
+            self.process_input(Moment::default(), begin);
+        }
+        self.on_stop_signal(&mut stop);
+        let parking = Arc::clone(&self.run.session);
+        loop {
+            if let Some(end) = self.finished_run() {
+                parking.parking.forget(&self.run.run_ref);
+                return Ok(end);
+            }
+            self.commit_queue.send(&self.run);
+            if !self.capacity.unreported_starts.is_empty() {
+                self.commit_queue.send_soon();
+            }
+            self.park()?;
+            match self.wait(&mut stop).await? {
+                DispatchEvent::Durable(answer) => self.durable(&answer?),
+                DispatchEvent::Unit((round, report)) => self.on_unit_end(round, report?),
+                DispatchEvent::Began(attempt) => self.capacity.unreported_starts.push_back(attempt),
+                DispatchEvent::Due => {
+                    self.report_started();
+                    self.commit_queue.send_now();
+                }
+                DispatchEvent::Timer => self.fire_due_timers(),
+                DispatchEvent::Stop => self.on_stop_signal(&mut stop),
+                DispatchEvent::CheckApprovals => self.poll_approvals(),
+                DispatchEvent::Idle => {}
+                DispatchEvent::Tick => self.run.session.observe(|observer| observer.tick()),
+            }
+            while let Some(report) = self.units.try_join_next() {
+                let (round, report) = unit_result(report);
+                self.on_unit_end(round, report?);
+            }
+        }
+    }
+
+    /// Returns the end, once it is durable and every unit has ended.
+    fn finished_run(&mut self) -> Option<FinishedRun> {
+        let quiet = self.commit_queue.is_empty() && self.units.is_empty();
+        if quiet { self.end.take() } else { None }
+    }
+
+    async fn wait(&mut self, stop: &mut watch::Receiver<StopLevel>) -> Result<DispatchEvent, EngineError> {
+        let session = Arc::clone(&self.run.session);
+        let next = self.timers.next_wait(session.clock.now());
+        let sleep = next.filter(|_| self.end.is_none());
+        let (asks, outermost) = (!self.asks.is_empty(), self.run.run_ref.path.is_empty());
+        let ticks = outermost && {
+            let mut wants = false;
+            session.observe(|observer| wants = observer.wants_ticks());
+            wants
+        };
+        if self.commit_queue.is_empty() && self.units.is_empty() && sleep.is_none() {
+            return Err(EngineError::Stuck);
+        }
+        let (awaits, due) = (self.commit_queue.awaits_commit(), self.commit_queue.due());
+        tokio::select! {
+            biased;
+            answer = self.commit_queue.answer(), if awaits => Ok(DispatchEvent::Durable(answer)),
+            Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(DispatchEvent::Unit(unit_result(report))),
+            Some(attempt) = self.capacity.started.recv() => Ok(DispatchEvent::Began(attempt)),
+            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Ok(DispatchEvent::Due),
+            () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(DispatchEvent::Timer),
+            Ok(()) = stop.changed() => Ok(DispatchEvent::Stop),
+            () = tokio::time::sleep(APPROVAL_POLL_INTERVAL), if asks => Ok(DispatchEvent::CheckApprovals),
+            () = session.parking.wait_for_change(), if outermost => Ok(DispatchEvent::Idle),
+            () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(DispatchEvent::Tick),
+        }
+    }
+
+    /// Leaves, if every run of the session only waits for approvals.
+    fn park(&self) -> Result<(), EngineError> {
+        let session = &self.run.session;
+        let now = session.clock.now();
+        let busy = self.units.len() > self.nested.len() || !self.commit_queue.is_empty();
+        let waits = !self.asks.is_empty() || !self.nested.is_empty();
+        let idle = !busy && waits && self.end.is_none() && self.timers.are_patient(now);
+        let questions = || {
+            let asks = self
+                .asks
+                .values()
+                .map(|(ask, _)| SuspendedRequest { run: self.run.run_ref.clone(), ask: (**ask).clone() });
+            asks.collect()
+        };
+        session.parking.note(&self.run.run_ref, idle.then(questions));
+        let outermost = self.run.run_ref.path.is_empty();
+        match session.parking.questions() {
+            Some(questions) if outermost && !session.stays && !questions.is_empty() => {
+                let run = self.run.run_ref.id.clone();
+                Err(EngineError::Parked { run, questions })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the time, which never goes back within a run.
+    fn clock(&mut self, at_least: Moment) -> Moment {
+        self.now = self.now.max(at_least).max(self.run.session.clock.now());
+        self.now
+    }
+
+    /// Gives the machine an input and sends the result to the disk.
+    pub(super) fn process_input(&mut self, at_least: Moment, what: InputKind) {
+        // Nothing waits for a beginning to be durable, nor for the next attempt unless few are
+        // staged.
+        let hurries = !matches!(what, InputKind::Began { .. }) && !self.capacity.has_enough_staged();
+        let at = self.clock(at_least);
+        let turn = self.machine.turn(MachineInput { at, what });
+        self.record(turn, hurries);
+    }
+
+    fn record(&mut self, turn: MachineTurn, hurries: bool) {
+        let MachineTurn { events, effects } = turn;
+        if events.is_empty() && self.commit_queue.is_empty() {
+            let bad_ends = self.capacity.failures;
+            return effects.into_iter().for_each(|effect| self.execute_effect(effect, bad_ends));
+        }
+        let stages = |effect| matches!(effect, &Effect::Stage { .. });
+        let hurries = hurries || !effects.iter().all(stages) || self.machine.outcome().is_some();
+        self.commit_queue.push(PendingTurn {
+            round: self.machine.replans(),
+            failures: self.capacity.failures,
+            events,
+            effects,
+        });
+        if hurries {
+            self.commit_queue.send_now();
+        }
+    }
+
+    /// Carries out and shows what was sent first, which is now durable.
+    fn durable(&mut self, appended: &AppendResult) {
+        let turns = self.commit_queue.take_durable();
+        turns.iter().flat_map(|turn| &turn.events).for_each(|event| self.observe_event(event));
+        let (mut events, mut orders) = (Vec::new(), Vec::new());
+        for turn in turns {
+            let overtaken = turn.round < self.machine.replans();
+            let effects = turn.effects.into_iter();
+            let valid = effects.filter(|effect| !(overtaken && effect.prepares()));
+            orders.extend(valid.map(|effect| (effect, turn.failures)));
+            events.extend(turn.events);
+        }
+        publish::durable(&self.run, appended, events);
+        for (effect, bad_ends) in orders {
+            self.execute_effect(effect, bad_ends);
+        }
+    }
+
+    /// Shows an event to the observers in this process.
+    fn observe_event(&mut self, event: &Event) {
+        self.run.note_event(event);
+        if matches!(event.fact, EventKind::RoundCompleted(_) | EventKind::MemoryApplied { .. }) {
+            self.run.note_plan(self.machine.plan());
+            memory::remember(&self.run, event);
+        }
+        if let EventKind::RoundCompleted(round) = &event.fact {
+            self.run.forget_keys(&round.reopened);
+        }
+        let run = &self.run;
+        run.session.observe(|observer| observer.event(&run.run_ref, event));
+        self.end = self.end.take().or_else(|| finished_run_of(&run.run_ref.id, event));
+    }
+
+    /// Starts a unit of work, which returns with the round that it was started in.
+    pub(super) fn spawn_unit<F>(&mut self, work: F) -> AbortHandle
+    where
+        F: Future<Output = UnitResult> + Send + 'static,
+    {
+        let round = self.machine.replans();
+        // Boxed, because it is large, and is moved several times before it begins.
+        let work = Box::pin(work);
+        self.units.spawn(async move { (round, work.await) })
+    }
+
+    fn on_unit_end(&mut self, round: u32, report: Option<InputKind>) {
+        let Some(what) = report else { return };
+        // A preparation from before the task was reopened is not for its next attempt.
+        if round < self.machine.replans() && what.prepares() {
+            return;
+        }
+        match &what {
+            InputKind::Ended(ended) => {
+                self.nested.remove(&ended.attempt);
+                self.stops.remove(&Some(ended.attempt.clone()));
+                self.capacity.note_attempt_end(&ended.attempt);
+            }
+            InputKind::Unstaged { attempt } => {
+                self.capacity.forget_staged(attempt);
+                self.stops.remove(&Some(attempt.clone()));
+            }
+            InputKind::Gated { place, .. } => {
+                let asked = place.as_ref();
+                self.stops.retain(|name, _| name.as_ref().map(|name| &name.place) != asked);
+            }
+            InputKind::Answered { number, .. } => drop(self.asks.remove(number)),
+            InputKind::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
+            InputKind::Planned { .. } => drop(self.stops.remove(&None)),
+            InputKind::Locked { place } => drop(self.lock_waits.remove(place)),
+            _ => {}
+        }
+        // Before the end of the work that relied on them: that may be the last of the run.
+        for stale in self.run.take_stale() {
+            self.process_input(Moment::default(), InputKind::Stale(stale));
+        }
+        self.process_input(Moment::default(), what);
+        // After the ends that let them begin, with those ends on their way to the disk.
+        self.report_started();
+    }
+
+    /// Reports to the machine the staged attempts that began.
+    fn report_started(&mut self) {
+        while let Some(attempt) = self.capacity.next_begun() {
+            self.process_input(Moment::default(), InputKind::Began { attempt });
+        }
+    }
+
+    /// Tells the machine to end the run, once for each degree of insistence.
+    fn on_stop_signal(&mut self, stop: &mut watch::Receiver<StopLevel>) {
+        let told = *stop.borrow_and_update();
+        for degree in [StopLevel::Gently, StopLevel::AtOnce] {
+            if self.stop_level < degree && degree <= told && self.machine.outcome().is_none() {
+                self.stop_level = degree;
+                self.process_input(
+                    Moment::default(),
+                    InputKind::Cancel { reason: "cancelled by a signal (Ctrl-C / wf cancel)".into() },
+                );
+            }
+        }
+    }
+}
+
+/// Returns the result of a unit; an aborted one has none.
+fn unit_result(report: Result<(u32, UnitResult), tokio::task::JoinError>) -> (u32, UnitResult) {
+    match report {
+        Ok(report) => report,
+        Err(error) if error.is_cancelled() => (0, Ok(None)),
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

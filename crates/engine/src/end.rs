@@ -1,0 +1,36 @@
+use super::FinishedRun;
+use wf_base::name::RunId;
+use wf_core::machine::{Event, EventKind};
+
+/// Returns the end of a run, if the event is one.
+pub(super) fn finished_run_of(run: &RunId, event: &Event) -> Option<FinishedRun> {
+    let EventKind::RunEnded {
+        outcome,
+        reason,
+        failed_step: failed,
+        standing,
+        counts,
+        outputs,
+        stale,
+        accepted,
+    } = &event.fact
+    else {
+        return None;
+    };
+    Some(FinishedRun {
+        run: run.clone(),
+        outcome: *outcome,
+        reason: reason.clone(),
+        failed: failed.clone(),
+        standing: *standing,
+        counts: *counts,
+        stale: stale.clone(),
+        outputs: outputs.clone(),
+        accepted: *accepted,
+    })
+}
+
+/// Returns the recorded end of a run, if it is over.
+pub(super) fn recorded_end(run: &RunId, events: &[(u64, Event)]) -> Option<FinishedRun> {
+    events.last().and_then(|(_, event)| finished_run_of(run, event))
+}

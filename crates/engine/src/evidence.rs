@@ -1,0 +1,321 @@
+//! The files that results were checked with, and their changes since.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::reuse::RepeatedRun;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{
+    Artifact, Attempt, Baseline, Event, EventKind, InputKind, RunApproval, StaleFile, TaskId,
+};
+use wf_exec::evidence::{DigestMemo, EvidenceTrace, first_stale};
+use wf_exec::pinned::PinnedFiles;
+use wf_exec::view::WorkspaceView;
+use wf_model::{JsonObject, Plan, SandboxPermissions};
+use wf_store::StoreError;
+
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+use super::{EngineError, EngineSession};
+
+/// The file in a run's folder that lists the workspace as it was when the run began.
+const BASELINE: &str = "baseline";
+
+/// Returns the recorded evidence of tasks: that of the last attempt of each.
+pub(super) fn recorded_files<'a>(
+    events: impl IntoIterator<Item = &'a Event>,
+) -> BTreeMap<TaskId, Vec<Artifact>> {
+    let mut all = BTreeMap::new();
+    for event in events {
+        if let EventKind::EvidenceTaken { attempt, files } = &event.fact {
+            all.insert(attempt.place.clone(), files.clone());
+        }
+    }
+    all
+}
+
+/// Returns the files that some steps were checked with, as recorded.
+pub fn recorded_evidence(events: &[(u64, Event)], steps: &[Name]) -> Vec<Artifact> {
+    let all = recorded_files(events.iter().map(|(_, event)| event)).into_iter();
+    let of_them = all.filter(|(place, _)| steps.contains(&place.step));
+    of_them.flat_map(|(_, files)| files).collect()
+}
+
+/// Returns the results of a run whose files changed since they were checked. Missing files were cleaned up,
+/// if the plan has steps for that.
+pub fn stale_now(root: &Path, plan: &Plan, events: &[(u64, Event)]) -> Vec<StaleFile> {
+    let (memo, gone) = (DigestMemo::default(), !plan.has_finally());
+    let seen = recorded_files(events.iter().map(|(_, event)| event)).into_iter();
+    let found = seen.filter_map(|(place, seen)| {
+        let path = first_stale(root, &seen, &memo, gone)?;
+        Some(StaleFile { place, path })
+    });
+    found.collect()
+}
+
+/// Returns what the checks of a new run may see, and its steps if it was approved in advance; `None`: nothing
+/// of it is checked.
+pub(super) fn view(
+    session: &EngineSession,
+    plan: &Arc<Plan>,
+    params: &JsonObject,
+    approved: Option<&RunApproval>,
+) -> Option<Arc<WorkspaceView>> {
+    let take = || WorkspaceView::take((&session.root, &excluded_folders(session)), plan, params);
+    let view = match approved.filter(|approved| approved.is_in_advance()) {
+        Some(approved) => Some(take().bound(&approved.pinned_files, &approved.products)),
+        None => WorkspaceView::is_needed(plan).then(take),
+    };
+    view.map(Arc::new)
+}
+
+/// Fails unless the workspace is still as approved, except for what is declared.
+pub(super) fn admit(
+    session: &EngineSession,
+    plan: &Arc<Plan>,
+    approved: &RunApproval,
+) -> Result<(), EngineError> {
+    let view = WorkspaceView::take((&session.root, &excluded_folders(session)), plan, &JsonObject::new());
+    let admitted = view.bound(&approved.pinned_files, &approved.products).admit_unconfined();
+    admitted.map_err(|unable| EngineError::Unapproved(unable.reason))
+}
+
+/// Returns what the checks of an earlier run may see, as recorded then; `None`: nothing of it is checked.
+pub(super) fn recorded_view(
+    session: &EngineSession,
+    run: &RunId,
+    plan: &Arc<Plan>,
+    events: &[(u64, Event)],
+) -> Option<WorkspaceView> {
+    let baseline = events.iter().find_map(|(_, event)| match &event.fact {
+        EventKind::BaselineTaken(baseline) => Some(*baseline),
+        _ => None,
+    })?;
+    let params = events.iter().find_map(|(_, event)| match &event.fact {
+        EventKind::RunStarted { params, .. } => Some(params.clone()),
+        _ => None,
+    });
+    let file = session.store.folder().run(run).join(BASELINE);
+    let record = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()));
+    let record = record.and_then(|bytes| {
+        let is_it = Sha256Digest::of_bytes(&bytes) == baseline.manifest;
+        is_it.then_some(bytes).ok_or_else(|| format!("{} was modified", file.display()))
+    });
+    let params = params.unwrap_or_default();
+    let view = WorkspaceView::recorded((&session.root, &excluded_folders(session)), plan, &params, record);
+    let approved = events.iter().find_map(|(_, event)| match &event.fact {
+        EventKind::RunApproved(approved) if approved.is_in_advance() => Some(approved),
+        _ => None,
+    });
+    Some(match approved {
+        Some(approved) => view.of_approved(&approved.products),
+        None => view,
+    })
+}
+
+/// Returns the folders in a workspace that are no part of it: the state, and the keys of the user.
+fn excluded_folders(session: &EngineSession) -> Vec<PathBuf> {
+    let state = session.store.folder().path().to_path_buf();
+    let keys = wf_exec::keyfile::folders(&session.host);
+    std::iter::once(state).chain(keys).collect()
+}
+
+/// Stores the list of a workspace's files, before it is recorded that it was taken.
+fn store_baseline(run: &RunContext, view: &WorkspaceView) -> Result<Baseline, StoreError> {
+    let (bytes, baseline) = view.record();
+    let file = run.dir.join(BASELINE);
+    let written = fs::write(&file, bytes).and_then(|()| fs::File::open(&file)?.sync_data());
+    written.map_err(|error| StoreError::io("write", &file, &error))?;
+    Ok(baseline)
+}
+
+/// Returns the skill files that a run may execute, if the whole workspace was not approved in advance.
+pub(super) fn pins(
+    session: &EngineSession,
+    plan: &Arc<Plan>,
+    approved: Option<&RunApproval>,
+) -> Option<Arc<PinnedFiles>> {
+    let approved = approved?;
+    let files = approved.skills.iter();
+    let files = files.map(|pin| (pin.path.clone(), pin.digest));
+    (!approved.skills.is_empty()).then(|| Arc::new(PinnedFiles::new(plan, &session.root, files)))
+}
+
+/// Returns the input that a run begins with.
+pub(super) fn begin(run: &RunContext) -> Result<InputKind, StoreError> {
+    let past = run.past.as_ref();
+    let kept = past.map(RepeatedRun::reused_results).unwrap_or_default();
+    // A nested run uses the record of the outermost run.
+    let outermost = run.run_ref.path.is_empty();
+    let view = run.view.as_ref().filter(|_| outermost);
+    let baseline = view.map(|view| store_baseline(run, view)).transpose()?;
+    let approved = run.approved.as_ref().filter(|_| outermost);
+    Ok(InputKind::Begin {
+        kept,
+        dropped: past.map(|past| past.dropped().to_vec()).unwrap_or_default(),
+        left: past.map(RepeatedRun::deselected_steps).unwrap_or_default(),
+        baseline,
+        approved: approved.map(|approved| Box::new((**approved).clone())),
+        advice: super::memory::advice(run)?,
+        intent: super::memory::intent_advice(run)?,
+    })
+}
+
+/// Checks the evidence of tasks again, before their run ends. Missing files were cleaned up, if there are
+/// steps for that.
+pub(super) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitResult {
+    let gone = !run.plan.has_finally();
+    let look = move || {
+        let stale = places.into_iter().filter_map(|place| stale_file(&run, place, gone));
+        stale.collect()
+    };
+    let stale = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    Ok(Some(InputKind::Confirmed { stale }))
+}
+
+/// Checks the evidence of a task that a beginning attempt depends on.
+pub(super) async fn check_evidence(run: Arc<RunContext>, place: TaskId) -> UnitResult {
+    let found = tokio::task::spawn_blocking(move || stale_file(&run, place, true)).await;
+    Ok(found.ok().flatten().map(InputKind::Stale))
+}
+
+fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> {
+    let seen = run.evidence_of(&place)?;
+    let session = &run.session;
+    let path = first_stale(&session.root, &seen, &session.memo, gone)?;
+    Some(StaleFile { place, path })
+}
+
+/// Returns the tasks with evidence that an attempt depends on directly.
+fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
+    let step = super::steps::step_of(run, &attempt.place);
+    let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
+    run.tasks_with_evidence(needed)
+}
+
+/// Returns the tasks whose evidence is checked while an attempt begins: once for a step. A confined attempt
+/// checks it itself: see [`ReliedEvidence`].
+pub(super) fn tasks_to_check(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
+    let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
+    if !is_first || permissions_of(run, attempt).is_some() {
+        return Vec::new();
+    }
+    dependencies(run, attempt)
+}
+
+/// Returns the permissions of a step, if it is confined.
+fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
+    let allow = &super::steps::step_of(run, &attempt.place).allow;
+    allow.clone().filter(|_| run.session.around.is_some())
+}
+
+/// The verified results that a confined attempt reads and cannot write: a change to them meanwhile lets the
+/// attempt read something other than was verified.
+pub(super) struct ReliedEvidence(Vec<(TaskId, EvidenceTrace)>);
+
+impl ReliedEvidence {
+    /// Checks them before the attempt begins. A file that has changed by then is noted at once.
+    pub(super) async fn check_before(run: &Arc<RunContext>, attempt: &Attempt) -> Self {
+        let places = dependencies(run, attempt);
+        let Some(allow) = permissions_of(run, attempt).filter(|_| !places.is_empty()) else {
+            return Self(Vec::new());
+        };
+        let run = Arc::clone(run);
+        let look = move || {
+            let traces = |place: TaskId| {
+                let mut seen = run.evidence_of(&place)?;
+                // Files that it writes itself may be in any state.
+                seen.retain(|file| !allow.writes(&file.path));
+                // In this order: any write after the traces leaves others.
+                let traces = EvidenceTrace::of(&run.session.root, &seen);
+                match stale_file(&run, place.clone(), true) {
+                    None => Some((place, traces)),
+                    Some(stale) => {
+                        run.note_stale(stale);
+                        None
+                    }
+                }
+            };
+            Self(places.into_iter().filter_map(traces).collect())
+        };
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.unwrap_or_else(|_| Self(Vec::new()))
+    }
+
+    /// Notes the files that were touched since.
+    pub(super) fn end(self, run: &RunContext) {
+        for (place, traces) in self.0 {
+            if let Some(path) = traces.touched(&run.session.root) {
+                let path = path.to_owned();
+                run.note_stale(StaleFile { place, path });
+            }
+        }
+    }
+}
+
+/// Returns the evidence of the results that a run reused whole.
+pub(super) fn reused_evidence(
+    session: &EngineSession,
+    events: &[(u64, Event)],
+) -> Result<BTreeMap<TaskId, Vec<Artifact>>, StoreError> {
+    let mut pasts = RunEvidenceCache::default();
+    let mut evidence = BTreeMap::new();
+    for (_, event) in events {
+        if let EventKind::StepReused { step, reused_from: from, .. } = &event.fact {
+            let past = pasts.of(session, from)?;
+            let of_result = past.of_result(step, None);
+            evidence.extend(of_result.map(|(place, seen)| (place.clone(), seen.clone())));
+        }
+    }
+    Ok(evidence)
+}
+
+/// The known data of runs that did some work.
+#[derive(Default)]
+struct RunEvidenceCache(BTreeMap<RunId, RunEvidence>);
+
+/// The evidence of a run, and the keys of its items.
+#[derive(Default)]
+struct RunEvidence {
+    evidence: BTreeMap<TaskId, Vec<Artifact>>,
+    keys: BTreeMap<Name, Vec<String>>,
+}
+
+impl RunEvidenceCache {
+    fn of(&mut self, session: &EngineSession, run: &RunId) -> Result<&RunEvidence, StoreError> {
+        if !self.0.contains_key(run) {
+            let events = session.store.log_reader()?.events(run, 0)?;
+            self.0.insert(run.clone(), RunEvidence::of(&events));
+        }
+        Ok(self.0.entry(run.clone()).or_default())
+    }
+}
+
+impl RunEvidence {
+    fn of(events: &[(u64, Event)]) -> Self {
+        let keys = events.iter().filter_map(|(_, event)| match &event.fact {
+            EventKind::StepExpanded { step, items } => {
+                let keys = items.iter().map(|item| item.key.clone()).collect();
+                Some((step.clone(), keys))
+            }
+            _ => None,
+        });
+        Self { evidence: recorded_files(events.iter().map(|(_, event)| event)), keys: keys.collect() }
+    }
+
+    /// Returns the evidence of a step, or of an item of it.
+    fn of_result<'a>(
+        &'a self,
+        step: &'a Name,
+        key: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a TaskId, &'a Vec<Artifact>)> {
+        self.evidence.iter().filter(move |(place, _)| {
+            let keys = || self.keys.get(step).into_iter().flatten();
+            let own = || place.item.and_then(|item| keys().nth(item as usize));
+            place.step == *step && key.is_none_or(|key| own().is_some_and(|own| own == key))
+        })
+    }
+}

@@ -1,0 +1,199 @@
+//! Gates at a point of a run: the machine decides which to ask, and what the results mean.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use wf_core::gate::{GateContext, GateOutcome, GatePass};
+use wf_core::machine::{Attempt, GatePoint, InputKind, StepItem, TaskId, gates_at};
+use wf_exec::gate::{self, GateEnvironment};
+use wf_exec::{StopLevel, check};
+use wf_model::expr::EvalError;
+use wf_model::{JsonObject, Step, StepWork};
+
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+use super::scope::{TemplateValues, secrets_read};
+
+/// The placeholder for a secret in the input of gates.
+const SECRET_PLACEHOLDER: &str = "[secret]";
+
+/// The gates to ask, and their subject.
+pub(super) struct GateEvaluation {
+    pub(super) run: Arc<RunContext>,
+    /// The task; `None`: the gates of the run.
+    pub(super) place: Option<TaskId>,
+    pub(super) point: GatePoint,
+    pub(super) attempt: u32,
+    /// The attempt that is about to begin, if it is not the first.
+    pub(super) next_attempt: Option<u32>,
+    pub(super) item: Option<StepItem>,
+    pub(super) reads: JsonObject,
+    /// The steps that it depends on, with their outputs.
+    pub(super) steps: JsonObject,
+    /// The outputs of the attempt, or of the run.
+    pub(super) outputs: JsonObject,
+}
+
+/// Returns the name by which the gates of a task are told to end.
+pub(super) fn name(place: Option<&TaskId>, attempt: u32) -> Option<Attempt> {
+    let place = place?.clone();
+    Some(Attempt { place, attempt })
+}
+
+/// Returns the site at which the programs of gates and planners run.
+pub(super) async fn site(run: &RunContext) -> GateEnvironment {
+    let session = &run.session;
+    let ground = check::CheckEnvironment {
+        executor: session.executor.clone(),
+        root: session.root.clone(),
+        host: Arc::clone(&session.host),
+        mask: run.mask().await,
+        clock: Arc::clone(&session.clock),
+        grace: run.plan.parts().policy.grace,
+        around: session.around.clone(),
+        pins: run.pins.clone(),
+        whiteouts: Vec::new(),
+        params: run.params().clone(),
+    };
+    GateEnvironment { environment: ground, view: run.view.clone() }
+}
+
+impl GateEvaluation {
+    /// Asks the gates and reports their results.
+    pub(super) async fn ask(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
+        let gated = match self.context() {
+            Ok(context) => self.evaluate(context, stop).await,
+            Err(error) => self.unevaluable(&error.to_string()),
+        };
+        self.run.session.executor.ensure_supervised()?;
+        Ok(Some(InputKind::Gated { place: self.place, point: self.point, gated }))
+    }
+
+    async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
+        let site = site(&self.run).await;
+        let clock = Arc::clone(&self.run.session.clock);
+        let mut pass = GatePass::new(self.gates(), self.point.triggers(), context);
+        while let Some((gate, context)) = pass.next_gate() {
+            let began = clock.now();
+            let answer = if *stop.borrow() == StopLevel::No {
+                gate::ask(&gate, context, &site, stop.clone()).await
+            } else {
+                Err("not evaluated: the run is being cancelled".into())
+            };
+            let took = clock.now().since(began).as_millis();
+            pass.take_answer(answer, u64::try_from(took).unwrap_or(u64::MAX));
+        }
+        pass.into_outcome()
+    }
+
+    /// Returns the result of gates that cannot be asked, since their subject is unknown.
+    fn unevaluable(&self, reason: &str) -> GateOutcome {
+        let mut pass = GatePass::new(self.gates(), self.point.triggers(), GateContext::new());
+        while pass.next_gate().is_some() {
+            pass.take_answer(Err(reason.to_owned()), 0);
+        }
+        pass.into_outcome()
+    }
+
+    fn gates(&self) -> impl Iterator<Item = &Arc<wf_model::Gate>> {
+        let step = self.step().map(|(ix, _)| ix);
+        gates_at(&self.run.plan, step, self.point)
+    }
+
+    fn step(&self) -> Option<(wf_model::StepIx, super::steps::PlanStep)> {
+        let place = self.place.as_ref()?;
+        let ix = self.run.plan.find(place.step.as_str())?;
+        Some((ix, super::steps::step_of(&self.run, place)))
+    }
+
+    /// Returns the subject of the gates.
+    fn context(&self) -> Result<GateContext, EvalError> {
+        let run = &self.run;
+        let mut context = GateContext::new();
+        let mut put = |name: &str, value: Value| drop(context.insert(name.into(), value));
+        put("run", json!(run.run_ref.id));
+        put("plan", json!(run.run_ref.plan));
+        put("params", Value::Object(run.params().clone()));
+        put("steps", Value::Object(self.steps.clone()));
+        if let Some(place) = &self.place {
+            put("step", json!(place.step));
+            put("attempt", json!(self.next_attempt.unwrap_or(self.attempt)));
+        }
+        if let Some(item) = &self.item {
+            put("item", item.value.clone());
+        }
+        match self.point {
+            GatePoint::Start => put("message", Value::Object(run.params().clone())),
+            GatePoint::Leave | GatePoint::Publish => {
+                put("response", Value::Object(self.outputs.clone()));
+            }
+            GatePoint::Enter | GatePoint::Again => {
+                if let Some((_, step)) = self.step()
+                    && let Some((name, args)) = self.tool(&step)?
+                {
+                    put("tool_name", json!(name));
+                    put("tool_args", args);
+                }
+            }
+        }
+        Ok(context)
+    }
+
+    /// Returns the tool and arguments to be executed, without secrets; `None` if there are none.
+    fn tool(&self, step: &Step) -> Result<Option<(String, Value)>, EvalError> {
+        let run = &self.run;
+        let secrets = secrets_read(step).into_iter();
+        let secrets: BTreeMap<String, String> =
+            secrets.map(|name| (name.to_owned(), SECRET_PLACEHOLDER.to_owned())).collect();
+        let known = TemplateValues {
+            run: &run.run_ref.id,
+            params: run.params(),
+            reads: &self.reads,
+            item: self.item.as_ref(),
+            index: self.place.as_ref().and_then(|place| place.item),
+            secrets: &secrets,
+        };
+        Ok(match &step.work {
+            StepWork::Run(script) => {
+                let args = json!({ "shell": script.shell, "script": script.text });
+                Some(("run".into(), args))
+            }
+            StepWork::Exec(words) => {
+                let words = words.iter().map(|word| word.render(&known));
+                let words = words.collect::<Result<Vec<String>, _>>()?;
+                let name = words.first().cloned().unwrap_or_default();
+                Some((name, json!(words)))
+            }
+            StepWork::Skill(call) => {
+                // Values that cannot be given are reported by the attempt itself.
+                let values = call.values(&known).unwrap_or_default();
+                let values = values.into_iter();
+                let args: JsonObject = values.map(|(arg, value)| (arg.name.to_string(), value)).collect();
+                Some((format!("{}/{}", call.skill, call.script), json!(args)))
+            }
+            StepWork::Http(http) => {
+                let headers = http.headers.iter();
+                let headers = headers.map(|(name, value)| Ok(json!([name, value.render(&known)?])));
+                let headers: Vec<Value> = headers.collect::<Result<_, EvalError>>()?;
+                let body = http.body.as_ref().map(|body| body.render(&known));
+                let args = json!({
+                    "method": http.method,
+                    "url": http.url.render(&known)?,
+                    "headers": headers,
+                    "body": body.transpose()?,
+                });
+                Some(("http".into(), args))
+            }
+            StepWork::Uses(uses) => {
+                let with = uses.with.iter();
+                let with = with.map(|(name, value)| Ok((name.to_string(), value.value(&known)?)));
+                let with: JsonObject = with.collect::<Result<_, EvalError>>()?;
+                Some(("uses".into(), json!({ "plan": uses.path, "with": with })))
+            }
+            StepWork::Wait(_) | StepWork::Approve(_) => None,
+        })
+    }
+}

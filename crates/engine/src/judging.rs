@@ -1,0 +1,294 @@
+//! The checks of attempts and plans: run one after the other, all of them.
+//!
+//! **Invariant:** a check passes only on the workspace as it was when the run began and on what is
+//! declared (its view), and only if nothing wrote it meanwhile.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use wf_base::redact::SecretMask;
+use wf_core::machine::{Artifact, Attempt, CheckRuling, CheckVerdict, InputKind, StepItem};
+use wf_exec::evidence::EvidenceSnapshot;
+use wf_exec::{StopLevel, WorkError, check as probe, view};
+use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
+
+use super::artifacts;
+use super::dispatch::UnitResult;
+use super::run::RunContext;
+use super::scope::TemplateValues;
+use super::steps::{step_of, written_step};
+
+/// The subject of checks, and the values that their templates read.
+pub(super) struct CheckSubject {
+    pub(super) run: Arc<RunContext>,
+    /// The attempt; `None`: the plan as a whole.
+    pub(super) attempt: Option<Attempt>,
+    /// The phase of checks; `None`: all of them.
+    pub(super) phase: Option<CheckPhase>,
+    pub(super) item: Option<StepItem>,
+    pub(super) reads: JsonObject,
+}
+
+/// Runs the checks of an attempt, or the plan's own.
+pub(super) async fn check(case: CheckSubject, stop: watch::Receiver<StopLevel>) -> UnitResult {
+    let run = &case.run;
+    let mut kept = match &case.attempt {
+        Some(attempt) => run.outputs_of(attempt)?,
+        None => Vec::new(),
+    };
+    kept.extend(case.earlier_evidence());
+    let (verdicts, mut seen) = judge(&case, &stop, &kept).await;
+    if let Some(attempt) = &case.attempt {
+        if matches!(step_of(run, &attempt.place).work, StepWork::Uses(_)) {
+            // The evidence of the plan that it uses counts, too.
+            let inside = run.evidence_of(&attempt.place).unwrap_or_default();
+            let own = |file: &Artifact| seen.iter().any(|own| own.path == file.path);
+            let more: Vec<Artifact> = inside.into_iter().filter(|file| !own(file)).collect();
+            seen.extend(more);
+        }
+        run.note_evidence(&attempt.place, &seen);
+    }
+    run.session.executor.ensure_supervised()?;
+    Ok(Some(InputKind::Judged {
+        phase: case.phase.unwrap_or_default(),
+        attempt: case.attempt,
+        verdicts,
+        seen,
+    }))
+}
+
+/// Runs checks, and returns their verdicts and the files that they ruled on. `kept` is the output
+/// of the work, as it was stored.
+pub(super) async fn judge(
+    case: &CheckSubject,
+    stop: &watch::Receiver<StopLevel>,
+    kept: &[Artifact],
+) -> (Vec<CheckVerdict>, Vec<Artifact>) {
+    let run = &case.run;
+    let attempt = case.attempt.as_ref();
+    let step = attempt.map(|attempt| written_step(run, &attempt.place));
+    let globs = step.map_or_else(|| Ok(Vec::new()), |step| case.globs(step));
+    let before = read_evidence(run, globs.clone()).await;
+    let mut verdicts = case.verdicts(stop).await;
+    let after = read_evidence(run, globs).await;
+    let mask = run.mask().await;
+    let (mut seen, mut wrong) = compare(before, after, kept);
+    if let Some(telling) = seen.iter().find_map(|file| masked_text(&file.path, &mask)) {
+        let reason = format!("the file name `{telling}` contains a secret, but file names are recorded");
+        (seen, wrong) = (Vec::new(), Some(reason));
+    }
+    for verdict in &mut verdicts {
+        if let Some(wrong) = &wrong {
+            invalidate_verdict(verdict, wrong);
+        }
+        // Paths are chosen by the programs that made the files.
+        for text in verdict.hidden.iter_mut().chain([&mut verdict.found]) {
+            if let Some(masked) = masked_text(text, &mask) {
+                *text = masked;
+            }
+        }
+    }
+    (verdicts, seen)
+}
+
+/// Returns a text with its secrets masked, if it has some.
+fn masked_text(text: &str, mask: &SecretMask) -> Option<String> {
+    match mask.text(text) {
+        Cow::Owned(masked) => Some(masked),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+/// Reads the files that the result of a step is judged by, besides its checks.
+async fn read_evidence(
+    run: &Arc<RunContext>,
+    globs: Result<Vec<String>, WorkError>,
+) -> Result<EvidenceSnapshot, WorkError> {
+    let globs = globs?;
+    if globs.is_empty() {
+        return Ok(EvidenceSnapshot::default());
+    }
+    let run = Arc::clone(run);
+    let look = move || EvidenceSnapshot::read_matching(&run.session.root, &globs, &run.session.memo);
+    tokio::task::spawn_blocking(look)
+        .await
+        .unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files")))
+}
+
+/// Returns the files that were seen, and the problem with them, if any.
+fn compare(
+    before: Result<EvidenceSnapshot, WorkError>,
+    after: Result<EvidenceSnapshot, WorkError>,
+    kept: &[Artifact],
+) -> (Vec<Artifact>, Option<String>) {
+    match (before, after) {
+        (Ok(before), Ok(after)) => {
+            let early = before.differs(kept);
+            let early = early.map(|path| format!("{path} changed before it was checked"));
+            let late = before.touched(&after);
+            let late = late.map(|path| format!("{path} changed while it was checked"));
+            (before.files(), early.or(late))
+        }
+        (Err(unable), _) | (_, Err(unable)) => (Vec::new(), Some(unable.reason)),
+    }
+}
+
+/// Revokes the finding of a check about files that were written meanwhile.
+fn invalidate_verdict(verdict: &mut CheckVerdict, reason: &str) {
+    verdict.ruling = CheckRuling::Error;
+    verdict.expected = "files that do not change while they are checked".into();
+    reason.clone_into(&mut verdict.found);
+    verdict.failure_class = Some(FailureClass::Environmental);
+}
+
+/// The minimum number of runs of a check whose files are disturbed.
+const MIN_CHECK_RUNS: usize = 3;
+
+/// The minimum time spent on such a check, in milliseconds: the disturbance may last a while.
+const MIN_CHECK_MILLIS: u64 = 5_000;
+
+impl CheckSubject {
+    /// Returns the checks of all phases.
+    fn checks(&self) -> &[Check] {
+        match &self.attempt {
+            Some(attempt) => &written_step(&self.run, &attempt.place).verify,
+            None => &self.run.plan.parts().verify,
+        }
+    }
+
+    /// Returns the files that an earlier phase of the same attempt was checked with: each phase
+    /// rules on the same result, so they must be unchanged.
+    fn earlier_evidence(&self) -> Vec<Artifact> {
+        let first = CheckPhase::next_phase(None, self.checks());
+        let attempt = self.attempt.as_ref().filter(|_| self.phase != first);
+        let seen = attempt.and_then(|attempt| self.run.evidence_of(&attempt.place));
+        seen.unwrap_or_default()
+    }
+
+    async fn verdicts(&self, stop: &watch::Receiver<StopLevel>) -> Vec<CheckVerdict> {
+        let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
+        let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
+        let ground = self.ground().await;
+        let mut verdicts = Vec::with_capacity(checks.len());
+        for check in checks {
+            verdicts.push(self.verdict(check, &ground, stop).await);
+        }
+        verdicts
+    }
+
+    async fn ground(&self) -> probe::CheckEnvironment {
+        let session = &self.run.session;
+        probe::CheckEnvironment {
+            executor: session.executor.clone(),
+            root: session.root.clone(),
+            host: Arc::clone(&session.host),
+            mask: self.run.mask().await,
+            clock: Arc::clone(&session.clock),
+            grace: self.run.plan.parts().policy.grace,
+            around: session.around.clone(),
+            pins: self.run.pins.clone(),
+            whiteouts: Vec::new(),
+            params: self.run.params().clone(),
+        }
+    }
+
+    /// Runs one check, on the workspace as it was when the run began and what is declared.
+    async fn verdict(
+        &self,
+        check: &Check,
+        ground: &probe::CheckEnvironment,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> CheckVerdict {
+        let error = |unable: &WorkError| CheckVerdict {
+            failure_class: Some(unable.failure_class),
+            ..unchecked_verdict(check, &unable.reason)
+        };
+        let products = match self.products() {
+            Ok(products) => Arc::<[String]>::from(products),
+            Err(unable) => return error(&unable),
+        };
+        let (mut looks, mut spent) = (0, 0);
+        loop {
+            if *stop.borrow() != StopLevel::No {
+                return unchecked_verdict(check, "not run: the run is being cancelled");
+            }
+            let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
+                return self.trial(check, ground).run(stop.clone()).await;
+            };
+            let seen_by = (view, Arc::clone(&products));
+            let item = self.item.as_ref().map(|item| &item.value);
+            let looking = view::ViewedCheck::new(seen_by, check, self.run.params(), item);
+            let seen = looking.inspect_workspace(ground).await;
+            let (sight, ground) = match seen {
+                Ok(seen) => seen,
+                Err(unable) => return error(&unable),
+            };
+            let verdict = self.trial(check, &ground).run(stop.clone()).await;
+            match looking.recheck(sight).await {
+                Ok(()) => return verdict,
+                Err(_) if verdict.ruling != CheckRuling::Pass => return verdict,
+                Err(unable) => {
+                    (looks, spent) = (looks + 1, spent + verdict.duration_ms);
+                    if looks >= MIN_CHECK_RUNS && spent >= MIN_CHECK_MILLIS {
+                        return error(&unable);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the globs of the files that the checked work left.
+    fn products(&self) -> Result<Vec<String>, WorkError> {
+        match &self.attempt {
+            Some(attempt) => {
+                let step = written_step(&self.run, &attempt.place);
+                self.with_values(|known| artifacts::globs(step, known))
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn trial(&self, check: &Check, ground: &probe::CheckEnvironment) -> probe::RenderedCheck {
+        self.with_values(|known| probe::RenderedCheck::new(check, ground, known))
+    }
+
+    /// Returns the globs of the files that the result of a step is judged by.
+    fn globs(&self, step: &Step) -> Result<Vec<String>, WorkError> {
+        let inputs = step.cache.iter().flat_map(|cache| &cache.inputs);
+        let mut globs: Vec<String> = inputs.cloned().collect();
+        globs.extend(self.with_values(|known| artifacts::globs(step, known))?);
+        Ok(globs)
+    }
+
+    fn with_values<T>(&self, with: impl FnOnce(&TemplateValues<'_>) -> T) -> T {
+        let attempt = self.attempt.as_ref();
+        with(&TemplateValues {
+            run: &self.run.run_ref.id,
+            params: self.run.params(),
+            reads: &self.reads,
+            item: self.item.as_ref(),
+            index: attempt.and_then(|attempt| attempt.place.item),
+            secrets: &BTreeMap::new(),
+        })
+    }
+}
+
+/// Creates a verdict on a criterion whose check was not run, or did not count.
+fn unchecked_verdict(check: &Check, reason: &str) -> CheckVerdict {
+    CheckVerdict {
+        name: check.name.clone(),
+        phase: check.phase,
+        ruling: CheckRuling::Error,
+        expected: String::new(),
+        found: reason.into(),
+        evidence: String::new(),
+        failure_class: None,
+        duration_ms: 0,
+        certainty: check.mode,
+        isolation: None,
+        hidden: Vec::new(),
+    }
+}

@@ -1,0 +1,321 @@
+//! The comparison of the results that a retry would reuse with what their runs left: their inputs,
+//! their artifacts, the files that the cache restores, the services that they started. A result
+//! that differs is made again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::reuse::{RepeatChoice, RepeatRequest, RepeatedRun, nested_run};
+use wf_base::name::{Name, RunId};
+use wf_core::machine::{Artifact, DiscardedResult, Event, EventKind, ReusedResult, TaskId};
+use wf_exec::cache::{cache_key, input_changed};
+use wf_exec::evidence::{DigestMemo, EvidenceDifference, difference};
+use wf_model::{Step, StepWork};
+use wf_store::{StoreError, StoreReader};
+
+use super::EngineSession;
+
+/// Returns the run that is repeated, without the results that have changed.
+pub fn unchanged(root: &Path, reader: &StoreReader, past: RepeatedRun) -> Result<RepeatedRun, StoreError> {
+    unchanged_with(&DigestMemo::default(), (root, reader), past)
+}
+
+/// Returns the changed results of an interrupted run that something still to run may read.
+pub fn outdated(
+    root: &Path,
+    reader: &StoreReader,
+    run: &RepeatedRun,
+) -> Result<Vec<DiscardedResult>, StoreError> {
+    let memo = DigestMemo::default();
+    let mut look = ReuseContext::new((root, reader), &memo, run);
+    let mut dropped = look.discarded_results(run)?;
+    dropped.retain(|one| run.needs_again(&one.step));
+    Ok(dropped)
+}
+
+/// Does the same as [`unchanged`], with the known digests of large files.
+pub(super) fn unchanged_with(
+    memo: &DigestMemo,
+    place: (&Path, &StoreReader),
+    past: RepeatedRun,
+) -> Result<RepeatedRun, StoreError> {
+    let mut look = ReuseContext::new(place, memo, &past);
+    let dropped = look.discarded_results(&past)?;
+    let mut past = past.without_results(dropped);
+    // A step that runs again may need a service, and its dependents run again with it.
+    loop {
+        let ended = look.services(&past)?;
+        if ended.is_empty() {
+            return Ok(past);
+        }
+        past = past.without_results(ended);
+    }
+}
+
+/// The data that results are compared with.
+struct ReuseContext<'a> {
+    root: &'a Path,
+    reader: &'a StoreReader,
+    memo: &'a DigestMemo,
+    cleaned: bool,
+    works: BTreeMap<RunId, RecordedResults>,
+}
+
+/// The results of a run's tasks, as recorded.
+#[derive(Default)]
+struct RecordedResults {
+    keys: BTreeMap<Name, Vec<String>>,
+    results: BTreeMap<TaskId, RecordedResult>,
+}
+
+/// The recorded data of a result.
+#[derive(Clone, Debug, Default)]
+struct RecordedResult {
+    evidence: Vec<Artifact>,
+    artifacts: Vec<Artifact>,
+    /// True if a service that the work started lived on.
+    service: bool,
+}
+
+impl<'a> ReuseContext<'a> {
+    fn new((root, reader): (&'a Path, &'a StoreReader), memo: &'a DigestMemo, past: &RepeatedRun) -> Self {
+        Self {
+            root,
+            reader,
+            memo,
+            // Files that a successful run cleaned up are not missed.
+            cleaned: past.succeeded() && past.plan().has_finally(),
+            works: BTreeMap::new(),
+        }
+    }
+}
+
+impl ReuseContext<'_> {
+    /// Returns the results that would be reused, and have changed.
+    fn discarded_results(&mut self, past: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
+        let mut dropped = Vec::new();
+        for kept in past.reused_item_results() {
+            if let Some(reason) = self.difference_of_result(past, &kept)? {
+                let ReusedResult { step, item, from, .. } = kept;
+                dropped.push(DiscardedResult { step, item, reason, from });
+            }
+        }
+        Ok(dropped)
+    }
+
+    /// Returns the results whose services ended with their run, and are needed by something that
+    /// runs again.
+    fn services(&mut self, past: &RepeatedRun) -> Result<Vec<DiscardedResult>, StoreError> {
+        let mut ended = Vec::new();
+        for kept in past.reused_item_results() {
+            if !past.needs_again(&kept.step) || !self.has_service(past, &kept)? {
+                continue;
+            }
+            let ReusedResult { step, item, from, .. } = kept;
+            let reason = format!("its background processes exited with run {}", from.short());
+            ended.push(DiscardedResult { step, item, reason, from });
+        }
+        Ok(ended)
+    }
+
+    /// True if a service lived on that the work of a result started, or the work of one inside it.
+    fn has_service(&mut self, past: &RepeatedRun, kept: &ReusedResult) -> Result<bool, StoreError> {
+        if self.recorded_result(kept)?.service {
+            return Ok(true);
+        }
+        let Some(inner) = self.nested_past(past, kept)? else {
+            return Ok(false);
+        };
+        for kept in inner.reused_item_results() {
+            if self.has_service(&inner, &kept)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the difference of a result from its record, if there is one.
+    fn difference_of_result(
+        &mut self,
+        past: &RepeatedRun,
+        kept: &ReusedResult,
+    ) -> Result<Option<String>, StoreError> {
+        let plan = past.plan();
+        let Some(ix) = plan.find(kept.step.as_str()) else {
+            return Ok(None);
+        };
+        let step = plan.step(ix);
+        if let Some(reason) = self.difference_of_task(step, kept)? {
+            return Ok(Some(reason));
+        }
+        let Some(inner) = self.nested_past(past, kept)? else {
+            return Ok(None);
+        };
+        let first = self.discarded_results(&inner)?.into_iter().next();
+        Ok(first.map(|one| format!("nested `{}`: {}", one.step, one.reason)))
+    }
+
+    /// Returns all results of the run that is nested in a result, if there is one.
+    fn nested_past(
+        &self,
+        past: &RepeatedRun,
+        kept: &ReusedResult,
+    ) -> Result<Option<RepeatedRun>, StoreError> {
+        let plan = past.plan();
+        let step = plan.find(kept.step.as_str()).map(|ix| plan.step(ix));
+        let (Some(StepWork::Uses(uses)), Some(run)) = (step.map(|step| &step.work), past.run()) else {
+            return Ok(None);
+        };
+        let key = kept.item.as_deref();
+        let Some(run) = nested_run(self.reader, run, &kept.step, key)? else {
+            return Ok(None);
+        };
+        let params = self.reader.run(&run)?.params;
+        let ask = RepeatRequest {
+            run: Some(run),
+            earlier_plan: Some(Arc::clone(&uses.plan)),
+            current_plan: Arc::clone(&uses.plan),
+            choice: RepeatChoice::default(),
+        };
+        RepeatedRun::of(self.reader, ask, &params).map(Some)
+    }
+
+    /// Returns the difference in the files that a task left, or was made of, if there is one.
+    fn difference_of_task(&mut self, step: &Step, kept: &ReusedResult) -> Result<Option<String>, StoreError> {
+        let left = self.recorded_result(kept)?;
+        let artifact = |file: &Artifact| left.artifacts.contains(file);
+        if let Some(cached) = self.difference_of_cached(step, kept, &left)? {
+            return Ok(Some(cached));
+        }
+        let files = left.evidence.iter().chain(&left.artifacts);
+        let mut found = files.filter_map(|file| {
+            let how = self.differs(&file.path, file.digest)?;
+            let what = if artifact(file) { "artifact" } else { "input" };
+            Some(format!("its {what} `{}` {how}", file.path))
+        });
+        Ok(found.next())
+    }
+
+    /// Does the same with the cache: the declared inputs, and the files that it restores.
+    fn difference_of_cached(
+        &self,
+        step: &Step,
+        kept: &ReusedResult,
+        left: &RecordedResult,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(cache) = &step.cache else {
+            return Ok(None);
+        };
+        let (step_id, key) = (&kept.step, kept.item.as_deref());
+        let asked = self.reader.cache_parts(&kept.from, step_id, key)?;
+        let Some((_, parts)) = asked else {
+            let reason = "its inputs were not recorded";
+            return Ok(Some(reason.to_owned()));
+        };
+        let entry = self.reader.cache_get(&cache_key(&parts))?;
+        let files = entry.map(|entry| entry.files);
+        let put_back = files.iter().flatten();
+        let put_back: BTreeMap<&str, _> = put_back.map(|file| (file.path.as_str(), file.digest)).collect();
+        let artifacts = left.artifacts.iter();
+        let mut made = put_back.clone();
+        made.extend(artifacts.map(|file| (file.path.as_str(), file.digest)));
+        let own = |path: &str, is: &Value| {
+            let made = made.get(path).map(ToString::to_string);
+            made.as_deref() == is.as_str()
+        };
+        let mut globs = cache.inputs.clone();
+        if let StepWork::Skill(call) = &step.work {
+            globs.push(format!("{}/**", call.folder));
+        }
+        if let Some(reason) = input_changed(self.root, &globs, &parts, own) {
+            return Ok(Some(reason));
+        }
+        if files.is_none() && !cache.outputs.is_empty() {
+            let reason = "its files are not in the cache, so changes cannot be detected";
+            return Ok(Some(reason.to_owned()));
+        }
+        let mut found = put_back.iter().filter_map(|(path, digest)| {
+            let how = self.differs(path, *digest)?;
+            Some(format!("its cached file `{path}` {how}"))
+        });
+        Ok(found.next())
+    }
+
+    fn differs(&self, path: &str, digest: wf_base::digest::Sha256Digest) -> Option<&'static str> {
+        match difference(self.root, (path, digest), self.memo)? {
+            EvidenceDifference::Changed => Some("changed since"),
+            EvidenceDifference::Gone => (!self.cleaned).then_some("is missing"),
+        }
+    }
+
+    /// Returns the data of a result, as recorded by the run that did the work.
+    fn recorded_result(&mut self, kept: &ReusedResult) -> Result<RecordedResult, StoreError> {
+        if !self.works.contains_key(&kept.from) {
+            let events = self.reader.events(&kept.from, 0)?;
+            self.works.insert(kept.from.clone(), RecordedResults::of(&events));
+        }
+        let worked = self.works.get(&kept.from);
+        Ok(worked.map(|worked| worked.of_result(kept)).unwrap_or_default())
+    }
+}
+
+impl RecordedResults {
+    fn of(events: &[(u64, Event)]) -> Self {
+        let mut worked = Self::default();
+        for (_, event) in events {
+            worked.apply_fact(&event.fact);
+        }
+        worked
+    }
+
+    fn apply_fact(&mut self, fact: &EventKind) {
+        let place = |place: &TaskId| place.clone();
+        match fact {
+            EventKind::StepExpanded { step, items } => {
+                let keys = items.iter().map(|item| item.key.clone()).collect();
+                self.keys.insert(step.clone(), keys);
+            }
+            EventKind::AttemptStarted(attempt) => {
+                self.results.insert(place(&attempt.place), RecordedResult::default());
+            }
+            EventKind::CacheHit { place, found } => {
+                let left = RecordedResult { artifacts: found.artifacts.clone(), ..RecordedResult::default() };
+                self.results.insert(place.clone(), left);
+            }
+            EventKind::AttemptEnded { attempt, artifacts, service, .. } => {
+                let left = self.results.entry(place(&attempt.place)).or_default();
+                left.artifacts.clone_from(artifacts);
+                left.service = *service;
+            }
+            EventKind::EvidenceTaken { attempt, files } => {
+                let left = self.results.entry(place(&attempt.place)).or_default();
+                left.evidence.clone_from(files);
+            }
+            _ => {}
+        }
+    }
+
+    fn of_result(&self, kept: &ReusedResult) -> RecordedResult {
+        let keys = self.keys.get(&kept.step).into_iter().flatten();
+        let item = (kept.item.as_ref()).and_then(|key| keys.zip(0..).find(|(own, _)| *own == key));
+        let place = TaskId { step: kept.step.clone(), item: item.map(|(_, number)| number) };
+        self.results.get(&place).cloned().unwrap_or_default()
+    }
+}
+
+impl EngineSession {
+    /// Returns the run that is repeated, as far as its results are unchanged.
+    pub(super) fn without_changed(
+        &self,
+        past: Option<RepeatedRun>,
+    ) -> Result<Option<RepeatedRun>, StoreError> {
+        let Some(past) = past else {
+            return Ok(None);
+        };
+        let reader = self.store.log_reader()?;
+        unchanged_with(&self.memo, (&self.root, &reader), past).map(Some)
+    }
+}

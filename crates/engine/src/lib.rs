@@ -1,0 +1,53 @@
+//! The local driver: feeds the machine from processes, timers and the store, and carries out
+//! its effects once the store has its events.
+//!
+//! One dispatcher per run owns the machine. It waits only for the next input and for the store;
+//! everything else runs in async tasks that it owns and that end with it. A nested run has a
+//! dispatcher of its own, inside the async task of the attempt that started it.
+//!
+//! **Invariant:** an effect is carried out only after the events of its turn are durable.
+//! **Invariant:** no async task outlives the dispatcher that made it.
+
+pub mod reuse;
+
+mod again;
+mod alarms;
+mod artifacts;
+mod asking;
+mod begin;
+mod cache;
+mod dispatch;
+mod end;
+mod evidence;
+mod gating;
+mod judging;
+mod kept;
+mod locks;
+mod memory;
+mod nested;
+mod orders;
+mod parking;
+mod planning;
+mod publish;
+mod recovery;
+mod run;
+mod scope;
+mod session;
+mod showing;
+mod signals;
+mod stage;
+mod steps;
+mod supply;
+mod timers;
+mod undurable;
+mod unit;
+mod words;
+
+pub use again::{OutermostRun, Reverification, verify};
+pub use asking::scope;
+pub use begin::{cancel, resume, run, tidy};
+pub use evidence::{recorded_evidence, stale_now};
+pub use kept::{outdated, unchanged};
+pub use parking::SuspendedRequest;
+pub use recovery::{plans_used, recover, secrets_given};
+pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SessionParts};

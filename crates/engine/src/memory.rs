@@ -1,0 +1,246 @@
+//! The records that runs write to memory, and the advice that memory has for a run that begins.
+//!
+//! Only the controller writes, from the findings of its rounds, once they are durable; nothing
+//! waits for it (artoo v0.8, R7, memory writes). Three things differ from that. A megram is written
+//! for each alternative that failed, even if no target was to blame, since a wrong tool is worth
+//! knowing. An alternative that passed and is not as written is recorded as a success of that tool
+//! on that target, since nothing else could be exploited. And a change that was ordered, and has
+//! not been tried, is evidence of nothing: the results of the abandoned alternatives are recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_core::ggs::Directive;
+use wf_core::machine::{
+    AdviceKind, Event, EventKind, IntentAdvice, Round, RoundFailureClass, ToolAdvice, UsedAlternative,
+};
+use wf_core::memory::{
+    Megram, MegramOrigin, MegramState, MegramTags, MemoryAction, ToolTarget, advise, potentials, ruled_action,
+};
+use wf_model::{OnStuck, Plan, Step};
+use wf_store::{MegramSelection, StoreError};
+
+use super::run::RunContext;
+
+/// The target of a step that names none.
+const ANY_TARGET: &str = "any";
+
+/// Returns the advice from memory on the alternatives of a plan's steps.
+pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
+    let pairs = pairs(&run.plan);
+    let parts = run.plan.parts();
+    let planned = parts.planner.is_some() && parts.on_stuck == OnStuck::ConsultPlanner;
+    if pairs.is_empty() && !planned {
+        return Ok(Vec::new());
+    }
+    let session = &run.session;
+    let (reader, now) = (session.store.reader()?, session.clock.now());
+    let tools: BTreeSet<&str> = pairs.iter().map(|(_, pair)| pair.tool.as_str()).collect();
+    let mut megrams = Vec::new();
+    for tool in tools {
+        megrams.extend(reader.memory(&MegramSelection::Space(MegramTags::tool(tool, ANY_TARGET).space))?);
+    }
+    let asked: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
+    let said = advise(&megrams, &asked, now);
+    let rules: BTreeSet<_> = said.iter().flat_map(|one| one.rules.clone()).collect();
+    if !rules.is_empty() {
+        drop(session.store.recall(rules.into_iter().collect(), now));
+    }
+    let mut avoided = Vec::new();
+    if planned {
+        avoided = constraints(&run.plan, reader.memory(&MegramSelection::All)?, now);
+        let declared = |said: &ToolAdvice| {
+            let mut ways = pairs.iter().map(|(way, _)| way);
+            ways.any(|way| way.tool == said.tool && way.target == said.target)
+        };
+        avoided.retain(|said| !declared(said));
+    }
+    let known = pairs.into_iter().zip(said).filter_map(|((way, _), said)| {
+        Some(ToolAdvice {
+            advice: advice_kind(said.action)?,
+            attention: rounded(said.attention),
+            decision: rounded(said.decision),
+            ..way
+        })
+    });
+    Ok(known.chain(avoided).collect())
+}
+
+/// Returns all that memory says to avoid: a planner may propose any tool, declared or not.
+fn constraints(plan: &Plan, megrams: Vec<Megram>, now: Moment) -> Vec<ToolAdvice> {
+    let mut clusters: BTreeMap<(String, String), Vec<Megram>> = BTreeMap::new();
+    for megram in megrams {
+        let tool = megram.tags.space.strip_prefix("tool:");
+        let target = megram.tags.entity.strip_prefix("path:");
+        if let Some((tool, target)) = tool.zip(target) {
+            let key = (tool.to_owned(), target.to_owned());
+            clusters.entry(key).or_default().push(megram);
+        }
+    }
+    let own = format!("{}/", plan.id());
+    let said = clusters.into_iter().filter_map(|((tool, target), cluster)| {
+        let pair = ToolTarget { tool: tool.clone(), target: Some(target.clone()) };
+        let said = advise(&cluster, &[pair], now).pop()?;
+        (said.action == MemoryAction::Avoid).then(|| ToolAdvice {
+            tool: tool.strip_prefix(&own).unwrap_or(&tool).to_owned(),
+            target: Some(target).filter(|target| target != ANY_TARGET),
+            advice: AdviceKind::Avoid,
+            attention: rounded(said.attention),
+            decision: rounded(said.decision),
+        })
+    });
+    said.collect()
+}
+
+/// Returns the advice from memory on the intent of a plan; `None` if too little is known.
+pub(super) fn intent_advice(run: &RunContext) -> Result<Option<IntentAdvice>, StoreError> {
+    if run.plan.parts().replan.is_none() {
+        return Ok(None);
+    }
+    let session = &run.session;
+    let (reader, now) = (session.store.reader()?, session.clock.now());
+    let slug = slug(&run.plan);
+    let known = reader.memory(&MegramSelection::Cluster(MegramTags::intent(&slug)))?;
+    let cluster: Vec<&Megram> = known.iter().collect();
+    let sums = potentials(&known, now);
+    let (action, rules) = ruled_action(&cluster).unwrap_or((sums.action, Vec::new()));
+    if !rules.is_empty() {
+        drop(session.store.recall(rules, now));
+    }
+    Ok(advice_kind(action).map(|advice| IntentAdvice {
+        slug,
+        advice,
+        attention: rounded(sums.attention),
+        decision: rounded(sums.decision),
+    }))
+}
+
+/// Returns the slug of a plan's intent: of its title, or its id if it has none.
+fn slug(plan: &Plan) -> String {
+    let title = plan.parts().title.as_deref();
+    MegramTags::slug(title.unwrap_or(plan.id().as_str()))
+}
+
+/// Returns the machine's advice for an action; `None` if too little is known.
+fn advice_kind(action: MemoryAction) -> Option<AdviceKind> {
+    match action {
+        MemoryAction::Avoid => Some(AdviceKind::Avoid),
+        MemoryAction::Exploit => Some(AdviceKind::Exploit),
+        MemoryAction::Caution => Some(AdviceKind::Caution),
+        MemoryAction::Ignore => None,
+    }
+}
+
+/// Returns the alternatives that a controller can choose among, with the query of memory for each.
+fn pairs(plan: &Plan) -> Vec<(ToolAdvice, ToolTarget)> {
+    let parts = plan.parts();
+    if parts.replan.is_none() {
+        return Vec::new();
+    }
+    let steps = plan.steps().iter().take(parts.main);
+    let mut pairs: Vec<(ToolAdvice, ToolTarget)> = Vec::new();
+    for step in steps.filter(|step| !step.alternatives.is_empty()) {
+        for way in 0..step.alternative_count() {
+            let (tool, target) = (step.tool(way), step.target(way).map(str::to_owned));
+            let pair = ToolTarget {
+                tool: lasting_target(plan, step, way),
+                target: Some(target.clone().unwrap_or_else(|| ANY_TARGET.into())),
+            };
+            let said =
+                ToolAdvice { tool, target, advice: AdviceKind::Caution, attention: 0.0, decision: 0.0 };
+            if !pairs.iter().any(|(known, _)| *known == said) {
+                pairs.push((said, pair));
+            }
+        }
+    }
+    pairs
+}
+
+/// Returns the name that memory knows a tool by: the plan's own name for it, which plans share;
+/// else one with a meaning in this plan alone.
+fn lasting_target(plan: &Plan, step: &Step, way: usize) -> String {
+    let said = step.with_alternative(way).and_then(|step| step.tool.clone());
+    said.unwrap_or_else(|| format!("{}/{}", plan.id(), step.tool(way)))
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// Writes the content of a durable event to memory, and tidies memory at the end of a run. Writing
+/// it twice changes nothing, so a resumed run writes again what may have been lost.
+pub(super) fn remember(run: &RunContext, event: &Event) {
+    if let EventKind::RoundCompleted(round) = &event.fact {
+        let megrams = megrams(&run.plan, &run.run_ref.id, round, event.at);
+        let store = &run.session.store;
+        if !megrams.is_empty() {
+            drop(store.remember(megrams));
+        }
+        if !round.goes_on() {
+            drop(store.dream(event.at));
+        }
+    }
+}
+
+/// Returns the records of a round.
+fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
+    // A failure accepted within δ is not held against the alternative.
+    let accepted = round.solved.directive == Directive::Success;
+    let ways = round.alternatives.iter().enumerate();
+    let ways = ways.filter(|(_, way)| way.failure_class.is_none() || !accepted);
+    let ways = ways.filter_map(|(number, way)| {
+        let ix = plan.find(way.step.as_str())?;
+        let step = plan.step(ix);
+        let at_way =
+            (0..step.alternative_count()).find(|at| step.alternative_id(*at) == way.alternative.as_ref());
+        let tool = match at_way {
+            Some(at_way) => lasting_target(plan, step, at_way),
+            // An alternative from a planner is not in the plan as written.
+            None if step.tool.as_ref() == Some(&way.tool) => way.tool.clone(),
+            None => format!("{}/{}", plan.id(), way.tool),
+        };
+        let target = way.target.as_deref().unwrap_or(ANY_TARGET);
+        let tags = MegramTags::tool(&tool, target);
+        let from = format!("{run} round {} way {number}", round.round);
+        let origin = MegramOrigin { at, from: &from };
+        let state = state(way, round.solved.directive);
+        Some(Megram::new(state, tags, sentence(plan, way, round), origin))
+    });
+    let mut megrams: Vec<Megram> = ways.collect();
+    let end = match round.solved.directive {
+        Directive::Accept => Some(MegramState::Accept),
+        Directive::Success => Some(MegramState::Success),
+        _ if round.goes_on() => None,
+        _ => Some(MegramState::Abandon),
+    };
+    if let Some(state) = end {
+        let from = format!("{run} round {}", round.round);
+        let text = format!("{}: {}, {}", plan.id(), round.checks, round.rationale);
+        let origin = MegramOrigin { at, from: &from };
+        megrams.push(Megram::new(state, MegramTags::intent(&slug(plan)), text, origin));
+    }
+    megrams
+}
+
+fn state(way: &UsedAlternative, directive: Directive) -> MegramState {
+    match (way.failure_class, directive) {
+        (None, Directive::Success) => MegramState::Success,
+        (None, _) if way.kind == Some(Directive::BreakSymmetry) => MegramState::BreakSymmetry,
+        (None, _) => MegramState::Accept,
+        (Some(_), Directive::Refine) => MegramState::Refine,
+        (Some(RoundFailureClass::Environmental), _) => MegramState::ChangePath,
+        (Some(_), _) => MegramState::ChangeApproach,
+    }
+}
+
+fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
+    let on = way.target.as_ref().map(|target| format!(" on {target}"));
+    let on = on.unwrap_or_default();
+    let what = match way.failure_class {
+        None => "held".to_owned(),
+        Some(blame) => format!("failed ({})", blame.as_str()),
+    };
+    let (step, tool, number) = (&way.step, &way.tool, round.round);
+    format!("step `{step}` of {} {what} with {tool}{on} in round {number}", plan.id())
+}

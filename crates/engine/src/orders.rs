@@ -1,0 +1,208 @@
+//! The effects that the machine orders, and the units that carry them out.
+
+use std::sync::Arc;
+
+use tokio::sync::{oneshot, watch};
+
+use wf_core::machine::{ApprovalRequest, Attempt, Effect, is_plain};
+use wf_exec::StopLevel;
+use wf_model::StepWork;
+
+use super::dispatch::RunDispatcher;
+use super::run::RunContext;
+use super::{asking, evidence, gating, judging, locks, planning, steps, unit};
+
+impl RunDispatcher {
+    /// Carries out an effect, decided after the given number of bad ends.
+    pub(super) fn execute_effect(&mut self, effect: Effect, bad_ends: u64) {
+        let run = Arc::clone(&self.run);
+        match effect {
+            Effect::Wake { timer, at } => self.set_timer(at, timer),
+            Effect::Kill { attempt, force } => {
+                let degree = if force { StopLevel::AtOnce } else { StopLevel::Gently };
+                self.send_stop(attempt.as_ref(), degree);
+            }
+            Effect::Unstage { attempt } => self.capacity.take_back(&attempt),
+            Effect::Unlock { place, lock } => {
+                if let Some(waiter) = self.lock_waits.remove(&place) {
+                    waiter.abort();
+                }
+                let (freed, freeing) = oneshot::channel();
+                self.releasing_locks.insert(place.clone(), freeing);
+                self.spawn_unit(async move {
+                    let report = locks::unlock(run, place, lock).await;
+                    drop(freed);
+                    report
+                });
+            }
+            // A forced end does not wait for evidence to be checked again.
+            Effect::Finish { .. } => {
+                if let Some(confirms) = self.confirms.take() {
+                    confirms.abort();
+                }
+            }
+            Effect::Lock { place, lock } => {
+                // In another round a lock is acquired only once it was released.
+                let freeing = self.releasing_locks.remove(&place);
+                let wanted = place.clone();
+                let waiter = self.spawn_unit(async move {
+                    if let Some(freeing) = freeing {
+                        let _ = freeing.await;
+                    }
+                    locks::lock(run, wanted, lock).await
+                });
+                self.lock_waits.insert(place, waiter);
+            }
+            Effect::Ask(ask) => self.poll_approval(ask),
+            Effect::Dismiss { number } => {
+                if let Some((_, looks)) = self.asks.remove(&number) {
+                    looks.abort();
+                }
+            }
+            other => self.spawn(run, other, bad_ends),
+        }
+    }
+
+    /// Tells the activity for an attempt to end.
+    pub(super) fn send_stop(&self, attempt: Option<&Attempt>, degree: StopLevel) {
+        if let Some(stop) = self.stops.get(&attempt.cloned()) {
+            stop.send_if_modified(|now| std::mem::replace(now, degree.max(*now)) < degree);
+        }
+    }
+
+    /// Looks for an answer to a request for approval.
+    fn poll_approval(&mut self, ask: Box<ApprovalRequest>) {
+        let run = Arc::clone(&self.run);
+        let looks = self.spawn_unit(asking::check_decision(run, ask.clone()));
+        self.asks.insert(ask.request, (ask, looks));
+    }
+
+    /// Looks for an answer given before the deadline, which is over.
+    pub(super) fn poll_approval_last(&mut self, ask: Box<ApprovalRequest>) {
+        let run = Arc::clone(&self.run);
+        self.spawn_unit(asking::check_decision_last(run, ask));
+    }
+
+    /// Looks for answers once more.
+    pub(super) fn poll_approvals(&mut self) {
+        let open = self.asks.values().filter(|(_, looks)| looks.is_finished());
+        let open: Vec<Box<ApprovalRequest>> = open.map(|(ask, _)| ask.clone()).collect();
+        for ask in open {
+            self.poll_approval(ask);
+        }
+    }
+
+    /// Starts a unit of work, decided after the given number of bad ends.
+    fn spawn(&mut self, run: Arc<RunContext>, effect: Effect, bad_ends: u64) {
+        match effect {
+            Effect::Start { attempt, item_value, reads, correction, tool_args } => {
+                let seat = self.staging_position(&attempt);
+                let seated = seat.map(|(_, room)| self.capacity.claim_now(room, bad_ends));
+                self.start(unit::AttemptTask {
+                    seated,
+                    correction,
+                    tool_args,
+                    ..unit::AttemptTask::new(run, attempt, item_value, reads)
+                });
+            }
+            Effect::Stage { attempt, since, item_value, reads } => {
+                let seat = self.staging_position(&attempt);
+                let seated =
+                    seat.map(|(at, room)| self.capacity.claim_staged(at, &attempt, (room, bad_ends)));
+                self.start(unit::AttemptTask {
+                    since,
+                    seated,
+                    ..unit::AttemptTask::new(run, attempt, item_value, reads)
+                });
+            }
+            Effect::Watch { attempt, since, item_value, reads, correction, tool_args } => {
+                self.begin(unit::AttemptTask {
+                    since: Some(since),
+                    correction,
+                    tool_args,
+                    ..unit::AttemptTask::new(run, attempt, item_value, reads)
+                });
+            }
+            other => self.spawn_check(run, other),
+        }
+    }
+
+    /// Returns the position of an attempt in plan order, and the concurrency limit, for one that is
+    /// counted.
+    fn staging_position(&self, attempt: &Attempt) -> Option<(u64, u32)> {
+        let plan = self.run.current_plan();
+        let ix = plan.find(attempt.place.step.as_str())?;
+        let item = attempt.place.item.map_or(0, |item| u64::from(item) + 1);
+        let room = plan.parts().policy.max_parallel.max(1);
+        is_plain(&plan, ix).then_some(((u64::from(ix.0) << 32) + item, room))
+    }
+
+    /// Starts to ask gates, to check, or to look at evidence or into the cache.
+    fn spawn_check(&mut self, run: Arc<RunContext>, effect: Effect) {
+        match effect {
+            Effect::Lookup { place, item_value, reads } => {
+                self.spawn_unit(super::cache::restore_cached(run, place, item_value, reads));
+            }
+            Effect::Remember { place, outputs, artifacts } => {
+                self.spawn_unit(super::cache::remember(run, place, outputs, artifacts));
+            }
+            Effect::Gate { place, point, attempt, next, item_value, reads, steps, outputs } => {
+                let stop = self.stopper(gating::name(place.as_ref(), attempt));
+                let asked = gating::GateEvaluation {
+                    run,
+                    place,
+                    point,
+                    attempt,
+                    next_attempt: next,
+                    item: item_value,
+                    reads,
+                    steps,
+                    outputs,
+                };
+                self.spawn_unit(asked.ask(stop));
+            }
+            Effect::Check { attempt, phase, item_value: item, reads } => {
+                self.judge(judging::CheckSubject { run, attempt, phase: Some(phase), item, reads });
+            }
+            Effect::Plan { request } => {
+                let stop = self.stopper(None);
+                self.spawn_unit(planning::ask(run, request, stop));
+            }
+            Effect::Confirm { places } => {
+                self.confirms = Some(self.spawn_unit(evidence::confirm(run, places)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Starts an attempt, and checks that its dependencies are as they were when they were checked.
+    fn start(&mut self, task: unit::AttemptTask) {
+        for place in evidence::tasks_to_check(&task.run, &task.attempt) {
+            let run = Arc::clone(&task.run);
+            self.spawn_unit(evidence::check_evidence(run, place));
+        }
+        self.begin(task);
+    }
+
+    /// Starts checks.
+    fn judge(&mut self, case: judging::CheckSubject) {
+        let stop = self.stopper(case.attempt.clone());
+        self.spawn_unit(judging::check(case, stop));
+    }
+
+    /// Starts, or resumes, the work of an attempt.
+    fn begin(&mut self, task: unit::AttemptTask) {
+        let stop = self.stopper(Some(task.attempt.clone()));
+        let step = steps::step_of(&task.run, &task.attempt.place);
+        if matches!(step.work, StepWork::Uses(_)) {
+            self.nested.insert(task.attempt.clone());
+        }
+        self.spawn_unit(task.work(stop));
+    }
+
+    fn stopper(&mut self, attempt: Option<Attempt>) -> watch::Receiver<StopLevel> {
+        let (stop, heard) = watch::channel(StopLevel::No);
+        self.stops.insert(attempt, stop);
+        heard
+    }
+}

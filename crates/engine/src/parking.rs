@@ -1,0 +1,56 @@
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use wf_core::machine::ApprovalRequest;
+use wf_core::observe::RunRef;
+
+/// A pending approval of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuspendedRequest {
+    /// The run.
+    pub run: RunRef,
+    /// The request.
+    pub ask: ApprovalRequest,
+}
+
+/// The suspended runs of a session, which only wait for approvals. When all are, the session can
+/// end, and the runs can be resumed later.
+#[derive(Debug, Default)]
+pub(super) struct SuspendedRuns {
+    runs: Mutex<BTreeMap<String, Option<Vec<SuspendedRequest>>>>,
+    changed: Notify,
+}
+
+impl SuspendedRuns {
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<String, Option<Vec<SuspendedRequest>>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the approvals that a run waits for; `None`: it has something to do.
+    pub(super) fn note(&self, run: &RunRef, waits: Option<Vec<SuspendedRequest>>) {
+        let idle = waits.is_some();
+        let before = self.runs().insert(run.id.to_string(), waits);
+        if idle && before.flatten().is_none() {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Forgets a run that is over.
+    pub(super) fn forget(&self, run: &RunRef) {
+        self.runs().remove(run.id.as_str());
+    }
+
+    /// Returns the pending approvals of all runs, if none has anything to do.
+    pub(super) fn questions(&self) -> Option<Vec<SuspendedRequest>> {
+        let runs = self.runs();
+        let all: Option<Vec<&Vec<SuspendedRequest>>> = runs.values().map(Option::as_ref).collect();
+        Some(all?.into_iter().flatten().cloned().collect())
+    }
+
+    /// Waits until one more run has nothing to do.
+    pub(super) async fn wait_for_change(&self) {
+        self.changed.notified().await;
+    }
+}

@@ -1,0 +1,22 @@
+//! Runs that repeat another: the results that they reuse, and the steps that they run again.
+//!
+//! A result is reused if its step succeeded, means the same now, reads no parameter that changed, depends on
+//! nothing that runs again, and is as its run left it; a [`RepeatChoice`] can ask for more or for less. The runs
+//! nested in the repeated one are examined when their turn comes, in the same way.
+//!
+//! **Invariant:** every decision follows from the record: the repeated run, both plans, the parameters, the
+//! choice, and the dropped results. So a resume decides as the first engine did.
+
+mod choice;
+mod decide;
+mod fate;
+mod past;
+mod reads;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use choice::RepeatChoice;
+pub use fate::{RerunReason, StepFate, StepRerun};
+pub use past::{RepeatRequest, RepeatedRun};
+pub use rows::{items, nested_run};

@@ -1,0 +1,170 @@
+//! The parameters that a step reads. Expressions declare them; scripts name variables in their
+//! text; the environment reads of a separate program are unknown.
+
+use wf_base::name::Name;
+use wf_model::expr::{ExprReference, SpannedReference, Template};
+use wf_model::{Check, CheckProbe, EnvVar, Plan, Step, StepRepetition, StepWork, WaitCondition};
+
+/// The prefix of the variables of parameters.
+const VARIABLE: &str = "WF_PARAM";
+
+/// The file extensions of programs.
+const PROGRAMS: [&str; 14] =
+    ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "php", "lua", "r", "jl"];
+
+/// The answer to whether a parameter is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ParamReadAnswer {
+    /// Not read.
+    No,
+    /// Unknown.
+    Maybe,
+    /// Read.
+    Yes,
+}
+
+/// The texts and expressions that may read parameters.
+#[derive(Default)]
+pub(super) struct ParamReaders<'a> {
+    refs: Vec<&'a SpannedReference>,
+    texts: Vec<&'a str>,
+}
+
+impl<'a> ParamReaders<'a> {
+    /// Collects those of a step; with `list`, also those of the list that it is repeated over.
+    pub(super) fn of_step(plan: &'a Plan, step: &'a Step, list: bool) -> Self {
+        let mut reads = Self::default();
+        if let Some(when) = &step.when {
+            reads.refs.extend(when.refs());
+        }
+        if let (StepRepetition::Each(each), true) = (&step.fan, list) {
+            reads.refs.extend(each.refs());
+        }
+        reads.work(&step.work);
+        if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
+            reads.variables(&plan.parts().env);
+        }
+        reads.variables(&step.env);
+        let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
+        reads.templates(kept);
+        reads.templates(step.artifacts.iter().chain(&step.writes));
+        reads.templates(&step.cwd);
+        reads.checks(&step.verify);
+        reads
+    }
+
+    /// Collects those of a template.
+    pub(super) fn of_template(template: &'a Template) -> Self {
+        let mut reads = Self::default();
+        reads.templates([template]);
+        reads
+    }
+
+    /// Returns whether a parameter is read.
+    pub(super) fn reading(&self, param: &Name) -> ParamReadAnswer {
+        let read = |found: &&SpannedReference| matches!(&found.name, ExprReference::Param(name) if name == param.as_str());
+        if self.refs.iter().any(read) {
+            return ParamReadAnswer::Yes;
+        }
+        let variable = format!("{VARIABLE}_{}", param.as_str().to_uppercase());
+        let texts = self.texts.iter().map(|text| in_text(text, &variable));
+        texts.max().unwrap_or(ParamReadAnswer::No)
+    }
+
+    fn work(&mut self, work: &'a StepWork) {
+        match work {
+            StepWork::Run(script) => self.texts.push(&script.text),
+            StepWork::Exec(words) => self.templates(words),
+            StepWork::Skill(call) => self.templates(call.templates()),
+            StepWork::Http(http) => {
+                self.templates([&http.url]);
+                self.templates(http.headers.iter().map(|(_, value)| value));
+                self.templates(&http.body);
+            }
+            StepWork::Uses(uses) => self.templates(uses.with.iter().map(|(_, value)| value)),
+            StepWork::Wait(WaitCondition::File(path)) => self.templates([path]),
+            StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
+            StepWork::Approve(approve) => {
+                self.templates([&approve.message]);
+                self.templates(approve.show.iter().map(|(_, value)| value));
+            }
+        }
+    }
+
+    fn checks(&mut self, checks: &'a [Check]) {
+        for check in checks {
+            self.variables(&check.env);
+            match &check.probe {
+                Some(CheckProbe::Run(script)) => self.texts.push(&script.text),
+                Some(CheckProbe::Exec(words)) => self.templates(words),
+                None => {}
+            }
+        }
+    }
+
+    fn variables(&mut self, env: &'a [EnvVar]) {
+        self.templates(env.iter().map(|variable| &variable.value));
+    }
+
+    fn templates(&mut self, templates: impl IntoIterator<Item = &'a Template>) {
+        for template in templates {
+            self.refs.extend(template.refs());
+            self.texts.push(template.source());
+        }
+    }
+}
+
+/// Returns whether a text names a variable, or something that may read it.
+fn in_text(text: &str, variable: &str) -> ParamReadAnswer {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut reading = ParamReadAnswer::No;
+    for (at, _) in text.match_indices(VARIABLE) {
+        let rest = text.get(at..).unwrap_or_default();
+        let name: String = rest.chars().take_while(|c| in_word(*c)).collect();
+        // A name that ends here is put together at run time.
+        if name == variable {
+            return ParamReadAnswer::Yes;
+        } else if name.trim_end_matches('_') == VARIABLE {
+            reading = ParamReadAnswer::Maybe;
+        }
+    }
+    let cut = |c: char| c.is_whitespace() || "\"';|&()<>`=,[]".contains(c);
+    if text.split(cut).any(is_program) {
+        return ParamReadAnswer::Maybe;
+    }
+    reading
+}
+
+/// True if a word of a script names a program file.
+fn is_program(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    match name.rsplit_once('.') {
+        Some((stem, end)) => !stem.is_empty() && PROGRAMS.contains(&end.to_lowercase().as_str()),
+        None => !name.is_empty() && (word.starts_with("./") || word.starts_with("../")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ParamReadAnswer, in_text};
+
+    #[test]
+    fn scripts_name_what_they_read() {
+        for (text, reading) in [
+            ("echo $WF_PARAM_DAY", ParamReadAnswer::Yes),
+            ("echo \"${WF_PARAM_DAY}\"", ParamReadAnswer::Yes),
+            ("echo $WF_PARAM_DAYS", ParamReadAnswer::No),
+            ("echo $WF_PARAM_OTHER > out/x.txt", ParamReadAnswer::No),
+            ("env | grep ^WF_PARAM_", ParamReadAnswer::Maybe),
+            ("env | grep WF_PARAM", ParamReadAnswer::Maybe),
+            ("sh scripts/build.sh", ParamReadAnswer::Maybe),
+            ("./configure && cat ./x.txt", ParamReadAnswer::Maybe),
+            ("cat ./x.txt ../data/y.csv a/b", ParamReadAnswer::No),
+            ("python3 -c 'print(1)'", ParamReadAnswer::No),
+            (".py", ParamReadAnswer::No),
+            ("", ParamReadAnswer::No),
+        ] {
+            assert_eq!(in_text(text, "WF_PARAM_DAY"), reading, "{text}");
+        }
+    }
+}

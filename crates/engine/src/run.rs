@@ -1,0 +1,271 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde_json::Value;
+
+use crate::reuse::RepeatedRun;
+use wf_base::name::Name;
+use wf_base::redact::SecretMask;
+use wf_core::machine::{
+    Artifact, Attempt, AttemptUsage, BudgetLedger, Event, EventKind, GatePoint, RunApproval, StaleFile,
+    TaskId,
+};
+use wf_exec::pinned::PinnedFiles;
+use wf_exec::secret::PlanSecrets;
+use wf_exec::view::WorkspaceView;
+use wf_model::{JsonObject, Plan};
+use wf_store::{CacheLookup, FencingToken, StoreError};
+
+use super::EngineSession;
+use wf_core::observe::RunRef;
+
+/// The right to work on a run and on what is nested in it, and its earlier holders.
+#[derive(Clone, Debug)]
+pub(super) struct RunOwnership {
+    /// The token that events are written under.
+    pub(super) token: FencingToken,
+    /// The supervisors of earlier engines; `None` if the machine was restarted since, so that their
+    /// journals may have lost their last lines.
+    pub(super) supervisors: Option<Arc<[String]>>,
+}
+
+/// The run to be worked on.
+pub(super) struct RunInputs {
+    pub(super) plan: Arc<Plan>,
+    pub(super) params: JsonObject,
+    /// The run that it repeats, and the results reused from it.
+    pub(super) past: Option<RepeatedRun>,
+    /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
+    pub(super) view: Option<Arc<WorkspaceView>>,
+    /// The approved files, if the outermost run has an approval.
+    pub(super) pins: Option<Arc<PinnedFiles>>,
+    /// The approval of the run, if it is the outermost.
+    pub(super) approved: Option<Arc<RunApproval>>,
+    /// The recorded evidence of its tasks.
+    pub(super) evidence: BTreeMap<TaskId, Vec<Artifact>>,
+}
+
+/// One run, as seen by the units that work for it.
+pub(super) struct RunContext {
+    pub(super) session: Arc<EngineSession>,
+    pub(super) run_ref: RunRef,
+    /// The plan as written.
+    pub(super) plan: Arc<Plan>,
+    /// The plan as it is carried out now: steps may use alternatives.
+    current: Mutex<Arc<Plan>>,
+    params: JsonObject,
+    /// The parameters, if gates rewrote them.
+    rewritten: OnceLock<JsonObject>,
+    /// The right that it is worked on under.
+    pub(super) ownership: RunOwnership,
+    /// The run that it repeats, and the results reused from it.
+    pub(super) past: Option<RepeatedRun>,
+    /// The run's folder: logs and output files.
+    pub(super) dir: PathBuf,
+    pub(super) secrets: PlanSecrets,
+    mask: Mutex<(usize, SecretMask)>,
+    /// The cache lookups, and the globs of what is written, by task.
+    keys: Mutex<BTreeMap<TaskId, (CacheLookup, Vec<String>)>>,
+    /// The workspace as checks see it; `None`: nothing of the outermost run's plan is checked.
+    pub(super) view: Option<Arc<WorkspaceView>>,
+    /// The approved files, if the outermost run has an approval.
+    pub(super) pins: Option<Arc<PinnedFiles>>,
+    /// The approval of the outermost run.
+    pub(super) approved: Option<Arc<RunApproval>>,
+    files: Mutex<ResultFiles>,
+    /// The resources that it has used, as far as that is durable.
+    ledger: Mutex<BudgetLedger>,
+}
+
+/// The known files of results.
+#[derive(Default)]
+struct ResultFiles {
+    /// The stored files that an attempt left.
+    outputs: BTreeMap<Attempt, Vec<Artifact>>,
+    /// The files that a task was checked with.
+    evidence: BTreeMap<TaskId, Vec<Artifact>>,
+    /// The changed files of verified results, still to be reported.
+    stale: Vec<StaleFile>,
+}
+
+impl RunContext {
+    pub(super) fn new(
+        session: Arc<EngineSession>,
+        this: RunRef,
+        errand: RunInputs,
+        tenure: RunOwnership,
+    ) -> Result<Arc<Self>, StoreError> {
+        let RunInputs { plan, params, past, view, pins, approved, evidence } = errand;
+        let dir = session.store.folder().create_run(&this.id)?;
+        let declared = plan.parts().secrets.clone();
+        let host = Arc::clone(&session.host);
+        let places = (session.root.clone(), session.store.folder().path().to_path_buf());
+        let secrets = PlanSecrets::new(declared, host, places, session.executor.clone());
+        let secrets = secrets.with(session.secrets.clone());
+        let secrets = secrets.pinned(pins.clone());
+        let mask = Mutex::new((0, SecretMask::default()));
+        let keys = Mutex::default();
+        let files = Mutex::new(ResultFiles { evidence, ..ResultFiles::default() });
+        Ok(Arc::new(Self {
+            session,
+            run_ref: this,
+            current: Mutex::new(Arc::clone(&plan)),
+            plan,
+            params,
+            rewritten: OnceLock::new(),
+            ownership: tenure,
+            past,
+            dir,
+            secrets,
+            mask,
+            keys,
+            view,
+            pins,
+            approved,
+            files,
+            ledger: Mutex::default(),
+        }))
+    }
+
+    /// Returns the resolved parameters, as gates let them in.
+    pub(super) fn params(&self) -> &JsonObject {
+        self.rewritten.get().unwrap_or(&self.params)
+    }
+
+    /// Returns the plan as it is carried out now.
+    pub(super) fn current_plan(&self) -> Arc<Plan> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
+    }
+
+    /// Notes the alternatives in use from now on.
+    pub(super) fn note_plan(&self, plan: &Arc<Plan>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::clone(plan);
+    }
+
+    /// Returns the resources that it has used, for the run that it is nested in.
+    pub(super) fn usage(&self) -> AttemptUsage {
+        let ledger = self.ledger.lock();
+        ledger.unwrap_or_else(PoisonError::into_inner).usage()
+    }
+
+    /// Notes the values that gates let in, and the resources used.
+    pub(super) fn note_event(&self, event: &Event) {
+        let ledger = self.ledger.lock();
+        let mut ledger = ledger.unwrap_or_else(PoisonError::into_inner);
+        ledger.apply_fact(event.at, &event.fact);
+        drop(ledger);
+        if let EventKind::GatesPassed { point: GatePoint::Start, rewritten, .. } = &event.fact
+            && let Some(params) = rewritten.get("message").and_then(Value::as_object)
+        {
+            let _ = self.rewritten.set(params.clone());
+        }
+    }
+
+    /// Returns the mask of every secret read so far.
+    pub(super) async fn mask(&self) -> SecretMask {
+        let known = self.secrets.known().await;
+        let mut kept = self.mask.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.0 != known.len() {
+            let values = known.iter().map(wf_exec::secret::SecretText::expose);
+            *kept = (known.len(), SecretMask::new(values));
+        }
+        kept.1.clone()
+    }
+
+    /// Notes the cache key of a task, and the globs of what it writes, for when its result is
+    /// known.
+    pub(super) fn remember_key(&self, asked: CacheLookup, files: Vec<String>) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.insert(asked.place.clone(), (asked, files));
+    }
+
+    /// Forgets the keys of reopened steps: they use other alternatives or other inputs, and their
+    /// results are not those looked for.
+    pub(super) fn forget_keys(&self, steps: &[Name]) {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.retain(|place, _| !steps.contains(&place.step));
+    }
+
+    /// Returns the cache lookup of a task, and the globs of what it writes.
+    pub(super) fn known_key(&self, place: &TaskId) -> Option<(CacheLookup, Vec<String>)> {
+        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.get(place).cloned()
+    }
+
+    fn files(&self) -> MutexGuard<'_, ResultFiles> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the files that an attempt left, for when it is checked.
+    pub(super) fn note_outputs(&self, attempt: &Attempt, left: &[Artifact]) {
+        self.files().outputs.insert(attempt.clone(), left.to_vec());
+    }
+
+    /// Returns the stored files that an attempt left. A result from the cache left none.
+    pub(super) fn outputs_of(&self, attempt: &Attempt) -> Result<Vec<Artifact>, StoreError> {
+        if let Some(left) = self.files().outputs.remove(attempt) {
+            return Ok(left);
+        }
+        let step = super::steps::step_of(self, &attempt.place);
+        if attempt.attempt == 0 || step.artifacts.is_empty() {
+            return Ok(Vec::new());
+        }
+        // It ended under an earlier engine.
+        let all = self.session.store.log_reader()?.artifacts(&self.run_ref.id)?.into_iter();
+        let of_it = all.filter(|row| {
+            let place = &attempt.place;
+            (&row.step, row.item, row.attempt) == (&place.step, place.item, attempt.attempt)
+        });
+        Ok(of_it.map(|row| row.artifact).collect())
+    }
+
+    /// Notes that a file of a verified result has changed.
+    pub(super) fn note_stale(&self, stale: StaleFile) {
+        self.files().stale.push(stale);
+    }
+
+    /// Takes the changed files noted so far.
+    pub(super) fn take_stale(&self) -> Vec<StaleFile> {
+        std::mem::take(&mut self.files().stale)
+    }
+
+    /// Notes the files that a task was checked with.
+    pub(super) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
+        let mut files = self.files();
+        if seen.is_empty() {
+            files.evidence.remove(place);
+        } else {
+            files.evidence.insert(place.clone(), seen.to_vec());
+        }
+    }
+
+    /// Returns the files that all its tasks were checked with, and that are there: those that
+    /// `finally` steps cleaned up mean nothing any more.
+    pub(super) fn evidence_files(&self) -> Vec<Artifact> {
+        let files = self.files();
+        let all = files.evidence.values().flatten();
+        let there = all.filter(|file| self.session.root.join(&file.path).exists());
+        let by_path = there.map(|file| (file.path.clone(), file.clone()));
+        let by_path: BTreeMap<String, Artifact> = by_path.collect();
+        by_path.into_values().collect()
+    }
+
+    /// Returns the files that a task was checked with.
+    pub(super) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
+        self.files().evidence.get(place).cloned()
+    }
+
+    /// Returns the tasks of some steps that were checked with files.
+    pub(super) fn tasks_with_evidence<'a>(&self, steps: impl Iterator<Item = &'a Name>) -> Vec<TaskId> {
+        let files = self.files();
+        if files.evidence.is_empty() {
+            return Vec::new();
+        }
+        let steps: Vec<&Name> = steps.collect();
+        let places = files.evidence.keys();
+        places.filter(|place| steps.contains(&&place.step)).cloned().collect()
+    }
+}

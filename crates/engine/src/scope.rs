@@ -1,0 +1,85 @@
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use wf_base::name::RunId;
+use wf_core::machine::StepItem;
+use wf_model::expr::{ExprReference, ExprScope, StatusFunction, Template};
+use wf_model::{EnvVar, JsonObject, Step, StepWork};
+
+use super::unit::AttemptTask;
+
+/// The values that the templates of one attempt read: those that the machine sent, and those that
+/// the driver itself knows.
+pub(super) struct TemplateValues<'a> {
+    pub(super) run: &'a RunId,
+    pub(super) params: &'a JsonObject,
+    pub(super) reads: &'a JsonObject,
+    pub(super) item: Option<&'a StepItem>,
+    /// The item's position in its list.
+    pub(super) index: Option<u32>,
+    pub(super) secrets: &'a BTreeMap<String, String>,
+}
+
+impl ExprScope for TemplateValues<'_> {
+    fn value(&self, name: &ExprReference) -> Option<Value> {
+        match name {
+            ExprReference::Param(param) => self.params.get(param).cloned(),
+            ExprReference::Secret(secret) => {
+                self.secrets.get(secret).map(|value| Value::from(value.as_str()))
+            }
+            ExprReference::RunId => Some(Value::from(self.run.as_str())),
+            ExprReference::Item => self.item.map(|item| item.value.clone()),
+            ExprReference::ItemKey => self.item.map(|item| Value::from(item.key.as_str())),
+            ExprReference::ItemIndex => self.index.map(Value::from),
+            ExprReference::Matrix(axis) => self.item?.value.get(axis).cloned(),
+            ExprReference::Output { .. } | ExprReference::StepStatus(_) | ExprReference::Test(..) => {
+                self.reads.get(&name.to_string()).cloned()
+            }
+        }
+    }
+
+    fn test(&self, test: StatusFunction, step: Option<&str>) -> bool {
+        let name = ExprReference::Test(test, step.map(str::to_owned)).to_string();
+        self.reads.get(&name).is_some_and(|value| *value == Value::Bool(true))
+    }
+}
+
+impl AttemptTask {
+    /// Calls a function with the values that this attempt's templates read.
+    pub(super) fn with_template_values<T>(
+        &self,
+        secrets: &BTreeMap<String, String>,
+        with: impl FnOnce(&TemplateValues<'_>) -> T,
+    ) -> T {
+        with(&TemplateValues {
+            run: &self.run.run_ref.id,
+            params: self.run.params(),
+            reads: &self.reads,
+            item: self.item.as_ref(),
+            index: self.attempt.place.item,
+            secrets,
+        })
+    }
+}
+
+/// Returns the names of the secrets that a step's templates read.
+pub(super) fn secrets_read(step: &Step) -> Vec<&str> {
+    let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
+    if let StepWork::Http(http) = &step.work {
+        templates.extend(http.headers.iter().map(|(_, value)| value));
+        templates.extend(&http.body);
+    }
+    let refs = templates.into_iter().flat_map(Template::refs);
+    refs.filter_map(|reference| match &reference.name {
+        ExprReference::Secret(name) => Some(name.as_str()),
+        _ => None,
+    })
+    .collect()
+}
+
+/// Returns the words of a command as rewritten by gates.
+pub(super) fn argument_words(args: &Value) -> Vec<String> {
+    let words = args.as_array().into_iter().flatten();
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
+}

@@ -1,0 +1,214 @@
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::reuse::RepeatedRun;
+use wf_base::name::{Name, RunId};
+use wf_base::time::Clock;
+use wf_core::machine::{
+    CriteriaCount, LogicMismatch, RunApproval, RunOutcome, StaleFile, Standing, StepCounts,
+};
+use wf_exec::evidence::DigestMemo;
+use wf_exec::sandbox::SandboxFactory;
+use wf_exec::secret::SharedRedactions;
+use wf_exec::{HostEnv, ProcessExecutor, http};
+use wf_model::{JsonObject, Plan};
+use wf_sign::approval::Approvers;
+use wf_store::feed::MessageBus;
+use wf_store::{ReconciliationClaim, Store, StoreError};
+
+use super::locks::NamedLocks;
+use super::parking::{SuspendedRequest, SuspendedRuns};
+use wf_core::observe::RunObserver;
+
+/// The state that all runs of one program share.
+pub struct EngineSession {
+    /// The starter of processes. The first field, and so dropped first: the supervisor ends while
+    /// the store writes its last.
+    pub executor: ProcessExecutor,
+    /// The store for events.
+    pub store: Store,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The engine's own environment.
+    pub host: Arc<HostEnv>,
+    /// The part of it that every step sees.
+    pub(super) passed_env: HostEnv,
+    /// The maximum stored output of an attempt, in bytes.
+    pub log_limit: u64,
+    /// The sandbox for checks, and for steps that ask for it; `None`: none.
+    pub around: Option<Arc<SandboxFactory>>,
+    /// The bus for everything that became durable.
+    pub bus: MessageBus,
+    /// The approvers whose answers count.
+    pub approvers: Approvers,
+    /// True if it stays while all runs only wait for approvals.
+    pub stays: bool,
+    /// True if cached results are reused.
+    pub reuses: bool,
+    /// The observer of the runs.
+    pub observer: Mutex<Box<dyn RunObserver + Send>>,
+    pub(super) client: http::HttpClient,
+    pub(super) secrets: SharedRedactions,
+    pub(super) locks: NamedLocks,
+    pub(super) memo: DigestMemo,
+    pub(super) parking: SuspendedRuns,
+}
+
+/// The parts of a [`EngineSession`].
+pub struct SessionParts {
+    /// The store for events.
+    pub store: Store,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The engine's own environment.
+    pub host: HostEnv,
+    /// Globs of further variables that a step may see of it.
+    pub pass: Vec<String>,
+    /// The maximum stored output of an attempt, in bytes.
+    pub log_limit: u64,
+    /// The starter of processes.
+    pub executor: ProcessExecutor,
+    /// The sandbox for checks, and for steps that ask for it; `None`: none.
+    pub around: Option<Arc<SandboxFactory>>,
+    /// The bus for everything that became durable.
+    pub bus: MessageBus,
+    /// The approvers whose answers count.
+    pub approvers: Approvers,
+    /// True if it stays while all runs only wait for approvals.
+    pub stays: bool,
+    /// True if cached results are reused.
+    pub reuses: bool,
+    /// The observer of the runs.
+    pub observer: Box<dyn RunObserver + Send>,
+}
+
+/// A run to be begun.
+pub struct RunRequest {
+    /// Its id.
+    pub run: RunId,
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// The path of its spec, relative to the workspace.
+    pub path: String,
+    /// The texts that it runs by: path and content, its own spec first.
+    pub sources: Vec<(String, String)>,
+    /// Its resolved parameters.
+    pub params: JsonObject,
+    /// The run that it repeats, and the results reused from it.
+    pub past: Option<RepeatedRun>,
+    /// Its approval, if that was verified.
+    pub approved: Option<RunApproval>,
+    /// The configuration it runs under, for the record and for a resume.
+    pub config: serde_json::Value,
+    /// The claim on a goal that it is begun for, if any.
+    pub claim: Option<ReconciliationClaim>,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedRun {
+    /// The run.
+    pub run: RunId,
+    /// The outcome.
+    pub outcome: RunOutcome,
+    /// The reason; empty for success.
+    pub reason: String,
+    /// The first step that failed.
+    pub failed: Option<Name>,
+    /// The verification status of its result.
+    pub standing: Standing,
+    /// The number of its steps by final state.
+    pub counts: StepCounts,
+    /// The tasks whose evidence is stale.
+    pub stale: Vec<StaleFile>,
+    /// Its outputs.
+    pub outputs: JsonObject,
+    /// The number of criteria that pass, if the result was accepted with less than all.
+    pub accepted: Option<CriteriaCount>,
+}
+
+/// The reason why a run cannot go on. Its record is whole, and it can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The state cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The record was made under other rules.
+    #[error(transparent)]
+    Logic(#[from] LogicMismatch),
+    /// The system refuses what the engine itself needs.
+    #[error("cannot {doing}: {cause}")]
+    System {
+        /// The operation that was tried.
+        doing: &'static str,
+        /// The error of the system.
+        cause: String,
+    },
+    /// The supervisor died, and with it everything that was under way.
+    #[error(transparent)]
+    Lost(#[from] wf_exec::keeper::SupervisorLost),
+    /// A secret that the run was given before cannot be read, so it could not be masked.
+    #[error(transparent)]
+    NoSecret(#[from] wf_exec::secret::SecretError),
+    /// The workspace differs from what was approved.
+    #[error("nothing was executed: {0}")]
+    Unapproved(String),
+    /// The run is suspended: it only waits for approvals.
+    #[error("the run is waiting for an approval")]
+    Parked {
+        /// The run.
+        run: RunId,
+        /// The pending approvals of the run and of those nested in it.
+        questions: Vec<SuspendedRequest>,
+    },
+    /// The end was requested.
+    #[error("cancelled by a signal (Ctrl-C / wf cancel)")]
+    Told,
+    /// The machine waits and nothing can happen any more: a bug in wf.
+    #[error("the run is stuck; this is a bug in wf")]
+    Stuck,
+}
+
+impl EngineSession {
+    /// Opens a session.
+    pub fn new(ground: SessionParts) -> Arc<Self> {
+        let passed = wf_exec::environment::passed_variables(&ground.host, &ground.pass);
+        Arc::new(Self {
+            client: http::HttpClient::new(&passed),
+            secrets: SharedRedactions::default(),
+            locks: NamedLocks::default(),
+            memo: DigestMemo::default(),
+            parking: SuspendedRuns::default(),
+            store: ground.store,
+            clock: ground.clock,
+            root: ground.root,
+            host: Arc::new(ground.host),
+            passed_env: passed,
+            log_limit: ground.log_limit,
+            executor: ground.executor,
+            around: ground.around,
+            approvers: ground.approvers,
+            stays: ground.stays,
+            reuses: ground.reuses,
+            bus: ground.bus,
+            observer: Mutex::new(ground.observer),
+        })
+    }
+
+    /// Returns the error by which a report of the observer was lost, if one was.
+    pub fn report_error(&self) -> Option<std::io::Error> {
+        let mut lost = None;
+        self.observe(|observer| lost = observer.write_error());
+        lost
+    }
+
+    /// Shows something to the observer.
+    pub(super) fn observe(&self, show: impl FnOnce(&mut dyn RunObserver)) {
+        let mut observer = self.observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        show(observer.as_mut());
+    }
+}

@@ -1,0 +1,54 @@
+//! The output of attempts, on its way to the observers of the run.
+
+use std::sync::Arc;
+
+use wf_core::machine::AttemptEnd;
+use wf_exec::{OnOutput, log};
+use wf_model::Step;
+
+use super::unit::AttemptTask;
+use wf_core::observe::{OutputInterest, OutputStream};
+
+/// The number of last lines shown to observers that want only these; a view keeps fewer.
+const MAX_END_LINES: usize = 100;
+
+impl AttemptTask {
+    /// Returns the callback that shows all output while it is printed.
+    pub(super) fn on_output(&self) -> Option<OnOutput> {
+        let (run, attempt) = (Arc::clone(&self.run), self.attempt.clone());
+        let show = move |stream: log::LogStream, bytes: &[u8]| {
+            let stream = match stream {
+                log::LogStream::Out => OutputStream::Out,
+                log::LogStream::Err | log::LogStream::Note => OutputStream::Err,
+            };
+            run.session.observe(|observer| observer.output(&run.run_ref, &attempt, stream, bytes));
+        };
+        (self.interest() == OutputInterest::Everything).then(|| Box::new(show) as OnOutput)
+    }
+
+    /// Shows the last lines of an attempt that failed, or that is still to be judged. A log that
+    /// cannot be read shows nothing; the error is reported elsewhere.
+    pub(super) fn show_end(&self, step: &Step, ended: &AttemptEnd) {
+        let gates = &self.run.plan.parts().gates;
+        let decided = step.verify.is_empty() && step.gates.is_empty() && gates.is_empty();
+        if ended.exit.is_success() && decided || self.interest() != OutputInterest::Ends {
+            return;
+        }
+        let path = log::path(&self.run.dir, &self.attempt);
+        let Some(mut text) = log::tail(&path, MAX_END_LINES).ok().filter(|text| !text.is_empty()) else {
+            return;
+        };
+        text.push('\n');
+        let (run, attempt) = (&self.run, &self.attempt);
+        let show = |observer: &mut dyn wf_core::observe::RunObserver| {
+            observer.output(&run.run_ref, attempt, OutputStream::Out, text.as_bytes());
+        };
+        run.session.observe(show);
+    }
+
+    fn interest(&self) -> OutputInterest {
+        let mut interest = OutputInterest::default();
+        self.run.session.observe(|observer| interest = observer.wants_output());
+        interest
+    }
+}

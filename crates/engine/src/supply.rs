@@ -1,0 +1,100 @@
+//! The inputs of a step before it begins, and its precondition: in a run that was approved in
+//! advance, the workspace is as approved.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use tokio::sync::watch;
+
+use wf_base::name::EnvName;
+use wf_core::machine::AttemptEnd;
+use wf_exec::view::WorkspaceView;
+use wf_exec::{StopLevel, WorkError};
+use wf_model::{SecretSource, Step, StepWork};
+
+use super::scope::secrets_read;
+use super::unit::AttemptTask;
+
+impl AttemptTask {
+    /// Returns the secrets that a step reads; their programs may run only where the step may.
+    /// `None` if it was told to end first: a program that prints one may take its time.
+    pub(super) async fn secrets(
+        &self,
+        step: &Step,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Option<BTreeMap<String, String>>, WorkError> {
+        tokio::select! {
+            found = self.read_secrets(step) => found.map(Some),
+            () = wait_for_stop(stop.clone()) => Ok(None),
+        }
+    }
+
+    async fn read_secrets(&self, step: &Step) -> Result<BTreeMap<String, String>, WorkError> {
+        let mut found = BTreeMap::new();
+        for name in secrets_read(step) {
+            if self.is_printed(name) {
+                self.check_workspace(WorkspaceView::admit_unconfined).await?;
+            }
+            let name = EnvName::parse(name).map_err(|error| WorkError::logical(error.to_string()))?;
+            let secret = self.run.secrets.get(&name).await;
+            let secret = secret.map_err(|error| WorkError::environmental(error.to_string()))?;
+            found.insert(name.to_string(), secret.expose().to_owned());
+            self.note_connection_used(&name);
+        }
+        Ok(found)
+    }
+
+    /// True if a secret is printed by a program, which is not confined.
+    fn is_printed(&self, name: &str) -> bool {
+        let mut declared = self.run.plan.parts().secrets.iter();
+        let found = declared.find(|secret| secret.name.as_str() == name);
+        found.is_some_and(|secret| matches!(secret.source, SecretSource::Command(_)))
+    }
+
+    /// Notes that a connection was used, so that it is kept alive. If that cannot be written, only
+    /// that is lost.
+    fn note_connection_used(&self, name: &EnvName) {
+        let mut declared = self.run.plan.parts().secrets.iter();
+        let from = declared.find(|secret| secret.name == *name);
+        if let Some(SecretSource::Connection { name, .. }) = from.map(|secret| &secret.source) {
+            let session = &self.run.session;
+            drop(session.store.connection_used(name, session.clock.now()));
+        }
+    }
+
+    /// Revokes the success of a program if approved files were changed while it ran.
+    pub(super) async fn revoke_if_changed(&self, step: &Step, ended: &mut AttemptEnd) {
+        if ended.exit.is_success()
+            && matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_))
+            && let Err(unable) = self.check_workspace(WorkspaceView::confirm).await
+        {
+            ended.exit = unable.into();
+        }
+    }
+
+    /// Checks the workspace, if the run was approved in advance.
+    async fn check_workspace<T: Default + Send + 'static>(
+        &self,
+        look: fn(&WorkspaceView) -> Result<T, WorkError>,
+    ) -> Result<T, WorkError> {
+        match &self.run.view {
+            Some(view) => WorkspaceView::apart(view, look).await,
+            None => Ok(T::default()),
+        }
+    }
+
+    /// Returns the paths of the workspace hidden from a step, as far as it is confined.
+    pub(super) async fn hidden_paths(&self, is_confined: bool) -> Result<Vec<PathBuf>, WorkError> {
+        if is_confined {
+            return self.check_workspace(WorkspaceView::admit).await;
+        }
+        self.check_workspace(WorkspaceView::admit_unconfined).await?;
+        Ok(Vec::new())
+    }
+}
+
+async fn wait_for_stop(mut stop: watch::Receiver<StopLevel>) {
+    if stop.wait_for(|stop| *stop != StopLevel::No).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

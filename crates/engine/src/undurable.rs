@@ -1,0 +1,118 @@
+//! The decisions that are not durable yet.
+//!
+//! They are sent to the disk at once, or held for a moment if nothing waits for them, to share a
+//! write with what follows.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::run::RunContext;
+use wf_core::machine::{Effect, Event};
+use wf_store::{AppendResult, EventBatch, NewRun, StoreError, WriteTicket};
+
+/// The maximum time that something is held.
+const MAX_HOLD_TIME: Duration = Duration::from_millis(5);
+
+/// The facts and effects decided at once.
+pub(super) struct PendingTurn {
+    /// The number of rounds ordered by then.
+    pub(super) round: u32,
+    /// The number of bad ends known by then.
+    pub(super) failures: u64,
+    pub(super) events: Vec<Event>,
+    pub(super) effects: Vec<Effect>,
+}
+
+/// Everything of a run that is not durable, in order.
+pub(super) struct CommitQueue {
+    /// The run itself, if nothing of it is recorded yet.
+    new: Option<NewRun>,
+    /// The number of events of the run that the store has, or is about to have.
+    follows: u64,
+    sent: VecDeque<(WriteTicket<AppendResult>, Vec<PendingTurn>)>,
+    pending: Vec<PendingTurn>,
+    /// The time at which held decisions are sent.
+    due: Option<Instant>,
+    /// True if they are sent before anything else is waited for.
+    flush: bool,
+}
+
+impl CommitQueue {
+    pub(super) fn new(new: Option<NewRun>) -> Self {
+        Self { new, follows: 0, sent: VecDeque::new(), pending: Vec::new(), due: None, flush: false }
+    }
+
+    /// Sets the number of durable events of the run.
+    pub(super) fn set_last_number(&mut self, number: u64) {
+        self.follows = number;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty() && self.pending.is_empty()
+    }
+
+    /// Adds a decision to those that are held.
+    pub(super) fn push(&mut self, decided: PendingTurn) {
+        self.pending.push(decided);
+        self.send_soon();
+    }
+
+    /// Schedules what is held, and what will be by then, to be sent soon.
+    pub(super) fn send_soon(&mut self) {
+        self.due.get_or_insert_with(|| Instant::now() + MAX_HOLD_TIME);
+    }
+
+    /// Schedules what is held to be sent before anything else is waited for.
+    pub(super) fn send_now(&mut self) {
+        self.flush = true;
+    }
+
+    /// Returns the time at which held decisions are sent.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Sends what is held, if it is due.
+    pub(super) fn send(&mut self, run: &RunContext) {
+        if !std::mem::take(&mut self.flush) {
+            return;
+        }
+        self.due = None;
+        if self.pending.is_empty() {
+            return;
+        }
+        let events = self.pending.iter().flat_map(|turn| &turn.events);
+        let events: Vec<_> = events.cloned().collect();
+        let number = events.len() as u64;
+        let ticket = run.session.store.append(EventBatch {
+            run: run.run_ref.id.clone(),
+            token: run.ownership.token.clone(),
+            after: Some(self.follows),
+            new: self.new.take(),
+            events,
+        });
+        self.follows += number;
+        let decided = std::mem::take(&mut self.pending);
+        self.sent.push_back((ticket, decided));
+    }
+
+    /// True if an answer is outstanding.
+    pub(super) fn awaits_commit(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Waits for the answer to what was sent first; may be dropped while it waits.
+    pub(super) async fn answer(&mut self) -> Result<AppendResult, StoreError> {
+        match self.sent.front_mut() {
+            Some((ticket, _)) => ticket.await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Removes and returns what was sent first, which is now durable.
+    pub(super) fn take_durable(&mut self) -> Vec<PendingTurn> {
+        self.sent.pop_front().map(|(_, decided)| decided).unwrap_or_default()
+    }
+}

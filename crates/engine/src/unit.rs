@@ -1,0 +1,340 @@
+//! The work and the checks of tasks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use wf_base::time::Moment;
+use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, AttemptUsage, InputKind, StepItem, WorkExit};
+use wf_core::verify::classify;
+use wf_exec::attempt::ProcessOutcome;
+use wf_exec::environment::{self, EnvironmentSources};
+use wf_exec::keeper::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
+use wf_exec::process::ProcessCommand;
+use wf_exec::{ProcessEnv, StopLevel, WorkError, attempt, correction, http, log, outputs, usage, wait};
+use wf_model::{HttpCall, JsonObject, Step, StepWork, WaitCondition};
+
+use super::dispatch::UnitResult;
+use super::evidence::ReliedEvidence;
+use super::run::RunContext;
+use super::stage::CapacityHandle;
+use super::steps::step_of;
+use super::words::skill_argv;
+use super::{artifacts, nested};
+
+/// The work of one attempt.
+pub(super) struct AttemptTask {
+    pub(super) run: Arc<RunContext>,
+    pub(super) attempt: Attempt,
+    pub(super) item: Option<StepItem>,
+    pub(super) reads: JsonObject,
+    /// The time at which it began or was staged, if the engine died since.
+    pub(super) since: Option<Moment>,
+    /// Its seat, if it is counted.
+    pub(super) seated: Option<CapacityHandle>,
+    /// The feedback on the attempt before, if there was one.
+    pub(super) correction: Option<Box<AttemptFeedback>>,
+    /// The arguments as rewritten by gates.
+    pub(super) tool_args: Option<Box<serde_json::Value>>,
+}
+
+impl AttemptTask {
+    /// Creates the work of an attempt that begins now, is not counted, and gets no feedback.
+    pub(super) fn new(
+        run: Arc<RunContext>,
+        attempt: Attempt,
+        item: Option<StepItem>,
+        reads: JsonObject,
+    ) -> Self {
+        Self { run, attempt, item, reads, since: None, seated: None, correction: None, tool_args: None }
+    }
+
+    /// Does the work and reports its end.
+    pub(super) async fn work(self, stop: watch::Receiver<StopLevel>) -> UnitResult {
+        let run = Arc::clone(&self.run);
+        let step = step_of(&run, &self.attempt.place);
+        let step = &*step;
+        let reliance = ReliedEvidence::check_before(&run, &self.attempt).await;
+        let mut ended = match &step.work {
+            StepWork::Uses(uses) => nested::run(&self, uses, step, stop).await?,
+            StepWork::Wait(WaitCondition::File(path)) => {
+                let exit = match self.with_template_values(&BTreeMap::new(), |known| path.render(known)) {
+                    Ok(path) => {
+                        let path = run.session.root.join(path);
+                        wait::file(&path, self.time_left(step.timeout), stop).await
+                    }
+                    Err(error) => WorkError::logical(error.to_string()).into(),
+                };
+                self.end_without_outputs(exit)
+            }
+            StepWork::Http(_) if self.since.is_some() => self.end_without_outputs(WorkExit::Interrupted),
+            StepWork::Http(http) => self.or_unable(self.request(http, step, stop).await),
+            _ => {
+                let Some(done) = self.process(step, stop).await? else {
+                    let attempt = self.attempt;
+                    return Ok(Some(InputKind::Unstaged { attempt }));
+                };
+                self.or_unable(done)
+            }
+        };
+        self.revoke_if_changed(step, &mut ended).await;
+        reliance.end(&run);
+        if ended.exit.is_success() && !step.artifacts.is_empty() {
+            let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
+            let found = match globs {
+                Ok(globs) => artifacts::store_artifacts(&run, globs).await,
+                Err(unable) => Err(unable),
+            };
+            match found {
+                Ok(found) => {
+                    run.note_outputs(&self.attempt, &found);
+                    ended.artifacts = found;
+                }
+                Err(unable) => ended.exit = unable.into(),
+            }
+        }
+        if let WorkExit::Error { reason, .. } = &mut ended.exit {
+            // It may name files, and their names are chosen by the programs that made them.
+            *reason = run.mask().await.text(reason).into_owned();
+        }
+        self.show_end(step, &ended);
+        Ok(Some(InputKind::Ended(ended)))
+    }
+
+    /// Returns the time left of a limit on this attempt.
+    fn time_left(&self, limit: Option<Duration>) -> Option<Duration> {
+        let now = self.run.session.clock.now();
+        let spent = self.since.map_or(Duration::ZERO, |since| now.since(since));
+        limit.map(|limit| limit.saturating_sub(spent))
+    }
+
+    /// Sends the step's request.
+    async fn request(
+        &self,
+        http: &HttpCall,
+        step: &Step,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<AttemptEnd, WorkError> {
+        let Some(secrets) = self.secrets(step, &stop).await? else {
+            return Ok(self.end_without_outputs(WorkExit::Cancelled));
+        };
+        let ask = self.with_template_values(&secrets, |known| http::HttpRequest::new(http, known))?;
+        let job = http::HttpJob {
+            ask,
+            timeout: step.timeout,
+            log: log::LogTarget {
+                path: log::path(&self.run.dir, &self.attempt),
+                limit: self.run.session.log_limit,
+                mask: self.run.mask().await,
+                clock: Arc::clone(&self.run.session.clock),
+            },
+            outputs: step.outputs.clone(),
+        };
+        let client = &self.run.session.client;
+        let (exit, outputs) = client.run(job, stop, self.on_output()).await;
+        Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
+    }
+
+    /// Runs the step's process, or determines the state of one that an earlier engine asked for;
+    /// `None`: it was staged, and does not begin.
+    async fn process(
+        &self,
+        step: &Step,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<Option<Result<AttemptEnd, WorkError>>, SupervisorLost> {
+        if let Some(gone) = self.recall_outcome(&stop).await {
+            return Ok(Some(Ok(self.end_with_outputs(step, gone))));
+        }
+        let seated = self.seated.as_ref();
+        // A staged process that began before the engine died was recalled.
+        if self.since.is_some() && self.is_staged() {
+            return Ok(None);
+        }
+        let job = match self.prepare_command(step, &stop).await {
+            Ok(Some(job)) => job,
+            // It was told to end before it was asked to begin.
+            Ok(None) if self.is_staged() => return Ok(None),
+            unready => {
+                if let Some(seated) = seated {
+                    seated.note_lost(&self.attempt);
+                }
+                if unready.is_err() {
+                    self.run.session.executor.ensure_supervised()?;
+                }
+                return Ok(Some(unready.map(|_| self.end_without_outputs(WorkExit::Cancelled))));
+            }
+        };
+        let hands = &self.run.session.executor;
+        let seat = seated.map(|seated| seated.claim);
+        let gone = hands.run(self.task(), job, seat, self.wires(stop)).await?;
+        if let (Some(gone), Some(seated)) = (&gone, seated) {
+            seated.note_end(&self.attempt, gone);
+        }
+        Ok(gone.map(|gone| Ok(self.end_with_outputs(step, gone))))
+    }
+
+    fn is_staged(&self) -> bool {
+        let seated = self.seated.as_ref();
+        seated.is_some_and(|seated| seated.claim.staged.is_some())
+    }
+
+    fn wires(&self, stop: watch::Receiver<StopLevel>) -> JobHooks {
+        let seated = self.seated.as_ref();
+        JobHooks {
+            stop,
+            on_output: self.on_output(),
+            staged: seated.and_then(|seated| seated.staged_hooks(&self.attempt)),
+        }
+    }
+
+    /// Returns the command to execute; `None` if the step was told to end before that was known.
+    async fn prepare_command(
+        &self,
+        step: &Step,
+        stop: &watch::Receiver<StopLevel>,
+    ) -> Result<Option<attempt::ProcessJob>, WorkError> {
+        match self.secrets(step, stop).await? {
+            Some(secrets) => self.job(step, &secrets).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the end of a process, with its outputs read.
+    fn end_with_outputs(&self, step: &Step, gone: ProcessOutcome) -> AttemptEnd {
+        if !gone.exit.is_success() {
+            let ends = [&gone.ends.out, &gone.ends.err].map(String::as_bytes);
+            return AttemptEnd {
+                failure_class: classify(&gone.exit, ends[0], ends[1], &step.classify),
+                usage: gone.usage,
+                ..self.end_without_outputs(gone.exit)
+            };
+        }
+        let (usage, mut problems) = usage::parse_usage(&gone.output, &step.outputs);
+        let outputs = outputs::parse(&gone.output, &step.outputs);
+        let outputs = outputs.unwrap_or_else(|more| {
+            problems.extend(more);
+            JsonObject::new()
+        });
+        let ended = if problems.is_empty() {
+            self.end_without_outputs(gone.exit)
+        } else {
+            self.end_without_outputs(WorkError::logical(problems.join("; ")).into())
+        };
+        AttemptEnd { outputs, usage, service: gone.service, ..ended }
+    }
+
+    /// Returns the end of an attempt that was under way when an engine died; `None` if it is still
+    /// to begin.
+    async fn recall_outcome(&self, stop: &watch::Receiver<StopLevel>) -> Option<ProcessOutcome> {
+        self.since?;
+        let session = &self.run.session;
+        let past = SupervisorSearch {
+            dir: &session.store.folder().keepers(),
+            own: session.executor.keeper(),
+            supervisors: self.run.ownership.supervisors.as_deref(),
+        };
+        match recall(past, &self.task(), self.wires(stop.clone())).await {
+            RecalledOutcome::Gone(mut gone) => {
+                if gone.exit == WorkExit::Interrupted {
+                    gone.usage = attempt::recovered_usage(&self.output());
+                }
+                Some(gone)
+            }
+            RecalledOutcome::NeverBegan => None,
+        }
+    }
+
+    /// Returns the path of the file that `WF_OUTPUT` names.
+    fn output(&self) -> std::path::PathBuf {
+        log::path(&self.run.dir, &self.attempt).with_extension("out")
+    }
+
+    fn task(&self) -> keeper::RunAttempt {
+        keeper::RunAttempt { run: self.run.run_ref.id.clone(), attempt: self.attempt.clone() }
+    }
+
+    fn or_unable(&self, done: Result<AttemptEnd, WorkError>) -> AttemptEnd {
+        done.unwrap_or_else(|unable| self.end_without_outputs(unable.into()))
+    }
+
+    async fn job(
+        &self,
+        step: &Step,
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<attempt::ProcessJob, WorkError> {
+        let run = &self.run;
+        let log = log::path(&run.dir, &self.attempt);
+        let output = self.output();
+        let root = &run.session.root;
+        let cwd = match self.cwd(step)? {
+            Some(cwd) => root.join(cwd),
+            None => root.clone(),
+        };
+        let told = self.correction.as_ref();
+        let told = told.map_or(Ok(ProcessEnv::new()), |told| correction::write_feedback(told, &log))?;
+        let env = self.with_template_values(secrets, |known| {
+            environment::of_step(&self.parts(step, &output, &told), known)
+        });
+        let mut env = env.map_err(|error| WorkError::logical(error.to_string()))?;
+        let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
+        let argv = self.argv(step, (path, &cwd))?;
+        let around = run.session.around.as_ref();
+        let is_confined = around.is_some() && step.allow.is_some();
+        let unseen = self.hidden_paths(is_confined).await?;
+        let mut sandbox = around.and_then(|around| around.of_step(step, &output, &unseen));
+        if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
+            sandbox.starts(argv.first());
+        }
+        env.extend(skill_argv(step, sandbox.is_some(), root)?);
+        Ok(attempt::ProcessJob {
+            command: ProcessCommand { argv, env, cwd, sandbox, pins: run.pins.clone(), input: None },
+            timeout: step.timeout,
+            grace: run.plan.parts().policy.grace,
+            log,
+            limit: run.session.log_limit,
+            most: step.limits.output,
+            output,
+            secrets: run.secrets.known().await,
+        })
+    }
+
+    fn parts<'a>(
+        &'a self,
+        step: &'a Step,
+        output: &'a Path,
+        correction: &'a ProcessEnv,
+    ) -> EnvironmentSources<'a> {
+        EnvironmentSources {
+            host: &self.run.session.host,
+            passed: &self.run.session.passed_env,
+            allow: self.run.session.around.as_ref().and(step.allow.as_deref()),
+            plan: &self.run.plan.parts().env,
+            step: &step.env,
+            params: self.run.params(),
+            run: &self.run.run_ref.id,
+            attempt: &self.attempt,
+            item: self.item.as_ref(),
+            fan: &step.fan,
+            output,
+            correction,
+            workspace: &self.run.session.root,
+        }
+    }
+
+    pub(super) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
+        AttemptEnd {
+            attempt: self.attempt.clone(),
+            exit,
+            outputs: JsonObject::new(),
+            artifacts: Vec::new(),
+            standing: None,
+            failure_class: None,
+            seen: Vec::new(),
+            usage: AttemptUsage::default(),
+            service: false,
+        }
+    }
+}

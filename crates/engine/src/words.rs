@@ -1,0 +1,81 @@
+//! The words of the command that a step executes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use wf_exec::{WorkError, files, shell};
+use wf_model::expr::EvalError;
+use wf_model::{Step, StepWork};
+
+use super::scope::{TemplateValues, argument_words};
+use super::unit::AttemptTask;
+
+/// The reason why a script of a skill is not run at all.
+const UNCONFINED_SKILL_REASON: &str = "skill scripts run only in the sandbox, which is off here; remove \
+    `sandbox: off` from wf.yaml";
+
+impl AttemptTask {
+    /// Returns the working directory, relative to the workspace, which it does not leave whatever
+    /// its template gives.
+    pub(super) fn cwd(&self, step: &Step) -> Result<Option<String>, WorkError> {
+        let Some(cwd) = &step.cwd else {
+            return Ok(None);
+        };
+        let rendered = self.with_template_values(&BTreeMap::new(), |known| cwd.render(known));
+        let rendered = rendered.map_err(|error| WorkError::logical(error.to_string()))?;
+        if cwd.refs().is_empty() {
+            return Ok(Some(rendered));
+        }
+        files::plain(&rendered).map(|cwd| Some(cwd.to_owned()))
+    }
+
+    /// Returns the program and its arguments; none if the step is no process.
+    pub(super) fn argv(
+        &self,
+        step: &Step,
+        (path, cwd): (Option<&str>, &Path),
+    ) -> Result<Vec<String>, WorkError> {
+        let logical = |error: EvalError| WorkError::logical(error.to_string());
+        let none = BTreeMap::new();
+        match &step.work {
+            StepWork::Run(script) => Ok(shell::argv(script, path, cwd)),
+            StepWork::Exec(_) if self.tool_args.is_some() => {
+                Ok(self.tool_args.as_deref().map(argument_words).unwrap_or_default())
+            }
+            StepWork::Exec(templates) => {
+                let words = templates.iter();
+                let render = |known: &TemplateValues<'_>| -> Result<Vec<String>, EvalError> {
+                    words.map(|word| word.render(known)).collect()
+                };
+                self.with_template_values(&none, render).map_err(logical)
+            }
+            StepWork::Skill(call) => {
+                let call = shell::with_interpreter(call, &self.run.session.root);
+                let cwd = self.cwd(step)?;
+                let argv = |known: &TemplateValues<'_>| Ok(call.argv(cwd.as_deref(), known));
+                let argv = self.with_template_values(&none, argv).map_err(logical)?;
+                argv.map_err(|bad| WorkError::logical(bad.to_string()))
+            }
+            StepWork::Http(_) | StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// Returns the variable that tells a script of a skill the path of the skill. The script runs in
+/// the sandbox or not at all.
+pub(super) fn skill_argv(
+    step: &Step,
+    is_confined: bool,
+    root: &Path,
+) -> Result<Option<(String, String)>, WorkError> {
+    let StepWork::Skill(call) = &step.work else {
+        return Ok(None);
+    };
+    if !is_confined {
+        return Err(WorkError::logical(UNCONFINED_SKILL_REASON));
+    }
+    let folder = root.join(&call.folder).display().to_string();
+    Ok(Some(("WF_SKILL".into(), folder)))
+}

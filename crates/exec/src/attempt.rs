@@ -1,0 +1,238 @@
+//! One attempt of a step that runs a process.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::process::{self, ProcessCommand};
+use super::secret::{SecretText, exposed};
+use super::supervise::{ProcessLimits, supervise};
+use super::{OnOutput, StopLevel, StreamTails, WorkError, log, outputs, sandbox, usage};
+use wf_base::redact::SecretMask;
+use wf_base::time::Clock;
+use wf_core::machine::{AttemptUsage, WorkExit};
+
+/// The work of an attempt and its limits.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ProcessJob {
+    /// The process.
+    pub command: ProcessCommand,
+    /// The maximum run time.
+    pub timeout: Option<Duration>,
+    /// The grace period between the request to terminate and the kill.
+    pub grace: Duration,
+    /// The log file for the output. Its folder exists.
+    pub log: PathBuf,
+    /// The maximum number of log bytes kept.
+    pub limit: u64,
+    /// The output size in bytes at which the process is killed; `None`: unlimited.
+    pub most: Option<u64>,
+    /// The file that `WF_OUTPUT` names. Its folder exists; the file is removed after reading.
+    pub output: PathBuf,
+    /// Secrets that must not be stored or shown.
+    #[serde(with = "exposed")]
+    pub secrets: Vec<SecretText>,
+}
+
+/// The connections of a running process to its surroundings.
+pub struct ProcessHooks {
+    /// The mark in the environment of the process and all its descendants.
+    pub mark: String,
+    /// The mask for the job's secrets.
+    pub mask: SecretMask,
+    /// The clock for the timestamps in the log.
+    pub clock: Arc<dyn Clock>,
+    /// The stop request, if any.
+    pub stop: watch::Receiver<StopLevel>,
+    /// Receives the output.
+    pub on_output: Option<OnOutput>,
+    /// Called with the process id and its start time once it has started.
+    pub on_start: Option<OnStart>,
+}
+
+/// Receives a process id and its start time in clock ticks since boot.
+pub type OnStart = Box<dyn FnOnce(i32, u64) + Send>;
+
+/// The outcome of an attempt's work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessOutcome {
+    /// The exit of the process.
+    pub exit: WorkExit,
+    /// The content of the output file; empty unless the work succeeded. Contains no secret.
+    pub output: String,
+    /// The number of output bytes kept in the log.
+    pub logged: u64,
+    /// The tail of the output, masked; empty on success.
+    #[serde(default, skip_serializing_if = "StreamTails::is_empty")]
+    pub ends: StreamTails,
+    /// The reported usage if the work failed; on success it is in `output`.
+    #[serde(default, skip_serializing_if = "AttemptUsage::is_zero")]
+    pub usage: AttemptUsage,
+    /// True if a descendant keeps running, until the run ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub service: bool,
+}
+
+impl ProcessJob {
+    /// Builds the mask for the job's secrets; slow where there are many.
+    pub(super) fn mask(&self) -> SecretMask {
+        SecretMask::new(self.secrets.iter().map(SecretText::expose))
+    }
+}
+
+impl ProcessOutcome {
+    /// True if the work succeeded and left no outputs and no running process.
+    pub fn is_plainly_well(&self) -> bool {
+        self.exit == WorkExit::Code { code: 0 } && self.output.is_empty() && !self.service
+    }
+
+    /// Work that could not start, or whose outcome is unknown.
+    pub fn without(exit: impl Into<WorkExit>) -> Self {
+        Self {
+            exit: exit.into(),
+            output: String::new(),
+            logged: 0,
+            ends: StreamTails::default(),
+            usage: AttemptUsage::default(),
+            service: false,
+        }
+    }
+}
+
+/// Runs a process until it exits or is terminated.
+pub async fn run(job: ProcessJob, ties: ProcessHooks) -> ProcessOutcome {
+    prepare_output(&job);
+    sandbox::prepare(&job.command).await;
+    let mask = ties.mask;
+    let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: ties.clock };
+    let mut writer = log::LogWriter::new(target, ties.on_output);
+    let limits = ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most };
+    let (exit, service) = if *ties.stop.borrow() == StopLevel::No {
+        match process::spawn(&job.command, &ties.mark) {
+            Ok(process) => {
+                if let Some(tell) = ties.on_start {
+                    tell(process.id(), process.start());
+                }
+                let end = supervise(process, limits, ties.stop, &mut writer).await;
+                (end.exit, end.service)
+            }
+            Err(unable) => (unable.into(), false),
+        }
+    } else {
+        (WorkExit::Cancelled, false)
+    };
+    // Failed work reports its usage, too.
+    let bytes = read_bounded(&job.output);
+    let used = bytes.as_deref().map(usage_of).unwrap_or_default();
+    let output = if exit.is_success() {
+        read_output(bytes, &mask)
+    } else {
+        let _ = std::fs::remove_file(&job.output);
+        Ok(String::new())
+    };
+    let (exit, output, written) = conclude(exit, output, writer, &mask);
+    ProcessOutcome {
+        ends: if exit.is_success() { StreamTails::default() } else { written.ends },
+        usage: if exit.is_success() { AttemptUsage::default() } else { used },
+        exit,
+        output,
+        logged: written.logged.unwrap_or(0),
+        service,
+    }
+}
+
+/// Prepares the file for the work's outputs.
+fn prepare_output(job: &ProcessJob) {
+    // Remove the file of an interrupted attempt.
+    if job.output.symlink_metadata().is_ok() {
+        let _ = std::fs::remove_file(&job.output);
+    }
+    if job.command.sandbox.is_some() {
+        // A sandbox can only show a file that exists.
+        let _ = File::create_new(&job.output);
+    }
+}
+
+/// Closes the log and assembles the exit, the result and the log summary. A reason may quote
+/// external text, so it is masked.
+pub(super) fn conclude<T: Default>(
+    exit: WorkExit,
+    given: Result<T, WorkError>,
+    writer: log::LogWriter,
+    mask: &SecretMask,
+) -> (WorkExit, T, log::LogSummary) {
+    let written = writer.finish();
+    let (exit, given) = match (exit, given, &written.logged) {
+        (exit, _, _) if !exit.is_success() => (exit, T::default()),
+        (_, Err(unable), _) => (unable.into(), T::default()),
+        (_, _, Err(unable)) => (unable.clone().into(), T::default()),
+        (exit, Ok(given), Ok(_)) => (exit, given),
+    };
+    let exit = match exit {
+        WorkExit::Error { reason, failure_class } => {
+            WorkExit::Error { reason: mask.text(&reason).into_owned(), failure_class }
+        }
+        exit => exit,
+    };
+    (exit, given, written)
+}
+
+/// Returns the usage reported in the output file of an attempt that was never seen to end.
+pub fn recovered_usage(output: &Path) -> AttemptUsage {
+    read_bounded(output).as_deref().map(usage_of).unwrap_or_default()
+}
+
+/// Returns the usage in the bytes of an output file, as far as they can be read.
+fn usage_of(bytes: &[u8]) -> AttemptUsage {
+    let limit = usize::try_from(outputs::MAX_OUTPUT_FILE_BYTES).unwrap_or(usize::MAX);
+    let text = String::from_utf8_lossy(bytes.get(..limit).unwrap_or(bytes));
+    usage::parse_usage(&text, &[]).0
+}
+
+/// Reads an output file; a missing one counts as empty.
+fn read_output(bytes: io::Result<Vec<u8>>, mask: &SecretMask) -> Result<String, WorkError> {
+    let bytes =
+        bytes.map_err(|error| WorkError::environmental(format!("cannot read the output file: {error}")))?;
+    if bytes.len() as u64 > outputs::MAX_OUTPUT_FILE_BYTES {
+        let limit = outputs::MAX_OUTPUT_FILE_BYTES / 1024;
+        return Err(WorkError::logical(format!("the output file is larger than {limit} KiB")));
+    }
+    let text =
+        String::from_utf8(bytes).map_err(|_| WorkError::logical("the output file is not UTF-8 text"))?;
+    if mask.text(&text) != text {
+        return Err(WorkError::logical(
+            "the output file contains a secret, but outputs are recorded and shown; pass secrets \
+             on in a file",
+        ));
+    }
+    Ok(text)
+}
+
+/// Reads a file, up to one byte past the limit, and removes it.
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    // Non-blocking: a step may have left a pipe there.
+    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let file = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let _ = std::fs::remove_file(path);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(outputs::MAX_OUTPUT_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
+mod tests;

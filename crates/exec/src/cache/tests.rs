@@ -1,0 +1,102 @@
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{CacheInputs, differences, key};
+use wf_base::digest::Sha256Digest;
+use wf_base::redact::SecretMask;
+use wf_model::{JsonObject, ResourceLimits, SandboxPermissions};
+
+fn object(value: &Value) -> JsonObject {
+    value.as_object().cloned().unwrap()
+}
+
+fn of(root: &Path, work: &str, env: &[(&str, &str)], params: &JsonObject) -> (Sha256Digest, Value) {
+    let basis = CacheInputs {
+        work: json!(work),
+        cwd: ".",
+        sandbox: None,
+        env: env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+        params,
+        item: None,
+        outputs: &[],
+        files: &[],
+    };
+    key(&basis, root, &["src/*".into(), "none/*".into()], &SecretMask::new(["hunter22"])).unwrap()
+}
+
+#[test]
+fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    std::fs::create_dir(root.join("src")).unwrap();
+    std::fs::write(root.join("src/a"), "1").unwrap();
+    let params = object(&json!({ "day": "mon", "n": 1 }));
+    let turned = object(&json!({ "n": 1, "day": "mon" }));
+    let (first, parts) = of(root, "make", &[("X", "1"), ("T", "hunter22")], &params);
+    assert!(!parts.to_string().contains("hunter22"));
+    assert_eq!(parts["empty"], json!(["none/*"]));
+    assert_eq!(of(root, "make", &[("X", "1"), ("T", "hunter22")], &turned).0, first);
+
+    std::fs::write(root.join("src/a"), "2").unwrap();
+    std::fs::write(root.join("src/b"), "").unwrap();
+    let other = object(&json!({ "day": "tue", "n": 1 }));
+    let (second, new) = of(root, "make all", &[("Y", "1"), ("T", "hunter22")], &other);
+    assert_ne!(first, second);
+    assert_eq!(
+        differences(&parts, &new),
+        [
+            "command: \"make\" → \"make all\"",
+            "param day: \"mon\" → \"tue\"",
+            "env X removed",
+            "env Y added",
+            "input src/a changed 6b86b273 → d4735e3a",
+            "input src/b added",
+        ]
+    );
+    assert_eq!(differences(&parts, &parts), [""; 0]);
+}
+
+#[test]
+fn another_sandbox_is_another_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let (none, params) = (ResourceLimits::default(), JsonObject::new());
+    let net = SandboxPermissions { net: true, ..SandboxPermissions::default() };
+    let some = ResourceLimits { processes: Some(9), ..ResourceLimits::default() };
+    let of = |sandbox| {
+        let basis = CacheInputs {
+            work: json!("make"),
+            cwd: ".",
+            sandbox,
+            env: Vec::new(),
+            params: &params,
+            item: None,
+            outputs: &[],
+            files: &[],
+        };
+        key(&basis, dir.path(), &[], &SecretMask::default()).unwrap()
+    };
+    let all = [
+        of(None),
+        of(Some((&SandboxPermissions::default(), &none))),
+        of(Some((&net, &none))),
+        of(Some((&net, &some))),
+    ];
+    for (at, (key, parts)) in all.iter().enumerate() {
+        for (other, old) in &all[..at] {
+            assert_ne!(key, other);
+            let told = differences(old, parts);
+            assert!(told.len() == 1 && told[0].starts_with("allow and limits: "), "{told:?}");
+        }
+    }
+}
+
+#[test]
+fn strange_parts_have_bounded_differences() {
+    assert_eq!(differences(&json!(null), &json!([1])), [""; 0]);
+    let many: JsonObject = (0..1000).map(|at| (format!("p{at}"), json!(at))).collect();
+    let lines = differences(&json!({}), &json!({ "params": many, "work": "é".repeat(1000) }));
+    assert_eq!(lines.len(), 51);
+    assert_eq!(lines[50], "… and 951 more");
+    assert!(lines[0].chars().count() < 120, "{}", lines[0]);
+}

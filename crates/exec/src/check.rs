@@ -1,0 +1,231 @@
+//! Runs checks outside the worker: a separate process, a minimal environment, bounded output.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::beneath::{ConfinedDir, PathLookupError};
+use super::pinned::PinnedFiles;
+use super::probe::ProbeOutcome;
+use super::process::ProcessCommand;
+use super::sandbox::SandboxFactory;
+use super::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, environment, shell};
+use wf_base::name::Name;
+use wf_base::redact::SecretMask;
+use wf_base::time::Clock;
+use wf_core::machine::{CheckRuling, CheckVerdict};
+use wf_core::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge};
+use wf_model::expr::{EvalError, ExprScope, Template};
+use wf_model::{Check, CheckCertainty, CheckPhase, CheckProbe, Expectation, FailureClassRule, JsonObject};
+
+/// The number of bytes of a probe's output kept for the verdict.
+pub(super) const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
+
+/// The default limit on a probe's output, in bytes.
+pub(super) const OUTPUT_LIMIT: u64 = 1 << 30;
+
+/// The surroundings in which checks run.
+#[derive(Clone)]
+pub struct CheckEnvironment {
+    /// Starts the processes.
+    pub executor: ProcessExecutor,
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The engine's own environment.
+    pub host: Arc<HostEnv>,
+    /// The mask for evidence.
+    pub mask: SecretMask,
+    /// The clock for a check's duration.
+    pub clock: Arc<dyn Clock>,
+    /// The grace period between the request to terminate a probe and the kill.
+    pub grace: Duration,
+    /// The plan's resolved parameters.
+    pub params: JsonObject,
+    /// The sandbox; `None`: unconfined.
+    pub around: Option<Arc<SandboxFactory>>,
+    /// The files of skills that may be executed; `None`: not restricted.
+    pub pins: Option<Arc<PinnedFiles>>,
+    /// The paths hidden from checks, relative to the workspace.
+    pub whiteouts: Vec<PathBuf>,
+}
+
+/// A check with its templates rendered, ready to run.
+pub struct RenderedCheck {
+    name: Name,
+    phase: CheckPhase,
+    mode: CheckCertainty,
+    expect: Expectation,
+    classify: Vec<FailureClassRule>,
+    timeout: Duration,
+    /// The limit on the probe's output, in bytes.
+    output: u64,
+    environment: CheckEnvironment,
+    /// The command, if there is one, or the reason why it cannot run.
+    command: Result<Option<ProcessCommand>, WorkError>,
+}
+
+impl RenderedCheck {
+    /// Renders a check. Errors are reported by the verdict.
+    pub fn new(check: &Check, ground: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
+        Self {
+            name: check.name.clone(),
+            phase: check.phase,
+            mode: check.mode,
+            expect: check.expect.clone(),
+            classify: check.classify.clone(),
+            timeout: check.timeout,
+            output: check.limits.output.unwrap_or(OUTPUT_LIMIT),
+            environment: ground.clone(),
+            command: command(check, ground, scope),
+        }
+    }
+
+    /// Runs the probe and judges the findings. A check that is told to stop rules `error`.
+    pub async fn run(self, stop: watch::Receiver<StopLevel>) -> CheckVerdict {
+        let began = self.environment.clock.now();
+        let probed = match self.command {
+            Ok(None) => None,
+            Ok(Some(command)) => {
+                let probe = super::probe::ProbeJob {
+                    command,
+                    timeout: self.timeout,
+                    grace: self.environment.grace,
+                    keep: KEPT_OUTPUT_BYTES,
+                    output: Some(self.output),
+                };
+                Some(self.environment.executor.probe(probe, stop).await)
+            }
+            Err(unable) => Some(ProbeOutcome::silent(unable.into())),
+        };
+        let root = &self.environment.root;
+        let paths = self.expect.file_exists.iter();
+        let files: Vec<FilePresence> = paths.map(|path| find_file(root, path)).collect();
+        let found = judgeable_findings(probed.as_ref(), &files);
+        let took = self.environment.clock.now().since(began).as_millis();
+        let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
+        let rule = |found: &ProbeFindings<'_>| judge(&self.expect, found, &self.classify);
+        let judged = discreet(rule, &found, &self.environment.mask);
+        CheckVerdict {
+            phase: self.phase,
+            isolation: probed.map(|probed| probed.isolation.unwrap_or_default()),
+            hidden: super::view::first_paths(&self.environment.whiteouts),
+            ..judged.verdict(self.name, self.mode, duration_ms)
+        }
+    }
+}
+
+/// Returns the findings for judgement; `None`: no command was run.
+pub(super) fn judgeable_findings<'a>(
+    probed: Option<&'a ProbeOutcome>,
+    files: &'a [FilePresence],
+) -> ProbeFindings<'a> {
+    ProbeFindings {
+        exit: probed.map(|probed| &probed.exit),
+        stdout: probed.map_or(&[], |probed| &probed.out),
+        stderr: probed.map_or(&[], |probed| &probed.err),
+        truncated: probed.is_some_and(|probed| probed.truncated),
+        out_end: probed.map_or(&[], |probed| probed.ends.out.as_bytes()),
+        err_end: probed.map_or(&[], |probed| probed.ends.err.as_bytes()),
+        files,
+    }
+}
+
+/// Returns a check's command with all templates rendered.
+pub(super) fn command(
+    check: &Check,
+    ground: &CheckEnvironment,
+    scope: &dyn ExprScope,
+) -> Result<Option<ProcessCommand>, WorkError> {
+    let Some(probe) = &check.probe else {
+        return Ok(None);
+    };
+    let unable = |error: EvalError| WorkError::logical(error.to_string());
+    let env: ProcessEnv =
+        environment::of_check(&ground.host, &ground.root, &ground.params, &check.env, scope)
+            .map_err(unable)?;
+    let cwd = folder(&ground.root, check.cwd.as_deref())?;
+    let mut command = ProcessCommand {
+        argv: Vec::new(),
+        env,
+        cwd,
+        sandbox: (ground.around.as_ref()).map(|around| around.of_check(check, &ground.whiteouts)),
+        pins: ground.pins.clone(),
+        input: None,
+    };
+    command.argv = match probe {
+        CheckProbe::Run(script) => shell::argv(script, command.path(), &command.cwd),
+        CheckProbe::Exec(words) => render(words, scope).map_err(unable)?,
+    };
+    Ok(Some(command))
+}
+
+/// Renders the words of a command.
+pub(super) fn render(words: &[Template], scope: &dyn ExprScope) -> Result<Vec<String>, EvalError> {
+    words.iter().map(|word| word.render(scope)).collect()
+}
+
+/// Resolves a folder below the root; links must not lead out of it. A missing folder is reported
+/// later, on use.
+fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
+    let Some(cwd) = cwd else {
+        return Ok(root.to_path_buf());
+    };
+    match ConfinedDir::open(root).and_then(|root| root.find(Path::new(cwd))) {
+        Ok(_) | Err(PathLookupError::Absent) => Ok(root.join(cwd)),
+        Err(missed) => Err(missed.unable(Path::new(cwd))),
+    }
+}
+
+/// Looks up a path as a file of the workspace. A path outside is refused whether or not the file
+/// exists.
+pub(super) fn find_file(root: &Path, path: &str) -> FilePresence {
+    let path = Path::new(path);
+    match ConfinedDir::open(root).and_then(|root| root.is_file(path)) {
+        Ok(true) => FilePresence::Present,
+        Ok(false) => FilePresence::Absent,
+        Err(missed) => FilePresence::Unknown(missed.unable(path).reason),
+    }
+}
+
+/// Returns the judgement without secrets. Texts are shortened when they are reported, so they are
+/// masked before that: half a secret would not be recognised.
+pub(super) fn discreet(
+    judge: impl Fn(&ProbeFindings<'_>) -> CriterionJudgement,
+    found: &ProbeFindings<'_>,
+    mask: &SecretMask,
+) -> CriterionJudgement {
+    let judged = judge(found);
+    if mask.is_empty() {
+        return judged;
+    }
+    let shown =
+        ProbeFindings { stdout: &masked(found.stdout, mask), stderr: &masked(found.stderr, mask), ..*found };
+    let told = judge(&shown);
+    let reason = match judged.ruling {
+        CheckRuling::Pass => "",
+        // The same expectation failed, so the masked text describes it.
+        _ if told.expected == judged.expected => &told.found,
+        _ => "output that contains a secret",
+    };
+    CriterionJudgement {
+        expected: mask.text(&judged.expected).into_owned(),
+        found: mask.text(reason).into_owned(),
+        evidence: told.evidence,
+        ..judged
+    }
+}
+
+/// Returns the bytes without secrets. At a cut-off, a possible beginning of a secret is dropped.
+pub(super) fn masked(bytes: &[u8], mask: &SecretMask) -> Vec<u8> {
+    let mut stream = mask.stream();
+    let mut shown = stream.feed(bytes).into_owned();
+    if bytes.len() < KEPT_OUTPUT_BYTES {
+        shown.extend(stream.finish());
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Evidence: the digests of the files that a result was checked with, and the test for stale ones.
+//!
+//! Small files are always read. A large one is read again only if the system reports that it was
+//! touched; it is synced before it is read, so that later writes through memory mappings change its
+//! times.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::{WorkError, files};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::{Clock as _, SystemClock};
+use wf_core::machine::Artifact;
+
+/// The largest file that is always read, in bytes.
+const SMALL_FILE_BYTES: u64 = 8 * 1024 * 1024;
+
+/// The time in milliseconds during which another change to a file may leave its timestamp
+/// unchanged.
+const TICK: i64 = 2000;
+
+/// The identity of a file and the time of its last change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EvidenceStamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl EvidenceStamp {
+    fn of(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            size: found.size(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+}
+
+/// The digests of large files, by their stamps at the time they were read.
+#[derive(Debug, Default)]
+pub struct DigestMemo(Mutex<BTreeMap<EvidenceStamp, Sha256Digest>>);
+
+/// The files of a result at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EvidenceSnapshot(BTreeMap<String, (Sha256Digest, EvidenceStamp)>);
+
+impl DigestMemo {
+    /// Returns the digest of a file and its stamp.
+    fn digest(&self, file: &Path) -> io::Result<(Sha256Digest, EvidenceStamp)> {
+        let stamp = EvidenceStamp::of(&fs::metadata(file)?);
+        let large = stamp.size > SMALL_FILE_BYTES;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if large && let Some(digest) = known.get(&stamp) {
+            return Ok((*digest, stamp));
+        }
+        let open = File::open(file)?;
+        if large {
+            // A file that cannot be synced is on a read-only disk.
+            drop(open.sync_data());
+        }
+        let before = EvidenceStamp::of(&open.metadata()?);
+        let digest = Sha256Digest::of_reader(&open)?;
+        let after = EvidenceStamp::of(&open.metadata()?);
+        if large && before == after && is_old(&open.metadata()?) {
+            known.insert(after, digest);
+        }
+        Ok((digest, after))
+    }
+}
+
+/// True if the last change is old enough that another one would show.
+fn is_old(found: &Metadata) -> bool {
+    SystemClock.now().millis() - found.ctime() * 1000 > TICK
+}
+
+impl EvidenceSnapshot {
+    /// Reads the files that globs match now.
+    pub fn read_matching(root: &Path, globs: &[String], memo: &DigestMemo) -> Result<Self, WorkError> {
+        let (found, _) = files::matching(root, globs)?;
+        let mut evidence = BTreeMap::new();
+        for (path, file) in found {
+            let looked = memo
+                .digest(&file)
+                .map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;
+            evidence.insert(path, looked);
+        }
+        Ok(Self(evidence))
+    }
+
+    /// Returns the files for the log.
+    pub fn files(&self) -> Vec<Artifact> {
+        let files = self.0.iter().map(|(path, (digest, stamp))| Artifact {
+            path: path.clone(),
+            digest: *digest,
+            size: stamp.size,
+        });
+        files.collect()
+    }
+
+    /// Returns the first file of this evidence that was touched before a later look, even if it is
+    /// unchanged. Files created in between do not count.
+    pub fn touched(&self, later: &Self) -> Option<&str> {
+        let mut all = self.0.iter();
+        let touched = all.find(|(path, seen)| later.0.get(*path) != Some(*seen));
+        touched.map(|(path, _)| path.as_str())
+    }
+
+    /// Returns the first file that differs from the stored one.
+    pub fn differs<'a>(&self, kept: &'a [Artifact]) -> Option<&'a str> {
+        let same = |file: &&Artifact| {
+            let seen = self.0.get(&file.path);
+            seen.is_none_or(|(digest, _)| *digest != file.digest)
+        };
+        kept.iter().find(same).map(|file| file.path.as_str())
+    }
+}
+
+/// The stamps of some files, for a later comparison: a file that was written and put back counts as
+/// touched.
+#[derive(Debug)]
+pub struct EvidenceTrace(Vec<(String, Option<EvidenceStamp>)>);
+
+impl EvidenceTrace {
+    /// Records the stamps of files of a workspace.
+    pub fn of(root: &Path, files: &[Artifact]) -> Self {
+        let files = files.iter();
+        let traces = files.map(|file| (file.path.clone(), stamp(root, &file.path)));
+        Self(traces.collect())
+    }
+
+    /// Returns the first file that was touched since.
+    pub fn touched(&self, root: &Path) -> Option<&str> {
+        let mut all = self.0.iter();
+        let touched = all.find(|(path, before)| stamp(root, path) != *before);
+        touched.map(|(path, _)| path.as_str())
+    }
+}
+
+fn stamp(root: &Path, path: &str) -> Option<EvidenceStamp> {
+    let found = fs::metadata(root.join(path)).ok()?;
+    Some(EvidenceStamp::of(&found))
+}
+
+/// The way in which a file differs from its recorded state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvidenceDifference {
+    /// The content differs or cannot be read.
+    Changed,
+    /// The file does not exist.
+    Gone,
+}
+
+/// Returns the first stale file. A missing file counts as stale if `gone` is set.
+pub fn first_stale(root: &Path, seen: &[Artifact], memo: &DigestMemo, gone: bool) -> Option<String> {
+    let is_stale = |file: &&Artifact| match difference(root, (&file.path, file.digest), memo) {
+        Some(EvidenceDifference::Changed) => true,
+        Some(EvidenceDifference::Gone) => gone,
+        None => false,
+    };
+    seen.iter().find(is_stale).map(|file| file.path.clone())
+}
+
+/// Compares a file, given by its path in the workspace, with its recorded digest.
+pub fn difference(
+    root: &Path,
+    (path, digest): (&str, Sha256Digest),
+    memo: &DigestMemo,
+) -> Option<EvidenceDifference> {
+    let path = root.join(path);
+    match memo.digest(&path) {
+        Ok((now, _)) if now == digest && files::inside(root, &path).is_ok() => None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(EvidenceDifference::Gone),
+        Ok(_) | Err(_) => Some(EvidenceDifference::Changed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{DigestMemo, EvidenceSnapshot, SMALL_FILE_BYTES, first_stale};
+
+    fn globs() -> Vec<String> {
+        vec!["*.txt".into()]
+    }
+
+    #[test]
+    fn a_file_that_changes_is_stale_and_one_that_comes_back_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, memo) = (dir.path(), DigestMemo::default());
+        let put = |text: &str| fs::write(root.join("a.txt"), text).unwrap();
+        put("one");
+        let before = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
+        let seen = before.files();
+        assert_eq!(first_stale(root, &seen, &memo, true), None);
+        put("two");
+        assert_eq!(first_stale(root, &seen, &memo, true).as_deref(), Some("a.txt"));
+        let after = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
+        assert_eq!(before.touched(&after), Some("a.txt"));
+        assert_eq!(after.differs(&seen), Some("a.txt"));
+        fs::write(root.join("new"), "one").unwrap();
+        fs::rename(root.join("new"), root.join("a.txt")).unwrap();
+        assert_eq!(first_stale(root, &seen, &memo, true), None);
+        let back = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
+        assert_eq!(before.touched(&back), Some("a.txt"));
+        fs::remove_file(root.join("a.txt")).unwrap();
+        assert_eq!(first_stale(root, &seen, &memo, true).as_deref(), Some("a.txt"));
+        assert_eq!(first_stale(root, &seen, &memo, false), None);
+    }
+
+    #[test]
+    fn what_comes_to_be_in_between_does_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, memo) = (dir.path(), DigestMemo::default());
+        fs::write(root.join("a.txt"), "one").unwrap();
+        let before = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
+        fs::write(root.join("b.txt"), "two").unwrap();
+        let after = EvidenceSnapshot::read_matching(root, &globs(), &memo).unwrap();
+        assert_eq!(before.touched(&after), None);
+    }
+
+    #[test]
+    fn large_files_are_not_read_again_if_nothing_touched_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, memo) = (dir.path().join("large"), DigestMemo::default());
+        let large = fs::File::create(&file).unwrap();
+        large.set_len(SMALL_FILE_BYTES + 1).unwrap();
+        // Too recent to be remembered.
+        memo.digest(&file).unwrap();
+        assert!(memo.0.lock().unwrap().is_empty());
+        let (digest, stamp) = memo.digest(&file).unwrap();
+        memo.0.lock().unwrap().insert(stamp, digest);
+        assert_eq!(memo.digest(&file).unwrap(), (digest, stamp));
+        large.set_len(SMALL_FILE_BYTES + 2).unwrap();
+        assert_ne!(memo.digest(&file).unwrap().0, digest);
+    }
+}

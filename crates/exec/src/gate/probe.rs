@@ -1,0 +1,81 @@
+use serde_json::Value;
+
+use wf_base::name::Name;
+use wf_base::redact::SecretMask;
+use wf_core::gate::{GateContext, trigger_subject};
+use wf_model::{Check, Gate, GateProvider, GateScript};
+
+/// The longest variable that a process can be given, in bytes, minus room for its name: Linux takes
+/// 128 KiB.
+const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 64;
+
+/// Returns the program of a gate as a check: the same sandbox, the same view, and the same pinning
+/// of files. `None` if the gate runs no program.
+pub fn as_check(gate: &Gate) -> Option<Check> {
+    let GateProvider::Script(script) = &gate.provider else {
+        return None;
+    };
+    Some(of_script(gate, script))
+}
+
+pub(super) fn of_script(gate: &Gate, script: &GateScript) -> Check {
+    Check {
+        probe: Some(script.probe.clone()),
+        expect: script.expect.clone(),
+        env: script.env.clone(),
+        cwd: script.cwd.clone(),
+        timeout: script.timeout,
+        ..Check::new(name(gate))
+    }
+}
+
+/// Converts the id of a gate into the name of a check, which has no hyphens and begins with a letter.
+fn name(gate: &Gate) -> Name {
+    let words = gate.id.as_str().replace('-', "_");
+    let name = Name::parse(&words).or_else(|_| Name::parse(&format!("gate_{words}")));
+    name.unwrap_or_else(|_| Name::parse("gate").expect("this is a name"))
+}
+
+/// Returns the variables that pass the context of a gate to its program.
+pub(super) fn variables(
+    gate: &Gate,
+    context: &GateContext,
+    mask: &SecretMask,
+) -> Result<Vec<(String, String)>, String> {
+    let hidden = hide(&Value::Object(context.clone()), mask);
+    let value = hidden.as_object().and_then(|context| trigger_subject(gate.on, context));
+    let value = match value {
+        None => String::new(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    };
+    let all = vec![
+        ("WF_GATE".to_owned(), gate.id.to_string()),
+        ("WF_GATE_TRIGGER".to_owned(), gate.on.as_str().to_owned()),
+        ("WF_GATE_VALUE".to_owned(), value),
+        ("WF_GATE_CONTEXT".to_owned(), hidden.to_string()),
+    ];
+    let unfit = all.iter().find(|(_, value)| value.len() > MAX_ARGUMENT_BYTES);
+    if let Some((name, value)) = unfit {
+        let size = value.len();
+        return Err(format!(
+            "{name} would have {size} bytes, but a program accepts at most {MAX_ARGUMENT_BYTES}"
+        ));
+    }
+    if all.iter().any(|(_, value)| value.contains('\0')) {
+        return Err("its input contains a NUL byte, which a variable cannot hold".into());
+    }
+    Ok(all)
+}
+
+/// Returns a value with the secrets in its texts masked.
+pub(crate) fn hide(value: &Value, mask: &SecretMask) -> Value {
+    match value {
+        Value::String(text) => mask.text(text).into_owned().into(),
+        Value::Array(all) => all.iter().map(|one| hide(one, mask)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, one)| (mask.text(name).into_owned(), hide(one, mask))).collect()
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,140 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::ask::{GateEnvironment, WorkspaceFiles};
+use super::probe::{of_script, variables};
+use super::said::GateOutput;
+use crate::check::{
+    CheckEnvironment, KEPT_OUTPUT_BYTES, OUTPUT_LIMIT, command, discreet, judgeable_findings, masked,
+};
+use crate::environment::ParamScope;
+use crate::probe::{ProbeJob, ProbeOutcome};
+use crate::view::ViewedCheck;
+use crate::{StopLevel, WorkError};
+use wf_core::gate::predicate::predicate;
+use wf_core::gate::{GateAnswer, GateContext};
+use wf_core::machine::CheckRuling;
+use wf_core::verify::{CriterionJudgement, ProbeFindings, judge};
+use wf_model::{Check, Gate, GateScript};
+
+/// Runs the program of a gate and parses its output, or returns the reason why there is no answer.
+pub(super) async fn run(
+    gate: &Gate,
+    script: &GateScript,
+    context: &GateContext,
+    site: &GateEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<GateAnswer, String> {
+    let check = of_script(gate, script);
+    let variables = variables(gate, context, &site.environment.mask)?;
+    let given = ScriptInput { variables, input: None };
+    let probed = run_viewed(&check, "gate", given, site, stop).await?;
+    answer(gate, script, &probed, site)
+}
+
+/// The input of a program beyond that of every check.
+pub(crate) struct ScriptInput {
+    /// Further variables.
+    pub(crate) variables: Vec<(String, String)>,
+    /// The standard input; `None`: empty.
+    pub(crate) input: Option<String>,
+}
+
+/// Runs the program of a check on the workspace as it was when the run began, plus declared files.
+/// `who` names its owner in messages.
+pub(crate) async fn run_viewed(
+    check: &Check,
+    who: &str,
+    given: ScriptInput,
+    site: &GateEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<ProbeOutcome, String> {
+    let Some(view) = site.view.clone() else {
+        return probe(check, given, &site.environment, stop).await;
+    };
+    let params = &site.environment.params;
+    let looking = ViewedCheck::new((view, Arc::default()), check, params, None);
+    let told = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
+    let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(told)?;
+    let probed = probe(check, given, &ground, stop).await?;
+    looking.recheck(sight).await.map_err(told)?;
+    Ok(probed)
+}
+
+async fn probe(
+    check: &Check,
+    given: ScriptInput,
+    ground: &CheckEnvironment,
+    stop: watch::Receiver<StopLevel>,
+) -> Result<ProbeOutcome, String> {
+    let scope = ParamScope(Some(&ground.params));
+    let command = command(check, ground, &scope).map_err(|unable| unable.reason)?;
+    let mut command = command.ok_or("it has nothing to run")?;
+    command.env.extend(given.variables);
+    command.input = given.input;
+    let probe = ProbeJob {
+        command,
+        timeout: check.timeout,
+        grace: ground.grace,
+        keep: KEPT_OUTPUT_BYTES,
+        output: Some(OUTPUT_LIMIT),
+    };
+    Ok(ground.executor.probe(probe, stop).await)
+}
+
+/// Derives the answer from a program's result. A failed expectation blocks regardless of the
+/// output; one that could not be tested gives no answer. Between the program's answer and the rule
+/// on its output, the stricter wins.
+fn answer(
+    gate: &Gate,
+    script: &GateScript,
+    probed: &ProbeOutcome,
+    site: &GateEnvironment,
+) -> Result<GateAnswer, String> {
+    let ground = &site.environment;
+    let files = WorkspaceFiles::of(ground);
+    let looked = files.look_all(&script.expect.file_exists);
+    let rule = |found: &ProbeFindings<'_>| judge(&script.expect, found, &[]);
+    let judged = discreet(rule, &judgeable_findings(Some(probed), &looked), &ground.mask);
+    if judged.ruling == CheckRuling::Error {
+        return Err(judged.found);
+    }
+    let shown = masked(&probed.out, &ground.mask);
+    let said = GateOutput::parse(&String::from_utf8_lossy(&shown));
+    if judged.ruling == CheckRuling::Fail {
+        let own = said.ok().map(|said| said.answer.reason);
+        let own = own.filter(|reason| !reason.is_empty());
+        return Ok(GateAnswer::block(own.unwrap_or_else(|| failure_text(&judged))));
+    }
+    if probed.truncated {
+        return Err("its output exceeds the limit".into());
+    }
+    let said = said?;
+    let Some(then) = &script.then else {
+        return Ok(said.answer);
+    };
+    let values = Value::Object(said.values);
+    let chosen = gate.extract.as_ref().map(|path| path.select(&values));
+    let chosen = chosen.and_then(|chosen| chosen.first().copied());
+    let ruled = predicate(then, chosen, &files);
+    Ok(stricter(said.answer, ruled))
+}
+
+/// Returns the reason for a failed expectation, with the beginning of the program's output.
+fn failure_text(judged: &CriterionJudgement) -> String {
+    let mut reason = format!("expected {}, found {}", judged.expected, judged.found);
+    if let Some(line) = judged.evidence.lines().find(|line| !line.trim().is_empty()) {
+        reason += &format!(": {}", line.trim());
+    }
+    reason
+}
+
+/// Returns the stricter of the program's answer and the rule's; on a tie, the program's.
+fn stricter(said: GateAnswer, ruled: GateAnswer) -> GateAnswer {
+    if ruled.action <= said.action {
+        return said;
+    }
+    GateAnswer { action: ruled.action, reason: ruled.reason, ..said }
+}

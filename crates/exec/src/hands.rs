@@ -1,0 +1,99 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::watch;
+
+use super::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
+use super::keeper::{CapacityClaim, JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
+use super::probe::{self, ProbeJob, ProbeOutcome};
+use super::{StopLevel, WorkError};
+use wf_base::time::SystemClock;
+
+/// The counter that numbers the process trees of this process.
+static STARTED_COUNTER: AtomicU64 = AtomicU64::new(1);
+
+/// The owner of processes: this process itself, or a supervisor that outlives it.
+#[derive(Clone, Debug)]
+pub enum ProcessExecutor {
+    /// This process. The processes it started die with their futures.
+    InProcess,
+    /// A supervisor.
+    Supervised(Arc<SupervisorClient>),
+}
+
+impl ProcessExecutor {
+    /// Fails if the supervisor is gone: reports about its processes are then not reliable.
+    pub fn ensure_supervised(&self) -> Result<(), SupervisorLost> {
+        match self {
+            Self::Supervised(keeper) if keeper.is_lost() => Err(SupervisorLost),
+            _ => Ok(()),
+        }
+    }
+
+    /// Declares that all outcomes are recorded.
+    pub fn confirm_recorded(&self) {
+        if let Self::Supervised(keeper) = self {
+            keeper.confirm_recorded();
+        }
+    }
+
+    /// Kills everything under way.
+    pub fn kill(&self) {
+        if let Self::Supervised(keeper) = self {
+            keeper.kill();
+        }
+    }
+
+    /// Runs the work of an attempt; `None`: it was staged and does not begin. Without a supervisor
+    /// there is no queue: a staged attempt begins at once.
+    pub async fn run(
+        &self,
+        task: RunAttempt,
+        job: ProcessJob,
+        seat: Option<CapacityClaim>,
+        wires: JobHooks,
+    ) -> Result<Option<ProcessOutcome>, SupervisorLost> {
+        match self {
+            Self::InProcess => {
+                if let Some(staged) = wires.staged {
+                    (staged.on_begin)();
+                }
+                let ties = ProcessHooks {
+                    mark: own_mark(),
+                    mask: job.mask(),
+                    clock: Arc::new(SystemClock),
+                    stop: wires.stop,
+                    on_output: wires.on_output,
+                    on_start: None,
+                };
+                Ok(Some(attempt::run(job, ties).await))
+            }
+            Self::Supervised(keeper) => keeper.run(task, job, seat, wires).await,
+        }
+    }
+
+    /// Returns the id of the supervisor, if there is one.
+    pub fn keeper(&self) -> Option<&str> {
+        match self {
+            Self::InProcess => None,
+            Self::Supervised(keeper) => Some(keeper.id()),
+        }
+    }
+
+    /// Runs a probe that does not outlive this process.
+    pub async fn probe(&self, probe: ProbeJob, stop: watch::Receiver<StopLevel>) -> ProbeOutcome {
+        match self {
+            Self::InProcess => probe::run(probe, &own_mark(), stop).await,
+            Self::Supervised(keeper) => match keeper.probe(probe, stop).await {
+                Ok(probed) => probed,
+                Err(lost) => ProbeOutcome::silent(WorkError::environmental(lost.to_string()).into()),
+            },
+        }
+    }
+}
+
+/// Returns a unique mark for a process tree of this process.
+pub(super) fn own_mark() -> String {
+    let number = STARTED_COUNTER.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{number}", std::process::id())
+}

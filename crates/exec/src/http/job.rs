@@ -1,0 +1,60 @@
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::HttpRequest;
+use crate::{WorkError, log, outputs};
+use wf_base::name::Name;
+use wf_base::redact::SecretMask;
+use wf_model::{BoundedJsonPath, JsonObject, RequiredOutput};
+
+/// A request and its limits.
+#[derive(Debug)]
+pub struct HttpJob {
+    /// The request.
+    pub ask: HttpRequest,
+    /// The timeout for the request and its response.
+    pub timeout: Option<Duration>,
+    /// The log for the response body.
+    pub log: log::LogTarget,
+    /// The values that the response must contain.
+    pub outputs: Vec<RequiredOutput>,
+}
+
+/// Reads the outputs of a request from the response body.
+pub(super) fn read_outputs(
+    paths: &[(Name, String)],
+    declared: &[RequiredOutput],
+    body: &[u8],
+    mask: &SecretMask,
+) -> Result<JsonObject, WorkError> {
+    let mut given = JsonObject::new();
+    if !paths.is_empty() {
+        let value: Value = serde_json::from_slice(body)
+            .map_err(|error| WorkError::logical(format!("the response is not JSON: {error}")))?;
+        for (name, path) in paths {
+            given.insert(name.to_string(), select(name.as_str(), path, &value)?);
+        }
+    }
+    let given =
+        outputs::check(given, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
+    let value = Value::Object(given.clone());
+    let mut masked = value.clone();
+    mask.value(&mut masked);
+    if masked != value {
+        return Err(WorkError::logical("an output contains a secret, but outputs are recorded and shown"));
+    }
+    Ok(given)
+}
+
+fn select(name: &str, path: &str, value: &Value) -> Result<Value, WorkError> {
+    let bad = |reason: String| WorkError::logical(format!("output `{name}`: {reason}"));
+    let parsed = BoundedJsonPath::parse(path).map_err(|error| bad(error.to_string()))?;
+    match parsed.select(value).as_slice() {
+        [one] => Ok((*one).clone()),
+        found => {
+            let count = found.len();
+            Err(bad(format!("{path} selects {count} values of the response, expected one")))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::HttpClient;
+use super::client::{classify_status, request_error};
+use crate::WorkError;
+use wf_base::time::format_duration;
+
+/// A notification: the content of the response does not matter, only its acceptance.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HttpNotification {
+    /// The address. May itself be a secret, as chat webhooks are: only its origin is ever shown.
+    pub url: String,
+    /// The headers in order, which may be secret.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: String,
+    /// The timeout.
+    pub timeout: Duration,
+}
+
+impl std::fmt::Debug for HttpNotification {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = self.url().map_or_else(|_| "?".into(), |url| origin(&url));
+        write!(f, "Post({shown})")
+    }
+}
+
+impl HttpNotification {
+    fn url(&self) -> Result<Url, WorkError> {
+        let url =
+            Url::parse(&self.url).map_err(|error| WorkError::logical(format!("invalid URL: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            let reason = format!("the URL starts with `{}:`, but must start with `https:`", url.scheme());
+            return Err(WorkError::logical(reason));
+        }
+        Ok(url)
+    }
+
+    fn headers(&self) -> Result<HeaderMap, WorkError> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| WorkError::logical(format!("invalid value of header `{name}`")))?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        Ok(headers)
+    }
+}
+
+impl HttpClient {
+    /// Sends a notification. A redirect is a failure: following it would turn the notification into a request
+    /// to another server. The error quotes the origin of the address and none of the content sent.
+    pub async fn post(&self, post: HttpNotification) -> Result<(), WorkError> {
+        let url = post.url()?;
+        let shown = format!("POST {}", origin(&url));
+        let request = self.poster()?.post(url).headers(post.headers()?);
+        let sent = tokio::time::timeout(post.timeout, request.body(post.body).send()).await;
+        let answer = sent.map_err(|_| {
+            let limit = format_duration(post.timeout);
+            WorkError::environmental(format!("{shown}: no response within {limit}"))
+        })?;
+        let status = answer.map_err(|error| request_error(&shown, &error))?.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let reason =
+            if status.is_redirection() { "; redirects are not followed, use the new URL" } else { "" };
+        Err(classify_status(status, format!("{shown}: got status {status}{reason}")))
+    }
+}
+
+/// Returns the scheme, the host and the port, the only parts of an address that may be shown.
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}

@@ -1,0 +1,178 @@
+//! One request to a supervisor and its answer.
+
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{Notify, watch};
+
+use super::frame::{FrameReader, SupervisorFrame, send};
+use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
+use crate::log::LogStream;
+use crate::supervise::next_stop;
+use crate::{OnOutput, StopLevel};
+
+/// The answer of a supervisor, and the output before it unless a callback received that.
+pub(super) struct CallResult {
+    pub(super) answer: SupervisorReply,
+    pub(super) out: Vec<u8>,
+    pub(super) err: Vec<u8>,
+}
+
+/// The caller's channels to a piece of work.
+pub struct JobHooks {
+    /// The stop request, if any.
+    pub stop: watch::Receiver<StopLevel>,
+    /// Receives the output.
+    pub on_output: Option<OnOutput>,
+    /// The handling of the staged phase, if the work is staged.
+    pub staged: Option<StagedHooks>,
+}
+
+/// The withdrawal of a staged attempt, and the callback for its beginning.
+pub struct StagedHooks {
+    /// Notified to withdraw the attempt.
+    pub withdraw: Arc<Notify>,
+    /// Called when it begins.
+    pub on_begin: OnBegin,
+}
+
+/// Called when something begins.
+pub type OnBegin = Box<dyn FnOnce() + Send>;
+
+impl From<(watch::Receiver<StopLevel>, Option<OnOutput>)> for JobHooks {
+    fn from((stop, on_output): (watch::Receiver<StopLevel>, Option<OnOutput>)) -> Self {
+        Self { stop, on_output, staged: None }
+    }
+}
+
+/// A connection to a supervisor for one request at a time.
+pub(super) struct SerialConnection {
+    from: FrameReader<OwnedReadHalf>,
+    to: OwnedWriteHalf,
+    /// True if the connection can be reused: a request to terminate may have come too late and
+    /// still be in transit.
+    pub(super) is_clean: bool,
+}
+
+impl SerialConnection {
+    /// Connects to the supervisor at a socket. An error means that there is none.
+    pub(super) fn open(socket: &Path) -> io::Result<Self> {
+        let connection = with_short_path(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
+        connection.set_nonblocking(true)?;
+        let (from, to) = UnixStream::from_std(connection)?.into_split();
+        Ok(Self { from: FrameReader::new(from), to, is_clean: true })
+    }
+
+    /// Sends a request and waits for the answer. An error means that the supervisor died.
+    pub(super) async fn ask(&mut self, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
+        converse(self, ask, wires).await
+    }
+}
+
+/// A connection with one request at a time.
+pub(super) trait FrameExchange {
+    /// Sends a message.
+    async fn send_frame(&mut self, frame: SupervisorFrame) -> io::Result<()>;
+
+    /// Waits for a message; cancel-safe.
+    async fn receive_frame(&mut self) -> io::Result<SupervisorFrame>;
+}
+
+impl FrameExchange for SerialConnection {
+    async fn send_frame(&mut self, frame: SupervisorFrame) -> io::Result<()> {
+        self.is_clean &= !matches!(frame, SupervisorFrame::FollowUp(_));
+        send(&mut self.to, &frame).await
+    }
+
+    async fn receive_frame(&mut self) -> io::Result<SupervisorFrame> {
+        let heard = self.from.next().await?;
+        Ok(heard.ok_or(io::ErrorKind::UnexpectedEof)?.1)
+    }
+}
+
+/// Sends a request and listens until it is answered.
+pub(super) async fn converse(
+    talk: &mut impl FrameExchange,
+    ask: &SupervisorRequest,
+    wires: JobHooks,
+) -> io::Result<CallResult> {
+    let JobHooks { mut stop, mut on_output, mut staged } = wires;
+    talk.send_frame(SupervisorFrame::message(ask)?).await?;
+    let already = *stop.borrow_and_update();
+    if already != StopLevel::No {
+        talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(already))?).await?;
+    }
+    let take_back = staged.as_ref().map(|staged| Arc::clone(&staged.withdraw));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    loop {
+        let frame = tokio::select! {
+            frame = talk.receive_frame() => frame?,
+            degree = next_stop(&mut stop) => {
+                talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(degree))?).await?;
+                continue;
+            }
+            () = taken_back(take_back.as_deref()) => {
+                talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::TakeBack)?).await?;
+                continue;
+            }
+        };
+        match (frame, &mut on_output) {
+            (SupervisorFrame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
+            (SupervisorFrame::Began, _) => {
+                if let Some(staged) = staged.take() {
+                    (staged.on_begin)();
+                }
+            }
+            (SupervisorFrame::Output(LogStream::Out, bytes), None) => out.extend(bytes),
+            (SupervisorFrame::Output(_, bytes), None) => err.extend(bytes),
+            // A supervisor never sends `Told`.
+            (SupervisorFrame::FollowUp(_), _) => return Err(io::ErrorKind::InvalidData.into()),
+            (word @ SupervisorFrame::Message(_), _) => {
+                let answer = word.decode()?;
+                return Ok(CallResult { answer, out, err });
+            }
+        }
+    }
+}
+
+/// Waits until an attempt is withdrawn; forever if it is not staged.
+async fn taken_back(staged: Option<&Notify>) {
+    match staged {
+        Some(take_back) => take_back.notified().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Sends one request to the supervisor at a socket. An error means that there is none, or that it died.
+pub(super) async fn call(socket: &Path, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
+    SerialConnection::open(socket)?.ask(ask, wires).await
+}
+
+/// Asks the supervisor at a socket to terminate and waits for that; false if it refuses because its
+/// engine lives. An error means that there is none.
+pub(super) async fn request_shutdown(socket: &Path) -> io::Result<bool> {
+    let connection = with_short_path(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
+    connection.set_nonblocking(true)?;
+    let mut connection = UnixStream::from_std(connection)?;
+    send(&mut connection, &SupervisorFrame::message(&SupervisorRequest::Conclude)?).await?;
+    // Its exit may cut the connection in any way; a refusal sends an answer.
+    Ok(!matches!(connection.read(&mut [0]).await, Ok(1..)))
+}
+
+/// Uses a socket by a short path through a descriptor of its folder: the system limits socket paths
+/// to about a hundred bytes.
+pub(super) fn with_short_path<T>(socket: &Path, with: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return with(socket);
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(dir, flags, Mode::empty())?;
+    let short = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
+    if short.parent().is_some_and(Path::exists) { with(&short) } else { with(socket) }
+}

@@ -1,0 +1,233 @@
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::{UnixListener, UnixStream as StdStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::call::{self, CallResult, JobHooks, SerialConnection};
+use super::journal;
+use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
+use super::mux::MuxConnection;
+use super::pool::CapacityClaim;
+use super::recall::kill_the_rest;
+use crate::StopLevel;
+use crate::attempt::{ProcessJob, ProcessOutcome};
+use crate::probe::{ProbeJob, ProbeOutcome};
+
+/// The message that everything is recorded and nothing will be queried later.
+pub(super) const SETTLED_MESSAGE: u8 = b'f';
+
+/// The message that kills everything.
+pub(super) const KILL_MESSAGE: u8 = b'k';
+
+/// The answer that nothing is left.
+pub(super) const DONE_MESSAGE: u8 = b'd';
+
+/// The timeout for the end of everything left running.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The supervisor of this engine.
+pub struct SupervisorClient {
+    id: String,
+    socket: PathBuf,
+    presence: StdStream,
+    /// The lock that shows other processes that this engine lives.
+    _claim: File,
+    /// The connection for attempts, once opened.
+    attempts: Mutex<Option<Arc<MuxConnection>>>,
+    /// Idle connections for probes.
+    idle: Mutex<Vec<SerialConnection>>,
+    /// True if the supervisor was found to be gone.
+    is_gone: AtomicBool,
+    /// True if the supervisor was told to settle or to kill.
+    is_ending: AtomicBool,
+}
+
+/// The parameters to start a supervisor.
+pub struct SupervisorStart<'a> {
+    /// The folder of journals and sockets; created if it does not exist.
+    pub dir: &'a Path,
+    /// The unique id of the supervisor.
+    pub id: String,
+    /// The program and its first arguments; the folder and the id follow.
+    pub program: (&'a Path, &'a [&'a str]),
+    /// The environment of the supervisor.
+    pub env: Vec<(String, String)>,
+}
+
+/// The supervisor is gone, and with it its processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the supervisor process of the steps died")]
+pub struct SupervisorLost;
+
+impl std::fmt::Debug for SupervisorClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keeper").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl SupervisorClient {
+    /// Starts a supervisor. Requests may be sent at once: they wait until it is ready.
+    pub fn start(start: SupervisorStart<'_>) -> io::Result<Self> {
+        let SupervisorStart { dir, id, program: (program, args), env } = start;
+        // Every client that can connect can start any process.
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let socket = journal::socket(dir, &id);
+        let listener = call::with_short_path(&socket, |path| UnixListener::bind(path))?;
+        let claim = journal::claim(&journal::path(dir, &id))?;
+        let (presence, other) = StdStream::pair()?;
+        #[expect(clippy::disallowed_methods, reason = "the supervisor starts all other processes")]
+        let mut command = std::process::Command::new(program);
+        command.arg0("wf-keeper").args(args).arg(dir).arg(&id).env_clear().envs(env);
+        command
+            .stdin(Stdio::from(OwnedFd::from(listener)))
+            .stdout(Stdio::from(OwnedFd::from(other)))
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self {
+            id,
+            socket,
+            presence,
+            _claim: claim,
+            attempts: Mutex::default(),
+            idle: Mutex::default(),
+            is_gone: AtomicBool::new(false),
+            is_ending: AtomicBool::new(false),
+        })
+    }
+
+    /// True if the supervisor was found to be gone: reports about processes may then reflect its
+    /// death.
+    pub fn is_lost(&self) -> bool {
+        self.is_gone.load(Ordering::Relaxed)
+    }
+
+    /// Returns the supervisor's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Declares that all outcomes are recorded: the supervisor may forget them and ends everything
+    /// that steps left running. Dropping it waits for that.
+    pub fn confirm_recorded(&self) {
+        self.idle_connections().clear();
+        self.hang_up();
+        let _ = (&self.presence).write_all(&[SETTLED_MESSAGE]);
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Kills everything it supervises. Dropping it waits for that.
+    pub fn kill(&self) {
+        self.idle_connections().clear();
+        let _ = (&self.presence).write_all(&[KILL_MESSAGE]);
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Runs the work of an attempt; `None`: it was staged and does not begin. The work continues if
+    /// this future is dropped.
+    pub(crate) async fn run(
+        &self,
+        task: RunAttempt,
+        job: ProcessJob,
+        seat: Option<CapacityClaim>,
+        wires: JobHooks,
+    ) -> Result<Option<ProcessOutcome>, SupervisorLost> {
+        let job = Box::new(job);
+        let show = wires.on_output.is_some();
+        let ask = SupervisorRequest::Run { task, job, show, seat };
+        let called = match self.mux() {
+            Ok(mux) => mux.ask(&ask, wires).await,
+            Err(error) => Err(error),
+        };
+        match called.map_err(|_| self.is_gone())?.answer {
+            SupervisorReply::Gone(gone) => Ok(Some(*gone)),
+            SupervisorReply::Unstaged => Ok(None),
+            _ => Err(SupervisorLost),
+        }
+    }
+
+    /// Runs a probe that ends with this future.
+    pub(crate) async fn probe(
+        &self,
+        probe: ProbeJob,
+        stop: watch::Receiver<StopLevel>,
+    ) -> Result<ProbeOutcome, SupervisorLost> {
+        let ask = SupervisorRequest::Probe(Box::new(probe));
+        let called = self.request_idle(&ask, (stop, None).into()).await;
+        let called = called.map_err(|_| self.is_gone())?;
+        match called.answer {
+            SupervisorReply::Probed { exit, truncated, isolation, ends } => {
+                Ok(ProbeOutcome { exit, out: called.out, err: called.err, truncated, isolation, ends })
+            }
+            _ => Err(SupervisorLost),
+        }
+    }
+
+    /// Sends a request on an idle connection or a new one.
+    async fn request_idle(&self, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
+        let free = self.idle_connections().pop();
+        let mut line = match free {
+            Some(line) => line,
+            None => SerialConnection::open(&self.socket)?,
+        };
+        let called = line.ask(ask, wires).await?;
+        if line.is_clean {
+            self.idle_connections().push(line);
+        }
+        Ok(called)
+    }
+
+    fn idle_connections(&self) -> MutexGuard<'_, Vec<SerialConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the connection for attempts.
+    fn mux(&self) -> io::Result<Arc<MuxConnection>> {
+        let mut attempts = self.attempts();
+        if let Some(mux) = &*attempts {
+            return Ok(Arc::clone(mux));
+        }
+        let mux = attempts.insert(Arc::new(MuxConnection::open(&self.socket)?));
+        Ok(Arc::clone(mux))
+    }
+
+    fn attempts(&self) -> MutexGuard<'_, Option<Arc<MuxConnection>>> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends all waiting for attempts.
+    fn hang_up(&self) {
+        if let Some(mux) = &*self.attempts() {
+            mux.close();
+        }
+    }
+
+    /// Marks the supervisor as dead and kills its remaining processes, which nothing else would end.
+    fn is_gone(&self) -> SupervisorLost {
+        self.is_gone.store(true, Ordering::Relaxed);
+        kill_the_rest(&self.id, &self.socket.with_extension("journal"));
+        SupervisorLost
+    }
+}
+
+impl Drop for SupervisorClient {
+    /// Waits for the end requested by `settle` or `kill`. After neither, the supervisor is dead or
+    /// its run has another owner, and there is nothing to wait for.
+    fn drop(&mut self) {
+        self.hang_up();
+        if self.is_ending.load(Ordering::Relaxed) {
+            let _ = self.presence.shutdown(Shutdown::Write);
+            let _ = self.presence.set_read_timeout(Some(SHUTDOWN_TIMEOUT));
+            let _ = (&self.presence).read(&mut [0]);
+        }
+    }
+}

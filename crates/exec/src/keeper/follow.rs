@@ -1,0 +1,83 @@
+//! The followers of an attempt, and the channels between both.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::message::RequestFollowUp;
+use crate::attempt::ProcessOutcome;
+use crate::log::LogStream;
+use crate::{OnOutput, StopLevel};
+
+/// The number of output chunks queued for a slow engine; later ones are only in the log.
+const OUTPUT_QUEUE_LENGTH: usize = 64;
+
+/// The followers that wait for the outcome of an attempt.
+#[derive(Clone, Default)]
+pub(super) struct AttemptFollowers(Arc<Mutex<Vec<AttemptFollower>>>);
+
+struct AttemptFollower {
+    output: Option<mpsc::Sender<(LogStream, Vec<u8>)>>,
+    outcome: oneshot::Sender<ProcessOutcome>,
+}
+
+/// The handle to an attempt that is under way or waits.
+pub(super) struct AttemptHandle {
+    pub(super) stop: watch::Sender<StopLevel>,
+    pub(super) followers: AttemptFollowers,
+}
+
+/// The channels of a connection that follows an attempt.
+pub(super) struct AttemptSubscription {
+    /// The output, if shown.
+    pub(super) output: mpsc::Receiver<(LogStream, Vec<u8>)>,
+    /// The outcome.
+    pub(super) outcome: oneshot::Receiver<ProcessOutcome>,
+    /// The stop request.
+    stop: watch::Sender<StopLevel>,
+    /// The beginning, if it is staged; closed if it does not begin.
+    pub(super) started: Option<oneshot::Receiver<()>>,
+}
+
+impl AttemptSubscription {
+    /// Passes on a stop request; an attempt that has begun cannot be withdrawn.
+    pub(super) fn forward_stop(&self, told: RequestFollowUp) {
+        if let RequestFollowUp::End(degree) = told {
+            self.stop.send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
+        }
+    }
+}
+
+impl AttemptHandle {
+    pub(super) fn follow(&self, shows: bool) -> AttemptSubscription {
+        let (to, shown) = mpsc::channel(OUTPUT_QUEUE_LENGTH);
+        let (end, ended) = oneshot::channel();
+        self.followers.lock().push(AttemptFollower { output: shows.then_some(to), outcome: end });
+        AttemptSubscription { output: shown, outcome: ended, stop: self.stop.clone(), started: None }
+    }
+}
+
+impl AttemptFollowers {
+    /// Sends the outcome of the attempt to all followers.
+    pub(super) fn send_outcome(&self, gone: &ProcessOutcome) {
+        for follower in self.lock().drain(..) {
+            let _ = follower.outcome.send(gone.clone());
+        }
+    }
+
+    /// Sends output to the followers that want it and have room for it.
+    pub(super) fn show(&self) -> OnOutput {
+        let followers = self.clone();
+        Box::new(move |stream, bytes| {
+            for follower in followers.lock().iter() {
+                if let Some(to) = &follower.output {
+                    let _ = to.try_send((stream, bytes.to_vec()));
+                }
+            }
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<AttemptFollower>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,87 @@
+use serde::{Deserialize, Serialize};
+
+use super::pool::CapacityClaim;
+use crate::attempt::{ProcessJob, ProcessOutcome};
+use crate::probe::ProbeJob;
+use crate::sandbox::IsolationKind;
+use crate::{StopLevel, StreamTails};
+use wf_base::name::RunId;
+use wf_core::machine::{Attempt, WorkExit};
+
+/// An attempt of a run, as known to a supervisor.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RunAttempt {
+    /// The run.
+    pub run: RunId,
+    /// The attempt.
+    pub attempt: Attempt,
+}
+
+/// A request of an engine: the first message of a connection.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SupervisorRequest {
+    /// Runs the work of an attempt. It continues if the engine dies.
+    Run {
+        /// The attempt.
+        task: RunAttempt,
+        /// The work and its limits.
+        job: Box<ProcessJob>,
+        /// True to show the output.
+        show: bool,
+        /// The share of the run's room, if it is counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seat: Option<CapacityClaim>,
+    },
+    /// Runs a probe that ends with the connection.
+    Probe(Box<ProbeJob>),
+    /// Follows an attempt that an engine requested earlier.
+    Follow {
+        /// The attempt.
+        task: RunAttempt,
+        /// True to show the output.
+        show: bool,
+    },
+    /// Ends everything that steps left running, forgets everything and exits. The connection stays
+    /// open until then.
+    Conclude,
+    /// Seals a run: nothing of it begins any more.
+    Seal {
+        /// The run.
+        run: RunId,
+    },
+}
+
+/// A follow-up message of an engine to its request.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum RequestFollowUp {
+    /// Terminates the work.
+    End(StopLevel),
+    /// Withdraws the attempt if it is staged and has not begun; otherwise it continues.
+    TakeBack,
+}
+
+/// The answer of a supervisor: the last message of a connection.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SupervisorReply {
+    /// The work of an attempt ended.
+    Gone(Box<ProcessOutcome>),
+    /// A probe ended; its output was sent before.
+    Probed {
+        /// The exit.
+        exit: WorkExit,
+        /// True if standard output was cut off.
+        truncated: bool,
+        /// The guards that its sandbox enforced; `None`: it had none.
+        isolation: Option<Vec<IsolationKind>>,
+        /// The tail of the output.
+        ends: StreamTails,
+    },
+    /// The supervisor does no work for such an attempt.
+    Unknown,
+    /// The run is sealed.
+    Sealed,
+    /// A staged attempt does not begin.
+    Unstaged,
+}

@@ -1,0 +1,189 @@
+//! The outcome of an attempt that an earlier engine requested from a supervisor.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::call::{self, JobHooks, call};
+use super::journal::{self, JournalRecord};
+use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
+use crate::attempt::ProcessOutcome;
+use crate::{StopLevel, contain, tree};
+use wf_base::name::RunId;
+use wf_core::machine::WorkExit;
+
+/// The timeout for the exit of a supervisor.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The outcome of an earlier attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecalledOutcome {
+    /// The work ended, some time ago or just now.
+    Gone(ProcessOutcome),
+    /// No supervisor ever began it.
+    NeverBegan,
+}
+
+/// The search for supervisors of earlier engines.
+#[derive(Clone, Copy, Debug)]
+pub struct SupervisorSearch<'a> {
+    /// The folder of journals and sockets.
+    pub dir: &'a Path,
+    /// The supervisor of this engine, which is excluded.
+    pub own: Option<&'a str>,
+    /// The supervisors to which the attempt may have been sent, if they are known and their
+    /// journals cannot have been lost in a crash of the machine.
+    pub supervisors: Option<&'a [String]>,
+}
+
+/// Finds the outcome of an attempt and waits for its end if it is still under way. Kills everything
+/// left of an attempt whose supervisor died.
+///
+/// Afterwards no earlier supervisor begins anything of its run.
+pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, wires: JobHooks) -> RecalledOutcome {
+    let mut found = None;
+    let mut seen = Vec::new();
+    for (keeper, path) in journals(past.dir) {
+        if past.own == Some(keeper.as_str()) {
+            continue;
+        }
+        seal(past.dir, &keeper, &task.run).await;
+        if let Ok(Some(entry)) = journal::read(&path, task) {
+            found = Some((keeper.clone(), path, entry));
+        }
+        seen.push(keeper);
+    }
+    match found {
+        Some((keeper, path, entry)) => {
+            let socket = journal::socket(past.dir, &keeper);
+            let ended = ending(&socket, &path, task, entry, wires).await;
+            RecalledOutcome::Gone(ended)
+        }
+        None if past.supervisors.is_some_and(|all| all.iter().all(|one| seen.contains(one))) => {
+            RecalledOutcome::NeverBegan
+        }
+        None => RecalledOutcome::Gone(ProcessOutcome::without(WorkExit::Interrupted)),
+    }
+}
+
+/// Waits until earlier supervisors have no work under way for a task; kills everything left by a
+/// dead supervisor.
+pub async fn outlast(past: SupervisorSearch<'_>, run: &RunId, place: &str) {
+    for (keeper, path) in journals(past.dir) {
+        if past.own == Some(keeper.as_str()) {
+            continue;
+        }
+        let socket = journal::socket(past.dir, &keeper);
+        for task in journal::unfinished_attempts(&path).unwrap_or_default() {
+            if task.run == *run && task.attempt.place.to_string() == place {
+                let (_told, stop) = watch::channel(StopLevel::No);
+                let entry = journal::read(&path, &task).ok().flatten().unwrap_or_default();
+                ending(&socket, &path, &task, entry, (stop, None).into()).await;
+            }
+        }
+    }
+}
+
+/// Returns the outcome of an attempt that a supervisor began.
+async fn ending(
+    socket: &Path,
+    path: &Path,
+    task: &RunAttempt,
+    entry: JournalRecord,
+    wires: JobHooks,
+) -> ProcessOutcome {
+    if let Some(gone) = entry.gone {
+        return gone;
+    }
+    let ask = SupervisorRequest::Follow { task: task.clone(), show: wires.on_output.is_some() };
+    let answer = call(socket, &ask, wires).await.map(|called| called.answer);
+    if let Ok(SupervisorReply::Gone(gone)) = answer {
+        return *gone;
+    }
+    // It may have ended during the query.
+    let entry = journal::read(path, task).ok().flatten().unwrap_or(entry);
+    if let Some(gone) = entry.gone {
+        return gone;
+    }
+    let killing = move || {
+        if let Some((pid, start)) = entry.process {
+            tree::kill_session(pid, start);
+        }
+        tree::kill_marked(|mark| mark == entry.mark);
+    };
+    let _ = tokio::task::spawn_blocking(killing).await;
+    ProcessOutcome::without(WorkExit::Interrupted)
+}
+
+/// Seals a run at a supervisor; a dead one begins nothing anyway.
+async fn seal(dir: &Path, keeper: &str, run: &RunId) {
+    let ask = SupervisorRequest::Seal { run: run.clone() };
+    let (_told, stop) = watch::channel(StopLevel::No);
+    let _ = call(&journal::socket(dir, keeper), &ask, (stop, None).into()).await;
+}
+
+/// Returns the supervisors of a folder and their journals, sorted by name.
+fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let journals = paths.filter(|path| path.extension().is_some_and(|end| end == "journal"));
+    let mut found: Vec<(String, PathBuf)> =
+        journals.filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path))).collect();
+    found.sort();
+    found
+}
+
+/// Returns the attempts that a supervisor has under way, if it lives.
+pub fn at_work(dir: &Path, keeper: &str) -> Vec<RunAttempt> {
+    let lives =
+        call::with_short_path(&journal::socket(dir, keeper), |path| UnixStream::connect(path)).is_ok();
+    let open = journal::unfinished_attempts(&journal::path(dir, keeper)).unwrap_or_default();
+    if lives { open.into_iter().collect() } else { Vec::new() }
+}
+
+/// Returns the supervisors with a journal in a folder.
+pub fn keepers(dir: &Path) -> Vec<String> {
+    journals(dir).into_iter().map(|(keeper, _)| keeper).collect()
+}
+
+/// Returns the supervisors with a journal in a folder and without a living engine.
+pub fn orphans(dir: &Path) -> Vec<String> {
+    let orphaned = |(_, path): &(String, PathBuf)| journal::is_orphaned(path);
+    let found = journals(dir).into_iter().filter(orphaned);
+    found.map(|(keeper, _)| keeper).collect()
+}
+
+/// Terminates an earlier supervisor and everything that steps left running, after the end of its
+/// run. Kills everything left by a dead one. A supervisor whose engine lives is left alone.
+pub async fn conclude(dir: &Path, keeper: &str) {
+    let (socket, path) = (journal::socket(dir, keeper), journal::path(dir, keeper));
+    match tokio::time::timeout(EXIT_TIMEOUT, call::request_shutdown(&socket)).await {
+        Ok(Ok(true)) | Err(_) => {}
+        Ok(Ok(false)) => return,
+        // It has just exited by itself.
+        Ok(Err(_)) if !path.exists() => {}
+        Ok(Err(_)) => {
+            let (id, journal) = (keeper.to_owned(), path.clone());
+            let killing = move || kill_the_rest(&id, &journal);
+            let _ = tokio::task::spawn_blocking(killing).await;
+        }
+    }
+    let _ = fs::remove_file(socket);
+    let _ = fs::remove_file(path);
+}
+
+/// Kills everything left by a dead supervisor.
+pub(super) fn kill_the_rest(keeper: &str, journal: &Path) {
+    contain::kill(keeper, journal::group(journal));
+    tree::kill_marked(|mark| is_mark_of(mark, keeper));
+}
+
+/// True if a mark was given by a supervisor.
+fn is_mark_of(mark: &str, keeper: &str) -> bool {
+    mark.strip_prefix(keeper).is_some_and(|rest| rest.starts_with('-'))
+}

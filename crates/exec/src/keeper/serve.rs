@@ -1,0 +1,123 @@
+//! The supervisor's main loop.
+
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net as std_unix;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::attend::serve_connection;
+use super::client::{DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
+use super::desk::Supervisor;
+use super::journal::{self, JournalLine, SupervisorJournal};
+use crate::contain::ControlGroup;
+use crate::{alone, tree};
+use wf_base::time::Clock;
+
+/// The interval between attempts to reap adopted processes.
+const REAP_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The grace period of processes that steps left running.
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
+
+/// The timeout for informing followers of an outcome.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Supervises processes for an engine until both have ended. Standard input is the listening socket
+/// for engines, standard output the socket that closes when the first engine ends.
+pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
+    // Signals of the engine's terminal must not reach this process or its children.
+    let _ = rustix::process::setsid();
+    let adopts = tree::adopt();
+    let group = ControlGroup::enter(id);
+    rustix::process::chdir("/")?;
+    let mut journal = SupervisorJournal::open(&journal::path(dir, id))?;
+    journal.note(&JournalLine::Keeps {
+        pid: rustix::process::getpid().as_raw_nonzero().get(),
+        adopts,
+        group: group.as_ref().map(|group| group.path().to_path_buf()),
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let desk = Supervisor::new(id.to_owned(), journal, clock);
+    let settled = runtime.block_on(alone(run_until_idle(desk)))?;
+    let _ = std::fs::remove_file(journal::socket(dir, id));
+    if settled {
+        let _ = std::fs::remove_file(journal::path(dir, id));
+    }
+    // The engine waits for this and no longer: leaving a group takes a while.
+    let _ = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?).write(&[DONE_MESSAGE]);
+    if let Some(group) = group {
+        group.leave();
+    }
+    Ok(())
+}
+
+/// Works until the engine is gone and nothing is under way; if the engine died, also until everything that
+/// steps left running has ended, or the run has. Returns true if all outcomes are recorded.
+async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
+    let (listener, mut presence) = surroundings()?;
+    let (to, mut accepted) = mpsc::unbounded_channel();
+    let mut attempts = JoinSet::new();
+    let mut connections = JoinSet::new();
+    let (mut present, mut settled, mut given_up) = (true, false, false);
+    let mut word = [0];
+    // Accepted attempts are recorded as begun, so they run even if the engine is gone by then.
+    while present
+        || !attempts.is_empty()
+        || !accepted.is_empty()
+        || !(settled || given_up || desk.is_concluded()) && tree::has_children()
+    {
+        tokio::select! {
+            connection = listener.accept() => {
+                match connection {
+                    Ok((connection, _)) => {
+                        connections.spawn(serve_connection(Arc::clone(&desk), connection, to.clone()));
+                    }
+                    // Too many open files: some will be closed.
+                    Err(_) => tokio::time::sleep(REAP_INTERVAL).await,
+                }
+            }
+            Some(accepted) = accepted.recv() => {
+                if let Some(accepted) = accepted {
+                    let (desk, more) = (Arc::clone(&desk), to.clone());
+                    attempts.spawn(Box::pin(async move { desk.work(accepted, &more).await }));
+                }
+            }
+            // Zombies that a step left must not be visible for long.
+            () = tokio::time::sleep(REAP_INTERVAL), if tree::has_children() => tree::reap_adopted(),
+            Some(_) = attempts.join_next() => {}
+            Some(_) = connections.join_next() => {}
+            read = presence.read(&mut word), if present => match (read, word) {
+                (Ok(1..), [SETTLED_MESSAGE]) => settled = true,
+                (Ok(1..), [KILL_MESSAGE]) => {
+                    given_up = true;
+                    desk.kill();
+                }
+                _ => {
+                    present = false;
+                    desk.note_engine_gone();
+                }
+            },
+        }
+    }
+    tree::end_the_rest(GRACE_PERIOD);
+    // Followers of attempts that have just ended must still be informed.
+    let rest = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(NOTIFY_TIMEOUT, rest).await;
+    Ok(settled || desk.is_concluded())
+}
+
+/// Returns the listening socket, and the one that closes with the engine.
+fn surroundings() -> io::Result<(UnixListener, UnixStream)> {
+    let listener = std_unix::UnixListener::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let presence = std_unix::UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
+    listener.set_nonblocking(true)?;
+    presence.set_nonblocking(true)?;
+    Ok((UnixListener::from_std(listener)?, UnixStream::from_std(presence)?))
+}

@@ -1,0 +1,124 @@
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt as _};
+use std::path::Path;
+
+use super::{LogChunk, LogStream, record::LogIndexRecord, target};
+use wf_base::time::Moment;
+
+/// The maximum number of bytes read at once.
+const MAX_READ_BYTES: u64 = 64 * 1024;
+
+/// A position in one log file and its index. Both may grow meanwhile.
+#[derive(Debug)]
+pub(super) struct LogCursor {
+    /// The device and the inode of the file.
+    identity: (u64, u64),
+    log: File,
+    index: Option<File>,
+    position: u64,
+    record: u64,
+    used: u32,
+    last: (LogStream, Moment),
+}
+
+impl LogCursor {
+    /// Opens a log at its start; `None` if there is none.
+    pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
+        let Some(log) = open(path)? else {
+            return Ok(None);
+        };
+        let metadata = log.metadata()?;
+        Ok(Some(Self {
+            identity: (metadata.dev(), metadata.ino()),
+            log,
+            index: open(&target::index(path))?,
+            position: 0,
+            record: 0,
+            used: 0,
+            last: (LogStream::Out, Moment::from_millis(0)),
+        }))
+    }
+
+    /// True if both are in the same file, even if it was renamed.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+
+    /// Returns the length of the file.
+    pub(super) fn length(&self) -> io::Result<u64> {
+        Ok(self.log.metadata()?.len())
+    }
+
+    /// Returns the number of bytes read.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Returns the last bytes of the file, or all of it if it is shorter.
+    pub(super) fn last_bytes(&self, most: u64) -> io::Result<Vec<u8>> {
+        let length = self.length()?;
+        let mut bytes = vec![0; usize::try_from(length.min(most)).unwrap_or(0)];
+        let from = length - bytes.len() as u64;
+        self.log.read_exact_at(&mut bytes, from)?;
+        Ok(bytes)
+    }
+
+    /// Returns the next indexed part.
+    pub(super) fn next_indexed(&mut self) -> io::Result<Option<LogChunk>> {
+        while let Some(record) = self.at_record()? {
+            self.last = (record.stream, record.at);
+            let left = record.length.saturating_sub(self.used);
+            if left > 0 {
+                let chunk = self.bytes(u64::from(left))?;
+                let length = chunk.as_ref().map_or(0, |chunk| chunk.bytes.len());
+                self.used += u32::try_from(length).unwrap_or(left);
+                return Ok(chunk);
+            }
+            self.record += 1;
+            if self.at_record()?.is_none() {
+                self.record -= 1;
+                return Ok(None);
+            }
+            self.used = 0;
+        }
+        Ok(None)
+    }
+
+    /// Returns the next part, indexed or not.
+    pub(super) fn any(&mut self) -> io::Result<Option<LogChunk>> {
+        match self.next_indexed()? {
+            None => self.bytes(MAX_READ_BYTES),
+            known => Ok(known),
+        }
+    }
+
+    fn at_record(&self) -> io::Result<Option<LogIndexRecord>> {
+        let Some(index) = &self.index else {
+            return Ok(None);
+        };
+        let mut bytes = [0; LogIndexRecord::SIZE];
+        match index.read_exact_at(&mut bytes, self.record * LogIndexRecord::SIZE as u64) {
+            Ok(()) => Ok(Some(LogIndexRecord::from_bytes(bytes))),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn bytes(&mut self, most: u64) -> io::Result<Option<LogChunk>> {
+        let mut bytes = vec![0; usize::try_from(most.min(MAX_READ_BYTES)).unwrap_or(0)];
+        let length = self.log.read_at(&mut bytes, self.position)?;
+        bytes.truncate(length);
+        self.position += length as u64;
+        let (stream, at) = self.last;
+        Ok((length > 0).then_some(LogChunk { stream, at, bytes }))
+    }
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,145 @@
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{LogChunk, LogStream, cursor::LogCursor, target, writer};
+use wf_base::time::Moment;
+
+/// The maximum number of parts that one call returns.
+const MAX_CHUNKS: usize = 64;
+
+/// The range at the end of a complete log in which the last seen bytes are searched, in bytes.
+const SEARCH_RANGE_BYTES: u64 = 1024 * 1024;
+
+/// Reads a log while it is being written.
+#[derive(Debug)]
+pub struct LogFollower {
+    path: PathBuf,
+    place: FollowerPosition,
+    /// The time of the last part read.
+    at: Moment,
+}
+
+/// The position of a follower.
+#[derive(Debug)]
+enum FollowerPosition {
+    /// Before the log, which may not exist yet.
+    Nowhere,
+    /// In the first part, which becomes the complete log in the end.
+    Head {
+        cursor: LogCursor,
+        /// True if the end was already appended to it, as far as can be seen.
+        whole: bool,
+    },
+    /// In the last part of a log whose first part is full. The file stays open when it is rotated
+    /// or removed.
+    End(LogCursor),
+    /// Behind the seen part of a log that is now complete.
+    Rest(VecDeque<LogChunk>),
+}
+
+impl LogFollower {
+    /// Starts at the beginning of a log, which may not exist yet.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, place: FollowerPosition::Nowhere, at: Moment::from_millis(0) }
+    }
+
+    /// Returns the parts since the last call, up to a memory limit; empty if there are none.
+    pub fn next_chunks(&mut self) -> io::Result<Vec<LogChunk>> {
+        let mut came = Vec::new();
+        while came.len() < MAX_CHUNKS {
+            let Some(chunk) = self.next()? else {
+                break;
+            };
+            self.at = chunk.at;
+            came.push(chunk);
+        }
+        Ok(came)
+    }
+
+    fn next(&mut self) -> io::Result<Option<LogChunk>> {
+        match &mut self.place {
+            FollowerPosition::Nowhere => {
+                let Some(cursor) = LogCursor::open(&self.path)? else {
+                    return Ok(None);
+                };
+                let whole = false;
+                self.place = FollowerPosition::Head { cursor, whole };
+                self.next()
+            }
+            FollowerPosition::Head { cursor, whole } => {
+                if let Some(chunk) = cursor.next_indexed()? {
+                    *whole |= chunk.stream == LogStream::Note;
+                    return Ok(Some(chunk));
+                }
+                // The end is opened before the head is read again: bytes appended to the head are
+                // then there or in the opened end.
+                let [older, newer] = target::end_paths(&self.path).map(|path| LogCursor::open(&path));
+                if let Some(chunk) = cursor.next_indexed()? {
+                    *whole |= chunk.stream == LogStream::Note;
+                    return Ok(Some(chunk));
+                }
+                match newer? {
+                    Some(newer) if !*whole => self.enter(older?, newer),
+                    _ => Ok(None),
+                }
+            }
+            FollowerPosition::End(cursor) => {
+                if let Some(chunk) = cursor.next_indexed()? {
+                    return Ok(Some(chunk));
+                }
+                let [older, newer] = target::end_paths(&self.path).map(|path| LogCursor::open(&path));
+                let (older, newer) = (older?, newer?);
+                if newer.as_ref().is_some_and(|newer| newer.is_same(cursor)) {
+                    return Ok(None);
+                }
+                // The part is complete.
+                if let Some(chunk) = cursor.any()? {
+                    return Ok(Some(chunk));
+                }
+                let Some(newer) = newer else {
+                    let rest = remaining_chunks(&self.path, cursor)?;
+                    self.place = FollowerPosition::Rest(rest);
+                    return self.next();
+                };
+                let older = older.filter(|older| !older.is_same(cursor));
+                self.enter(older, newer)
+            }
+            FollowerPosition::Rest(rest) => Ok(rest.pop_front()),
+        }
+    }
+
+    /// Continues in the end of the log; if its older half exists, notes that the middle is left out.
+    fn enter(&mut self, older: Option<LogCursor>, newer: LogCursor) -> io::Result<Option<LogChunk>> {
+        let older = older.filter(|older| !older.is_same(&newer));
+        let skipped = older.is_some();
+        self.place = FollowerPosition::End(older.unwrap_or(newer));
+        if skipped {
+            return Ok(Some(LogChunk {
+                stream: LogStream::Note,
+                at: self.at,
+                bytes: writer::omission_note("the middle").into_bytes(),
+            }));
+        }
+        self.next()
+    }
+}
+
+/// Returns the parts of a complete log behind a part that was read to its end: usually none.
+fn remaining_chunks(path: &Path, seen: &LogCursor) -> io::Result<VecDeque<LogChunk>> {
+    let Some(mut whole) = LogCursor::open(path)? else {
+        return Ok(VecDeque::new());
+    };
+    let (length, last) = (whole.length()?, seen.last_bytes(4096)?);
+    let tail = whole.last_bytes(SEARCH_RANGE_BYTES.min(length))?;
+    let found = memchr::memmem::rfind(&tail, &last).map(|at| at + last.len());
+    let unseen = tail.len() - found.unwrap_or(0);
+    let mut rest = VecDeque::new();
+    while let Some(mut chunk) = whole.any()? {
+        let behind = whole.position().saturating_sub(length - unseen as u64);
+        let new = usize::try_from(behind).unwrap_or(usize::MAX).min(chunk.bytes.len());
+        chunk.bytes.drain(..chunk.bytes.len() - new);
+        rest.extend(Some(chunk).filter(|chunk| !chunk.bytes.is_empty()));
+    }
+    Ok(rest)
+}

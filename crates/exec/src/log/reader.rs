@@ -1,0 +1,57 @@
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+
+use super::{LogChunk, LogStream, cursor::LogCursor, target, writer};
+use wf_base::time::Moment;
+
+/// Reads the parts of a log in order; none if there is no log. Memory is bounded. A log that is
+/// being written, or whose writer died, is read as far as it goes.
+pub fn read(path: &Path) -> io::Result<LogChunks> {
+    let [older, newer] = target::end_paths(path);
+    let older = LogCursor::open(&older)?;
+    let skips = older.is_some();
+    let pieces = [LogCursor::open(path)?, older, LogCursor::open(&newer)?];
+    Ok(LogChunks { pieces: pieces.into_iter().flatten().collect(), skips, at: Moment::from_millis(0) })
+}
+
+/// The parts of a log.
+#[derive(Debug)]
+pub struct LogChunks {
+    pieces: VecDeque<LogCursor>,
+    /// True if bytes may be missing behind the part that is read.
+    skips: bool,
+    at: Moment,
+}
+
+impl LogChunks {
+    fn advance(&mut self) -> io::Result<Option<LogChunk>> {
+        while let Some(piece) = self.pieces.front_mut() {
+            if let Some(chunk) = piece.any()? {
+                self.at = chunk.at;
+                return Ok(Some(chunk));
+            }
+            self.pieces.pop_front();
+            if std::mem::take(&mut self.skips) && !self.pieces.is_empty() {
+                return Ok(Some(LogChunk {
+                    stream: LogStream::Note,
+                    at: self.at,
+                    bytes: writer::omission_note("the middle").into_bytes(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for LogChunks {
+    type Item = io::Result<LogChunk>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.advance();
+        if next.is_err() {
+            self.pieces.clear();
+        }
+        next.transpose()
+    }
+}

@@ -1,0 +1,89 @@
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::{LogStream, record::LogIndexRecord, target};
+use wf_base::time::Moment;
+
+/// The time in milliseconds within which bytes of one stream share a record.
+const RECORD_MERGE_MILLIS: i64 = 50;
+
+/// A growing log file and its index.
+#[derive(Debug)]
+pub(super) struct LogSegment {
+    log: File,
+    index: File,
+    length: u64,
+    records: u64,
+    /// The maximum number of index records, so that a trickle of single bytes stays small.
+    most_records: u64,
+    last: Option<LogIndexRecord>,
+    unsettled: bool,
+}
+
+impl LogSegment {
+    /// Creates the files, truncating existing ones.
+    pub(super) fn create(path: &Path, limit: u64) -> io::Result<Self> {
+        Ok(Self {
+            log: open(path)?,
+            index: open(&target::index(path))?,
+            length: 0,
+            records: 0,
+            most_records: 4096 + limit / 64,
+            last: None,
+            unsettled: false,
+        })
+    }
+
+    /// Returns the length in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends bytes: to the log at once, to the index when their run ends, so that the index never
+    /// covers more than the log contains.
+    pub(super) fn append(&mut self, stream: LogStream, at: Moment, bytes: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(bytes.len()).unwrap_or(LogIndexRecord::MAX);
+        self.log.write_all_at(bytes, self.length)?;
+        self.length += bytes.len() as u64;
+        match &mut self.last {
+            Some(last) if continues(*last, stream, at, length, self.records >= self.most_records) => {
+                last.length = last.length.saturating_add(length).min(LogIndexRecord::MAX);
+            }
+            _ => {
+                self.flush_index()?;
+                self.records += 1;
+                self.last = Some(LogIndexRecord { at, stream, length });
+            }
+        }
+        self.unsettled = true;
+        Ok(())
+    }
+
+    /// True if the index lags behind the log.
+    pub(super) fn is_index_behind(&self) -> bool {
+        self.unsettled
+    }
+
+    /// Brings the index up to date.
+    pub(super) fn flush_index(&mut self) -> io::Result<()> {
+        if let (true, Some(last)) = (self.unsettled, self.last) {
+            let place = (self.records - 1) * LogIndexRecord::SIZE as u64;
+            self.index.write_all_at(&last.to_bytes(), place)?;
+        }
+        self.unsettled = false;
+        Ok(())
+    }
+}
+
+/// True if bytes belong to the last run: same stream, same time; or the index is full.
+fn continues(last: LogIndexRecord, stream: LogStream, at: Moment, length: u32, full: bool) -> bool {
+    let fits = last.length.saturating_add(length) <= LogIndexRecord::MAX;
+    let same = last.stream == stream && at.millis() - last.at.millis() < RECORD_MERGE_MILLIS;
+    (same && fits) || full
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).open(path)
+}

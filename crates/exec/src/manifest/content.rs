@@ -1,0 +1,65 @@
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::walk::stamp;
+use super::{ManifestStamp, WorkspaceManifest};
+use crate::WorkError;
+use crate::beneath::{ConfinedDir, PathLookupError};
+use wf_base::digest::Sha256Digest;
+
+/// The flags to open a file: no link is followed, and a pipe does not block.
+const READ_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// The content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileContent {
+    /// True for a link, whose content is its target path.
+    pub link: bool,
+    pub digest: Sha256Digest,
+}
+
+impl WorkspaceManifest {
+    /// Reads a file's content if the file is still the one in the manifest: content from a moment
+    /// before or after does not count. `root` is the folder that was walked.
+    pub fn content(&self, root: &ConfinedDir, path: &Path) -> Result<FileContent, WorkError> {
+        let listed = self.stamp(path);
+        let shown = path.display();
+        let unable = |error: io::Error| WorkError::environmental(format!("cannot read `{shown}`: {error}"));
+        let (content, read) = read(root, path).map_err(unable)?;
+        if Some(read) != listed {
+            let reason = format!("`{shown}` changed while it was read; try again");
+            return Err(WorkError::environmental(reason));
+        }
+        Ok(content)
+    }
+}
+
+fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, ManifestStamp)> {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let name = path.file_name().unwrap_or_default();
+    let folder = root.find(parent).map_err(|missed| match missed {
+        PathLookupError::Failed(error) => error.into(),
+        PathLookupError::Absent | PathLookupError::Outside => io::Error::from(Errno::NOENT),
+    })?;
+    let found = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => {
+            let file = File::from(rustix::fs::openat(&folder, name, READ_FLAGS, Mode::empty())?);
+            let digest = Sha256Digest::of_reader(&file)?;
+            let content = FileContent { link: false, digest };
+            // The stamp after reading.
+            Ok((content, stamp(&rustix::fs::fstat(&file)?)))
+        }
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
+            let content = FileContent { link: true, digest: Sha256Digest::of_bytes(target.as_bytes()) };
+            Ok((content, stamp(&found)))
+        }
+        _ => Err(Errno::NXIO.into()),
+    }
+}

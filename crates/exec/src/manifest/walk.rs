@@ -1,0 +1,144 @@
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::{ManifestFolder, ManifestNode, ManifestStamp, WorkspaceManifest};
+use crate::WorkError;
+
+/// The maximum depth of folders: each level takes a descriptor.
+const MAX_DEPTH: usize = 256;
+
+/// The maximum number of files and folders in a workspace.
+const MAX_ENTRIES: u64 = 5_000_000;
+
+/// The files and folders inside a workspace that are not part of it: the state, and the outputs of
+/// this program.
+#[derive(Clone, Debug, Default)]
+pub struct ExcludedFiles(Vec<(u64, u64)>);
+
+impl ExcludedFiles {
+    /// Excludes the current folders of these names, and this program's own outputs.
+    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
+        let found = folders.into_iter().filter_map(|path| fs::metadata(path).ok());
+        let found = found.map(|found| (found.dev(), found.ino()));
+        let (out, err) = (io::stdout(), io::stderr());
+        let own = [out.as_fd(), err.as_fd()].map(rustix::fs::fstat);
+        let own = own.into_iter().flatten();
+        let own = own.map(|stat| (stat.st_dev, stat.st_ino));
+        Self(found.chain(own).collect())
+    }
+}
+
+impl WorkspaceManifest {
+    /// Walks a workspace. Fails if a part of it cannot be read.
+    pub fn of_workspace(root: &Path, excluded: &ExcludedFiles) -> Result<Self, WorkError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(root, flags, Mode::empty());
+        let mut walk = ManifestWalk { excluded, at: PathBuf::new(), remaining: MAX_ENTRIES };
+        let folder = opened.map_err(|error| walk.unable(error))?;
+        let stat = rustix::fs::fstat(&folder).map_err(|error| walk.unable(error))?;
+        let top = walk.folder(folder.as_fd(), stamp(&stat), 0)?;
+        Ok(Self { top })
+    }
+}
+
+struct ManifestWalk<'a> {
+    excluded: &'a ExcludedFiles,
+    /// The current path, relative to the root.
+    at: PathBuf,
+    remaining: u64,
+}
+
+impl ManifestWalk<'_> {
+    fn folder(
+        &mut self,
+        open: BorrowedFd<'_>,
+        stamp: ManifestStamp,
+        depth: usize,
+    ) -> Result<ManifestFolder, WorkError> {
+        let mut entries = Vec::new();
+        let names = Dir::read_from(open).map_err(|error| self.unable(error))?;
+        for entry in names {
+            let entry = entry.map_err(|error| self.unable(error))?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            self.at.push(name);
+            let node = self.node(open, name, depth)?;
+            self.at.pop();
+            entries.extend(node.map(|node| (name.to_owned(), node)));
+        }
+        entries.sort_unstable_by(|(one, _): &(OsString, _), (other, _)| one.cmp(other));
+        Ok(ManifestFolder { stamp, entries })
+    }
+
+    /// Returns the node of a name; `None`: it is gone by now, or not part of the workspace.
+    fn node(
+        &mut self,
+        open: BorrowedFd<'_>,
+        name: &OsStr,
+        depth: usize,
+    ) -> Result<Option<ManifestNode>, WorkError> {
+        let stat = match rustix::fs::statat(open, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(self.unable(error)),
+        };
+        self.remaining = self.remaining.checked_sub(1).ok_or_else(|| {
+            WorkError::logical(format!("the workspace has more than {MAX_ENTRIES} files and folders"))
+        })?;
+        if self.excluded.0.contains(&(stat.st_dev, stat.st_ino)) {
+            return Ok(None);
+        }
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return Ok(Some(ManifestNode::File(stamp(&stat))));
+        }
+        if depth == MAX_DEPTH {
+            let shown = self.at.display();
+            let reason = format!("`{shown}`: folders in the workspace are more than {MAX_DEPTH} deep");
+            return Err(WorkError::logical(reason));
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(open, name, flags, Mode::empty()) {
+            Ok(folder) => {
+                let folder = self.folder(folder.as_fd(), stamp(&stat), depth + 1)?;
+                Ok(Some(ManifestNode::Folder(folder)))
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            // A check runs as the same user and cannot look into it either.
+            Err(Errno::ACCESS) => {
+                Ok(Some(ManifestNode::Folder(ManifestFolder { stamp: stamp(&stat), entries: Vec::new() })))
+            }
+            Err(error) => Err(self.unable(error)),
+        }
+    }
+
+    fn unable(&self, error: impl Into<io::Error>) -> WorkError {
+        let (at, error) = (self.at.display(), error.into());
+        let place =
+            if self.at.as_os_str().is_empty() { "the workspace".to_owned() } else { format!("`{at}`") };
+        WorkError::environmental(format!("cannot stat {place}: {error}"))
+    }
+}
+
+pub(super) fn stamp(stat: &Stat) -> ManifestStamp {
+    let nanos = |seconds: i64, rest: u64| {
+        let rest = i64::try_from(rest).unwrap_or_default();
+        seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+    };
+    ManifestStamp {
+        mode: stat.st_mode,
+        inode: stat.st_ino,
+        size: u64::try_from(stat.st_size).unwrap_or_default(),
+        modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
+        changed: nanos(stat.st_ctime, stat.st_ctime_nsec),
+    }
+}

@@ -1,0 +1,173 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::trail::{PathEnd, PathEntry, resolve_path};
+use crate::files::globs;
+use crate::view::{checks, family, named, product_globs};
+use crate::{WorkError, environment, planner, shell};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_model::expr::Template;
+use wf_model::{Check, CheckProbe, Gate, GateProvider, JsonObject, Plan, SecretSource, Step, StepWork};
+use wf_skill as skill;
+
+/// Returns the files of the workspace that a plan, and all plans that it uses, name literally, and
+/// those of the skills whose scripts they run: by path, relative to the workspace, with the digest
+/// of the content, sorted. A link is listed as well; its content is its target path.
+///
+/// Files that steps declare as products and files that do not exist are left out.
+pub fn files(
+    plan: &Arc<Plan>,
+    root: &Path,
+    params: &JsonObject,
+) -> Result<Vec<(String, Sha256Digest)>, WorkError> {
+    let plans = family(plan);
+    let products: Vec<String> = plans.iter().flat_map(|plan| product_globs(plan)).collect();
+    let products = globs(products.iter().map(String::as_str));
+    let is_product = |path: &str| products.iter().any(|glob| glob.is_match(path));
+    let mut found = BTreeMap::new();
+    for (at, plan) in plans.into_iter().enumerate() {
+        // The parameters of used plans are known only when they begin.
+        let params = (at == 0).then_some(params);
+        for text in texts(plan, root, params) {
+            for path in named(&text) {
+                let Some(path) = path.to_str().filter(|path| !is_product(path)) else {
+                    continue;
+                };
+                // A file that the user cannot read cannot be executed for them.
+                let posts = match resolve_path(root, path, true) {
+                    Err(error) if error.kind() == ErrorKind::PermissionDenied => Vec::new(),
+                    followed => path_digests(path, followed)?,
+                };
+                let posts = posts.into_iter().filter(|(path, _)| !is_product(path));
+                found.extend(posts);
+            }
+        }
+    }
+    for folder in skills(plan) {
+        for path in skill_files(root, &folder)? {
+            found.extend(path_digests(&path, resolve_path(root, &path, true))?);
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the files of the workspace that the words of a command name, like [`files()`].
+pub fn files_named_by(argv: &[String], root: &Path) -> Result<Vec<(String, Sha256Digest)>, WorkError> {
+    let words = argv.iter().map(|word| Template::literal(word)).collect();
+    let mut found = BTreeMap::new();
+    for path in named(&text(CheckProbe::Exec(words), None)) {
+        let Some(path) = path.to_str() else { continue };
+        found.extend(path_digests(path, resolve_path(root, path, true))?);
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the links and the file of a path with their digests; nothing if there is no file.
+fn path_digests(
+    path: &str,
+    followed: io::Result<(Vec<PathEntry>, PathEnd)>,
+) -> Result<Vec<(String, Sha256Digest)>, WorkError> {
+    let (posts, _) =
+        followed.map_err(|error| WorkError::environmental(format!("cannot read `{path}`: {error}")))?;
+    let posts = posts.into_iter().map(|post| (post.path, post.digest));
+    Ok(posts.collect())
+}
+
+/// Returns the folders of the skills whose scripts are run by a plan and all plans that it uses.
+pub fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
+    let plans = family(plan).into_iter();
+    let folders = plans.flat_map(|plan| {
+        let steps = plan.steps().iter();
+        let ways =
+            steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
+        let folder = |step: &Step| match &step.work {
+            StepWork::Skill(call) => Some(call.folder.clone()),
+            _ => None,
+        };
+        ways.filter_map(folder).collect::<Vec<_>>()
+    });
+    folders.collect()
+}
+
+/// Returns every file of a skill's folder, relative to the workspace.
+pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, WorkError> {
+    let bundle = skill::disk::read(&root.join(folder))
+        .map_err(|bad| WorkError::logical(format!("{bad}; {}", bad.remedy())))?;
+    let paths = bundle.files.into_keys();
+    Ok(paths.map(|path| format!("{folder}/{path}")).collect())
+}
+
+/// Returns everything that a plan executes, each as a check with the same command, rendered with
+/// the values that are known before the run.
+fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
+    let steps = plan.steps().iter();
+    let ways =
+        steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
+    let mut all: Vec<Check> = ways.flat_map(|step| of_step(step, root, params)).collect();
+    all.extend(checks(plan).cloned());
+    all.extend(plan.parts().planner.as_ref().map(planner::as_check));
+    let gates = plan.steps().iter().flat_map(|step| &step.gates);
+    all.extend(gates.chain(&plan.parts().gates).filter_map(|gate| of_gate(gate)));
+    let secrets = plan.parts().secrets.iter();
+    all.extend(secrets.filter_map(|secret| match &secret.source {
+        SecretSource::Command(argv) => {
+            let words = argv.iter().map(|word| Template::literal(word));
+            Some(text(CheckProbe::Exec(words.collect()), None))
+        }
+        _ => None,
+    }));
+    for check in &mut all {
+        if let Some(CheckProbe::Exec(words)) = &mut check.probe {
+            let known = environment::ParamScope(params);
+            let known = words.iter().filter_map(|word| word.render(&known).ok());
+            *words = known.map(|word| Template::literal(&word)).collect();
+        }
+    }
+    all
+}
+
+fn text(probe: CheckProbe, cwd: Option<&str>) -> Check {
+    Check {
+        probe: Some(probe),
+        cwd: cwd.map(str::to_owned),
+        ..Check::new(Name::parse("text").expect("this is a name"))
+    }
+}
+
+/// Returns the work of a step, once for each known folder in which it runs.
+fn of_step(step: &Step, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
+    let folders = match &step.cwd {
+        None => vec![None],
+        Some(cwd) => {
+            let known = environment::known_so_far(step, cwd, params);
+            known.into_iter().map(Some).collect()
+        }
+    };
+    let in_folder = |cwd: Option<String>| {
+        let cwd = cwd.as_deref();
+        let probe = match &step.work {
+            StepWork::Run(script) => CheckProbe::Run(script.clone()),
+            StepWork::Exec(words) => CheckProbe::Exec(words.clone()),
+            StepWork::Skill(call) => {
+                let words = shell::with_interpreter(call, root).program(cwd);
+                let words = words.iter().map(|word| Template::literal(word));
+                CheckProbe::Exec(words.collect())
+            }
+            StepWork::Http(_) | StepWork::Uses(_) | StepWork::Wait(_) | StepWork::Approve(_) => {
+                return None;
+            }
+        };
+        Some(text(probe, cwd))
+    };
+    folders.into_iter().filter_map(in_folder).collect()
+}
+
+fn of_gate(gate: &Gate) -> Option<Check> {
+    match &gate.provider {
+        GateProvider::Script(script) => Some(text(script.probe.clone(), script.cwd.as_deref())),
+        GateProvider::Predicate(_) | GateProvider::Guardrail(_) | GateProvider::Llm(_) => None,
+    }
+}

@@ -1,0 +1,101 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{skill_files, skills};
+use super::held::SkillFileGuard;
+use super::trail::{PathEnd, resolve_path};
+use crate::process::ProcessCommand;
+use crate::{WorkError, view};
+use wf_base::digest::Sha256Digest;
+use wf_model::Plan;
+
+/// The remedy for a file of a skill that differs from the approved one.
+const REMEDY: &str = "skills run only as locked: undo the change, or lock the skill again (wf \
+    skill lock) and start a new run";
+
+/// The approved files of skills: only these are executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinnedFiles {
+    /// The workspace's root; absolute.
+    root: PathBuf,
+    /// The digests by path, relative to the root.
+    files: BTreeMap<String, Sha256Digest>,
+    /// The folders of the skills whose scripts are run: every file in them counts.
+    skills: BTreeSet<String>,
+}
+
+impl PinnedFiles {
+    /// Returns the pins for a run of a plan in a workspace.
+    pub fn new(
+        plan: &Arc<Plan>,
+        root: &Path,
+        files: impl IntoIterator<Item = (String, Sha256Digest)>,
+    ) -> Self {
+        Self { root: root.to_path_buf(), files: files.into_iter().collect(), skills: skills(plan) }
+    }
+
+    /// Checks that the skills that a command names are unchanged since their approval.
+    pub fn guard_command(&self, command: &ProcessCommand) -> Result<SkillFileGuard, WorkError> {
+        let mut held = SkillFileGuard::new(&self.root);
+        let words = self.words(command);
+        let is_named = |folder: &Path| words.iter().any(|word| word.starts_with(folder));
+        for folder in self.skills.iter().filter(|folder| is_named(Path::new(folder))) {
+            // A script may read each of them, and a file added after the approval could take the
+            // place of another. No step creates them.
+            for path in skill_files(&self.root, folder)? {
+                self.check_file(&path, &mut held)?;
+            }
+        }
+        // Some folders inside a skill's folder are not part of it, and nothing in them was approved.
+        let is_of_skill = |word: &Path| self.skills.iter().any(|folder| word.starts_with(folder));
+        for path in words.iter().filter(|word| is_of_skill(word)) {
+            if let Some(path) = path.to_str() {
+                self.check_file(path, &mut held)?;
+            }
+        }
+        Ok(held)
+    }
+
+    /// Returns the words of a command that could be paths, relative to the root.
+    fn words(&self, command: &ProcessCommand) -> BTreeSet<PathBuf> {
+        let cwd = command.cwd.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let texts = command.argv.iter();
+        texts
+            .flat_map(|text| {
+                let text = text.replace(&format!("{}/", self.root.display()), "");
+                let below = view::named_in(&text, Path::new(""));
+                below.into_iter().chain(view::named_in(&text, cwd))
+            })
+            .collect()
+    }
+
+    /// Checks one file.
+    fn check_file(&self, path: &str, held: &mut SkillFileGuard) -> Result<(), WorkError> {
+        let unable = |error: std::io::Error| WorkError::logical(format!("cannot read `{path}`: {error}"));
+        let (posts, end) = resolve_path(&self.root, path, true).map_err(unable)?;
+        for post in &posts {
+            let said = match self.files.get(&post.path) {
+                Some(pin) if *pin == post.digest => continue,
+                Some(_) if post.is_link => "approved file is now a link",
+                Some(_) => "approved file changed",
+                None if post.is_link && self.files.contains_key(path) => "approved file is now a link",
+                None => "file is not approved",
+            };
+            return Err(refusal(said, path));
+        }
+        if end == PathEnd::Nothing && self.files.contains_key(path) {
+            return Err(refusal("approved file is missing", path));
+        }
+        if !posts.is_empty() {
+            held.see(path, posts);
+        }
+        Ok(())
+    }
+}
+
+fn refusal(said: &str, path: &str) -> WorkError {
+    WorkError::logical(format!("{said}: {path}; {REMEDY}"))
+}

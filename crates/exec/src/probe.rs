@@ -1,0 +1,88 @@
+//! A process that is run for its output: a check, a program that prints a secret.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::head::OutputHead;
+use super::process::{self, ProcessCommand};
+use super::sandbox::IsolationKind;
+use super::supervise::{ProcessEnd, ProcessLimits, supervise};
+use super::tree::PauseGuard;
+use super::{StopLevel, StreamTails, sandbox};
+use wf_core::machine::WorkExit;
+
+/// The command and the limits of a probe.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProbeJob {
+    /// The process.
+    pub command: ProcessCommand,
+    /// The timeout.
+    pub timeout: Duration,
+    /// The grace period between the request to terminate and the kill.
+    pub grace: Duration,
+    /// The number of bytes kept of each output stream.
+    pub keep: usize,
+    /// The output size in bytes at which it is killed; `None`: unlimited.
+    pub output: Option<u64>,
+}
+
+/// The outcome of a probe.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeOutcome {
+    /// The exit.
+    pub exit: WorkExit,
+    /// The beginning of its standard output.
+    pub out: Vec<u8>,
+    /// The beginning of its standard error.
+    pub err: Vec<u8>,
+    /// True if standard output was cut off.
+    pub truncated: bool,
+    /// The guards that its sandbox enforced; `None`: it had none.
+    pub isolation: Option<Vec<IsolationKind>>,
+    /// The tails of both streams.
+    pub ends: StreamTails,
+}
+
+impl ProbeOutcome {
+    /// A probe of which only the exit is known.
+    pub(super) fn silent(exit: WorkExit) -> Self {
+        Self {
+            exit,
+            out: Vec::new(),
+            err: Vec::new(),
+            truncated: false,
+            isolation: None,
+            ends: StreamTails::default(),
+        }
+    }
+}
+
+/// Runs a probe until it exits or is terminated. Its descendants bear `mark`.
+pub async fn run(probe: ProbeJob, mark: &str, stop: watch::Receiver<StopLevel>) -> ProbeOutcome {
+    let limits = ProcessLimits { timeout: Some(probe.timeout), grace: probe.grace, output: probe.output };
+    let mut head = OutputHead::new(probe.keep);
+    sandbox::prepare(&probe.command).await;
+    // A sandboxed probe cannot reach the processes that steps left running, and must not see their changes.
+    let pause = match &probe.command.sandbox {
+        Some(sandbox) if !sandbox.network => match PauseGuard::begin().await {
+            Ok(pause) => Some(pause),
+            Err(unable) => return ProbeOutcome::silent(unable.into()),
+        },
+        _ => None,
+    };
+    let end = match process::spawn(&probe.command, mark) {
+        Ok(process) => supervise(process, limits, stop, &mut head).await,
+        Err(unable) => ProcessEnd::without(unable),
+    };
+    drop(pause);
+    ProbeOutcome {
+        exit: end.exit,
+        isolation: end.isolation,
+        out: head.out,
+        err: head.err,
+        truncated: head.truncated,
+        ends: head.last.ends(),
+    }
+}

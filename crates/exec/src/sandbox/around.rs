@@ -1,0 +1,215 @@
+use std::path::{Path, PathBuf};
+
+use super::control::ungranted;
+use super::places::TOOL_FOLDERS;
+use super::{SandboxSpec, WorkspaceLayer};
+use crate::{HostEnv, keyfile};
+use wf_model::{Check, ResourceLimits, Step};
+
+/// The common settings of all sandboxes of a session.
+#[derive(Clone, Debug)]
+pub struct SandboxFactory {
+    root: PathBuf,
+    /// The state, and the keys of the user.
+    hidden: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    /// The folders of programs.
+    tools: Vec<PathBuf>,
+    read: Vec<String>,
+    /// The control files, relative to the root.
+    control: Vec<String>,
+}
+
+impl SandboxFactory {
+    /// Returns settings for the workspace `root` with its state in `state`. `read` contains paths
+    /// as in the configuration. Neither the state nor keys are ever shown.
+    pub fn new(root: &Path, state: &Path, host: &HostEnv, read: &[String]) -> Self {
+        let home = host.get("HOME").map(PathBuf::from);
+        Self {
+            root: root.to_path_buf(),
+            hidden: std::iter::once(state.to_path_buf()).chain(keyfile::folders(host)).collect(),
+            tools: tools(host.get("PATH").map_or("", String::as_str), home.as_deref()),
+            home,
+            read: read.to_vec(),
+            control: Vec::new(),
+        }
+    }
+
+    /// Adds control files of the workspace: a grant of their folder does not cover them.
+    #[must_use]
+    pub fn with_control(self, files: impl IntoIterator<Item = String>) -> Self {
+        Self { control: files.into_iter().collect(), ..self }
+    }
+
+    /// Returns the sandbox of a check, from which these paths of the workspace are hidden.
+    pub fn of_check(&self, check: &Check, whiteouts: &[PathBuf]) -> SandboxSpec {
+        let whiteouts = whiteouts.to_vec();
+        let layer = WorkspaceLayer::Scratch { whiteouts };
+        self.sandbox(layer, &check.read, check.network, &check.limits)
+    }
+
+    /// Returns the sandbox of a step, which may write this output file and for which these paths of
+    /// the workspace appear empty; `None`: the step declares none.
+    pub fn of_step(&self, step: &Step, output: &Path, unseen: &[PathBuf]) -> Option<SandboxSpec> {
+        let allow = step.allow.as_ref()?;
+        let layer = WorkspaceLayer::Direct {
+            write: allow.write.clone(),
+            files: vec![output.to_path_buf()],
+            control: ungranted(&self.control, &allow.write),
+            unseen: unseen.to_vec(),
+        };
+        Some(SandboxSpec {
+            programs: allow.exec.clone(),
+            ..self.sandbox(layer, &allow.read, allow.net, &step.limits)
+        })
+    }
+
+    /// Returns the sandbox of a program that sees nothing of the workspace, only these writable
+    /// folders; `at` is an empty folder.
+    pub fn without_workspace(
+        &self,
+        at: &Path,
+        folders: Vec<PathBuf>,
+        network: bool,
+        limits: &ResourceLimits,
+    ) -> SandboxSpec {
+        let layer = WorkspaceLayer::Direct {
+            write: Vec::new(),
+            files: folders,
+            control: Vec::new(),
+            unseen: Vec::new(),
+        };
+        SandboxSpec { root: at.to_path_buf(), ..self.sandbox(layer, &[], network, limits) }
+    }
+
+    fn sandbox(
+        &self,
+        layer: WorkspaceLayer,
+        read: &[String],
+        network: bool,
+        limits: &ResourceLimits,
+    ) -> SandboxSpec {
+        let asked = self.read.iter().chain(read).map(|path| self.resolve_path(path));
+        let asked: Vec<PathBuf> = asked.collect();
+        let at_home = self.home.iter().flat_map(|home| TOOL_FOLDERS.map(|tool| home.join(tool)));
+        SandboxSpec {
+            root: self.root.clone(),
+            layer,
+            granted: asked.iter().cloned().chain(at_home).collect(),
+            read: self.tools.iter().cloned().chain(asked).collect(),
+            hidden: self.hidden.clone(),
+            home: self.home.clone(),
+            network,
+            programs: None,
+            limits: limits.clone(),
+        }
+    }
+
+    /// Resolves a path of a spec.
+    fn resolve_path(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.root.join(path),
+        }
+    }
+}
+
+/// Returns the folders of a `PATH`, and the folders of version managers to which they lead: below
+/// the home folder, and wherever the `PATH` names one of theirs.
+fn tools(path: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let bins: Vec<PathBuf> = path
+        .split(':')
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute() && holds_programs(folder, home))
+        .collect();
+    let mut homes: Vec<PathBuf> = home.map(Path::to_path_buf).into_iter().collect();
+    for folder in bins.iter().flat_map(|bin| bin.ancestors()) {
+        if let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
+            && TOOL_FOLDERS.iter().any(|tool| Path::new(tool).iter().next() == Some(name))
+        {
+            homes.push(parent.to_path_buf());
+        }
+    }
+    let kept = homes.iter().flat_map(|home| TOOL_FOLDERS.iter().map(|tool| home.join(tool)));
+    let mut tools: Vec<PathBuf> = bins.iter().cloned().chain(kept).collect();
+    tools.sort();
+    tools.dedup();
+    tools
+}
+
+/// True if a folder may be shown because it is in the `PATH`: not if it contains much else, such as
+/// the home folder.
+fn holds_programs(folder: &Path, home: Option<&Path>) -> bool {
+    let crowded = ["/home", "/root", "/run", "/srv", "/tmp", "/var", "/var/tmp"];
+    let holds = |other: &Path| other.starts_with(folder);
+    !crowded.iter().any(|other| holds(Path::new(other))) && !home.is_some_and(holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wf_base::name::Name;
+
+    #[test]
+    fn paths_mean_what_they_say() {
+        let host = HostEnv::from([
+            ("HOME".into(), "/home/ada".into()),
+            ("PATH".into(), "/usr/bin:.:/home/ada/bin".into()),
+        ]);
+        let around = SandboxFactory::new(Path::new("/w"), Path::new("/w/.wf"), &host, &["/srv".into()]);
+        let mut check = Check::new(Name::parse("it").unwrap());
+        check.read = vec!["~/data".into(), "in".into()];
+        let sandbox = around.of_check(&check, &[]);
+        for path in ["/usr/bin", "/home/ada/bin", "/srv", "/home/ada/data", "/w/in", "/home/ada/.rustup"] {
+            assert!(sandbox.read.iter().any(|read| read == Path::new(path)), "{path}");
+        }
+        assert!(sandbox.read.iter().all(|read| read.is_absolute()));
+        assert_eq!(sandbox.hidden, ["/w/.wf", "/home/ada/.config/wf/keys"].map(Path::new));
+        let whiteouts = Vec::new();
+        let layer = WorkspaceLayer::Scratch { whiteouts };
+        assert_eq!((sandbox.layer, sandbox.network), (layer, false));
+    }
+
+    #[test]
+    fn version_managers_are_shown_wherever_they_are() {
+        let shown = tools("/root/.pyenv/shims:/opt/x/.cargo/bin:/home/ada/bin", None);
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        for path in ["/root/.pyenv", "/root/.rustup", "/opt/x/.cargo/registry", "/home/ada/bin"] {
+            assert!(has(path), "{path}");
+        }
+        for path in ["/root", "/opt/x/.cargo", "/home/ada", "/home/ada/.pyenv"] {
+            assert!(!has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_does_not_show_what_is_more_than_programs() {
+        let home = Some(Path::new("/users/ada"));
+        let shown = tools("/:/users:/users/ada:/users/ada/bin:/tmp:/tmp/bin", home);
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        assert!(has("/users/ada/bin") && has("/tmp/bin"));
+        for path in ["/", "/users", "/users/ada", "/tmp"] {
+            assert!(!has(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn no_folder_of_tools_can_hold_secrets_of_others() {
+        for tool in TOOL_FOLDERS {
+            for secret in [
+                ".ssh",
+                ".gnupg",
+                ".aws",
+                ".config",
+                ".local/share",
+                ".cargo",
+                ".netrc",
+                ".docker",
+                ".dotnet/corefx/cryptography/x509stores",
+                ".local/share/uv/credentials",
+            ] {
+                assert!(!Path::new(secret).starts_with(tool), "{tool} shows {secret}");
+            }
+        }
+    }
+}

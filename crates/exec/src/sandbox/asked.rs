@@ -1,0 +1,77 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::ControlFiles;
+use wf_model::ResourceLimits;
+
+/// The view and the rights of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxSpec {
+    /// The workspace's root; absolute.
+    pub root: PathBuf,
+    /// The view of the workspace.
+    pub layer: WorkspaceLayer,
+    /// Readable folders and files besides those of the system; absolute. Missing ones are skipped.
+    pub read: Vec<PathBuf>,
+    /// Readable files of the system that other users cannot read, because they were granted;
+    /// absolute.
+    pub granted: Vec<PathBuf>,
+    /// Folders that appear empty in every place where they are seen; absolute.
+    pub hidden: Vec<PathBuf>,
+    /// The home folder: empty and writable, except for its readable parts.
+    pub home: Option<PathBuf>,
+    /// True if the network may be used.
+    pub network: bool,
+    /// The only programs that may be executed; `None`: all.
+    pub programs: Option<Vec<String>>,
+    /// The resource limits. Limits that are not set have defaults, which are enforced where the
+    /// machine can; limits that are set must be enforced.
+    pub limits: ResourceLimits,
+}
+
+impl SandboxSpec {
+    /// Records the control files and their folders, which no grant covers.
+    pub fn control(&self) -> Option<ControlFiles> {
+        match &self.layer {
+            WorkspaceLayer::Direct { write, control, .. } if !write.is_empty() => {
+                Some(ControlFiles::record(&self.root, control, write))
+            }
+            WorkspaceLayer::Direct { .. } | WorkspaceLayer::Scratch { .. } => None,
+        }
+    }
+
+    /// Adds an executable program, if programs are restricted.
+    pub fn starts(&mut self, program: Option<&String>) {
+        if let (Some(programs), Some(program)) = (&mut self.programs, program)
+            && !programs.contains(program)
+        {
+            programs.push(program.clone());
+        }
+    }
+}
+
+/// The way in which a sandbox shows the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceLayer {
+    /// A scratch copy: the workspace as it is, with all writes discarded.
+    Scratch {
+        /// Hidden paths, relative to the workspace.
+        #[serde(default)]
+        whiteouts: Vec<PathBuf>,
+    },
+    /// The workspace itself, all of it readable and only parts writable.
+    Direct {
+        /// The writable folders and files, relative to the workspace. A missing folder is created.
+        write: Vec<String>,
+        /// The writable files and folders in other places, which exist.
+        files: Vec<PathBuf>,
+        /// Read-only paths inside writable folders, relative to the workspace.
+        #[serde(default)]
+        control: Vec<String>,
+        /// Paths that appear empty, relative to the workspace.
+        #[serde(default)]
+        unseen: Vec<PathBuf>,
+    },
+}

@@ -1,0 +1,158 @@
+//! Control files: the files in the writable workspace that control `wf` itself.
+//!
+//! A grant of a folder does not cover them; only their exact name does, or that of a file in them.
+//! Existing ones are shown read-only. Missing ones cannot be protected before they are created, so
+//! a step that creates one fails, and the file is moved aside.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use crate::WorkError;
+
+/// The control files in folders that a step may write, as they were when it began.
+#[derive(Debug)]
+pub struct ControlFiles {
+    root: PathBuf,
+    /// The missing ones.
+    absent: Vec<String>,
+    /// The parent folders of the others: a file that can be neither written nor moved can still be
+    /// moved with its folder.
+    folders: Vec<(PathBuf, Option<FileIdentity>)>,
+}
+
+/// The device and the inode of a file, independent of its name.
+type FileIdentity = (u64, u64);
+
+/// Returns the control files that no grant names, nor anything in them.
+pub(super) fn ungranted(control: &[String], grants: &[String]) -> Vec<String> {
+    let is_named = |file: &String| grants.iter().any(|grant| plain(grant).starts_with(file));
+    let ungranted = control.iter().filter(|file| !is_named(file));
+    ungranted.cloned().collect()
+}
+
+/// Returns a path without `.`.
+pub(super) fn plain(path: &str) -> PathBuf {
+    let parts = Path::new(path).components();
+    parts.filter(|part| *part != Component::CurDir).collect()
+}
+
+impl ControlFiles {
+    /// Records the control files of a workspace that are in writable folders.
+    pub(super) fn record(root: &Path, files: &[String], grants: &[String]) -> Self {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let root = real(root);
+        let grants = grants.iter().map(|grant| real(&root.join(plain(grant))));
+        let grants: Vec<PathBuf> = grants.collect();
+        let (mut absent, mut folders) = (Vec::new(), Vec::new());
+        for file in files {
+            let at = root.join(file);
+            if !grants.iter().any(|grant| at.starts_with(grant)) {
+                continue;
+            }
+            if identity(&at).is_none() {
+                absent.push(file.clone());
+            }
+            let above = at.ancestors().skip(1);
+            let above = above.take_while(|folder| **folder != *root);
+            folders.extend(above.map(|folder| (folder.to_path_buf(), identity(folder))));
+        }
+        Self { root, absent, folders }
+    }
+
+    /// Returns the reason why the work does not count, if it created a control file or moved the
+    /// folder of one. Created files are moved aside.
+    pub fn violation(&self) -> Option<WorkError> {
+        let made = self.absent.iter().filter_map(|file| self.created_file(file));
+        // All of them are moved aside, even though only one is reported.
+        let made: Vec<String> = made.collect();
+        let moved = self.folders.iter().filter_map(|(folder, before)| {
+            let moved = before.is_some() && identity(folder) != *before;
+            let shown = folder.strip_prefix(&self.root).unwrap_or(folder);
+            moved.then(|| format!("`{}` was replaced by another folder", shown.display()))
+        });
+        let done = made.into_iter().chain(moved).next()?;
+        Some(WorkError::logical(format!(
+            "{done}: it controls wf; if the step must write it, list it in `allow.write`"
+        )))
+    }
+
+    /// Reports a control file that was created.
+    fn created_file(&self, file: &str) -> Option<String> {
+        identity(&self.root.join(file))?;
+        Some(match self.put_aside(file) {
+            Some(aside) => format!("`{file}` was created, and was moved to `{aside}`"),
+            None => format!("`{file}` was created; remove it"),
+        })
+    }
+
+    fn put_aside(&self, file: &str) -> Option<String> {
+        let mut names = (0..100_u32).map(|number| match number {
+            0 => format!("{file}.refused"),
+            number => format!("{file}.refused-{number}"),
+        });
+        let aside = names.find(|name| fs::symlink_metadata(self.root.join(name)).is_err())?;
+        fs::rename(self.root.join(file), self.root.join(&aside)).ok()?;
+        Some(aside)
+    }
+}
+
+fn identity(path: &Path) -> Option<FileIdentity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{ControlFiles, ungranted};
+
+    #[test]
+    fn only_an_exact_name_grants_a_control_file() {
+        let control = [".git", "wf.yaml", "workflows", "plans/a.md"].map(str::to_owned);
+        let left = |grants: &[&str]| {
+            let grants: Vec<String> = grants.iter().map(|grant| (*grant).to_owned()).collect();
+            ungranted(&control, &grants).join(" ")
+        };
+        assert_eq!(left(&["."]), ".git wf.yaml workflows plans/a.md");
+        assert_eq!(left(&[".", "./.git"]), "wf.yaml workflows plans/a.md");
+        assert_eq!(left(&["workflows/out"]), ".git wf.yaml plans/a.md");
+        assert_eq!(left(&["plans"]), ".git wf.yaml workflows plans/a.md");
+        assert_eq!(left(&["plans/a.md"]), ".git wf.yaml workflows");
+        assert_eq!(left(&["workflows.d"]), ".git wf.yaml workflows plans/a.md");
+    }
+
+    #[test]
+    fn what_is_made_is_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::write(at("wf.yaml.refused"), "an older one").unwrap();
+        let files = ["wf.yaml".to_owned()];
+        let look = |grant: &str| ControlFiles::record(dir.path(), &files, &[grant.to_owned()]);
+        let (all, out) = (look("."), look("out"));
+        assert!(all.violation().is_none());
+        fs::write(at("wf.yaml"), "sandbox: off").unwrap();
+        assert!(out.violation().is_none(), "somebody else made it");
+        let reason = all.violation().unwrap().reason;
+        assert!(reason.contains("to `wf.yaml.refused-1`"), "{reason}");
+        assert!(!at("wf.yaml").exists() && all.violation().is_none());
+    }
+
+    #[test]
+    fn a_folder_that_is_moved_is_told_and_a_file_that_somebody_edits_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        fs::create_dir(at("plans")).unwrap();
+        fs::write(at("plans/a.md"), "a plan").unwrap();
+        let files = ["plans/a.md".to_owned()];
+        let control = ControlFiles::record(dir.path(), &files, &[".".to_owned()]);
+        fs::write(at("new"), "a plan").unwrap();
+        fs::rename(at("new"), at("plans/a.md")).unwrap();
+        assert!(control.violation().is_none());
+        fs::rename(at("plans"), at("old")).unwrap();
+        fs::create_dir(at("plans")).unwrap();
+        let reason = control.violation().unwrap().reason;
+        assert!(reason.contains("`plans`") && reason.contains("another folder"), "{reason}");
+    }
+}

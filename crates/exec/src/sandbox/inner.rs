@@ -1,0 +1,115 @@
+//! The inner stage: process 1 of its namespace.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use nix::sys::signal::{SigSet, Signal};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions};
+
+use super::outer::{SupervisorSocket, order};
+use super::words::{INPUT_FD, SandboxOrder, StageMessage};
+use super::{IsolationKind, loopback, mounts, rights};
+use crate::process;
+use crate::spawn::{self, ProcessImage};
+
+/// Builds the sandbox, starts the command in it and waits for its exit. Processes that it leaves
+/// running die with this process.
+pub(super) fn run() -> io::Result<()> {
+    let mut talk = SupervisorSocket::open()?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    let order = order()?;
+    // The order, and descriptors inherited from the caller of wf: a folder among them would lead out.
+    let given = spawn::descriptors()?;
+    let input = if order.fed {
+        Some(std::fs::File::open(format!("/proc/self/fd/{INPUT_FD}"))?.into())
+    } else {
+        order.input.as_deref().map(spawn::readable).transpose()?
+    };
+    let isolation = match confine(&order) {
+        Ok(isolation) => isolation,
+        Err(reason) => return talk.fail(&StageMessage::unable(reason)),
+    };
+    talk.send_message(&StageMessage::Holds(isolation))?;
+    let started = start(&order, input.as_ref(), &given);
+    // The writer must notice when the command stops reading.
+    drop(input);
+    match started {
+        Ok(pid) => talk.send_message(&exit_message(wait(pid)?)),
+        Err(unable) => {
+            talk.fail(&StageMessage::Unable { reason: unable.reason, failure_class: unable.failure_class })
+        }
+    }
+}
+
+/// Enforces everything requested; returns the guards in force.
+fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
+    let sandbox = &order.sandbox;
+    let mut isolation = order.outside.clone();
+    isolation.push(IsolationKind::Processes);
+    if has_users() {
+        isolation.push(IsolationKind::Users);
+    }
+    let entered = mounts::enter(order)?;
+    isolation.extend(entered.isolation);
+    if !sandbox.network {
+        loopback::up().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
+        isolation.push(IsolationKind::Network);
+    }
+    isolation.extend(rights::limit(sandbox, &order.outside)?);
+    let gave_up = rights::give_up();
+    gave_up.map_err(|error| format!("cannot drop capabilities: {error}"))?;
+    if rights::rule(entered.programs.as_deref(), &entered.writable)? {
+        isolation.push(IsolationKind::Landlock);
+    }
+    rights::refuse(entered.programs.is_some())?;
+    isolation.push(IsolationKind::Seccomp);
+    isolation.sort();
+    isolation.dedup();
+    Ok(isolation)
+}
+
+/// True if this process is in a user namespace with a single user.
+fn has_users() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().nth(2) == Some("1")
+}
+
+fn start(order: &SandboxOrder, input: Option<&OwnedFd>, without: &[i32]) -> Result<Pid, crate::WorkError> {
+    let command = process::ProcessCommand {
+        argv: order.argv.clone(),
+        env: Vec::new(),
+        cwd: order.cwd.clone(),
+        sandbox: None,
+        pins: None,
+        input: None,
+    };
+    let (program, _) = process::program(&command, order.path.as_deref())?;
+    let image = ProcessImage { program: &program, argv: &order.argv, env: &order.env, cwd: &order.cwd };
+    spawn::beside(image, input, without)
+        .map_err(|error| process::spawn_error(&error, &command, Path::new(&program)))
+}
+
+/// Waits for the command and reaps all other processes.
+fn wait(command: Pid) -> io::Result<ExitStatus> {
+    let mut held = SigSet::empty();
+    held.add(Signal::SIGTERM);
+    held.thread_block()?;
+    loop {
+        if let Some((pid, status)) = rustix::process::wait(WaitOptions::empty())?
+            && pid == command
+        {
+            return Ok(ExitStatus::from_raw(status.as_raw()));
+        }
+    }
+}
+
+fn exit_message(status: ExitStatus) -> StageMessage {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => StageMessage::Code(code),
+        (None, signal) => StageMessage::Signal(signal.unwrap_or_default()),
+    }
+}

@@ -1,0 +1,46 @@
+//! The confinement of a process: its view of files, the network, other processes and the machine.
+//!
+//! ```text
+//! supervisor ── starts, adds to control group ──▶ outer: own namespaces of users, mounts, network, processes
+//!                                                   └─▶ inner: builds the view, gives up all rights,
+//!                                                       └─▶ the command   is process 1 of its world and reaps
+//! ```
+//!
+//! Both stages are this program, executed anew: this needs no `unsafe` code, and no memory of the
+//! supervisor is in them. A [`SandboxSpec`] describes the request; a list of [`IsolationKind`]s reports the
+//! guards in force, once all of them hold and before the command begins.
+//!
+//! **Invariant:** a command begins only if everything requested is enforced. If the machine cannot
+//! do that, the command is not started, and the reason names the remedy.
+//!
+//! **Invariant:** a process in a sandbox has no capability, gets none by executing a file, sees no
+//! process outside, and ends with its sandbox.
+
+mod around;
+mod asked;
+mod control;
+mod inner;
+mod limits;
+mod loopback;
+mod mount;
+mod mounts;
+mod outer;
+mod places;
+mod private;
+mod probe;
+mod programs;
+mod rights;
+mod seccomp;
+mod start;
+mod view;
+mod words;
+
+pub use around::SandboxFactory;
+pub use asked::{SandboxSpec, WorkspaceLayer};
+pub use control::ControlFiles;
+pub use outer::stage;
+pub use probe::{IsolationSupport, ability};
+pub use wf_core::machine::IsolationKind;
+pub use words::SANDBOX_STAGE_ARG;
+
+pub(super) use start::{SandboxHandle, SandboxReport, prepare, start};

@@ -1,0 +1,64 @@
+//! The guards that this machine can enforce, determined by a trial.
+
+use super::{IsolationKind, SandboxSpec, WorkspaceLayer};
+use crate::process::ProcessCommand;
+use crate::{ProcessExecutor, StopLevel, probe};
+use std::path::Path;
+use std::time::Duration;
+use wf_core::machine::WorkExit;
+use wf_model::ResourceLimits;
+
+/// The abilities of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IsolationSupport {
+    /// The guards in force.
+    pub isolation: Vec<IsolationKind>,
+    /// The reason why there can be no sandbox, with the remedy; `None`: there can.
+    pub why_not: Option<String>,
+}
+
+/// Runs an empty command in a sandbox with a workspace.
+pub fn ability(root: &Path) -> IsolationSupport {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(try_it(root)),
+        Err(error) => IsolationSupport { isolation: Vec::new(), why_not: Some(error.to_string()) },
+    }
+}
+
+async fn try_it(root: &Path) -> IsolationSupport {
+    let sandbox = SandboxSpec {
+        root: root.to_path_buf(),
+        layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
+        read: Vec::new(),
+        granted: Vec::new(),
+        hidden: Vec::new(),
+        home: None,
+        network: false,
+        programs: None,
+        limits: ResourceLimits::default(),
+    };
+    let command = ProcessCommand {
+        argv: vec!["true".into()],
+        env: Vec::new(),
+        cwd: root.to_path_buf(),
+        sandbox: Some(sandbox),
+        pins: None,
+        input: None,
+    };
+    let trial = probe::ProbeJob {
+        command,
+        timeout: Duration::from_secs(10),
+        grace: Duration::from_secs(1),
+        keep: 1024,
+        output: None,
+    };
+    let (_stop, heard) = tokio::sync::watch::channel(StopLevel::No);
+    let probed = ProcessExecutor::InProcess.probe(trial, heard).await;
+    let isolation = probed.isolation.unwrap_or_default();
+    let why_not = match probed.exit {
+        WorkExit::Code { code: 0 } => None,
+        other => Some(other.to_string()),
+    };
+    IsolationSupport { isolation, why_not }
+}

@@ -1,0 +1,120 @@
+//! The start of a sandbox, and its report.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use rustix::fs::MemfdFlags;
+
+use super::limits::LimitGroup;
+use super::words::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
+use super::{IsolationKind, SandboxSpec, private};
+use crate::process::ProcessCommand;
+use crate::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
+use crate::{WorkError, tree};
+use wf_core::machine::WorkExit;
+
+/// A sandbox as seen from outside.
+#[derive(Debug)]
+pub(crate) struct SandboxHandle {
+    talk: UnixStream,
+    /// The control group, removed after everything in it has exited.
+    group: LimitGroup,
+}
+
+/// The report of a sandbox whose processes have exited.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct SandboxReport {
+    /// The guards that were enforced.
+    pub(crate) isolation: Vec<IsolationKind>,
+    /// The exit of the command, or the reason why it did not begin; `None`: the sandbox died first.
+    pub(crate) exit: Option<WorkExit>,
+}
+
+/// Finds the paths that every sandbox hides, if the command needs one: the first search is slow and
+/// must not count as the command's time.
+pub(crate) async fn prepare(command: &ProcessCommand) {
+    if command.sandbox.is_some() {
+        // The start repeats the lookup and reports its error.
+        let _ = tokio::task::spawn_blocking(private::of_system).await;
+    }
+}
+
+/// Starts a command in a sandbox; it reads from the pipe, if there is one. `env` is its whole
+/// environment.
+pub(crate) fn start(
+    (command, feed): (&ProcessCommand, Option<&OwnedFd>),
+    sandbox: &SandboxSpec,
+    env: Vec<String>,
+    mark: &str,
+) -> Result<(SpawnedProcess, SandboxHandle), WorkError> {
+    let unable = |error: io::Error| WorkError::environmental(format!("cannot start a sandbox: {error}"));
+    let group = LimitGroup::make(mark, &sandbox.limits);
+    let order = SandboxOrder {
+        sandbox: sandbox.clone(),
+        argv: command.argv.clone(),
+        env,
+        cwd: command.cwd.clone(),
+        path: command.path().map(str::to_owned),
+        input: command.input.clone(),
+        fed: feed.is_some(),
+        outside: group.isolation().to_vec(),
+    };
+    let order = write_order(&order).map_err(unable)?;
+    let hidden = private::of_system().and_then(|found| private::write_list(&found));
+    let hidden = hidden.map_err(unable)?;
+    let (mut talk, end) = UnixStream::pair().map_err(unable)?;
+    let argv = ["wf-sandbox".to_owned(), SANDBOX_STAGE_ARG.to_owned()];
+    let marked = [format!("{}={mark}", tree::MARK_VARIABLE)];
+    let image =
+        ProcessImage { program: Path::new(OWN_PROGRAM), argv: &argv, env: &marked, cwd: Path::new("/") };
+    let mut given = vec![(end.as_fd(), 0), (order.as_fd(), ORDER_FD), (hidden.as_fd(), PRIVATE_LIST_FD)];
+    given.extend(feed.map(|feed| (feed.as_fd(), INPUT_FD)));
+    let started = spawn::spawn(image, &given).map_err(unable)?;
+    let ready = group.admit(started.pid).and_then(|()| {
+        talk.set_nonblocking(true)?;
+        talk.write_all(&[1])
+    });
+    // Without the go-ahead the sandbox just exits.
+    ready.map_err(unable)?;
+    let confined = SandboxHandle { talk, group };
+    Ok((started, confined))
+}
+
+/// Writes the order to an inheritable descriptor.
+fn write_order(order: &SandboxOrder) -> io::Result<OwnedFd> {
+    let text = serde_json::to_vec(order)?;
+    let file = rustix::fs::memfd_create("wf-order", MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(&text)?;
+    Ok(file.into())
+}
+
+impl SandboxHandle {
+    /// Returns the report.
+    pub(crate) fn report(&mut self) -> SandboxReport {
+        let mut told = Vec::new();
+        // All senders have exited, so nothing more can arrive.
+        let _ = self.talk.read_to_end(&mut told);
+        let mut report = SandboxReport::default();
+        let words = told.split(|byte| *byte == b'\n');
+        for word in words.filter_map(|line| serde_json::from_slice(line).ok()) {
+            match word {
+                StageMessage::Holds(isolation) => report.isolation = isolation,
+                StageMessage::Unable { reason, failure_class } => {
+                    report.exit = Some(WorkExit::Error { reason, failure_class });
+                }
+                StageMessage::Code(code) => report.exit = Some(WorkExit::Code { code }),
+                StageMessage::Signal(signal) => report.exit = Some(WorkExit::Signal { signal }),
+            }
+        }
+        let killed =
+            |exit: &WorkExit| matches!(exit, WorkExit::Signal { signal: 9 } | WorkExit::Code { code: 137 });
+        if report.exit.as_ref().is_none_or(killed) && self.group.ran_out() {
+            let reason = "it exceeded the memory limit in `limits`";
+            report.exit = Some(WorkError::environmental(reason).into());
+        }
+        report
+    }
+}

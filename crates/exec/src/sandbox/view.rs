@@ -1,0 +1,70 @@
+//! The parts of the system that a sandbox shows, as far as they follow from the request alone.
+
+use std::path::{Path, PathBuf};
+
+use super::SandboxSpec;
+use super::places::{NETWORK_FOLDERS, SYSTEM_FOLDERS};
+
+/// Returns the read-only paths, parents first. Paths in the workspace are left out.
+pub(super) fn visible(sandbox: &SandboxSpec) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = SYSTEM_FOLDERS.iter().map(PathBuf::from).collect();
+    if sandbox.network {
+        paths.extend(NETWORK_FOLDERS.iter().map(PathBuf::from));
+        paths.push("/etc/resolv.conf".into());
+    }
+    paths.extend(sandbox.read.iter().cloned());
+    paths.retain(|path| path.is_absolute() && !path.starts_with(&sandbox.root));
+    paths.sort_by_key(|path| (path.components().count(), path.clone()));
+    paths.dedup();
+    paths
+}
+
+/// True if a path is one of these, or inside one.
+pub(super) fn covered(path: &Path, shown: &[PathBuf]) -> bool {
+    shown.iter().any(|one| path.starts_with(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::WorkspaceLayer;
+    use wf_model::ResourceLimits;
+
+    fn sandbox(network: bool) -> SandboxSpec {
+        SandboxSpec {
+            root: "/home/ada/work".into(),
+            layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
+            read: vec!["/srv/data".into(), "/home/ada/work/in".into(), "../up".into()],
+            granted: Vec::new(),
+            hidden: Vec::new(),
+            home: Some("/home/ada".into()),
+            network,
+            programs: None,
+            limits: ResourceLimits::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_named() {
+        let shown = visible(&sandbox(false));
+        let has = |path: &str| shown.iter().any(|one| one == Path::new(path));
+        for path in ["/usr", "/srv/data"] {
+            assert!(has(path), "{path}");
+        }
+        for path in
+            ["/", "/home", "/home/ada", "/home/ada/.ssh", "/run", "/var", "/home/ada/work/in", "../up"]
+        {
+            assert!(!has(path), "{path}");
+        }
+        assert!(!has("/etc/resolv.conf"));
+        assert!(visible(&sandbox(true)).iter().any(|one| one == Path::new("/etc/resolv.conf")));
+    }
+
+    #[test]
+    fn what_contains_others_comes_first() {
+        let shown = visible(&sandbox(false));
+        for (at, path) in shown.iter().enumerate() {
+            assert!(shown[..at].iter().all(|earlier| !earlier.starts_with(path)));
+        }
+    }
+}

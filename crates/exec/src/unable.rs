@@ -1,0 +1,30 @@
+use wf_core::machine::WorkExit;
+use wf_model::FailureClass;
+
+/// The reason why a piece of work could not begin, or why its result is not usable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct WorkError {
+    /// The reason in one sentence.
+    pub reason: String,
+    /// The class of the failure.
+    pub failure_class: FailureClass,
+}
+
+impl WorkError {
+    /// Returns a failure caused by the author.
+    pub fn logical(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), failure_class: FailureClass::Logical }
+    }
+
+    /// Returns a failure caused by the environment.
+    pub fn environmental(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), failure_class: FailureClass::Environmental }
+    }
+}
+
+impl From<WorkError> for WorkExit {
+    fn from(unable: WorkError) -> Self {
+        Self::Error { reason: unable.reason, failure_class: unable.failure_class }
+    }
+}

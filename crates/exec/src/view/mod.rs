@@ -1,0 +1,36 @@
+//! The view of a check: the workspace as it was when the run began, plus its declared products.
+//!
+//! ```text
+//! start of the run    View::take ── record ──▶ beside the run's logs
+//! before a check      View::look ──▶ Err: an undeclared change
+//!                                ──▶ Sight: new undeclared files, to be hidden
+//! after the check     View::recheck ──▶ Err: a change meanwhile
+//! ```
+//!
+//! Declared are the `artifacts`, `cache.outputs`, `writes` and `allow.write` of the steps of the
+//! run's plan and of all plans that it uses, and new files that the check itself names, but never
+//! files that it lists in `fixed`. The same applies to the programs of gates and to planners.
+//!
+//! Without a sandbox nothing is hidden: only files that a check names or lists in `fixed` must be unchanged.
+//!
+//! **Invariant:** a sandboxed check that passed has read nothing of the workspace except unchanged
+//! files from the start of the run, and declared ones.
+
+mod declared;
+mod looking;
+mod named;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod undeclared;
+#[expect(clippy::module_inception, reason = "the module is named after what it holds")]
+mod view;
+
+pub(crate) use declared::{checks, product_globs};
+pub use declared::{exactly, family, products};
+pub use looking::ViewedCheck;
+pub(crate) use named::{in_text as named_in, paths as named};
+pub use tree::tree;
+pub use undeclared::{UndeclaredFile, undeclared_files};
+pub(crate) use view::first_paths;
+pub use view::{WorkspaceSnapshot, WorkspaceView};

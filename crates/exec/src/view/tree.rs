@@ -1,0 +1,93 @@
+//! The files of a workspace that an approval covers, each with the digest of its content.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::declared::DeclaredProducts;
+use crate::WorkError;
+use crate::beneath::ConfinedDir;
+use crate::manifest::{ExcludedFiles, WorkspaceManifest};
+use wf_core::machine::PinnedFile;
+
+/// The suffix of an approval's file name, which is written after the files it covers.
+const APPROVAL_SUFFIX: &str = ".approval.json";
+
+/// The list of approvers, which is read whenever an approval is used.
+const APPROVERS_FILE: &str = "approvers.yaml";
+
+/// Returns the files of a workspace that an approval covers, in order: all except declared ones
+/// (`products`, as globs), the repository, and the approvals themselves. The content of a link is
+/// its target path. `tracked` are the files in git; `None`: there is no repository, and all files
+/// count. The folders in `apart`, the state and the keys, are not part of the workspace.
+pub fn tree(
+    (root, apart): (&Path, &[PathBuf]),
+    products: &[String],
+    tracked: Option<&BTreeSet<PathBuf>>,
+) -> Result<Vec<PinnedFile>, WorkError> {
+    let declared = DeclaredProducts::default().and(products);
+    let manifest =
+        WorkspaceManifest::of_workspace(root, &ExcludedFiles::new(apart.iter().map(PathBuf::as_path)))?;
+    let known = |path: &PathBuf| tracked.is_none_or(|tracked| tracked.contains(path));
+    let files = manifest.files().into_iter();
+    let files = files.filter(|path| is_bound(path, &declared) && known(path));
+    let reader = ManifestReader::new(root, &manifest)?;
+    files.map(|path| reader.pin(&path)).collect()
+}
+
+/// Returns the manifest without unapproved files. Fails if a file differs from the approved one.
+pub(super) fn bound(
+    root: &Path,
+    manifest: &WorkspaceManifest,
+    declared: &DeclaredProducts,
+    files: &[PinnedFile],
+) -> Result<WorkspaceManifest, WorkError> {
+    let changed = |path: &str| {
+        let reason = format!("changed since it was approved: {path}");
+        Err(WorkError::logical(reason))
+    };
+    let reader = ManifestReader::new(root, manifest)?;
+    let mut approved: BTreeMap<&Path, &PinnedFile> = BTreeMap::new();
+    approved.extend(files.iter().map(|pin| (Path::new(&pin.path), pin)));
+    let mut kept = manifest.clone();
+    kept.retain(&|path| !is_bound(path, declared) || approved.contains_key(path));
+    for path in kept.files() {
+        if let Some(pin) = approved.remove(&*path)
+            && is_bound(&path, declared)
+            && reader.pin(&path)? != *pin
+        {
+            return changed(&pin.path);
+        }
+    }
+    let gone = approved.into_values().find(|pin| is_bound(Path::new(&pin.path), declared));
+    gone.map_or(Ok(kept), |pin| changed(&pin.path))
+}
+
+/// True if an approval covers a file.
+pub(super) fn is_bound(path: &Path, declared: &DeclaredProducts) -> bool {
+    let name = path.to_str().unwrap_or_default();
+    let is_approval = name.ends_with(APPROVAL_SUFFIX) || name == APPROVERS_FILE;
+    let is_of_git = path.iter().any(|part| part == ".git");
+    !is_approval && !is_of_git && !declared.has(path)
+}
+
+/// Reads the files of a manifest.
+struct ManifestReader<'a> {
+    root: ConfinedDir,
+    manifest: &'a WorkspaceManifest,
+}
+
+impl<'a> ManifestReader<'a> {
+    fn new(root: &Path, manifest: &'a WorkspaceManifest) -> Result<Self, WorkError> {
+        let opened = ConfinedDir::open(root).map_err(|missed| missed.unable(root))?;
+        Ok(Self { root: opened, manifest })
+    }
+
+    fn pin(&self, path: &Path) -> Result<PinnedFile, WorkError> {
+        let name = path.to_str().ok_or_else(|| {
+            let reason = format!("cannot approve {}: its name is not valid UTF-8; rename it", path.display());
+            WorkError::logical(reason)
+        })?;
+        let content = self.manifest.content(&self.root, path)?;
+        Ok(PinnedFile { path: name.to_owned(), link: content.link, digest: content.digest })
+    }
+}

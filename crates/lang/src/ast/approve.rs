@@ -1,0 +1,42 @@
+use super::ApprovalNeedsSpec;
+use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_model::expr::Template;
+
+record! {
+    /// A decision by approvers: the step waits for it, and the run can be suspended meanwhile.
+    pub struct ApproveSpec as "an approval" {
+        /// The question.
+        required message: Spanned<Template>,
+        /// Values shown with it: exactly these values are approved, and become the outputs of the
+        /// step.
+        default show: OrderedEntries<Name, Spanned<Template>>,
+        /// The number of approvers who must agree: that of the workspace's policy if absent.
+        optional required: Spanned<u32>,
+        /// The names of the approvers: every approver of the workspace if absent.
+        default approvers: Vec<Spanned<String>>,
+        /// The time limit for the decision: 7 days if absent.
+        optional timeout: Spanned<DurationText>,
+        /// The approvers who are asked, for as long again, if there is no decision in time.
+        default escalate_to: Vec<Spanned<String>>,
+    }
+    finish check_approve;
+}
+
+fn check_approve(approve: &mut ApproveSpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    super::needs::check_required_count(approve.required.as_ref(), &approve.approvers, decoder);
+    super::sound::check_nonzero_duration(approve.timeout.as_ref(), decoder);
+}
+
+impl ApproveSpec {
+    /// Returns the required approvals and their deadline.
+    pub fn needs(&self) -> ApprovalNeedsSpec {
+        ApprovalNeedsSpec {
+            required: self.required.clone(),
+            approvers: self.approvers.clone(),
+            timeout: self.timeout.clone(),
+            escalate_to: self.escalate_to.clone(),
+        }
+    }
+}

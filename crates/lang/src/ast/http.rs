@@ -1,0 +1,75 @@
+use crate::decode::{JsonPathText, OneOrMany, OrderedEntries, record, words};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_model::expr::Template;
+
+record! {
+    /// An HTTP request and the expected answer.
+    pub struct HttpSpec as "an http request" {
+        /// The method: `GET` if absent.
+        optional method: HttpMethod,
+        /// The address.
+        required url: Spanned<Template>,
+        /// Headers.
+        default headers: OrderedEntries<String, Template>,
+        /// The body.
+        optional body: Template,
+        /// The expected answer: a status from 200 to 299 if absent.
+        optional expect: HttpExpectationSpec,
+        /// Outputs of the step, each by the JSON path of its value in the answer's body.
+        default outputs: OrderedEntries<Name, Spanned<JsonPathText>>,
+    }
+}
+
+record! {
+    /// The expected answer to a request.
+    pub struct HttpExpectationSpec as "an http expectation" {
+        /// The accepted status codes.
+        required status: OneOrMany<u16>,
+    }
+}
+
+/// The method of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// `GET`
+    #[default]
+    Get,
+    /// `HEAD`
+    Head,
+    /// `POST`
+    Post,
+    /// `PUT`
+    Put,
+    /// `PATCH`
+    Patch,
+    /// `DELETE`
+    Delete,
+    /// `OPTIONS`
+    Options,
+}
+
+words!(HttpMethod {
+    "GET" => Self::Get,
+    "HEAD" => Self::Head,
+    "POST" => Self::Post,
+    "PUT" => Self::Put,
+    "PATCH" => Self::Patch,
+    "DELETE" => Self::Delete,
+    "OPTIONS" => Self::Options,
+});
+
+impl HttpMethod {
+    /// Returns the method as it is sent.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Options => "OPTIONS",
+        }
+    }
+}

@@ -1,0 +1,131 @@
+use super::{
+    BudgetSpec, CheckSpec, EscalationSpec, GateRef, ParamSpec, PlanOutputSpec, PlannerSpec, PolicySpec,
+    ReplanSpec, SecretSpec, StepSpec, foreign, planner, sound,
+};
+use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::{EnvName, Name, PlanId, SkillName};
+use wf_base::source::Spanned;
+use wf_model::OnStuck;
+use wf_model::expr::Template;
+
+record! {
+    /// A plan: steps and the proof that they worked.
+    pub struct PlanSpec as "a plan" {
+        /// The kind of the file.
+        required kind: PlanKind,
+        /// The id of the plan, unique in the workspace: lower-case words joined by hyphens.
+        expected id: Spanned<PlanId>,
+        /// A title of one line.
+        optional title: String,
+        /// A description of a few lines.
+        optional description: String,
+        /// Typed inputs: a JSON Schema each.
+        default params: OrderedEntries<Name, ParamSpec>,
+        /// Environment variables for every step.
+        default env: OrderedEntries<EnvName, Template>,
+        /// Secrets and their sources.
+        default secrets: OrderedEntries<EnvName, SecretSpec>,
+        /// The skills that its steps, and the plans that they use, may use; those that they name if
+        /// absent.
+        optional skills: Vec<Spanned<SkillName>>,
+        /// The concurrency of steps and the effect of a failure.
+        optional policy: PolicySpec,
+        /// The time limit of a run, without `finally` steps.
+        optional timeout: Spanned<DurationText>,
+        /// The budget of a run: attempts, time, tokens, money.
+        optional budget: Box<BudgetSpec>,
+        /// The steps.
+        optional steps: Vec<StepSpec>,
+        /// Steps that run last, one after another, whatever happened.
+        default finally: Vec<StepSpec>,
+        /// The checks that inspect the combined result.
+        default inspect: Vec<CheckSpec>,
+        /// The checks that test the combined result once `inspect` passes.
+        default test: Vec<CheckSpec>,
+        /// The plan's own criteria, over the combined result.
+        default verify: Vec<CheckSpec>,
+        /// Values for a plan that uses this one.
+        default outputs: OrderedEntries<Name, Spanned<PlanOutputSpec>>,
+        /// Rules at trigger points, for the run and for every step: names of files in `gates/`,
+        /// or gates.
+        default gates: Vec<GateRef>,
+        /// The escalations for blocks of gates, by name.
+        default escalation: OrderedEntries<Name, EscalationSpec>,
+        /// The replanning after a failed run; none if absent.
+        optional replan: ReplanSpec,
+        /// A program that is asked for another alternative if no declared one is left.
+        optional planner: Box<PlannerSpec>,
+        /// The reaction when no declared alternative is left: `consult_planner` if there is a
+        /// planner, else `abandon`.
+        optional on_stuck: OnStuck,
+    }
+    foreign foreign::PLAN;
+    aside {
+        /// The order of steps expected by the author of a dag, layer by layer.
+        layers: Option<Spanned<Vec<Vec<Spanned<Name>>>>>,
+        /// The prose outside the steps' sections.
+        briefing: String,
+    }
+    finish has_steps;
+}
+
+/// Notes a plan without steps, which would be a briefing for an agent.
+fn has_steps(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::check_nonzero_duration(plan.timeout.as_ref(), decoder);
+    sound::check_reserved_names(&plan.env, decoder);
+    planner::is_asked(plan.on_stuck, fields, decoder);
+    if let Some(budget) = &plan.budget {
+        budget.check_main_attempts(plan.finally.len(), decoder);
+    }
+    if !fields.has("steps") {
+        let message = "a plan without `steps` is an agent briefing, which is not implemented yet";
+        let mistake = Diagnostic::new(Code::KindNotBuilt, fields.head(), message);
+        decoder.emit(mistake.with_help("add `steps`"));
+    } else if plan.steps.as_ref().is_some_and(Vec::is_empty) {
+        let message = "a plan needs at least one step";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, fields.key("steps"), message));
+    }
+}
+
+/// The kind of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// `plan`
+    Plan,
+}
+
+words!(PlanKind { "plan" => Self::Plan });
+
+/// The kind of a dag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DagKind {
+    /// `dag`
+    Dag,
+}
+
+words!(DagKind { "dag" => Self::Dag });
+
+impl PlanSpec {
+    /// Returns the main steps.
+    pub fn steps(&self) -> &[StepSpec] {
+        self.steps.as_deref().unwrap_or_default()
+    }
+
+    /// Returns all gates: the plan's own, then those of each step.
+    pub fn all_gates(&self) -> impl Iterator<Item = &GateRef> {
+        let steps = self.all_steps().flat_map(|step| &step.gates);
+        self.gates.iter().chain(steps)
+    }
+
+    /// Returns the plan's own checks of all phases, in the order of their execution.
+    pub fn checks(&self) -> impl Iterator<Item = &CheckSpec> + Clone {
+        let before = self.inspect.iter().chain(&self.test);
+        before.chain(&self.verify)
+    }
+
+    /// Returns all steps: the main steps, then the `finally` steps.
+    pub fn all_steps(&self) -> impl Iterator<Item = &StepSpec> {
+        self.steps().iter().chain(&self.finally)
+    }
+}

@@ -1,0 +1,61 @@
+use super::sound;
+use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
+use crate::yaml::YamlNode;
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::keyword::Keyword;
+use wf_base::source::Spanned;
+use wf_model::OnStuck;
+
+record! {
+    /// A program that is asked for another alternative if a plan has none left.
+    pub struct PlannerSpec as "a planner" {
+        /// The program and its arguments, without a shell, unchanged.
+        required exec: Spanned<Vec<Spanned<String>>>,
+        /// The time limit: 60 s if absent.
+        optional timeout: Spanned<DurationText>,
+    }
+    instead {
+        "run" => "write `exec: [sh, planner.sh]`: a program and its arguments",
+        "model" => "write `exec`: a program, which may call a model",
+    }
+    finish can_run;
+}
+
+fn can_run(planner: &mut PlannerSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::check_nonzero_duration(planner.timeout.as_ref(), decoder);
+    sound::check_program(Some(planner.exec.value.len()), fields.key("exec"), decoder);
+    for part in &planner.exec.value {
+        if part.value.contains("{{") {
+            let message = "templates are not supported in a planner: its only input is the request";
+            let mistake = Diagnostic::new(Code::ValueWrong, part.span, message);
+            decoder.emit(mistake.with_help("read the request from stdin"));
+        }
+    }
+}
+
+impl DecodeSpec for OnStuck {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        word(node, Self::WORDS, &["escalate"], decoder)
+    }
+}
+
+/// Notes a planner or an `on_stuck` without `replan`, and one that consults a missing planner.
+pub(super) fn is_asked(
+    on_stuck: Option<OnStuck>,
+    fields: &MappingFields<'_, '_>,
+    decoder: &mut SpecDecoder<'_>,
+) {
+    for key in ["planner", "on_stuck"] {
+        if fields.has(key) && !fields.has("replan") {
+            let message = format!("`{key}` has no effect without `replan`");
+            let mistake = Diagnostic::new(Code::KeyMissing, fields.key(key), message);
+            decoder.emit(mistake.with_help("add `replan: {}`, or remove it"));
+        }
+    }
+    let consults = on_stuck == Some(OnStuck::ConsultPlanner);
+    if consults && !fields.has("planner") {
+        let message = "no planner is configured";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("on_stuck"), message);
+        decoder.emit(mistake.with_help("add `planner: {exec: [PROGRAM]}`"));
+    }
+}

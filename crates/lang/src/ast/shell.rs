@@ -1,0 +1,95 @@
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::decode::{DecodeSpec, SpecDecoder, word};
+use crate::yaml::{YamlNode, YamlValue};
+
+/// The interpreter of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShellSpec {
+    /// An interpreter known by name.
+    Word(KnownShell),
+    /// A program and its arguments before the script.
+    Argv(Vec<String>),
+}
+
+/// A shell that is known by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KnownShell {
+    /// `sh`
+    #[default]
+    Sh,
+    /// `bash`
+    Bash,
+    /// `python`
+    Python,
+}
+
+const WORDS: [(&str, KnownShell); 3] =
+    [("sh", KnownShell::Sh), ("bash", KnownShell::Bash), ("python", KnownShell::Python)];
+
+impl KnownShell {
+    /// Returns the shell of a fenced block's info string; `sh` if it is empty.
+    pub fn of_fence(language: &str) -> Option<Self> {
+        let known = WORDS.iter().find(|(word, _)| *word == language);
+        match language {
+            "" => Some(Self::Sh),
+            _ => known.map(|(_, shell)| *shell),
+        }
+    }
+
+    fn argv(self) -> &'static [&'static str] {
+        match self {
+            Self::Sh => &["sh", "-eu", "-c"],
+            Self::Bash => &["bash", "-euo", "pipefail", "-c"],
+            Self::Python => &["python3", "-c"],
+        }
+    }
+}
+
+impl ShellSpec {
+    /// Returns the program and its arguments before the script.
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Self::Word(word) => word.argv().iter().map(|&part| part.to_owned()).collect(),
+            Self::Argv(argv) => argv.clone(),
+        }
+    }
+}
+
+impl Default for ShellSpec {
+    fn default() -> Self {
+        Self::Word(KnownShell::default())
+    }
+}
+
+impl DecodeSpec for ShellSpec {
+    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let YamlValue::List(items) = &node.value else {
+            return word(node, &WORDS, &[], decoder).map(Self::Word);
+        };
+        if items.is_empty() {
+            decoder.wrong_value(node, "a shell needs at least a program name");
+            return None;
+        }
+        Vec::decode(node, decoder).map(Self::Argv)
+    }
+}
+
+impl JsonSchema for ShellSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "Shell".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words = WORDS.map(|(word, _)| word);
+        json_schema!({
+            "description": "A shell by name, or a program and its arguments before the script.",
+            "anyOf": [
+                { "enum": words },
+                { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+            ],
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Rules that several declarations share.
+
+use crate::decode::{DurationText, OrderedEntries, SpecDecoder};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::EnvName;
+use wf_base::source::{Span, Spanned};
+
+/// Notes a limit of zero.
+pub(super) fn at_least_one(limit: Option<&Spanned<u32>>, decoder: &mut SpecDecoder<'_>) {
+    if let Some(limit) = limit.filter(|limit| limit.value == 0) {
+        let message = "with a limit of 0, nothing would ever run";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, limit.span, message).with_help("write 1 or more"));
+    }
+}
+
+/// Notes a duration of zero.
+pub(super) fn check_nonzero_duration(period: Option<&Spanned<DurationText>>, decoder: &mut SpecDecoder<'_>) {
+    if let Some(period) = period.filter(|period| period.value.0.is_zero()) {
+        let message = "a duration of 0 always expires";
+        let help = "remove it for no limit";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, period.span, message).with_help(help));
+    }
+}
+
+/// Notes a limit that leaves nothing.
+pub(super) fn check_limit(is_nothing: bool, at: Span, decoder: &mut SpecDecoder<'_>) {
+    if is_nothing {
+        let message = "a limit of 0 always fails";
+        let help = "remove it for the default limit";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, at, message).with_help(help));
+    }
+}
+
+/// Notes an empty list of program and arguments.
+pub(super) fn check_program(parts: Option<usize>, at: Span, decoder: &mut SpecDecoder<'_>) {
+    if parts == Some(0) {
+        let message = "the list is empty: a program is required";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, at, message));
+    }
+}
+
+/// Notes variables whose names are reserved for wf.
+pub(super) fn check_reserved_names<V>(env: &OrderedEntries<EnvName, V>, decoder: &mut SpecDecoder<'_>) {
+    for (name, _) in env.iter() {
+        if name.value.as_str().starts_with("WF_") {
+            let message = format!("`{}` starts with `WF_`, which is reserved", name.value);
+            decoder.emit(Diagnostic::new(Code::ValueWrong, name.span, message));
+        }
+    }
+}

@@ -1,0 +1,292 @@
+use super::{
+    AllowSpec, AlternativeSpec, ApproveSpec, CacheSpec, CheckSpec, ClassifyRuleSpec, ForEachSpec, GateRef,
+    HttpSpec, LimitsSpec, LoopsSpec, MatrixSpec, RetrySpec, ShellSpec, SkillUse, StepOutputSpec, WaitSpec,
+    alternative::check_literal_word, foreign, sound,
+};
+use crate::decode::{
+    ArgumentTemplate, DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words,
+};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::{EnvName, Name};
+use wf_base::source::Spanned;
+use wf_model::OnStepError;
+use wf_model::expr::{Expr, Template};
+
+record! {
+    /// One unit of work. It has exactly one of `run`, `exec`, `skill`, `http`, `uses`, `wait` and `approve`;
+    /// without any of them, the fenced block of its section is its script.
+    pub struct StepSpec as "a step" {
+        /// Its id, unique in the plan.
+        required id: Spanned<Name>,
+        /// A title of one line.
+        optional title: Box<String>,
+        /// The steps that must end first.
+        default depends_on: Vec<Spanned<Name>>,
+        /// An expression that decides if it runs at all.
+        optional when: Box<Spanned<Expr>>,
+        /// A list, or an expression that gives one: the step is repeated for every item.
+        optional for_each: Box<Spanned<ForEachSpec>>,
+        /// Axes: the step is repeated for every combination.
+        optional matrix: Box<Spanned<MatrixSpec>>,
+        /// The maximum number of concurrent items: that of the plan if absent.
+        optional max_parallel: Spanned<u32>,
+        /// A script, passed to a shell unchanged; it can contain no template.
+        optional run: Spanned<String>,
+        /// A program and its arguments, without a shell; each may be a template.
+        optional exec: Box<Spanned<Vec<Spanned<Template>>>>,
+        /// A script of a skill, in the sandbox.
+        optional skill: Box<Spanned<SkillUse>>,
+        /// A request.
+        optional http: Box<Spanned<HttpSpec>>,
+        /// Another plan, as a nested run: the path of its file, relative to this one.
+        optional uses: Box<Spanned<String>>,
+        /// The parameters of the plan it uses.
+        default with: OrderedEntries<Name, Spanned<ArgumentTemplate>>,
+        /// Something to wait for.
+        optional wait: Box<Spanned<WaitSpec>>,
+        /// A decision by approvers.
+        optional approve: Box<Spanned<ApproveSpec>>,
+        /// The shell that reads the script: `sh` if absent.
+        optional shell: Box<Spanned<ShellSpec>>,
+        /// Environment variables, after those of the plan.
+        default env: OrderedEntries<EnvName, Template>,
+        /// The working directory, relative to the workspace; a template.
+        optional cwd: Box<Spanned<Template>>,
+        /// The time limit of an attempt.
+        optional timeout: Box<Spanned<DurationText>>,
+        /// The time limit for waiting for its turn once it is ready.
+        optional queue_timeout: Box<Spanned<DurationText>>,
+        /// The retries after a failed attempt.
+        optional retry: Box<RetrySpec>,
+        /// True if an interrupted attempt may simply be repeated.
+        default idempotent: bool,
+        /// The checks that inspect its result; if one fails, the work is done anew.
+        default inspect: Vec<CheckSpec>,
+        /// The checks that test its result once `inspect` passes; if one fails, the work is done anew.
+        default test: Vec<CheckSpec>,
+        /// The limits for `inspect` and `test` to send the work back.
+        optional loops: LoopsSpec,
+        /// The criteria of its result.
+        default verify: Vec<CheckSpec>,
+        /// Its own rules at trigger points: names of files in `gates/`, or gates.
+        default gates: Vec<GateRef>,
+        /// The required outputs, a JSON Schema each.
+        default outputs: OrderedEntries<Name, StepOutputSpec>,
+        /// Globs of the files it must leave. They may be templates, and must be if the step is repeated, so
+        /// that each item has its own.
+        default artifacts: Vec<Spanned<Template>>,
+        /// Globs of further files that it changes or creates without a sandbox. Checks see them; other files
+        /// that it creates are hidden from checks, and if it changes others, they fail.
+        default writes: Vec<Spanned<Template>>,
+        /// The dependencies of its result, so that it may be reused.
+        optional cache: Box<Spanned<CacheSpec>>,
+        /// The name of a lock held while it runs.
+        optional concurrency: Box<Spanned<String>>,
+        /// The effect of its failure on the run: `fail` if absent.
+        default on_error: OnStepError,
+        /// The permissions: with them, the step runs in a sandbox.
+        optional allow: Box<AllowSpec>,
+        /// The resource limits in its sandbox.
+        optional limits: Box<LimitsSpec>,
+        /// The rules for the class of a failure, before the built-in table; the first matching one applies.
+        default classify: Vec<ClassifyRuleSpec>,
+        /// The tool that does the work, as known to the controller and memory; without it, each executor of
+        /// the step is a tool of its own.
+        optional tool: Box<Spanned<String>>,
+        /// The object of the work, as known to the controller and memory: an address, a path, a host.
+        optional target: Box<Spanned<String>>,
+        /// The alternatives, from which the controller chooses after a failure.
+        default alternatives: Vec<AlternativeSpec>,
+    }
+    later {
+        "agent",
+    }
+    instead {
+        "network" => "write `net: true` inside `allow`",
+        "fixed" => "`fixed` belongs to a check: put it under `verify`",
+    }
+    foreign foreign::STEP;
+    aside {
+        /// The prose of its section.
+        briefing: Option<Box<str>>,
+        /// True if it names an executor, even a wrong one.
+        has_executor: bool,
+        /// The step as executed with each of its alternatives.
+        ways: Vec<StepSpec>,
+    }
+    finish agrees;
+}
+
+words!(declared OnStepError);
+
+impl StepSpec {
+    /// Returns the checks of all phases, in the order of their execution.
+    pub fn checks(&self) -> impl Iterator<Item = &CheckSpec> + Clone {
+        let before = self.inspect.iter().chain(&self.test);
+        before.chain(&self.verify)
+    }
+
+    /// Returns a step that has nothing but its id.
+    pub fn with_id(id: Spanned<Name>) -> Self {
+        Self {
+            id,
+            title: None,
+            depends_on: Vec::new(),
+            when: None,
+            for_each: None,
+            matrix: None,
+            max_parallel: None,
+            run: None,
+            exec: None,
+            skill: None,
+            http: None,
+            uses: None,
+            with: OrderedEntries::default(),
+            wait: None,
+            approve: None,
+            shell: None,
+            env: OrderedEntries::default(),
+            cwd: None,
+            timeout: None,
+            queue_timeout: None,
+            retry: None,
+            idempotent: false,
+            inspect: Vec::new(),
+            test: Vec::new(),
+            loops: None,
+            verify: Vec::new(),
+            gates: Vec::new(),
+            outputs: OrderedEntries::default(),
+            artifacts: Vec::new(),
+            writes: Vec::new(),
+            cache: None,
+            concurrency: None,
+            on_error: OnStepError::default(),
+            allow: None,
+            limits: None,
+            classify: Vec::new(),
+            tool: None,
+            target: None,
+            alternatives: Vec::new(),
+            briefing: None,
+            has_executor: false,
+            ways: Vec::new(),
+        }
+    }
+
+    /// Builds its alternatives, once its script is known.
+    pub(crate) fn build_alternatives(&mut self) {
+        let ways = self.alternatives.iter();
+        self.ways = ways.map(|alternative| alternative.apply_to(self)).collect();
+    }
+
+    /// Returns the step as written, then as executed with each of its alternatives.
+    pub fn with_all_alternatives(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.ways)
+    }
+}
+
+/// The keys of executors; those not implemented yet count too.
+const EXECUTORS: &[&str] = &["run", "exec", "http", "uses", "wait", "skill", "agent", "approve"];
+
+/// Notes keys that exclude each other.
+fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    sound::at_least_one(step.max_parallel.as_ref(), decoder);
+    sound::check_nonzero_duration(step.timeout.as_deref(), decoder);
+    sound::check_reserved_names(&step.env, decoder);
+    let argv = step.exec.as_ref().map(|exec| exec.len());
+    sound::check_program(argv, fields.key("exec"), decoder);
+    if let (Some(each), Some(matrix)) = (&step.for_each, &step.matrix) {
+        let message = "a step cannot have both `for_each` and `matrix`";
+        let mistake = Diagnostic::new(Code::ValueWrong, matrix.span, message);
+        decoder.emit(mistake.with_related(each.span, "the other one is here"));
+    }
+    let executors: Vec<_> = EXECUTORS.iter().filter(|key| fields.has(key)).collect();
+    step.has_executor = !executors.is_empty();
+    if executors.len() > 1 {
+        let list: Vec<_> = executors.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!("step `{}` has more than one executor: {}", step.id.value, list.join(" and "));
+        let mistake = Diagnostic::new(Code::ExecutorTwice, step.id.span, message);
+        decoder.emit(mistake.with_help("keep one of them"));
+    }
+    for (key, executor) in [("with", "uses"), ("shell", "run")] {
+        let by_section = key == "shell" && !step.has_executor;
+        if fields.has(key) && !fields.has(executor) && !by_section {
+            let message = format!("`{key}` is only valid for a step with `{executor}`");
+            decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
+        }
+    }
+    check_loops(fields, decoder);
+    check_process_keys(fields, decoder);
+    check_approve_keys(fields, decoder);
+    replaceable(step, fields, decoder);
+}
+
+/// Notes invalid tools and targets, and alternatives of steps that cannot have them.
+fn replaceable(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    check_literal_word(step.tool.as_deref(), decoder);
+    check_literal_word(step.target.as_deref(), decoder);
+    for key in ["approve", "wait"] {
+        if fields.has(key) && fields.has("alternatives") {
+            let message = format!("a step with `{key}` cannot have `alternatives`");
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key("alternatives"), message);
+            decoder.emit(mistake.with_help("remove them"));
+        }
+    }
+}
+
+/// Notes loops without checks.
+fn check_loops(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let phases = ["inspect", "test"];
+    if fields.has("loops") && !phases.iter().any(|key| fields.has(key)) {
+        let message = "`loops` requires `inspect` or `test`";
+        let mistake = Diagnostic::new(Code::KeyMissing, fields.key("loops"), message);
+        let help = "put the checks that send the work back under `inspect` or `test`; for failures \
+                    of `verify`, use `retry`";
+        decoder.emit(mistake.with_help(help));
+    }
+}
+
+/// Notes keys that do not apply to a decision.
+fn check_approve_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let help = [
+        ("timeout", "write `timeout` inside `approve`"),
+        ("outputs", "the outputs of the step are the values shown by `approve`"),
+        ("cache", "leave it out: a decision is never cached"),
+        ("artifacts", "leave it out: a decision produces no files"),
+        ("writes", "leave it out: a decision changes no files"),
+        ("cwd", "leave it out: nothing is executed"),
+        ("env", "leave it out: nothing is executed; use `show` to show values"),
+    ];
+    for (key, help) in help.into_iter().filter(|_| fields.has("approve")) {
+        if fields.has(key) {
+            let message = format!("a step with `approve` does not support `{key}`");
+            let mistake = Diagnostic::new(Code::KeyUnknown, fields.key(key), message);
+            decoder.emit(mistake.with_help(help));
+        }
+    }
+}
+
+/// Notes keys for a process in steps that have none of their own, and limits without the sandbox that
+/// enforces them.
+fn check_process_keys(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let without = ["http", "uses", "wait", "approve"].iter().any(|key| fields.has(key));
+    let is_process = ["run", "exec", "skill"].iter().any(|key| fields.has(key)) || !without;
+    for key in ["allow", "limits", "classify"] {
+        if fields.has(key) && !is_process {
+            let message = format!("`{key}` is only valid for a step with `run`, `exec` or `skill`");
+            decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key(key), message));
+        }
+    }
+    let is_confined = fields.has("allow") || fields.has("skill");
+    if fields.has("writes") && (is_confined || !is_process && !fields.has("uses")) {
+        let message = "`writes` is only valid for a step without a sandbox";
+        let help = "with `allow` or `skill`, list the files in `allow: {write: [...]}`";
+        decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key("writes"), message).with_help(help));
+    }
+    if is_process && fields.has("limits") && !is_confined {
+        let message = "`limits` requires a sandbox, and this step has none";
+        let help = "add `allow` to run the step in a sandbox";
+        decoder.emit(Diagnostic::new(Code::KeyMissing, fields.key("limits"), message).with_help(help));
+    }
+}

@@ -1,0 +1,169 @@
+use std::collections::HashMap;
+
+use super::ast::{KnownShell, PlanSpec, ShellSpec, StepSpec};
+use super::decode::SpecDecoder;
+use super::markdown::{FencedBlock, MarkdownSection};
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::name::Name;
+use wf_base::source::{Span, Spanned};
+
+/// Gives every step the section whose heading is its id: the prose as its briefing, and the fenced
+/// block as its script if the front matter names no executor. The rest goes to the plan.
+pub(super) fn attach(plan: &mut PlanSpec, sections: Vec<MarkdownSection>, decoder: &mut SpecDecoder<'_>) {
+    let has_headings = sections.iter().any(|section| section.heading.is_some());
+    let names = plan.all_steps().enumerate().filter(|_| has_headings);
+    let names: HashMap<_, _> = names.map(|(at, step)| (step.id.value.clone(), at)).collect();
+    let headings: Vec<String> = sections
+        .iter()
+        .filter(|section| !section.blocks.is_empty())
+        .filter_map(|section| Some(section.heading.as_ref()?.text.clone()))
+        .collect();
+    let mut bodies: HashMap<usize, StepSections> = HashMap::new();
+    for (owner, section) in owners(sections, &names) {
+        match owner {
+            Some(step) => bodies.entry(step).or_default().add(section),
+            None => join(&mut plan.briefing, decoder.source_text(section.span)),
+        }
+    }
+    let main = plan.steps.iter_mut().flatten();
+    for (at, step) in main.chain(&mut plan.finally).enumerate() {
+        match bodies.remove(&at) {
+            Some(body) => body.give(step, decoder),
+            None if step.has_executor => {}
+            None => missing(step, &headings, decoder),
+        }
+        step.build_alternatives();
+    }
+}
+
+/// The sections of one step.
+#[derive(Default)]
+struct StepSections {
+    sections: Vec<Span>,
+    blocks: Vec<FencedBlock>,
+}
+
+/// Pairs each section with its step: that of its heading, or that of the section above it.
+fn owners(
+    sections: Vec<MarkdownSection>,
+    names: &HashMap<Name, usize>,
+) -> Vec<(Option<usize>, MarkdownSection)> {
+    let mut owner: Option<(usize, u8)> = None;
+    let pair = |section: MarkdownSection| {
+        if let Some(heading) = &section.heading {
+            if let Some(step) = names.get(heading.text.trim()) {
+                owner = Some((*step, heading.level));
+            } else if owner.is_some_and(|(_, level)| heading.level <= level) {
+                owner = None;
+            }
+        }
+        (owner.map(|(step, _)| step), section)
+    };
+    sections.into_iter().map(pair).collect()
+}
+
+impl StepSections {
+    fn add(&mut self, section: MarkdownSection) {
+        let heading = section.heading.map_or(section.span.start, |heading| heading.span.end);
+        self.sections.push(Span { start: heading, end: section.span.end });
+        self.blocks.extend(section.blocks);
+    }
+
+    fn give(mut self, step: &mut StepSpec, decoder: &mut SpecDecoder<'_>) {
+        let script = if step.has_executor {
+            self.unused(step, decoder);
+            None
+        } else {
+            self.script(step, decoder)
+        };
+        let mut briefing = String::new();
+        for section in self.sections {
+            match script {
+                Some(cut) if section.start <= cut.start && cut.end <= section.end => {
+                    join(&mut briefing, decoder.source_text(Span { end: cut.start, ..section }));
+                    join(&mut briefing, decoder.source_text(Span { start: cut.end, ..section }));
+                }
+                _ => join(&mut briefing, decoder.source_text(section)),
+            }
+        }
+        step.briefing = (!briefing.is_empty()).then(|| briefing.into());
+    }
+
+    /// Takes the only block as the script and returns its location.
+    fn script(&mut self, step: &mut StepSpec, decoder: &mut SpecDecoder<'_>) -> Option<Span> {
+        if self.blocks.len() > 1 {
+            decoder.emit(two_scripts(step, &self.blocks));
+            return None;
+        }
+        let Some(block) = self.blocks.pop() else {
+            missing(step, &[], decoder);
+            return None;
+        };
+        if step.shell.is_none() {
+            match KnownShell::of_fence(&block.language) {
+                Some(word) => {
+                    step.shell = Some(Box::new(Spanned::new(ShellSpec::Word(word), block.span)));
+                }
+                None => decoder.emit(no_shell(&block)),
+            }
+        }
+        step.run = Some(block.text);
+        Some(block.span)
+    }
+
+    /// Warns of scripts beside an executor; blocks in other languages are illustrations.
+    fn unused(&self, step: &StepSpec, decoder: &mut SpecDecoder<'_>) {
+        for block in &self.blocks {
+            if !block.language.is_empty() && KnownShell::of_fence(&block.language).is_some() {
+                let message = format!("step `{}` cannot use this script", step.id.value);
+                let help = "the front matter already defines what it executes; if this block is \
+                            only an example, mark it as `text` or `console`";
+                let mistake = Diagnostic::new(Code::SectionUnused, block.opening, message);
+                decoder.emit(mistake.with_help(help));
+            }
+        }
+    }
+}
+
+fn missing(step: &StepSpec, headings: &[String], decoder: &mut SpecDecoder<'_>) {
+    let id = step.id.value.as_str();
+    let message = format!("step `{id}` has nothing to execute");
+    let mistake = Diagnostic::new(Code::ExecutorMissing, step.id.span, message);
+    let near = if decoder.is_full() { None } else { nearest(id, headings.iter().map(String::as_str)) };
+    decoder.emit(match near {
+        Some(near) => mistake.with_help(format!(
+            "the section `{near}` has a script; did you mean that \
+                                            one?"
+        )),
+        None => mistake.with_help(format!(
+            "add `run`, `exec`, `http`, `uses`, `wait` or `approve`, or a section `{id}` with a fenced script"
+        )),
+    });
+}
+
+fn two_scripts(step: &StepSpec, blocks: &[FencedBlock]) -> Diagnostic {
+    let message = format!("the section of step `{}` has {} scripts", step.id.value, blocks.len());
+    let help = "move the script into `run`, or keep one fenced block";
+    let mistake = Diagnostic::new(Code::ExecutorTwice, step.id.span, message).with_help(help);
+    let point = |mistake: Diagnostic, block: &FencedBlock| mistake.with_related(block.opening, "one is here");
+    blocks.iter().take(9).fold(mistake, point)
+}
+
+fn no_shell(block: &FencedBlock) -> Diagnostic {
+    let message = format!("no shell is known for the language `{}`", block.language);
+    Diagnostic::new(Code::ValueWrong, block.opening, message).with_help(
+        "mark the block as `sh`, `bash` or `python`, or set a program with `shell: [node, \
+               -e]`",
+    )
+}
+
+/// Adds a paragraph of prose.
+fn join(prose: &mut String, more: &str) {
+    let more = more.trim();
+    if !more.is_empty() {
+        if !prose.is_empty() {
+            prose.push_str("\n\n");
+        }
+        prose.push_str(more);
+    }
+}

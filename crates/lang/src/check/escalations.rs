@@ -1,0 +1,148 @@
+//! The escalations of gates: shared by the rules about plans and about gates' files.
+
+use std::collections::BTreeSet;
+
+use super::FileDiagnostics;
+use crate::ast::{EscalationSpec, GateSpec};
+use crate::decode::OrderedEntries;
+use crate::part;
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_base::source::SourceText;
+use wf_model::EscalationAction;
+use wf_model::expr::templates_in_script;
+
+/// The built-in escalations.
+const BUILT_IN: [&str; 2] = ["polite_redirect", "report"];
+
+/// The names of the escalations known at a place.
+pub(super) struct KnownEscalations<'a>(BTreeSet<&'a str>);
+
+impl<'a> KnownEscalations<'a> {
+    pub(super) fn of(maps: impl IntoIterator<Item = &'a OrderedEntries<Name, EscalationSpec>>) -> Self {
+        let declared = maps.into_iter().flat_map(|map| map.iter());
+        let names = declared.map(|(name, _)| name.value.as_str());
+        Self(names.chain(BUILT_IN).collect())
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().copied()
+    }
+}
+
+/// The names that the escalations of a map fall back on.
+pub(super) fn fallbacks(map: &OrderedEntries<Name, EscalationSpec>) -> BTreeSet<&str> {
+    let all = map.iter().filter_map(|(_, one)| one.fallback.as_ref());
+    all.map(|name| name.value.as_str()).collect()
+}
+
+/// The names that a gate leads to.
+pub(super) fn led_to(gate: &GateSpec) -> BTreeSet<&str> {
+    let mut names = fallbacks(&gate.escalation);
+    names.extend(gate.on_block.iter().map(|name| name.value.as_str()));
+    names
+}
+
+pub(super) fn block_exists(gate: &GateSpec, known: &KnownEscalations<'_>, notes: &mut FileDiagnostics) {
+    if let Some(name) = &gate.on_block
+        && !known.has(name.value.as_str())
+    {
+        let message = format!("unknown escalation `{}`", name.value);
+        let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
+        let help = "declare it under `escalation`";
+        notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+    }
+}
+
+pub(super) fn fallbacks_exist(
+    map: &OrderedEntries<Name, EscalationSpec>,
+    known: &KnownEscalations<'_>,
+    notes: &mut FileDiagnostics,
+) {
+    for name in map.iter().filter_map(|(_, one)| one.fallback.as_ref()) {
+        if !known.has(name.value.as_str()) {
+            let message = format!("unknown escalation `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnknownEscalation, name.span, message);
+            let help = "declare it under `escalation`";
+            notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+        }
+    }
+}
+
+/// Rejects escalations that start a plan: a run starts none by itself, and a promise that nothing
+/// fulfils is none (Silas 5.1.1, `spawn_task`).
+pub(super) fn start_nothing(map: &OrderedEntries<Name, EscalationSpec>, notes: &mut FileDiagnostics) {
+    let spawns = |one: &EscalationSpec| one.action.value == EscalationAction::SpawnTask;
+    for (name, one) in map.iter().filter(|(_, one)| spawns(one)) {
+        // Without a plan it is a mistake already.
+        let Some(plan) = &one.plan else { continue };
+        let plan = &plan.value;
+        let message =
+            format!("the escalation `{}` cannot start {plan}: a run does not start other plans", name.value);
+        let mistake = Diagnostic::new(Code::TaskNotStarted, one.action.span, message);
+        notes.note(mistake.with_help(format!(
+            "use `action: report` and start it yourself (wf run {plan}), or make it the repair of \
+             a goal: `on_failure: spawn_plan`"
+        )));
+    }
+}
+
+/// Notes each circle of fallbacks once, at the first fallback that closes it.
+pub(super) fn no_circles(map: &OrderedEntries<Name, EscalationSpec>, notes: &mut FileDiagnostics) {
+    let next = |name: &str| {
+        let (_, found) = map.iter().find(|(other, _)| other.value.as_str() == name)?;
+        found.fallback.as_ref()
+    };
+    let mut done: BTreeSet<&str> = BTreeSet::new();
+    for (start, _) in map.iter() {
+        let mut path = vec![start.value.as_str()];
+        while let Some(to) = path.last().and_then(|last| next(last)) {
+            let name = to.value.as_str();
+            if done.contains(name) {
+                break;
+            }
+            if let Some(at) = path.iter().position(|known| *known == name) {
+                let circle = path.get(at..).unwrap_or_default();
+                let names: Vec<_> = circle.iter().chain([&name]).map(|one| format!("`{one}`")).collect();
+                let message = format!("escalations fall back on each other in a cycle: {}", names.join(", "));
+                notes.note(Diagnostic::new(Code::EscalationCycle, to.span, message));
+                break;
+            }
+            path.push(name);
+        }
+        done.extend(path);
+    }
+}
+
+/// Notes the escalations that nothing leads to.
+pub(super) fn unused(
+    map: &OrderedEntries<Name, EscalationSpec>,
+    led: &BTreeSet<&str>,
+    notes: &mut FileDiagnostics,
+) {
+    for (name, _) in map.iter() {
+        if !led.contains(name.value.as_str()) {
+            let message = format!("the escalation `{}` is never used", name.value);
+            let mistake = Diagnostic::new(Code::UnusedEscalation, name.span, message);
+            notes.note(mistake.with_help("use it as the `on_block` of a gate, or remove it"));
+        }
+    }
+}
+
+/// Text never becomes code: the script of a gate contains no template.
+pub(super) fn script(gate: &GateSpec, source: &SourceText, notes: &mut FileDiagnostics) {
+    let Some(script) = &gate.run else { return };
+    for (at, _) in templates_in_script(&script.value) {
+        let span = part(source, script, at);
+        let message = "templates are not expanded in scripts (injection risk)";
+        let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
+        notes.note(mistake.with_help(
+            "read \"$WF_GATE_VALUE\" or \"$WF_GATE_CONTEXT\", or a parameter from \
+             \"$WF_PARAM_NAME\"",
+        ));
+    }
+}

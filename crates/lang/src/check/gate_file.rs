@@ -1,0 +1,52 @@
+//! The mistakes in the file of a gate, read by itself.
+
+use super::FileDiagnostics;
+use super::escalations::{self, KnownEscalations};
+use crate::LoadedSpec;
+use crate::ast::GateSpec;
+use wf_base::diag::{Code, Diagnostic};
+
+/// Checks that a gate has the name of its file, and leads to escalations that exist.
+pub(super) fn check(loaded: &LoadedSpec, file: usize, gate: &GateSpec, notes: &mut FileDiagnostics) {
+    let Some(source) = loaded.sources.get(file) else {
+        return;
+    };
+    let name = source.path().rsplit('/').next().unwrap_or_default();
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    if gate.id.value.as_str() != stem {
+        let message = format!(
+            "the id of gate `{}` does not match its file name, {name}, by which it is referenced",
+            gate.id.value
+        );
+        let mistake = Diagnostic::new(Code::GateMisnamed, gate.id.span, message);
+        notes.note(mistake.with_help(format!("write `id: {stem}`, or rename the file")));
+    }
+    escalations::no_circles(&gate.escalation, notes);
+    escalations::start_nothing(&gate.escalation, notes);
+    if loaded.is_whole(file) {
+        let led = escalations::led_to(gate);
+        escalations::unused(&gate.escalation, &led, notes);
+    }
+    // A plan that names the gate may have the escalation; its own check reports it if not.
+    if file == 0 {
+        elsewhere(gate, notes);
+    }
+    escalations::script(gate, source, notes);
+}
+
+fn elsewhere(gate: &GateSpec, notes: &mut FileDiagnostics) {
+    let known = KnownEscalations::of([&gate.escalation]);
+    let fallbacks = gate.escalation.iter();
+    let fallbacks = fallbacks.filter_map(|(_, one)| one.fallback.as_ref());
+    for name in fallbacks.chain(&gate.on_block) {
+        if !known.has(name.value.as_str()) {
+            let message = format!(
+                "this gate does not declare escalation `{}`: every plan that uses it would have to",
+                name.value
+            );
+            let mistake = Diagnostic::new(Code::EscalationElsewhere, name.span, message);
+            let help = "declare it under `escalation` here";
+            notes.misspelt(mistake, name.value.as_str(), known.names(), help);
+        }
+    }
+}

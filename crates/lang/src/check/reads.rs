@@ -1,0 +1,145 @@
+use crate::ast::{CheckSpec, ForEachSpec, PlanSpec, SkillArgs, StepSpec};
+use wf_model::expr::{SpannedReference, Template};
+
+/// A name that an expression of a plan reads.
+pub(super) struct ExprRead<'a> {
+    /// The name, and its location.
+    pub(super) what: &'a SpannedReference,
+    /// The index of the step that contains it; `None`: the plan itself.
+    pub(super) step: Option<usize>,
+    /// The kind of location.
+    pub(super) site: ExprSite,
+}
+
+/// The kinds of locations of expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExprSite {
+    /// A variable for every step.
+    PlanEnv,
+    /// The plan's own criteria and outputs, which are evaluated last.
+    PlanEnd,
+    /// `when`
+    When,
+    /// `for_each`
+    ForEach,
+    /// A variable of a step.
+    Env,
+    /// A header or the body of a request.
+    Request,
+    /// A check of a step.
+    Check,
+    /// An argument.
+    Argument,
+    /// The address of a request.
+    Url,
+    /// A parameter of a plan that is used.
+    With,
+    /// The name of a file to wait for.
+    File,
+    /// A glob of the files that a cache keeps.
+    Cache,
+    /// A glob of the files that a step leaves.
+    Artifact,
+    /// The working directory of a step.
+    Cwd,
+    /// The message of an approval, and the values shown with it.
+    Approve,
+}
+
+impl ExprSite {
+    /// Returns its name for a sentence.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Self::PlanEnv => "the plan's `env`",
+            Self::PlanEnd => "the plan's checks and `outputs`",
+            Self::When => "`when`",
+            Self::ForEach => "`for_each`",
+            Self::Env => "`env`",
+            Self::Request => "a header or body",
+            Self::Check => "a check",
+            Self::Argument => "an argument",
+            Self::Url => "a URL",
+            Self::With => "`with`",
+            Self::File => "a file name",
+            Self::Cache => "`cache`",
+            Self::Artifact => "`artifacts` or `writes`",
+            Self::Cwd => "`cwd`",
+            Self::Approve => "`approve`",
+        }
+    }
+}
+
+/// Returns everything that the expressions of a plan read, in the order of its keys.
+pub(super) fn of<'a>(plan: &'a PlanSpec, steps: &[&'a StepSpec]) -> Vec<ExprRead<'a>> {
+    let mut reads = ExprReadCollector { found: Vec::new(), step: None };
+    reads.templates(ExprSite::PlanEnv, plan.env.iter().map(|(_, value)| value));
+    for (at, step) in steps.iter().enumerate() {
+        reads.step = Some(at);
+        step.with_all_alternatives().for_each(|way| reads.step(way));
+    }
+    reads.step = None;
+    for check in plan.checks() {
+        reads.check(ExprSite::PlanEnd, check);
+    }
+    let outputs = plan.outputs.iter().map(|(_, output)| &output.value.value.value);
+    reads.templates(ExprSite::PlanEnd, outputs);
+    reads.found
+}
+
+struct ExprReadCollector<'a> {
+    found: Vec<ExprRead<'a>>,
+    step: Option<usize>,
+}
+
+impl<'a> ExprReadCollector<'a> {
+    fn add(&mut self, site: ExprSite, refs: &'a [SpannedReference]) {
+        let step = self.step;
+        self.found.extend(refs.iter().map(|what| ExprRead { what, step, site }));
+    }
+
+    fn templates(&mut self, site: ExprSite, templates: impl Iterator<Item = &'a Template>) {
+        for template in templates {
+            self.add(site, template.refs());
+        }
+    }
+
+    fn step(&mut self, step: &'a StepSpec) {
+        if let Some(when) = &step.when {
+            self.add(ExprSite::When, when.refs());
+        }
+        if let Some(ForEachSpec::Computed(list)) = step.for_each.as_ref().map(|each| &each.value) {
+            self.add(ExprSite::ForEach, list.refs());
+        }
+        let argv = step.exec.iter().flat_map(|argv| &argv.value);
+        self.templates(ExprSite::Argument, argv.map(|argument| &argument.value));
+        let given = step.skill.iter().filter_map(|used| used.value.args.as_ref());
+        self.templates(ExprSite::Argument, given.flat_map(SkillArgs::templates));
+        if let Some(http) = &step.http {
+            self.templates(ExprSite::Url, std::iter::once(&http.url.value));
+            let headers = http.headers.iter().map(|(_, value)| value);
+            self.templates(ExprSite::Request, headers.chain(&http.body));
+        }
+        self.templates(ExprSite::With, step.with.iter().map(|(_, value)| &value.value.0));
+        let file = step.wait.iter().filter_map(|wait| wait.file.as_ref());
+        self.templates(ExprSite::File, file.map(|file| &file.value));
+        if let Some(approve) = &step.approve {
+            let shown = approve.show.iter().map(|(_, value)| &value.value);
+            let asked = std::iter::once(&approve.message.value);
+            self.templates(ExprSite::Approve, asked.chain(shown));
+        }
+        let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
+        self.templates(ExprSite::Cache, kept.map(|glob| &glob.value));
+        let left = step.artifacts.iter().chain(&step.writes);
+        self.templates(ExprSite::Artifact, left.map(|glob| &glob.value));
+        self.templates(ExprSite::Cwd, step.cwd.iter().map(|cwd| &cwd.value));
+        self.templates(ExprSite::Env, step.env.iter().map(|(_, value)| value));
+        for check in step.checks() {
+            self.check(ExprSite::Check, check);
+        }
+    }
+
+    fn check(&mut self, site: ExprSite, check: &'a CheckSpec) {
+        self.templates(site, check.exec.iter().flat_map(|argv| &argv.value));
+        self.templates(site, check.env.iter().map(|(_, value)| value));
+    }
+}

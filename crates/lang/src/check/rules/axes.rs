@@ -1,0 +1,79 @@
+use super::{ExprRead, ExprSite, FileDiagnostics, RuleContext};
+use crate::ast::{MatrixSpec, StepSpec};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_model::expr::ExprReference;
+
+/// Checks that `item` and `matrix` are read inside a repeated step only, and that an axis is one of
+/// the step's own.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for read in &scene.reads {
+        let name = &read.what.name;
+        let is_item = matches!(name, ExprReference::Item | ExprReference::ItemKey | ExprReference::ItemIndex);
+        if !is_item && !matches!(name, ExprReference::Matrix(_)) {
+            continue;
+        }
+        match read.step.map(|at| scene.step(at)) {
+            Some(step) if !matches!(read.site, ExprSite::When | ExprSite::ForEach) => {
+                inside(step, read, scene, notes);
+            }
+            Some(_) => {
+                let place = read.site.noun();
+                let message = format!("`{name}` is not available in {place}");
+                let help = format!("{place} is evaluated once, before the items exist");
+                notes.note(mistake(read, message).with_help(help));
+            }
+            None => {
+                let message = format!("`{name}` is not available in {}", read.site.noun());
+                let help = "it is only available inside a step with `for_each` or `matrix`";
+                notes.note(mistake(read, message).with_help(help));
+            }
+        }
+    }
+}
+
+fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
+    Diagnostic::new(Code::UnknownName, read.what.span, message)
+}
+
+fn inside(step: &StepSpec, read: &ExprRead<'_>, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    match (&read.what.name, &step.matrix) {
+        (ExprReference::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, (step, read), scene, notes),
+        (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, scene, notes),
+        (ExprReference::Item, Some(_)) => {
+            let message = "`item` is not available in a step with `matrix`".to_owned();
+            notes.note(mistake(read, message).with_help("read an axis: `matrix.AXIS`"));
+        }
+        (_, None) if step.for_each.is_none() => unrepeated("for_each", step, read, scene, notes),
+        _ => {}
+    }
+}
+
+fn axis_exists(
+    axis: &str,
+    matrix: &MatrixSpec,
+    (step, read): (&StepSpec, &ExprRead<'_>),
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
+    if !matrix.has_name(axis) && scene.is_absent(axis) {
+        let message = format!("unknown axis `{axis}` in the matrix of step `{}`", step.id.value);
+        let known = matrix.names().map(Name::as_str);
+        notes.misspelt(mistake(read, message), axis, known, "use one of its axes");
+    }
+}
+
+fn unrepeated(
+    key: &str,
+    step: &StepSpec,
+    read: &ExprRead<'_>,
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
+    // If there are other mistakes, the key may be there and unreadable.
+    if scene.is_absent(key) {
+        let message = format!("`{}` is not available in a step without `{key}`", read.what.name);
+        let mistake = mistake(read, message).with_related(step.id.span, "the step");
+        notes.note(mistake.with_help(format!("add `{key}` to the step")));
+    }
+}

@@ -1,0 +1,36 @@
+use std::collections::BTreeMap;
+
+use super::{FileDiagnostics, RuleContext};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+
+/// Checks that names are unique: those of main and `finally` steps together, those of a step's
+/// checks of all phases, and those of the plan's own checks.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    if !scene.ids_differ() {
+        distinct("step", scene.steps.iter().map(|step| &step.id), notes);
+    }
+    for step in &scene.steps {
+        distinct("check", step.checks().map(|check| &check.name), notes);
+    }
+    let own = scene.plan.checks();
+    distinct("check", own.map(|check| &check.name), notes);
+    for step in &scene.steps {
+        let ids = step.alternatives.iter().map(|other| &other.id);
+        distinct("alternative", ids, notes);
+    }
+}
+
+fn distinct<'a>(noun: &str, names: impl Iterator<Item = &'a Spanned<Name>>, notes: &mut FileDiagnostics) {
+    let mut seen = BTreeMap::new();
+    for name in names {
+        let Some(first) = seen.insert(name.value.as_str(), name.span) else {
+            continue;
+        };
+        let message = format!("duplicate {noun} `{}`", name.value);
+        let mistake = Diagnostic::new(Code::DuplicateId, name.span, message);
+        notes.note(mistake.with_related(first, "the other one is here").with_help("rename one of them"));
+        seen.insert(name.value.as_str(), first);
+    }
+}

@@ -1,0 +1,126 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{FileDiagnostics, RuleContext};
+use crate::ast::{GateRef, GateSpec};
+use crate::check::escalations::{self, KnownEscalations};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Span;
+
+/// Checks that gates are where their triggers apply, have unique names, and lead to escalations
+/// that exist; and that every escalation of the plan is used.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    places(scene, notes);
+    distinct(scene, notes);
+    escalate(scene, notes);
+    for gate in inline(scene) {
+        escalations::script(gate, scene.source, notes);
+    }
+}
+
+fn inline<'a>(scene: &RuleContext<'a>) -> impl Iterator<Item = &'a GateSpec> {
+    scene.plan.all_gates().filter_map(|named| match named {
+        GateRef::Inline(gate) => Some(&**gate),
+        GateRef::Named(_) => None,
+    })
+}
+
+/// Checks that no gate of a step has a trigger of the run.
+fn places(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for step in &scene.steps {
+        for named in &step.gates {
+            let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
+                continue;
+            };
+            if !gate.on.value.is_of_run() {
+                continue;
+            }
+            let (id, on) = (&gate.id.value, gate.on.value.as_str());
+            let at = match named {
+                GateRef::Named(id) => id.span,
+                GateRef::Inline(gate) => gate.on.span,
+            };
+            let message = format!(
+                "gate `{id}` is triggered by `{on}`, which applies to the run, not to a \
+                         step"
+            );
+            let mistake = Diagnostic::new(Code::GateMisplaced, at, message);
+            notes.note(mistake.with_help("move it to the `gates` of the plan"));
+        }
+    }
+}
+
+/// Checks that the names of gates with the same trigger are unique, and those of all gates inside
+/// the plan.
+fn distinct(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let system: BTreeSet<&str> =
+        scene.loaded.system_gates().map(|(_, gate)| gate.id.value.as_str()).collect();
+    let mut of_plan = BTreeMap::new();
+    let mut anywhere: BTreeMap<&str, (bool, Span)> = BTreeMap::new();
+    let lists = scene.steps.iter().map(|step| (false, &step.gates));
+    for (is_plan, list) in std::iter::once((true, &scene.plan.gates)).chain(lists) {
+        let mut here = BTreeMap::new();
+        for named in list {
+            let id = named.id();
+            let (name, own) = (id.value.as_str(), matches!(named, GateRef::Inline(_)));
+            let other = anywhere.get(name).filter(|(other, _)| own || *other);
+            let known =
+                here.get(name).or_else(|| of_plan.get(name)).copied().or(other.map(|(_, span)| *span));
+            if let Some(first) = known {
+                let message = format!("duplicate gate `{name}`");
+                let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
+                notes.note(mistake.with_related(first, "the other one is here"));
+            } else if own && system.contains(name) {
+                let message = format!("the workspace also has a gate `{name}`");
+                let mistake = Diagnostic::new(Code::DuplicateId, id.span, message);
+                notes.note(mistake.with_help("rename this one"));
+            }
+            here.entry(name).or_insert(id.span);
+            let entry = anywhere.entry(name).or_insert((own, id.span));
+            entry.0 |= own;
+        }
+        if is_plan {
+            of_plan = here;
+        }
+    }
+}
+
+/// Checks that escalations exist, have no circles, and are all used.
+fn escalate(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let plan = &scene.plan.escalation;
+    let of_plan = KnownEscalations::of([plan]);
+    let mut led = escalations::fallbacks(plan);
+    escalations::fallbacks_exist(plan, &of_plan, notes);
+    escalations::no_circles(plan, notes);
+    escalations::start_nothing(plan, notes);
+    for gate in inline(scene) {
+        let known = KnownEscalations::of([&gate.escalation, plan]);
+        escalations::block_exists(gate, &known, notes);
+        escalations::fallbacks_exist(&gate.escalation, &known, notes);
+        escalations::no_circles(&gate.escalation, notes);
+        escalations::start_nothing(&gate.escalation, notes);
+        escalations::unused(&gate.escalation, &escalations::led_to(gate), notes);
+        led.extend(escalations::led_to(gate));
+    }
+    for named in scene.plan.all_gates() {
+        let GateRef::Named(id) = named else { continue };
+        let Some((_, gate)) = scene.loaded.gate(scene.file, named) else {
+            continue;
+        };
+        let known = KnownEscalations::of([&gate.escalation, plan]);
+        for name in escalations::led_to(gate) {
+            if !known.has(name) && scene.is_absent(name) {
+                let message = format!("gate `{}` refers to the unknown escalation `{name}`", id.value);
+                let mistake = Diagnostic::new(Code::UnknownEscalation, id.span, message);
+                let help = "declare it under `escalation` of this plan or of the gate";
+                notes.misspelt(mistake, name, known.names(), help);
+            }
+        }
+        led.extend(escalations::led_to(gate));
+    }
+    for (_, gate) in scene.loaded.system_gates() {
+        led.extend(escalations::led_to(gate));
+    }
+    if !scene.may_hide_uses() {
+        escalations::unused(plan, &led, notes);
+    }
+}

@@ -1,0 +1,43 @@
+use std::collections::BTreeSet;
+
+use super::{FileDiagnostics, RuleContext};
+use crate::LoadedSpec;
+use crate::ast::StepSpec;
+use wf_base::diag::{Code, Diagnostic};
+
+/// Checks that no plan waits for a lock that the step using it holds until that plan has ended.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for step in &scene.steps {
+        let Some(lock) = &step.concurrency else {
+            continue;
+        };
+        if let Some(waiter) = waiter(scene.loaded, scene.file, step, lock.value.as_str()) {
+            let message = format!("step `{}` would deadlock with itself", step.id.value);
+            let mistake = Diagnostic::new(Code::LockNested, lock.span, message);
+            let mistake = mistake.with_label(format!("held here, but needed by {waiter}"));
+            notes.note(mistake.with_help("keep the lock in only one of the two places"));
+        }
+    }
+}
+
+/// Returns the step, in a plan that a step uses directly or indirectly, that waits for a lock.
+fn waiter(loaded: &LoadedSpec, file: usize, step: &StepSpec, lock: &str) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<usize> = loaded.used(file, step).into_iter().collect();
+    while let Some(file) = open.pop() {
+        if !seen.insert(file) {
+            continue;
+        }
+        let Some(Some(plan)) = loaded.plans.get(file) else {
+            continue;
+        };
+        for step in plan.all_steps() {
+            if step.concurrency.as_ref().is_some_and(|own| own.value == lock) {
+                let path = loaded.sources.get(file).map_or("", |source| source.path());
+                return Some(format!("`{}` of {path}", step.id.value));
+            }
+            open.extend(loaded.used(file, step));
+        }
+    }
+    None
+}

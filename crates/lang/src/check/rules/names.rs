@@ -1,0 +1,108 @@
+use std::collections::BTreeSet;
+
+use super::{FileDiagnostics, RuleContext};
+use crate::ast::StepSpec;
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Span;
+use wf_model::expr::ExprReference;
+
+/// Checks that every parameter, secret, step and output that an expression reads is declared.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let params = scene.plan.params.iter().map(|(name, _)| name.value.as_str());
+    let secrets = scene.plan.secrets.iter().map(|(name, _)| name.value.as_str());
+    let params = DeclaredNames {
+        code: Code::UnknownParam,
+        noun: "parameter",
+        help: "declare it under `params`",
+        names: params.collect(),
+    };
+    let secrets = DeclaredNames {
+        code: Code::UnknownSecret,
+        noun: "secret",
+        help: "declare it under `secrets`",
+        names: secrets.collect(),
+    };
+    for read in &scene.reads {
+        let span = read.what.span;
+        match &read.what.name {
+            ExprReference::Param(name) => params.has(name, span, scene, notes),
+            ExprReference::Secret(name) => secrets.has(name, span, scene, notes),
+            ExprReference::Output { step, output } => {
+                if let Some(at) = known(step, span, scene, notes) {
+                    output_exists(scene.step(at), output, span, scene, notes);
+                }
+            }
+            name => {
+                if let Some(step) = name.step() {
+                    known(step, span, scene, notes);
+                }
+            }
+        }
+    }
+}
+
+/// The names of one kind.
+struct DeclaredNames<'a> {
+    code: Code,
+    noun: &'static str,
+    help: &'static str,
+    names: BTreeSet<&'a str>,
+}
+
+impl DeclaredNames<'_> {
+    fn has(&self, name: &str, span: Span, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+        if !self.names.contains(name) && scene.is_absent(name) {
+            let message = format!("unknown {} `{name}`", self.noun);
+            let mistake = Diagnostic::new(self.code, span, message);
+            notes.misspelt(mistake, name, self.names.iter().copied(), self.help);
+        }
+    }
+}
+
+fn known(id: &str, span: Span, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) -> Option<usize> {
+    let found = scene.find(id);
+    if found.is_none() && scene.is_absent(id) {
+        let message = format!("unknown step `{id}`");
+        let mistake = Diagnostic::new(Code::UnknownStep, span, message);
+        let ids = scene.steps.iter().map(|step| step.id.value.as_str());
+        notes.misspelt(mistake, id, ids, "use the id of a step of this plan");
+    }
+    found
+}
+
+/// Checks that a step has an output: one that it declares, or one of the plan that it uses.
+fn output_exists(
+    step: &StepSpec,
+    name: &str,
+    span: Span,
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
+    let shown = step.approve.iter().flat_map(|approve| approve.show.iter());
+    let shown: Vec<&str> = shown.map(|(name, _)| name.value.as_str()).collect();
+    let declared = step.outputs.iter().map(|(name, _)| name.value.as_str());
+    let declared: Vec<&str> = declared.chain(shown).collect();
+    let own = || declared.iter().copied();
+    if own().any(|output| output == name) || !scene.is_absent(name) {
+        return;
+    }
+    let id = &step.id.value;
+    let Some(path) = &step.uses else {
+        let message = format!("step `{id}` does not declare an output `{name}`");
+        let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
+        let mistake = mistake.with_related(step.id.span, "the step");
+        notes.misspelt(mistake, name, own(), "declare it under the step's `outputs`");
+        return;
+    };
+    // A plan that could not be read completely may well have the output.
+    let Some((file, plan)) = scene.used(step) else {
+        return;
+    };
+    let nested = || plan.outputs.iter().map(|(name, _)| name.value.as_str());
+    if scene.loaded.is_whole(file) && nested().all(|output| output != name) {
+        let message = format!("`{}`, used by step `{id}`, has no output `{name}`", path.value);
+        let mistake = Diagnostic::new(Code::UnknownOutput, span, message);
+        let help = "declare it under `outputs` of that plan";
+        notes.misspelt(mistake.with_related(path.span, "the plan"), name, nested(), help);
+    }
+}

@@ -1,0 +1,70 @@
+use std::collections::BTreeMap;
+
+use super::{FileDiagnostics, RuleContext};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Span;
+
+/// Checks that the order expected by the author of a dag is one that `depends_on` allows: every
+/// node once, in a layer after those it needs.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let Some(layers) = &scene.plan.layers else {
+        return;
+    };
+    let mut placed: BTreeMap<usize, (usize, Span)> = BTreeMap::new();
+    for (layer, names) in layers.value.iter().enumerate() {
+        for name in names {
+            let id = name.value.as_str();
+            let Some(at) = scene.find(id) else {
+                unknown(id, name.span, scene, notes);
+                continue;
+            };
+            if let Some((_, first)) = placed.get(&at) {
+                let message = format!("`{id}` is listed twice in the order");
+                let mistake = Diagnostic::new(Code::OrderWrong, name.span, message);
+                notes.note(
+                    mistake.with_related(*first, "the other one is here").with_help("remove one of them"),
+                );
+            } else {
+                placed.insert(at, (layer, name.span));
+            }
+        }
+    }
+    for (at, step) in scene.steps.iter().enumerate() {
+        if !placed.contains_key(&at) {
+            let message = format!("`{}` is missing from the order", step.id.value);
+            let mistake = Diagnostic::new(Code::OrderWrong, layers.span, message);
+            notes.note(mistake.with_related(step.id.span, "the node").with_help("add it to a layer"));
+        }
+    }
+    check_order(scene, &placed, notes);
+}
+
+fn unknown(id: &str, span: Span, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    if scene.is_absent(id) {
+        let message = format!("unknown node `{id}`");
+        let mistake = Diagnostic::new(Code::UnknownStep, span, message);
+        let ids = scene.steps.iter().map(|step| step.id.value.as_str());
+        notes.misspelt(mistake, id, ids, "use the id of a node of this dag");
+    }
+}
+
+fn check_order(
+    scene: &RuleContext<'_>,
+    placed: &BTreeMap<usize, (usize, Span)>,
+    notes: &mut FileDiagnostics,
+) {
+    for (at, (layer, span)) in placed {
+        for needed in scene.graph.needs(*at) {
+            let Some((below, other)) = placed.get(needed).filter(|_| needed != at) else {
+                continue;
+            };
+            if below >= layer {
+                let (id, needed) = (scene.id(*at), scene.id(*needed));
+                let message = format!("`{id}` must come after `{needed}`, which it depends on");
+                let mistake = Diagnostic::new(Code::OrderWrong, *span, message);
+                let help = format!("move `{id}` to a layer after that of `{needed}`");
+                notes.note(mistake.with_related(*other, "the other one is here").with_help(help));
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+use super::{FileDiagnostics, RuleContext};
+use crate::part;
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::Spanned;
+use wf_model::expr::{ExprReference, ScriptReference, templates_in_script};
+
+/// Checks that a script contains no template: text never becomes code.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for step in scene.ways() {
+        if let Some(script) = &step.run {
+            check_script(script, step_help, scene, notes);
+        }
+    }
+    let checks = scene.steps.iter().flat_map(|step| step.checks());
+    for check in checks.chain(scene.plan.checks()) {
+        if let Some(script) = &check.run {
+            check_script(script, check_help, scene, notes);
+        }
+    }
+}
+
+fn check_script(
+    script: &Spanned<String>,
+    help: fn(&ExprReference) -> String,
+    scene: &RuleContext<'_>,
+    notes: &mut FileDiagnostics,
+) {
+    for (at, name) in templates_in_script(&script.value) {
+        let span = part(scene.source, script, at);
+        let message = "templates are not expanded in scripts (injection risk)";
+        let mistake = Diagnostic::new(Code::TemplateInScript, span, message);
+        notes.note(mistake.with_help(match &name {
+            ScriptReference::Own(name) => help(name),
+            ScriptReference::Foreign(inner) => foreign_template_help(inner),
+        }));
+    }
+}
+
+/// Names the variable in which the work of a step finds a value.
+fn step_help(name: &ExprReference) -> String {
+    let variable = match name {
+        ExprReference::Param(name) => format!("WF_PARAM_{}", name.to_uppercase()),
+        ExprReference::Item => "WF_ITEM".into(),
+        ExprReference::ItemKey => "WF_ITEM_KEY".into(),
+        ExprReference::ItemIndex => "WF_ITEM_INDEX".into(),
+        ExprReference::Matrix(axis) => format!("WF_MATRIX_{}", axis.to_uppercase()),
+        ExprReference::RunId => "WF_RUN".into(),
+        _ => return env_help("step", name),
+    };
+    format!("read the variable \"${variable}\"")
+}
+
+/// Names the variable in which a check finds a value: a parameter's, or one of its own.
+fn check_help(name: &ExprReference) -> String {
+    match name {
+        ExprReference::Param(_) => step_help(name),
+        _ => env_help("check", name),
+    }
+}
+
+fn env_help(owner: &str, name: &ExprReference) -> String {
+    format!("add `env: {{VALUE: \"{{{{ {name} }}}}\"}}` to the {owner} and read \"$VALUE\"")
+}
+
+/// Explains how a script reads a value that another tool would have inserted into it.
+fn foreign_template_help(inner: &str) -> String {
+    let words: Vec<&str> = inner
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let named = |name: &str| name.replace('-', "_");
+    let param = |name: &str| {
+        let name = named(name).to_lowercase();
+        format!(
+            "declare `params: {{{name}: {{type: string}}}}` and read \"$WF_PARAM_{}\"",
+            name.to_uppercase()
+        )
+    };
+    match words.as_slice() {
+        ["github", "event", "inputs", name]
+        | ["inputs" | "vars", name]
+        | ["inputs" | "workflow", "parameters", name] => param(name),
+        ["github", name] => {
+            let variable = named(name).to_uppercase();
+            format!("with `env_pass: [GITHUB_*]` in wf.yaml, read \"$GITHUB_{variable}\"")
+        }
+        ["env", name] => format!("read \"${name}\""),
+        ["needs" | "tasks", step, "outputs", rest @ ..] => {
+            let output = rest.last().map_or_else(|| "name".to_owned(), |name| named(name));
+            let step = named(step);
+            format!(
+                "add `env: {{VALUE: \"{{{{ steps.{step}.outputs.{output} }}}}\"}}` to the step and \
+                 read \"$VALUE\""
+            )
+        }
+        _ => "the shell reads a script as written: pass values via `env`, or as `params`, which it \
+              reads as \"$WF_PARAM_NAME\""
+            .to_owned(),
+    }
+}

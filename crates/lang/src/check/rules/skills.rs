@@ -1,0 +1,254 @@
+use std::collections::BTreeSet;
+
+use super::{FileDiagnostics, RuleContext};
+use crate::LoadedSkill;
+use crate::ast::{AllowSpec, PlanSpec, ScriptArg, SkillArgs, SkillScript, SkillUse, StepSpec};
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::name::SkillName;
+use wf_base::source::{Span, Spanned};
+use wf_model::expr::Template;
+use wf_model::misfit_arg;
+use wf_skill::disk::LEFT_OUT;
+
+/// Checks that a script of a skill exists, is given its arguments, and may reach no more than its
+/// skill asks for; and that no step uses a skill that a plan above does not allow.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for step in scene.ways() {
+        if let Some(used) = step.skill.as_deref()
+            && let Some((_, skill)) = scene.loaded.skill(&used.value.name.value)
+        {
+            script(scene, step, (used, skill), notes);
+        }
+    }
+    if let Some(own) = &scene.plan.skills {
+        let own: BTreeSet<&SkillName> = own.iter().map(|name| &name.value).collect();
+        check_allowed_skills(scene, &own, notes);
+    }
+}
+
+fn script(
+    scene: &RuleContext<'_>,
+    step: &StepSpec,
+    (used, skill): (&Spanned<SkillUse>, &LoadedSkill),
+    notes: &mut FileDiagnostics,
+) {
+    let said = used.value.script.as_ref();
+    let found = skill.own.script(said.map(|said| said.value.as_str()));
+    if let Some(script) = skill.script(&used.value).filter(|script| skill.lacks(script)) {
+        let at = said.map_or(used.value.name.span, |said| said.span);
+        let message = format!("the skill `{}` has no file {script}", skill.name);
+        let mistake = Diagnostic::new(Code::UnknownScript, at, message);
+        let there = skill.scripts.iter().map(String::as_str);
+        let name = script.strip_prefix("scripts/").unwrap_or_default();
+        notes.misspelt(mistake, name, there, "use an existing file");
+        return;
+    }
+    match (found, said) {
+        (Some((_, script)), _) => {
+            declared(scene, step, (used, script), notes);
+        }
+        (None, None) => {
+            let message =
+                format!("the skill `{}` has several scripts or none: name the one to run", skill.name);
+            let mistake = Diagnostic::new(Code::UnknownScript, used.value.name.span, message);
+            notes.note(mistake.with_help(format!("write `script: {}`", valid_scripts(skill))));
+        }
+        (None, Some(said)) => undeclared(said, skill, notes),
+    }
+}
+
+/// Returns the valid scripts for a missing one.
+fn valid_scripts(skill: &LoadedSkill) -> String {
+    let names: Vec<&str> = skill.own.names().collect();
+    if names.is_empty() { "PATH".to_owned() } else { names.join("` or `") }
+}
+
+/// Notes an undeclared script outside the skill's folder; others may be run if they exist.
+fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, notes: &mut FileDiagnostics) {
+    let odd = |part: &str| matches!(part, "" | "." | "..") || LEFT_OUT.contains(&part);
+    let is_path = said.value.contains('/') && !said.value.split('/').any(odd);
+    if is_path && !said.value.chars().any(char::is_control) {
+        return;
+    }
+    let message = format!("the skill `{}` has no script `{}`", skill.name, said.value);
+    let mistake = Diagnostic::new(Code::UnknownScript, said.span, message);
+    notes.note(match nearest(&said.value, skill.own.names()) {
+        Some(near) => mistake.with_suggestion(Some(near)),
+        None => mistake.with_help(format!("write `{}`", valid_scripts(skill))),
+    });
+}
+
+fn declared(
+    scene: &RuleContext<'_>,
+    step: &StepSpec,
+    (used, script): (&Spanned<SkillUse>, &SkillScript),
+    notes: &mut FileDiagnostics,
+) {
+    arguments(used, script, notes);
+    if let Some(allow) = step.allow.as_deref() {
+        let nothing = AllowSpec::workspace_only();
+        check_excess_permissions(allow, script.allow.as_ref().unwrap_or(&nothing), used.span, notes);
+    }
+    let passed = script.allow.iter().flat_map(|allow| &allow.env);
+    let passed: Vec<&str> = passed.map(|name| name.value.as_str()).collect();
+    let given = scene.plan.env.iter().chain(step.env.iter());
+    let given: Vec<&str> = given.map(|(name, _)| name.value.as_str()).collect();
+    for name in &script.env {
+        let name = name.value.as_str();
+        if !passed.contains(&name) && !given.contains(&name) {
+            let message = format!("the script reads `{name}`, which is not set");
+            let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
+            notes.note(mistake.with_help(format!("set it: `env: {{{name}: …}}`")));
+        }
+    }
+}
+
+fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDiagnostics) {
+    let given = match &used.value.args {
+        Some(SkillArgs::Words(words)) => {
+            let message = "this script has named arguments: pass them by name";
+            let at = words.first().map_or(used.span, |word| word.span);
+            let mistake = Diagnostic::new(Code::TypeWrong, at, message);
+            notes.note(mistake.with_help("write `args: {NAME: VALUE}`"));
+            return;
+        }
+        Some(SkillArgs::Named(given)) => given.as_ref(),
+        None => &[],
+    };
+    for (name, value) in given {
+        let mut known = script.args.iter();
+        let Some((_, arg)) = known.find(|(known, _)| known.value == name.value) else {
+            let message = format!("unknown argument `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnknownArgument, name.span, message);
+            let known = script.args.iter().map(|(known, _)| known.value.as_str());
+            notes.misspelt(mistake, name.value.as_str(), known, "remove it");
+            continue;
+        };
+        if let Some(mistake) = constant(&value.value.0, arg) {
+            let message = format!("argument `{}`: {mistake}", name.value);
+            notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
+        }
+    }
+    for (name, arg) in script.args.iter().filter(|(_, arg)| arg.is_required()) {
+        if given.iter().all(|(known, _)| known.value != name.value) {
+            let message = format!("missing required argument `{}`", name.value);
+            let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
+            let about = arg.description.as_deref().unwrap_or("…");
+            notes.note(mistake.with_help(format!("add it: `args: {{{}: {about}}}`", name.value)));
+        }
+    }
+}
+
+/// Returns the mistake in a value that is known already.
+fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
+    let takes = (&arg.schema, arg.position.as_ref().map(|at| at.value));
+    match value.constant()? {
+        serde_json::Value::String(text) => misfit_arg(takes, &arg.schema.read(&text)),
+        other => misfit_arg(takes, &other),
+    }
+}
+
+/// Notes permissions of a step beyond those that the skill asks for.
+fn check_excess_permissions(step: &AllowSpec, most: &AllowSpec, at: Span, notes: &mut FileDiagnostics) {
+    let mut note = |what: String, at: Span| {
+        let message = format!("{what} exceeds the permissions of the skill");
+        let mistake = Diagnostic::new(Code::SkillWider, at, message);
+        notes.note(mistake.with_help(
+            "a step may restrict the permissions of its skill, but not extend \
+                                 them",
+        ));
+    };
+    if step.net && !most.net {
+        note("network access".into(), at);
+    }
+    for path in &step.read {
+        if !most.read.iter().any(|most| is_below(&path.value.0, &most.value.0)) {
+            note(format!("reading `{}`", path.value.0), path.span);
+        }
+    }
+    for path in &step.write {
+        if !most.write.iter().any(|most| is_below(&path.value.0, &most.value.0)) {
+            note(format!("writing to `{}`", path.value.0), path.span);
+        }
+    }
+    for name in &step.env {
+        if !most.env.iter().any(|most| most.value == name.value) {
+            note(format!("the variable `{}`", name.value), name.span);
+        }
+    }
+    let Some(most) = &most.exec else { return };
+    match &step.exec {
+        None => note("running any program".into(), at),
+        Some(exec) => {
+            for program in exec {
+                if !most.iter().any(|most| most.value == program.value) {
+                    note(format!("running `{}`", program.value.0), program.span);
+                }
+            }
+        }
+    }
+}
+
+/// True if a path is the folder, or below it. Neither has `..`.
+fn is_below(path: &str, folder: &str) -> bool {
+    let parts = |path: &str| -> Vec<String> {
+        let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+        parts.map(str::to_owned).collect()
+    };
+    path.starts_with('/') == folder.starts_with('/')
+        && path.starts_with('~') == folder.starts_with('~')
+        && parts(path).starts_with(&parts(folder))
+}
+
+/// Notes the used skills that are not allowed by the plan, for itself and the plans it uses.
+fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, notes: &mut FileDiagnostics) {
+    for step in scene.ways() {
+        if let Some(used) = step.skill.as_deref()
+            && !own.contains(&used.value.name.value)
+        {
+            let name = &used.value.name;
+            let message = format!("the skill `{}` is not listed in the plan's `skills`", name.value);
+            let mistake = Diagnostic::new(Code::SkillOutside, name.span, message);
+            notes.note(mistake.with_help("add it there, or use another"));
+        }
+        let (Some((file, plan)), Some(path)) = (scene.used(step), step.uses.as_deref()) else {
+            continue;
+        };
+        let mut seen = BTreeSet::from([scene.file]);
+        for name in usable_skills(scene, (file, plan), &mut seen) {
+            if !own.contains(name) {
+                let message = format!(
+                    "`{}` uses the skill `{name}`, which is not listed in the plan's `skills`",
+                    path.value
+                );
+                let mistake = Diagnostic::new(Code::SkillOutside, path.span, message);
+                notes.note(mistake.with_help("add it there, or remove it from that plan"));
+            }
+        }
+    }
+}
+
+/// Returns the skills that a plan may use: those that it lists, else those that it and the plans
+/// that it uses name.
+fn usable_skills<'a>(
+    scene: &RuleContext<'a>,
+    (file, plan): (usize, &'a PlanSpec),
+    seen: &mut BTreeSet<usize>,
+) -> BTreeSet<&'a SkillName> {
+    if let Some(own) = &plan.skills {
+        return own.iter().map(|name| &name.value).collect();
+    }
+    if !seen.insert(file) {
+        return BTreeSet::new();
+    }
+    let mut all = BTreeSet::new();
+    for way in plan.all_steps().flat_map(StepSpec::with_all_alternatives) {
+        all.extend(way.skill.as_deref().map(|used| &used.value.name.value));
+        let next = scene.loaded.used(file, way);
+        let plan = |next: usize| Some((next, scene.loaded.plans.get(next)?.as_ref()?));
+        if let Some(next) = next.and_then(plan) {
+            all.extend(usable_skills(scene, next, seen));
+        }
+    }
+    all
+}

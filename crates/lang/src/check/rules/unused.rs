@@ -1,0 +1,94 @@
+use std::collections::BTreeSet;
+
+use super::{FileDiagnostics, RuleContext};
+use crate::ast::GoalSpec;
+use wf_base::diag::{Code, Diagnostic};
+use wf_model::expr::{ExprReference, Template};
+
+/// Checks that declarations are used: parameters by an expression or as a variable in a script,
+/// secrets by an expression or a goal's notification. Parameters of every goal need no use.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    let goal = scene.loaded.goals.get(&scene.file);
+    let declared = goal.map_or(&scene.plan.params, |goal| &goal.params);
+    let nothing = declared.is_empty() && scene.plan.secrets.is_empty();
+    if nothing || scene.may_hide_uses() {
+        return;
+    }
+    let mut params = BTreeSet::new();
+    let mut secrets = BTreeSet::new();
+    for read in &scene.reads {
+        match &read.what.name {
+            ExprReference::Param(name) => drop(params.insert(name.as_str())),
+            ExprReference::Secret(name) => drop(secrets.insert(name.as_str())),
+            _ => {}
+        }
+    }
+    let texts = texts(scene);
+    let variables = after("WF_PARAM_", &texts);
+    // A template in a script is a mistake of its own, and counts as a use.
+    let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
+    let told: BTreeSet<&str> =
+        goal.into_iter().flat_map(GoalSpec::notification_secrets).map(|name| name.value.as_str()).collect();
+    for (name, _) in declared.iter() {
+        let id = name.value.as_str();
+        let in_script = variables.contains(&id.to_uppercase()) || misplaced.contains(id);
+        if !params.contains(id) && !in_script {
+            let message = format!("parameter `{id}` is never used");
+            let mistake = Diagnostic::new(Code::UnusedParam, name.span, message);
+            notes.note(mistake.with_help(format!(
+                "read it as `{{{{ params.{id} }}}}`, or in a script as \"$WF_PARAM_{}\"; otherwise \
+                 remove it",
+                id.to_uppercase()
+            )));
+        }
+    }
+    for (name, _) in scene.plan.secrets.iter() {
+        let id = name.value.as_str();
+        let is_read = secrets.contains(id) || told.contains(id);
+        if !is_read && !misplaced_secrets.contains(id) {
+            let message = format!("secret `{}` is never used", name.value);
+            let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);
+            notes.note(mistake.with_help("read it in the `env` of a step, or remove it"));
+        }
+    }
+}
+
+/// Returns the names that follow a mark.
+fn after(mark: &str, texts: &[&str]) -> BTreeSet<String> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = |text: &str| text.chars().take_while(|c| in_word(*c)).collect();
+    let rests = texts.iter().flat_map(|text| {
+        let found = text.match_indices(mark);
+        found.filter_map(|(at, _)| text.get(at + mark.len()..))
+    });
+    rests.map(name).collect()
+}
+
+/// Returns the scripts, arguments and variables of a plan, which can name a parameter's variable.
+fn texts<'a>(scene: &RuleContext<'a>) -> Vec<&'a str> {
+    let mut texts: Vec<&str> = Vec::new();
+    let plan_env = scene.plan.env.iter();
+    texts.extend(plan_env.map(|(_, value)| value.source()));
+    for step in scene.ways() {
+        texts.extend(step.run.iter().map(|script| script.value.as_str()));
+        let argv = step.exec.iter().flat_map(|argv| &argv.value);
+        texts.extend(argv.map(|argument| argument.source()));
+        texts.extend(step.env.iter().map(|(_, value)| value.source()));
+    }
+    let named = scene.plan.all_gates();
+    let gates = named.filter_map(|named| scene.loaded.gate(scene.file, named));
+    for (_, gate) in gates.chain(scene.loaded.system_gates()) {
+        texts.extend(gate.run.iter().map(|script| script.value.as_str()));
+        let argv = gate.exec.iter().flat_map(|argv| &argv.value);
+        texts.extend(argv.map(Template::source));
+        texts.extend(gate.extract.iter().map(|path| path.value.0.as_str()));
+    }
+    let checks = scene.steps.iter().flat_map(|step| step.checks());
+    for check in checks.chain(scene.plan.checks()) {
+        texts.extend(check.run.iter().map(|script| script.value.as_str()));
+        let argv = check.exec.iter().flat_map(|argv| &argv.value);
+        texts.extend(argv.map(Template::source));
+        texts.extend(check.env.iter().map(|(_, value)| value.source()));
+    }
+    texts
+}

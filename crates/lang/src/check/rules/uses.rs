@@ -1,0 +1,74 @@
+use serde_json::Value;
+
+use super::{FileDiagnostics, RuleContext};
+use crate::ast::{PlanSpec, StepSpec};
+use crate::decode::ArgumentTemplate;
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::name::Name;
+use wf_base::source::Spanned;
+use wf_model::ValueSchema;
+
+/// Checks that a step that uses a plan gives it its parameters: no unknown ones, all required ones,
+/// and of the right type as far as that is known.
+pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
+    for step in scene.ways() {
+        let Some((file, plan)) = scene.used(step) else {
+            continue;
+        };
+        let is_whole = scene.loaded.is_whole(file);
+        for (name, value) in step.with.iter() {
+            check_argument(step, name, value, (plan, is_whole), notes);
+        }
+        if !scene.may_hide_uses() {
+            required(step, plan, notes);
+        }
+    }
+}
+
+fn check_argument(
+    step: &StepSpec,
+    name: &Spanned<Name>,
+    value: &Spanned<ArgumentTemplate>,
+    (plan, is_whole): (&PlanSpec, bool),
+    notes: &mut FileDiagnostics,
+) {
+    let mut params = plan.params.iter();
+    match params.find(|(param, _)| param.value == name.value) {
+        Some((_, param)) => {
+            if let Some(mistake) = misfit(value, &param.schema) {
+                let message = format!("parameter `{}`: {mistake}", name.value);
+                notes.note(Diagnostic::new(Code::TypeWrong, value.span, message));
+            }
+        }
+        None if is_whole => {
+            let path = step.uses.as_ref().map_or("", |path| path.value.as_str());
+            let message = format!("`{path}` has no parameter `{}`", name.value);
+            let mistake = Diagnostic::new(Code::UnknownParam, name.span, message);
+            let known = plan.params.iter().map(|(param, _)| param.value.as_str());
+            let help = "remove it, or declare it under `params` of that plan";
+            notes.misspelt(mistake, name.value.as_str(), known, help);
+        }
+        None => {}
+    }
+}
+
+/// Returns the mistake in a value that is known already. Text is parsed as the type asked for, as
+/// in a run.
+fn misfit(value: &ArgumentTemplate, schema: &ValueSchema) -> Option<String> {
+    match value.0.constant()? {
+        Value::String(text) => schema.first_mistake(&schema.read(&text)),
+        other => schema.first_mistake(&other),
+    }
+}
+
+fn required(step: &StepSpec, plan: &PlanSpec, notes: &mut FileDiagnostics) {
+    let Some(path) = &step.uses else { return };
+    for (name, param) in plan.params.iter() {
+        let is_given = || step.with.iter().any(|(with, _)| with.value == name.value);
+        if param.default.is_none() && !is_given() {
+            let message = format!("`{}` requires the parameter `{}`", path.value, name.value);
+            let mistake = Diagnostic::new(Code::KeyMissing, path.span, message);
+            notes.note(mistake.with_help(format!("add it: `with: {{{}: …}}`", name.value)));
+        }
+    }
+}

@@ -1,0 +1,289 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::bound::is_blunt;
+use super::site::{self, TaintSink};
+use crate::ast::{self, GateProviderKind, GateRef, GateSpec, PredicateKind, StepSpec};
+use crate::{LoadedSpec, PlanDefaults, lower};
+use wf_base::diag::{Code, Diagnostic};
+use wf_base::source::{SourceText, Span};
+use wf_model::expr::{ExprReference, Template};
+use wf_model::taint::{MixedTaint, TaintAnalysis, TaintLevel, TaintSummary};
+use wf_model::{OnStepFailure, Plan, PlanPolicy, ReplanSettings, StepWork, ValueSchema};
+
+/// Returns the warnings, each with the index of its file. Files with mistakes have none.
+pub(in crate::check) fn check(loaded: &LoadedSpec) -> Vec<(usize, Diagnostic)> {
+    if !reads_anything(loaded) {
+        return Vec::new();
+    }
+    let Ok(plan) = lower(loaded, &defaults()) else {
+        return Vec::new();
+    };
+    let mut lint = TaintLint {
+        loaded,
+        taints: TaintAnalysis::default(),
+        blunt_schemas: HashMap::new(),
+        summaries: BTreeMap::new(),
+        diagnostics: Vec::new(),
+        reported: BTreeSet::new(),
+    };
+    lint.file(0, &plan);
+    lint.diagnostics
+}
+
+/// True if there is any place at which a value could do harm: to follow values takes a model of
+/// everything, which is as large as all the files.
+fn reads_anything(loaded: &LoadedSpec) -> bool {
+    let plans = loaded.plans.iter().zip(&loaded.sources);
+    let mut plans = plans.filter_map(|(plan, source)| Some((plan.as_ref()?, source)));
+    plans.any(|(plan, source)| {
+        let mut own = Vec::new();
+        plan.checks().for_each(|check| site::of_check(check, &mut own));
+        let mut ways = plan.all_steps().flat_map(StepSpec::with_all_alternatives);
+        !own.is_empty()
+            || plan.all_gates().next().is_some()
+            || ways.any(|way| !site::of_step(way, plan, source).is_empty())
+    })
+}
+
+/// Returns defaults that do not matter for the flow of values.
+fn defaults() -> PlanDefaults {
+    PlanDefaults {
+        policy: PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::default(), grace: Duration::ZERO },
+        retry: Arc::default(),
+        replan: ReplanSettings::default(),
+    }
+}
+
+/// The places that a parameter reaches, in words.
+type ReachedPlaces = BTreeMap<String, String>;
+
+struct TaintLint<'l> {
+    loaded: &'l LoadedSpec,
+    taints: TaintAnalysis,
+    /// True if a schema admits nothing sharp, by its address: many places share one.
+    blunt_schemas: HashMap<usize, bool>,
+    summaries: BTreeMap<usize, Arc<ReachedPlaces>>,
+    diagnostics: Vec<(usize, Diagnostic)>,
+    reported: BTreeSet<(usize, Span, Code)>,
+}
+
+/// A file that is checked.
+struct LintedFile<'l> {
+    file: usize,
+    plan: &'l ast::PlanSpec,
+    steps: HashMap<&'l str, &'l StepSpec>,
+    summary: Arc<TaintSummary>,
+}
+
+impl<'l> TaintLint<'l> {
+    /// Checks a file and all that it uses, once each.
+    fn file(&mut self, file: usize, model: &Plan) -> Arc<ReachedPlaces> {
+        if let Some(done) = self.summaries.get(&file) {
+            return Arc::clone(done);
+        }
+        let mut reached = ReachedPlaces::new();
+        let written = self.loaded.plans.get(file).and_then(Option::as_ref);
+        let source = self.loaded.sources.get(file);
+        if let (Some(plan), Some(source)) = (written, source) {
+            let view = LintedFile {
+                file,
+                plan,
+                steps: (plan.all_steps()).map(|step| (step.id.value.as_str(), step)).collect(),
+                summary: self.taints.of(model),
+            };
+            for step in plan.all_steps() {
+                for way in step.with_all_alternatives() {
+                    for found in site::of_step(way, plan, source) {
+                        self.judge(&view, Some(step), &found, &mut reached);
+                    }
+                    self.nested(&view, way, model, &mut reached);
+                }
+                self.gates(&view, &step.gates);
+            }
+            let mut own = Vec::new();
+            plan.checks().for_each(|check| site::of_check(check, &mut own));
+            for found in own {
+                self.judge(&view, None, &found, &mut reached);
+            }
+            self.gates(&view, &plan.gates);
+        }
+        let reached = Arc::new(reached);
+        self.summaries.insert(file, Arc::clone(&reached));
+        reached
+    }
+
+    fn judge(
+        &mut self,
+        view: &LintedFile<'l>,
+        step: Option<&StepSpec>,
+        site: &TaintSink,
+        reached: &mut ReachedPlaces,
+    ) {
+        if let Some(schema) = self.schema(view, &site.name) {
+            let place = std::ptr::from_ref(schema.text()).addr();
+            let blunt = self.blunt_schemas.entry(place);
+            if *blunt.or_insert_with(|| is_blunt(schema)) {
+                return;
+            }
+        }
+        let value = view.value(step, &site.name);
+        for param in value.params.iter() {
+            let place = || site.place.clone();
+            reached.entry(param.clone()).or_insert_with(place);
+        }
+        // A variable for every step is reported once, however many steps it reaches.
+        let told = (view.file, site.span, site.code);
+        if let Some(from) = external(&value).filter(|_| self.reported.insert(told)) {
+            let message =
+                format!("untrusted input reaches {}: `{}` comes from {from}", site.place, site.name);
+            let mistake = Diagnostic::new(site.code, site.span, message).with_help(help(site.code));
+            self.diagnostics.push((view.file, mistake));
+        }
+    }
+
+    /// Follows the values given to the plan that a step uses.
+    fn nested(
+        &mut self,
+        view: &LintedFile<'l>,
+        step: &'l StepSpec,
+        model: &Plan,
+        reached: &mut ReachedPlaces,
+    ) {
+        let Some(file) = self.loaded.used(view.file, step) else {
+            return;
+        };
+        let Some(own) = model.find(step.id.value.as_str()) else {
+            return;
+        };
+        let own = model.step(own);
+        let path = self.loaded.sources.get(file).map(SourceText::path);
+        let mut ways = (0..own.alternative_count()).filter_map(|way| own.with_alternative(way));
+        let uses = ways.find_map(|way| match &way.work {
+            StepWork::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),
+            _ => None,
+        });
+        let Some(uses) = uses else { return };
+        let inner = self.file(file, &uses.plan);
+        for (name, value) in step.with.iter() {
+            let Some(place) = inner.get(name.value.as_str()) else {
+                continue;
+            };
+            let template: &Template = &value.value.0;
+            for read in template.refs() {
+                let site = TaintSink {
+                    name: read.name.clone(),
+                    span: read.span,
+                    code: Code::TaintSpec,
+                    place: format!("{place} of {}", uses.path),
+                };
+                self.judge(view, Some(step), &site, reached);
+            }
+        }
+    }
+
+    /// Follows the values that gates decide by.
+    fn gates(&mut self, view: &LintedFile<'l>, gates: &'l [GateRef]) {
+        for named in gates {
+            let gate = self.loaded.gate(view.file, named);
+            let Some((_, gate)) = gate.filter(|(_, gate)| decides(gate)) else {
+                continue;
+            };
+            let Some(extract) = &gate.extract else {
+                continue;
+            };
+            let Some(name) = read_by(&extract.value.0) else {
+                continue;
+            };
+            let value = view.value(None, &name);
+            let Some(from) = external(&value) else {
+                continue;
+            };
+            let span = match named {
+                GateRef::Named(id) => id.span,
+                GateRef::Inline(_) => extract.span,
+            };
+            let id = &gate.id.value;
+            let message = format!("gate `{id}` is decided by untrusted input: `{name}` comes from {from}");
+            let mistake = Diagnostic::new(Code::TaintGate, span, message);
+            self.diagnostics.push((view.file, mistake.with_help(help(Code::TaintGate))));
+        }
+    }
+
+    /// Returns the schema of a name's value, if that is known.
+    fn schema(&self, view: &LintedFile<'l>, name: &ExprReference) -> Option<&'l ValueSchema> {
+        match name {
+            ExprReference::Param(name) => {
+                let mut params = view.plan.params.iter();
+                let param = params.find(|(own, _)| own.value.as_str() == name)?;
+                Some(&param.1.schema)
+            }
+            ExprReference::Output { step, output } => {
+                let step = *view.steps.get(step.as_str())?;
+                let mut own = step.outputs.iter();
+                if let Some((_, own)) = own.find(|(own, _)| own.value.as_str() == output) {
+                    return Some(&own.schema);
+                }
+                let used = self.loaded.used(view.file, step)?;
+                let used = self.loaded.plans.get(used)?.as_ref()?;
+                let mut outputs = used.outputs.iter();
+                let given = outputs.find(|(own, _)| own.value.as_str() == output)?;
+                Some(&given.1.value.schema)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl LintedFile<'_> {
+    fn value(&self, step: Option<&StepSpec>, name: &ExprReference) -> MixedTaint {
+        let step = step.and_then(|step| self.summary.steps.get(step.id.value.as_str()));
+        self.summary.value(step, name)
+    }
+}
+
+/// Returns the source of a value, if it is external.
+fn external(value: &MixedTaint) -> Option<&str> {
+    let from = value.from.as_deref().unwrap_or("outside");
+    (value.taint == TaintLevel::External).then_some(from)
+}
+
+/// True if a gate decides by a value.
+fn decides(gate: &GateSpec) -> bool {
+    let always = gate.check.as_ref().map(|word| word.value) == Some(PredicateKind::ApprovalAlways);
+    gate.provider.value == GateProviderKind::Predicate && !always
+}
+
+/// Returns the parameter or output that a path into the context of a gate leads to.
+fn read_by(path: &str) -> Option<ExprReference> {
+    let mut words = path.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let mut word = || words.find(|word| !word.is_empty());
+    match word()? {
+        "params" => Some(ExprReference::Param(word()?.to_owned())),
+        "steps" => {
+            let step = word()?.to_owned();
+            let output = word().filter(|word| *word == "outputs").and_then(|_| word())?;
+            Some(ExprReference::Output { step, output: output.to_owned() })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the remedy.
+fn help(code: Code) -> &'static str {
+    match code {
+        Code::TaintShell => {
+            "in quotes (\"$NAME\") it stays text there; restrict it by its schema (a number, an \
+             `enum`, a `pattern` from ^ to $), or have it reviewed first: `approve` with `show`"
+        }
+        Code::TaintGate => {
+            "the sender of the value controls the decision of the gate: decide by a trusted value, \
+             or have it reviewed first: `approve` with `show`"
+        }
+        _ => {
+            "restrict it by its schema (a number, an `enum`, a `pattern` from ^ to $), or have it \
+             reviewed first: `approve` with `show`"
+        }
+    }
+}

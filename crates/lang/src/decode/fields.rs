@@ -1,0 +1,181 @@
+use super::decoder::wrong_type;
+use super::{DecodeSpec, SpecDecoder};
+use crate::yaml::{YamlEntry, YamlNode, YamlValue};
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::source::Span;
+
+/// The maximum number of unknown keys of a mapping that are compared with the known ones.
+const FEW: usize = 20;
+
+/// A key of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignToolKey {
+    /// The key in lower case, without the characters that join its words.
+    pub key: &'static str,
+    /// The key with the same meaning here; empty if there is none.
+    pub means: &'static str,
+    /// The text to write instead.
+    pub help: &'static str,
+}
+
+/// The name and the keys of a mapping with fixed keys.
+#[derive(Clone, Copy, Debug)]
+pub struct MappingShape {
+    /// Its name in sentences, for example "a step".
+    pub noun: &'static str,
+    /// The allowed keys.
+    pub known: &'static [&'static str],
+    /// Keys that are known but not implemented yet.
+    pub unimplemented: &'static [&'static str],
+    /// Keys that are not allowed, and the advice for each.
+    pub replacements: &'static [(&'static str, &'static str)],
+    /// Keys of other tools with the same meaning.
+    pub foreign: &'static [ForeignToolKey],
+}
+
+/// The keys of one mapping, read one by one.
+#[derive(Debug)]
+pub struct MappingFields<'n, 'a> {
+    shape: MappingShape,
+    entries: &'n [YamlEntry<'a>],
+    /// The marks of all present keys: most of the allowed keys of a mapping are absent, and need no
+    /// search.
+    marks: u64,
+    head: Span,
+    /// The known keys that misspelt ones seem to mean.
+    misspelt: Vec<&'static str>,
+}
+
+impl<'n, 'a> MappingFields<'n, 'a> {
+    /// Opens a mapping and notes every key that is not allowed.
+    pub fn open(shape: MappingShape, node: &'n YamlNode<'a>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
+        let YamlValue::Map(entries) = &node.value else {
+            let expected = format!("{}, which is a mapping", shape.noun);
+            match &node.value {
+                YamlValue::Text(_) if shape.known.contains(&"run") => {
+                    let first = shape.known.first().copied().unwrap_or("run");
+                    let help = format!("write `{{{first}: a_name, run: …}}`");
+                    decoder.emit(wrong_type(node, &expected).with_help(help));
+                }
+                _ => decoder.wrong_type(node, &expected),
+            }
+            return None;
+        };
+        let mut fields = Self {
+            shape,
+            entries,
+            marks: entries.iter().fold(0, |all, entry| all | mark(&entry.key)),
+            head: node.head(),
+            misspelt: Vec::new(),
+        };
+        fields.refuse_others(decoder);
+        Some(fields)
+    }
+
+    /// Returns the location for mistakes about the whole mapping.
+    pub fn head(&self) -> Span {
+        self.head
+    }
+
+    /// True if a key is present, whatever its value, or was meant to be.
+    pub fn has(&self, key: &str) -> bool {
+        self.find(key).is_some() || self.misspelt.contains(&key)
+    }
+
+    /// Returns the location of a key; the head of the mapping if it is absent.
+    pub fn key(&self, key: &str) -> Span {
+        self.find(key).map_or(self.head, |entry| entry.at)
+    }
+
+    /// Reads an optional key.
+    #[expect(
+        clippy::inline_always,
+        reason = "most keys are absent, and where it is known which one, that is seen by one bit"
+    )]
+    #[inline(always)]
+    pub fn take<T: DecodeSpec>(&self, key: &str, decoder: &mut SpecDecoder<'_>) -> Option<T> {
+        T::decode(&self.find(key)?.value, decoder)
+    }
+
+    /// Reads a required key.
+    pub fn require<T: DecodeSpec>(&self, key: &str, decoder: &mut SpecDecoder<'_>) -> Option<T> {
+        if !self.has(key) {
+            let message = format!("{} requires the key `{key}`", self.shape.noun);
+            decoder.emit(Diagnostic::new(Code::KeyMissing, self.head, message));
+        }
+        self.take(key, decoder)
+    }
+
+    fn refuse_others(&mut self, decoder: &mut SpecDecoder<'_>) {
+        let MappingShape { known, unimplemented: later, .. } = self.shape;
+        for entry in self.entries {
+            let key: &str = &entry.key;
+            if known.contains(&key) || decoder.is_full() {
+                continue;
+            }
+            decoder.emit(if later.contains(&key) {
+                not_implemented(key, entry.at)
+            } else {
+                self.unknown(key, entry.at)
+            });
+        }
+    }
+
+    /// Returns the mistake of an unknown key, with the nearest known one or all of them.
+    fn unknown(&mut self, key: &str, at: Span) -> Diagnostic {
+        let MappingShape { noun: what, known, replacements: instead, foreign, .. } = self.shape;
+        let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("unknown key `{key}` in {what}"));
+        if let Some((_, help)) = instead.iter().find(|(other, _)| *other == key) {
+            return mistake.with_help(*help);
+        }
+        let plain = plain(key);
+        let same = known.iter().find(|known| known.replace('_', "") == plain);
+        let other = foreign.iter().find(|foreign| foreign.key == plain);
+        if let (None, Some(other)) = (same, other) {
+            self.misspelt.push(other.means);
+            return mistake.with_help(other.help);
+        }
+        let Some(near) = nearest(key, known.iter().copied()) else {
+            return mistake.with_help(format!("valid keys: {}", known.join(", ")));
+        };
+        if self.misspelt.len() < FEW {
+            self.misspelt.extend(known.iter().filter(|known| **known == near));
+        }
+        mistake.with_suggestion(Some(near))
+    }
+
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn find(&self, key: &str) -> Option<&'n YamlEntry<'a>> {
+        if self.marks & mark(key) == 0 {
+            return None;
+        }
+        self.look(key)
+    }
+
+    fn look(&self, key: &str) -> Option<&'n YamlEntry<'a>> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+}
+
+/// Returns one bit of 64 for a key, shared with few others.
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
+fn mark(key: &str) -> u64 {
+    let bytes = key.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return 1;
+    };
+    1 << ((bytes.len() + usize::from(*first) * 3 + usize::from(*last) * 7) % 64)
+}
+
+/// Returns a key in lower case, without the characters that join its words.
+fn plain(key: &str) -> String {
+    let letters = key.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | '.'));
+    letters.flat_map(char::to_lowercase).take(FEW * 2).collect()
+}
+
+fn not_implemented(key: &str, at: Span) -> Diagnostic {
+    let message = format!("`{key}` is not implemented yet");
+    Diagnostic::new(Code::KindNotBuilt, at, message).with_help("remove it for now")
+}

@@ -1,0 +1,167 @@
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::{MappingFields, SpecDecoder};
+
+/// A builder of the JSON Schema of a mapping with fixed keys.
+#[derive(Debug)]
+pub struct RecordSchema {
+    about: String,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+impl RecordSchema {
+    /// Begins with the lines that describe the mapping.
+    pub fn new(about: &[&str]) -> Self {
+        Self { about: prose(about), properties: Map::new(), required: Vec::new() }
+    }
+
+    /// Adds a key, its description and the type of its value.
+    pub fn key<T: JsonSchema>(
+        &mut self,
+        key: &str,
+        about: &[&str],
+        needed: bool,
+        generator: &mut SchemaGenerator,
+    ) {
+        let mut value = generator.subschema_for::<T>();
+        value.insert("description".into(), prose(about).into());
+        self.properties.insert(key.into(), value.to_value());
+        if needed {
+            self.required.push(key.into());
+        }
+    }
+
+    /// Returns the schema.
+    pub fn finish(self) -> Schema {
+        let mut schema = json!({
+            "description": self.about,
+            "type": "object",
+            "properties": self.properties,
+            "additionalProperties": false,
+        });
+        if !self.required.is_empty() {
+            schema["required"] = self.required.into();
+        }
+        Schema::try_from(schema).unwrap_or_default()
+    }
+}
+
+/// Lets a function check the whole of a record.
+#[inline]
+pub fn finished<'n, 'a, T>(
+    mut made: T,
+    fields: &MappingFields<'n, 'a>,
+    decoder: &mut SpecDecoder<'_>,
+    finish: impl FnOnce(&mut T, &MappingFields<'n, 'a>, &mut SpecDecoder<'_>),
+) -> T {
+    finish(&mut made, fields, decoder);
+    made
+}
+
+/// Joins documentation lines to one paragraph.
+fn prose(lines: &[&str]) -> String {
+    let words: Vec<_> = lines.iter().map(|line| line.trim()).collect();
+    words.join(" ")
+}
+
+/// Declares a mapping with fixed keys, once: the struct, its `Decode` and its JSON Schema.
+///
+/// Each key has a mode: `required` (without it there is no record), `expected` (an `Option`, and its absence
+/// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `later` lists keys that
+/// are known but not implemented yet; `instead` gives advice for keys that are not allowed; `foreign` names a
+/// table of the corresponding keys of other tools; `aside` adds fields that are no keys and are set from
+/// elsewhere; `finish` names a function that checks the whole.
+#[macro_export]
+macro_rules! record {
+    (
+        $(#[doc = $about:literal])*
+        pub struct $name:ident as $what:literal {
+            $( $(#[doc = $doc:literal])* $mode:ident $field:ident: $type:ty, )*
+        }
+        $(later { $($later:literal),* $(,)? })?
+        $(instead { $($other:literal => $help:literal),* $(,)? })?
+        $(foreign $foreign:path;)?
+        $(aside { $( $(#[doc = $note:literal])* $aside:ident: $kept:ty, )* })?
+        $(finish $finish:path;)?
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            $( $(#[doc = $doc])* pub $field: $crate::record!(@type $mode $type), )*
+            $($( $(#[doc = $note])* pub $aside: $kept, )*)?
+        }
+
+        impl $name {
+            /// The allowed keys.
+            pub const KEYS: &'static [&'static str] = &[$( stringify!($field), )*];
+        }
+
+        impl $crate::decode::DecodeSpec for $name {
+            const FIRST: &'static str = Self::KEYS[0];
+
+            fn decode(
+                node: &$crate::yaml::YamlNode<'_>,
+                decoder: &mut $crate::decode::SpecDecoder<'_>,
+            ) -> Option<Self> {
+                let shape = $crate::decode::MappingShape {
+                    noun: $what,
+                    known: Self::KEYS,
+                    unimplemented: &[$($($later),*)?],
+                    replacements: &[$($(($other, $help)),*)?],
+                    foreign: $crate::record!(@foreign $($foreign)?),
+                };
+                let fields = $crate::decode::MappingFields::open(shape, node, decoder)?;
+                $( let $field = $crate::record!(@read $mode $field fields decoder); )*
+
+                let made = Self {
+                    $( $field: $crate::record!(@keep $mode $field), )*
+                    $($( $aside: Default::default(), )*)?
+                };
+                $( let made = $crate::decode::finished(made, &fields, decoder, $finish); )?
+                Some(made)
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let mut schema = $crate::decode::RecordSchema::new(&[$($about),*]);
+                $( $crate::record!(@schema $mode $field $type, [$($doc),*], schema generator); )*
+                schema.finish()
+            }
+        }
+    };
+    (@foreign) => { &[] };
+    (@foreign $foreign:path) => { $foreign };
+    (@type required $type:ty) => { $type };
+    (@type default $type:ty) => { $type };
+    (@type expected $type:ty) => { Option<$type> };
+    (@type optional $type:ty) => { Option<$type> };
+    (@read required $field:ident $fields:ident $decoder:ident) => {
+        $fields.require(stringify!($field), $decoder)
+    };
+    (@read expected $field:ident $fields:ident $decoder:ident) => {
+        $fields.require(stringify!($field), $decoder)
+    };
+    (@read $mode:ident $field:ident $fields:ident $decoder:ident) => {
+        $fields.take(stringify!($field), $decoder)
+    };
+    (@keep required $field:ident) => { $field? };
+    (@keep default $field:ident) => { $field.unwrap_or_default() };
+    (@keep $mode:ident $field:ident) => { $field };
+    (@schema $mode:ident $field:ident $type:ty, $doc:expr, $schema:ident $generator:ident) => {
+        $schema.key::<$type>(
+            stringify!($field), &$doc, $crate::record!(@needed $mode), $generator,
+        )
+    };
+    (@needed required) => { true };
+    (@needed expected) => { true };
+    (@needed $mode:ident) => { false };
+}
+
+pub use record;

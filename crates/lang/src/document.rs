@@ -1,0 +1,111 @@
+use super::ast::{DagSpec, GateSpec, GoalSpec, PlanSpec};
+use super::decode::{DecodeSpec, DiagnosticList, SpecDecoder};
+use super::yaml::{YamlNode, YamlValue};
+use super::{body, front_matter, markdown, yaml};
+use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::source::{SourceText, Span};
+
+/// The kinds of spec files.
+const KINDS: [&str; 4] = ["plan", "dag", "goal", "gate"];
+
+/// The content of a spec file.
+#[derive(Debug)]
+pub(super) enum SpecDocument {
+    /// A plan, or a dag as a plan.
+    Plan(Box<PlanSpec>),
+    /// A goal, and its plan.
+    Goal(Box<GoalSpec>, Box<PlanSpec>),
+    /// A gate.
+    Gate(Box<GateSpec>),
+}
+
+/// Reads one spec file: its declaration, as far as it can be read, and all its mistakes.
+pub(super) fn read(source: &SourceText) -> (Option<SpecDocument>, Vec<Diagnostic>) {
+    let text = source.text();
+    let parts = match front_matter::split(text) {
+        Ok(parts) => parts,
+        Err(mistake) => return (None, vec![*mistake]),
+    };
+    let mut mistakes = DiagnosticList::default();
+    let tree = yaml::read(text, parts.yaml, &mut mistakes);
+    let mut decoder = SpecDecoder::new(text, mistakes);
+    let mut spec = tree.and_then(|tree| declare(&tree, source.path(), &mut decoder));
+    match &mut spec {
+        Some(SpecDocument::Plan(plan) | SpecDocument::Goal(_, plan)) => {
+            body::attach(plan, markdown::sections(text, parts.body), &mut decoder);
+        }
+        Some(SpecDocument::Gate(gate)) => gate.attach_body(decoder.source_text(parts.body), &mut decoder),
+        None => {}
+    }
+    (spec, decoder.into_mistakes().into_diagnostics())
+}
+
+/// Decodes the front matter as the kind of its `kind`.
+fn declare(tree: &YamlNode<'_>, path: &str, decoder: &mut SpecDecoder<'_>) -> Option<SpecDocument> {
+    if !matches!(tree.value, YamlValue::Map(_)) {
+        decoder.wrong_type(tree, "front matter that is a mapping");
+        return None;
+    }
+    let Some(kind) = tree.get("kind") else {
+        decoder.emit(no_kind(path, tree.head()));
+        return None;
+    };
+    let plan = |plan| SpecDocument::Plan(Box::new(plan));
+    match &kind.value.value {
+        YamlValue::Text(kind) if kind == "plan" => PlanSpec::decode(tree, decoder).map(plan),
+        YamlValue::Text(kind) if kind == "dag" => {
+            DagSpec::decode(tree, decoder).map(PlanSpec::from).map(plan)
+        }
+        YamlValue::Text(kind) if kind == "goal" => {
+            let goal = GoalSpec::decode(tree, decoder)?;
+            let plan = Box::new(goal.plan());
+            Some(SpecDocument::Goal(Box::new(goal), plan))
+        }
+        YamlValue::Text(kind) if kind == "gate" => {
+            GateSpec::decode(tree, decoder).map(|gate| SpecDocument::Gate(Box::new(gate)))
+        }
+        YamlValue::Text(word) => {
+            let span = decoder.content(&kind.value);
+            decoder.emit(other_kind(word, span));
+            None
+        }
+        _ => {
+            decoder.wrong_type(&kind.value, "`plan`, `dag`, `goal` or `gate`");
+            None
+        }
+    }
+}
+
+fn no_kind(path: &str, at: Span) -> Diagnostic {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if name == "SKILL.md" {
+        let message = "this is a skill, not a plan, goal or gate";
+        let help = "check it with `wf skill validate`, and use it in a step with `skill:`";
+        return Diagnostic::new(Code::KeyMissing, at, message).with_help(help);
+    }
+    Diagnostic::new(Code::KeyMissing, at, "missing `kind`")
+        .with_help("write `kind: plan`, `kind: dag`, `kind: goal` or `kind: gate`")
+}
+
+fn other_kind(word: &str, at: Span) -> Diagnostic {
+    let mistake = Diagnostic::new(Code::KindUnknown, at, format!("unknown kind `{word}`"));
+    if word == "skill" {
+        return mistake.with_help("a skill is a folder with a SKILL.md, which has no `kind`");
+    }
+    match word.to_lowercase().as_str() {
+        "workflow" | "pipeline" | "job" | "task" | "playbook" | "action" => {
+            return mistake.with_help(
+                "write `kind: plan`: a plan has `steps`, and checks that verify \
+                                 them",
+            );
+        }
+        "cronjob" | "cronworkflow" | "schedule" | "cron" | "timer" => {
+            return mistake.with_help("write `kind: goal`: it has a `schedule`, and a plan that it runs");
+        }
+        _ => {}
+    }
+    match nearest(word, KINDS) {
+        Some(near) => mistake.with_suggestion(Some(near)),
+        None => mistake.with_help("a file is a `plan`, a `dag`, a `goal` or a `gate`"),
+    }
+}

@@ -1,0 +1,105 @@
+use std::collections::BTreeMap;
+
+use super::ast::{GateRef, GateSpec, GoalSpec, PlanSpec, StepSpec};
+use super::path;
+use super::skills::LoadedSkill;
+use wf_base::diag::{Diagnostic, Severity};
+use wf_base::name::{GateId, SkillName};
+use wf_base::source::SourceText;
+
+/// A spec file and every file it uses, as far as they could be read.
+#[derive(Debug, Default)]
+pub struct LoadedSpec {
+    /// The files; the first is the requested one. Their paths are relative to the workspace.
+    pub sources: Vec<SourceText>,
+    /// The plan that each file declares, by the index of its source; `None` if it is a gate, or too
+    /// little could be read. The plan of a goal consists of its checks and its repair.
+    pub plans: Vec<Option<PlanSpec>>,
+    /// The goals among the files, by the index of their source: only the first file can be one
+    /// without mistakes.
+    pub goals: BTreeMap<usize, GoalSpec>,
+    /// The gates among the files, by the index of their source.
+    pub gates: BTreeMap<usize, GateSpec>,
+    /// The skills among the files, by the index of the source that is their SKILL.md.
+    pub skills: BTreeMap<usize, LoadedSkill>,
+    /// The gates of the workspace, by the index of their source, in order.
+    pub system: Vec<usize>,
+    /// The diagnostics, each with the index of its source.
+    pub diagnostics: Vec<(usize, Diagnostic)>,
+    pub(super) index: BTreeMap<String, usize>,
+}
+
+impl LoadedSpec {
+    /// Returns the plan that the requested file declares.
+    pub fn root(&self) -> Option<&PlanSpec> {
+        self.plans.first()?.as_ref()
+    }
+
+    /// Returns the goal of the requested file; `None` if it is something else.
+    pub fn goal(&self) -> Option<&GoalSpec> {
+        self.goals.get(&0)
+    }
+
+    /// Returns the index of the file that a step of the file `from` uses; `None` if the step uses
+    /// none or it could not be read.
+    pub fn used(&self, from: usize, step: &StepSpec) -> Option<usize> {
+        let path = self.resolve(from, step.uses.as_deref()?)?;
+        self.index.get(&path).copied()
+    }
+
+    /// Returns a gate that a plan names, or contains, with the index of its file; `None` if it
+    /// could not be read. `from` is the file of the plan.
+    pub fn gate<'a>(&'a self, from: usize, named: &'a GateRef) -> Option<(usize, &'a GateSpec)> {
+        match named {
+            GateRef::Inline(gate) => Some((from, gate)),
+            GateRef::Named(id) => {
+                let file = *self.index.get(&gate_path(&id.value))?;
+                Some((file, self.gates.get(&file)?))
+            }
+        }
+    }
+
+    /// Returns a skill that could be read, with the index of its file.
+    pub fn skill(&self, name: &SkillName) -> Option<(usize, &LoadedSkill)> {
+        let mut all = self.skills.iter();
+        let (file, skill) = all.find(|(_, skill)| skill.name == *name)?;
+        Some((*file, skill))
+    }
+
+    /// Returns the gates of the workspace that could be read, each with the index of its file.
+    pub fn system_gates(&self) -> impl Iterator<Item = (usize, &GateSpec)> {
+        let gate = |file: &usize| Some((*file, self.gates.get(file)?));
+        self.system.iter().filter_map(gate)
+    }
+
+    /// True if there are errors, so that nothing may run.
+    pub fn has_errors(&self) -> bool {
+        let mut all = self.diagnostics.iter();
+        all.any(|(_, diagnostic)| diagnostic.severity() == Severity::Error)
+    }
+
+    /// True if a file has no errors so far: its declarations are complete, so that a name not found
+    /// in it does not exist.
+    pub fn is_whole(&self, file: usize) -> bool {
+        let mut all = self.diagnostics.iter();
+        !all.any(|(at, diagnostic)| *at == file && diagnostic.severity() == Severity::Error)
+    }
+
+    /// Sorts the diagnostics by file and location.
+    pub fn sort(&mut self) {
+        self.diagnostics.sort_by_key(|(file, diagnostic)| (*file, diagnostic.span, diagnostic.code));
+    }
+
+    /// Returns the path in the workspace that the file `from` means; `None` if it lies outside.
+    pub(super) fn resolve(&self, from: usize, used: &str) -> Option<String> {
+        path::join(self.sources.get(from)?.path(), used)
+    }
+}
+
+/// The path of the file of a gate, relative to the workspace.
+pub fn gate_path(id: &GateId) -> String {
+    format!("{GATES}/{id}.md")
+}
+
+/// The folder of the workspace that gates are in.
+pub const GATES: &str = "gates";

@@ -1,0 +1,149 @@
+use std::sync::Arc;
+
+use super::plan::LoweringError;
+use crate::LoadedSpec;
+use crate::ast;
+use wf_model::{Goal, GoalEvent, MissedTimesPolicy, NotificationDelivery, NotificationRule, WebhookUrl};
+
+/// The model of a goal's file, without its plan. Only files without errors have one.
+pub fn lower_goal(loaded: &LoadedSpec) -> Result<Arc<Goal>, LoweringError> {
+    if loaded.has_errors() {
+        return Err(LoweringError::Broken);
+    }
+    let written = loaded.goal().ok_or(LoweringError::Broken)?;
+    let source = loaded.sources.first().ok_or(LoweringError::Broken)?;
+    let (timing, _) = crate::timing(written, source);
+    let id = written.id.as_ref().ok_or(LoweringError::Broken)?;
+    Ok(Arc::new(Goal {
+        id: id.value.clone(),
+        title: written.title.clone(),
+        path: source.path().to_owned(),
+        timing: timing.ok_or(LoweringError::Broken)?,
+        missed: missed(written.missed.as_ref()),
+        window: (written.window.as_ref()).map_or(Goal::WINDOW, |window| window.value.0),
+        overlap: (written.overlap.as_ref()).map_or_else(Default::default, |word| word.value),
+        auto_pause_after: written.auto_pause_after.as_ref().map(|count| count.value),
+        on_failure: written.on_unmet(),
+        approval: (written.approval.as_ref()).map_or_else(Default::default, |word| word.value),
+        notify: written.notify.iter().filter_map(notify).collect(),
+    }))
+}
+
+fn missed(said: Option<&ast::MissedTimesSpec>) -> MissedTimesPolicy {
+    let usual = MissedTimesPolicy::default();
+    let Some(said) = said else { return usual };
+    MissedTimesPolicy {
+        run: said.run.as_ref().map_or(usual.run, |word| word.value),
+        window: said.window.as_ref().map_or(usual.window, |time| time.value.0),
+        cap: said.cap.as_ref().map_or(usual.cap, |cap| cap.value),
+    }
+}
+
+fn notify(written: &ast::NotifySpec) -> Option<NotificationRule> {
+    let on: Vec<GoalEvent> = written.on.iter().map(|news| news.value).collect();
+    let by = match (&written.exec, &written.webhook) {
+        (Some(exec), _) => {
+            let argv = exec.value.iter().map(|part| part.value.clone());
+            NotificationDelivery::Exec(argv.collect())
+        }
+        (None, Some(hook)) => NotificationDelivery::Webhook {
+            url: address(hook)?,
+            secret: hook.secret.as_ref().map(|name| name.value.clone()),
+        },
+        (None, None) => return None,
+    };
+    Some(NotificationRule { on, by })
+}
+
+fn address(hook: &ast::WebhookSpec) -> Option<WebhookUrl> {
+    let kept = hook.url_secret.as_ref();
+    let kept = kept.map(|name| WebhookUrl::Secret(name.value.clone()));
+    kept.or_else(|| Some(WebhookUrl::Text(hook.url.as_ref()?.value.clone())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::tests::defaults;
+    use crate::{InMemoryFiles, load, lower, lower_goal};
+    use wf_model::{
+        Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
+        NotificationDelivery, NotificationRule, OnUnmet, Plan, TaintLevel, WebhookUrl,
+    };
+
+    fn model(keys: &str) -> (Arc<Goal>, Arc<Plan>) {
+        let text = format!(
+            "---\nkind: goal\nid: g\nschedule: \"@daily\"\nverify: [{{name: up, run: x}}]\n{keys}\n---\n"
+        );
+        let files = [("ops/g.md".to_owned(), text.into_bytes())];
+        let loaded = load(&InMemoryFiles(files.into()), "ops/g.md");
+        assert_eq!(loaded.diagnostics, []);
+        (lower_goal(&loaded).unwrap(), lower(&loaded, &defaults()).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_default() {
+        let (goal, plan) = model("");
+        assert_eq!(goal.path, "ops/g.md");
+        assert_eq!(goal.timing.zone.name(), "UTC");
+        assert_eq!(goal.missed, MissedTimesPolicy::default());
+        assert_eq!(goal.missed.window, Duration::from_hours(24));
+        assert_eq!(goal.window, Duration::from_mins(1));
+        assert_eq!(goal.overlap, GoalOverlapPolicy::Skip);
+        assert_eq!(goal.auto_pause_after, None);
+        assert_eq!(goal.on_failure, OnUnmet::Report);
+        assert_eq!(goal.notify, []);
+        assert_eq!(goal.id, *plan.id());
+        assert!(plan.steps().is_empty() && plan.parts().verify.len() == 1);
+    }
+
+    #[test]
+    fn what_is_said_arrives() {
+        let (goal, plan) = model(
+            "missed: {run: all, window: 2h, cap: 3}\nwindow: 4s\noverlap: queue_all\n\
+             auto_pause_after: 5\non_failure: spawn_plan\napproval: none\n\
+             repair: {steps: [{id: a, run: x}]}\nsecrets: {KEY: {from: env, name: K}}\n\
+             notify:\n  - {on: [failed], exec: [mail, me]}\n  \
+             - {on: [paused], webhook: {url: \"https://a\", secret: KEY}}\n  \
+             - {on: [missed], webhook: {url_secret: KEY}}",
+        );
+        let missed = (goal.missed.run, goal.missed.window, goal.missed.cap);
+        assert_eq!(missed, (MissedTimesChoice::All, Duration::from_hours(2), 3));
+        assert_eq!(goal.window, Duration::from_secs(4));
+        assert_eq!(goal.overlap, GoalOverlapPolicy::QueueAll);
+        assert_eq!(goal.auto_pause_after, Some(5));
+        assert_eq!(goal.on_failure, OnUnmet::SpawnPlan);
+        assert_eq!(goal.approval, GoalApproval::None);
+        let key = plan.parts().secrets[0].name.clone();
+        let hook = |url, secret| NotificationDelivery::Webhook { url, secret };
+        let expected = [
+            (GoalEvent::Failed, NotificationDelivery::Exec(vec!["mail".into(), "me".into()])),
+            (GoalEvent::Paused, hook(WebhookUrl::Text("https://a".into()), Some(key.clone()))),
+            (GoalEvent::Missed, hook(WebhookUrl::Secret(key), None)),
+        ];
+        let expected = expected.map(|(on, by)| NotificationRule { on: vec![on], by });
+        assert_eq!(goal.notify, expected);
+        assert_eq!(plan.steps().len(), 1);
+        let look = plan.checks_only();
+        assert!(look.steps().is_empty() && look.order().is_empty() && look.find("a").is_none());
+        assert_eq!(look.parts().verify.len(), 1);
+        assert_eq!(look.parts().secrets.len(), 1);
+    }
+
+    #[test]
+    fn every_goal_has_the_parameters_that_a_cycle_gives() {
+        let (_, plan) = model("");
+        let found = plan.parts().params.iter().map(|param| {
+            let default = param.default.as_ref().and_then(|value| value.as_str());
+            (param.name.as_str(), default, param.taint)
+        });
+        let external = |given: GoalParam| match given {
+            GoalParam::FailedChecks => TaintLevel::External,
+            _ => TaintLevel::Owner,
+        };
+        let expected = GoalParam::ALL.map(|one| (one.as_str(), Some(one.default_value()), external(one)));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+}

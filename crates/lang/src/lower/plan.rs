@@ -1,0 +1,195 @@
+use std::sync::Arc;
+
+use super::check::{checks, env};
+use super::gate;
+use super::step::{SiblingSteps, step};
+use crate::LoadedSpec;
+use crate::ast::{self, SecretSourceKind};
+use wf_model::{
+    OnStepFailure, Plan, PlanError, PlanOutput, PlanParam, PlanParts, PlanPolicy, ReplanSettings,
+    RetryPolicy, SecretDeclaration, SecretSource, Step, StepIx,
+};
+
+/// The defaults for a plan: the workspace's configuration.
+#[derive(Clone, Debug)]
+pub struct PlanDefaults {
+    /// The sharing of the machine among steps, and the effect of a failure.
+    pub policy: PlanPolicy,
+    /// The conditions for a retry of a failed attempt.
+    pub retry: Arc<RetryPolicy>,
+    /// The numbers for plans with `replan`. They do not enable it for other plans.
+    pub replan: ReplanSettings,
+}
+
+impl PlanDefaults {
+    /// Returns the values of a configuration, completed by these.
+    #[must_use]
+    pub fn completing(
+        &self,
+        policy: Option<&ast::PolicySpec>,
+        retry: Option<&ast::RetrySpec>,
+        replan: Option<&ast::ReplanSpec>,
+    ) -> Self {
+        Self {
+            policy: completed(policy, &self.policy),
+            retry: super::step::retry(retry, &self.retry),
+            replan: replan
+                .map_or_else(|| self.replan.clone(), |said| super::replan::completed(said, &self.replan)),
+        }
+    }
+}
+
+/// The reason why there is no model of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum LoweringError {
+    /// The file has errors, and they have been reported.
+    #[error("the file has errors")]
+    Broken,
+    /// The checks admitted something that is no plan.
+    #[error("internal error: the checks missed a mistake: {0}")]
+    Unsound(#[from] PlanError),
+}
+
+/// Makes the model of a file and of all that it uses. Only files without errors have one.
+pub fn lower(loaded: &LoadedSpec, defaults: &PlanDefaults) -> Result<Arc<Plan>, LoweringError> {
+    if loaded.has_errors() {
+        return Err(LoweringError::Broken);
+    }
+    let mut lowering = SpecLowering { loaded, defaults, done: vec![None; loaded.plans.len()] };
+    lowering.file(0)
+}
+
+pub(super) struct SpecLowering<'l> {
+    pub(super) loaded: &'l LoadedSpec,
+    pub(super) defaults: &'l PlanDefaults,
+    done: Vec<Option<Arc<Plan>>>,
+}
+
+impl SpecLowering<'_> {
+    /// Returns the model of a file, made once. Loading has bounded the depth of nested files.
+    fn file(&mut self, file: usize) -> Result<Arc<Plan>, LoweringError> {
+        if let Some(Some(done)) = self.done.get(file) {
+            return Ok(Arc::clone(done));
+        }
+        let written = self.loaded.plans.get(file).and_then(Option::as_ref);
+        let plan = Plan::new(self.parts(written.ok_or(LoweringError::Broken)?, file)?)?;
+        if let Some(slot) = self.done.get_mut(file) {
+            *slot = Some(Arc::clone(&plan));
+        }
+        Ok(plan)
+    }
+
+    /// Returns the model and the path of the file that a step uses.
+    pub(super) fn used(
+        &mut self,
+        file: usize,
+        step: &ast::StepSpec,
+    ) -> Result<(Arc<Plan>, String), LoweringError> {
+        let used = self.loaded.used(file, step).ok_or(LoweringError::Broken)?;
+        let path = self.loaded.sources.get(used).map(|source| source.path().to_owned());
+        Ok((self.file(used)?, path.unwrap_or_default()))
+    }
+
+    fn parts(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<PlanParts, LoweringError> {
+        let id = plan.id.as_ref().ok_or(LoweringError::Broken)?;
+        Ok(PlanParts {
+            id: id.value.clone(),
+            title: plan.title.clone(),
+            params: params(plan),
+            env: env(&plan.env),
+            secrets: plan
+                .secrets
+                .iter()
+                .map(|(name, from)| secret(name, from).ok_or(LoweringError::Broken))
+                .collect::<Result<_, _>>()?,
+            skills: plan.skills.as_ref().map(|all| all.iter().map(|name| name.value.clone()).collect()),
+            policy: completed(plan.policy.as_ref(), &self.defaults.policy),
+            timeout: plan.timeout.as_ref().map(|period| period.value.0),
+            budget: plan.budget.as_deref().map(ast::BudgetSpec::lower),
+            steps: self.steps(plan, file)?,
+            main: plan.steps().len(),
+            verify: checks(&plan.inspect, &plan.test, &plan.verify),
+            outputs: outputs(plan),
+            gates: gate::of_plan(self.loaded, file, &plan.gates)?,
+            escalations: gate::escalations(self.loaded, file, &plan.escalation),
+            replan: plan.replan.as_ref().map(|said| super::replan::completed(said, &self.defaults.replan)),
+            planner: plan.planner.as_deref().map(super::replan::planner),
+            on_stuck: super::replan::on_stuck(plan),
+            briefing: briefing(plan),
+        })
+    }
+
+    fn steps(&mut self, plan: &ast::PlanSpec, file: usize) -> Result<Vec<Step>, LoweringError> {
+        let places = plan.all_steps().zip(0..);
+        let among =
+            SiblingSteps { file, places: places.map(|(step, ix)| (&step.id.value, StepIx(ix))).collect() };
+        let mut steps = Vec::with_capacity(plan.steps().len() + plan.finally.len());
+        for written in plan.all_steps() {
+            steps.push(step(written, &among, self)?);
+        }
+        Ok(steps)
+    }
+}
+
+fn params(plan: &ast::PlanSpec) -> Vec<PlanParam> {
+    let declared = plan.params.iter();
+    declared
+        .map(|(name, param)| PlanParam {
+            name: name.value.clone(),
+            schema: param.schema.clone(),
+            default: param.default.as_ref().map(|value| value.value.clone()),
+            taint: param.taint,
+            description: param.description.clone(),
+        })
+        .collect()
+}
+
+fn secret(
+    name: &wf_base::source::Spanned<wf_base::name::EnvName>,
+    from: &ast::SecretSpec,
+) -> Option<SecretDeclaration> {
+    let source = match from.from.value {
+        SecretSourceKind::Env => SecretSource::Env(from.name.clone().unwrap_or_default()),
+        SecretSourceKind::File => SecretSource::File(from.path.clone().unwrap_or_default()),
+        SecretSourceKind::Command => SecretSource::Command(from.run.clone().unwrap_or_default()),
+        SecretSourceKind::Keyring => SecretSource::Keyring {
+            service: from.service.clone().unwrap_or_default(),
+            account: from.account.clone().unwrap_or_default(),
+        },
+        SecretSourceKind::Connection => SecretSource::Connection {
+            name: from.connection.as_ref()?.value.clone(),
+            secret: from.secret.as_ref()?.value.clone(),
+        },
+    };
+    Some(SecretDeclaration { name: name.value.clone(), source, masked: from.mask.unwrap_or(true) })
+}
+
+/// The policy of a plan, completed by the workspace's.
+fn completed(said: Option<&ast::PolicySpec>, defaults: &PlanPolicy) -> PlanPolicy {
+    let max_parallel = said.and_then(|policy| Some(policy.max_parallel.as_ref()?.value));
+    let on_failure: Option<OnStepFailure> = said.and_then(|policy| policy.on_failure);
+    let grace = said.and_then(|policy| Some(policy.grace?.0));
+    PlanPolicy {
+        max_parallel: max_parallel.unwrap_or(defaults.max_parallel),
+        on_failure: on_failure.unwrap_or(defaults.on_failure),
+        grace: grace.unwrap_or(defaults.grace),
+    }
+}
+
+fn outputs(plan: &ast::PlanSpec) -> Vec<PlanOutput> {
+    let declared = plan.outputs.iter();
+    declared
+        .map(|(name, output)| PlanOutput {
+            name: name.value.clone(),
+            schema: output.schema.clone(),
+            value: output.value.value.value.clone(),
+        })
+        .collect()
+}
+
+/// The description, then the prose that belongs to no step.
+fn briefing(plan: &ast::PlanSpec) -> String {
+    let parts = [plan.description.as_deref().unwrap_or(""), &plan.briefing];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}

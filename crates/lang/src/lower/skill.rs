@@ -1,0 +1,87 @@
+use crate::LoadedSpec;
+use crate::ast::{SkillArgs, SkillScript, SkillUse, StepSpec};
+use wf_base::name::SkillName;
+use wf_model::expr::Template;
+use wf_model::{SandboxPermissions, SkillArg, SkillCall, ValueSchema, interpreter};
+
+/// The script that a step runs, and its arguments.
+pub(super) fn call(used: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
+    let (_, skill) = loaded.skill(&used.name.value)?;
+    let script = skill.script(used)?;
+    let said = used.script.as_ref().map(|script| script.value.as_str());
+    let declared = skill.own.script(said).map(|(_, script)| script);
+    let (args, words) = match (declared, &used.args) {
+        (Some(declared), given) => (args(declared, given.as_ref()), Vec::new()),
+        (None, Some(SkillArgs::Named(given))) => {
+            // Nothing is known of them but their names.
+            let any = ValueSchema::new(serde_json::Value::Bool(true)).ok()?;
+            let named = given.iter().map(|(name, value)| SkillArg {
+                name: name.value.clone(),
+                schema: any.clone(),
+                value: Some(value.value.0.clone()),
+                position: None,
+            });
+            (named.collect(), Vec::new())
+        }
+        (None, Some(SkillArgs::Words(words))) => {
+            let words = words.iter().map(|word| word.value.clone());
+            (Vec::new(), words.collect())
+        }
+        (None, None) => (Vec::new(), Vec::new()),
+    };
+    let head = interpreter(&script).iter();
+    Some(SkillCall {
+        skill: used.name.value.clone(),
+        folder: skill.folder.clone(),
+        head: head.map(|&word| word.to_owned()).collect(),
+        script,
+        args,
+        words,
+    })
+}
+
+/// The dry run of a script when its skill is installed; `None` if it has none.
+pub fn dry_run(path: &str, script: &SkillScript) -> Option<SkillCall> {
+    let given = SkillArgs::Named(script.dry_run.as_ref()?.args.clone());
+    let head = interpreter(path).iter();
+    Some(SkillCall {
+        skill: SkillName::parse("skill").ok()?,
+        folder: ".".into(),
+        head: head.map(|&word| word.to_owned()).collect(),
+        script: path.to_owned(),
+        args: args(script, Some(&given)),
+        words: Vec::new(),
+    })
+}
+
+fn args(declared: &SkillScript, given: Option<&SkillArgs>) -> Vec<SkillArg> {
+    let args = declared.args.iter();
+    args.map(|(name, arg)| {
+        let given = given.and_then(|given| given.named(name.value.as_str()));
+        let default = arg.default.as_ref();
+        let default = || default.map(|value| Template::of_value(value.value.clone()));
+        SkillArg {
+            name: name.value.clone(),
+            schema: arg.schema.clone(),
+            value: given.cloned().or_else(default),
+            position: arg.position.as_ref().map(|at| at.value),
+        }
+    })
+    .collect()
+}
+
+/// The permissions of a step; the interpreter of its script may be started in any case.
+pub(super) fn with_interpreter(
+    step: &StepSpec,
+    loaded: &LoadedSpec,
+    mut allow: SandboxPermissions,
+) -> SandboxPermissions {
+    let call = step.skill.as_ref().and_then(|used| call(&used.value, loaded));
+    if let (Some(exec), Some(call)) = (&mut allow.exec, call) {
+        let program = call.head.first().cloned().unwrap_or_else(|| call.path());
+        if !exec.contains(&program) {
+            exec.push(program);
+        }
+    }
+    allow
+}

@@ -1,0 +1,223 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::check::{checks, env, globs, limits, paths, rules, script};
+use super::gate::{self, needs};
+use super::matrix::combinations;
+use super::plan::{LoweringError, SpecLowering};
+use super::skill;
+use crate::ast;
+use wf_base::name::Name;
+use wf_model::{
+    Alternative, ApprovalStep, HttpCall, NestedPlan, RequiredOutput, RetryPolicy, ReworkLimit,
+    SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
+};
+
+/// The file of a step and the indexes of its siblings.
+pub(super) struct SiblingSteps<'l> {
+    pub(super) file: usize,
+    pub(super) places: HashMap<&'l Name, StepIx>,
+}
+
+pub(super) fn step(
+    step: &ast::StepSpec,
+    among: &SiblingSteps<'_>,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<Step, LoweringError> {
+    let mut depends_on = Vec::with_capacity(step.depends_on.len());
+    for name in &step.depends_on {
+        let ix = *among.places.get(&name.value).ok_or(LoweringError::Broken)?;
+        if !depends_on.contains(&ix) {
+            depends_on.push(ix);
+        }
+    }
+    Ok(Step {
+        id: step.id.value.clone(),
+        title: step.title.as_deref().cloned(),
+        depends_on,
+        when: step.when.as_ref().map(|when| Box::new(when.value.clone())),
+        fan: fan(step),
+        max_parallel: step.max_parallel.as_ref().map(|limit| limit.value),
+        work: work(step, among.file, lowering)?,
+        env: env(&step.env),
+        cwd: step.cwd.as_ref().map(|path| path.value.clone()),
+        timeout: step.timeout.as_ref().map(|period| period.value.0),
+        queue_timeout: step.queue_timeout.as_ref().map(|period| period.value.0),
+        retry: retry(step.retry.as_deref(), &lowering.defaults.retry),
+        idempotent: step.idempotent,
+        verify: checks(&step.inspect, &step.test, &step.verify),
+        loops: loops(step.loops.as_ref()),
+        outputs: outputs(step),
+        external: external(step),
+        artifacts: step.artifacts.iter().map(|g| g.value.clone()).collect(),
+        writes: step.writes.iter().map(|g| g.value.clone()).collect(),
+        cache: step.cache.as_ref().map(|said| Box::new(cache(said))),
+        concurrency: step.concurrency.as_ref().map(|lock| lock.value.clone()),
+        on_error: step.on_error,
+        allow: step
+            .allow
+            .as_deref()
+            .map(|said| skill::with_interpreter(step, lowering.loaded, allow(said)))
+            .map(Box::new),
+        limits: limits(step.limits.as_deref()),
+        classify: rules(&step.classify),
+        gates: gate::own(lowering.loaded, among.file, &step.gates)?,
+        tool: step.tool.as_deref().map(|tool| tool.value.clone()),
+        target: step.target.as_deref().map(|target| target.value.clone()),
+        alternatives: alternatives(step, among, lowering)?,
+        briefing: step.briefing.as_ref().map(ToString::to_string),
+    })
+}
+
+/// The alternatives of a step.
+fn alternatives(
+    written: &ast::StepSpec,
+    among: &SiblingSteps<'_>,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<Vec<Alternative>, LoweringError> {
+    let ways = written.alternatives.iter().zip(&written.ways);
+    ways.map(|(said, way)| {
+        Ok(Alternative {
+            id: said.id.value.clone(),
+            replaces: said.has_executor(),
+            step: Arc::new(step(way, among, lowering)?),
+        })
+    })
+    .collect()
+}
+
+fn cache(said: &ast::CacheSpec) -> StepCache {
+    StepCache {
+        inputs: globs(&said.inputs),
+        outputs: said.outputs.iter().map(|glob| glob.value.clone()).collect(),
+    }
+}
+
+fn allow(said: &ast::AllowSpec) -> SandboxPermissions {
+    SandboxPermissions {
+        read: paths(&said.read),
+        write: said.write.iter().map(|path| path.value.0.clone()).collect(),
+        net: said.net,
+        env: said.env.iter().map(|name| name.value.to_string()).collect(),
+        exec: said.exec.as_deref().map(paths),
+    }
+}
+
+fn fan(step: &ast::StepSpec) -> StepRepetition {
+    match (&step.for_each, &step.matrix) {
+        (Some(each), _) => match &each.value {
+            ast::ForEachSpec::List(items) => StepRepetition::List(items.clone()),
+            ast::ForEachSpec::Computed(expr) => StepRepetition::Each(expr.clone()),
+        },
+        (None, Some(matrix)) => StepRepetition::Matrix(combinations(matrix)),
+        (None, None) => StepRepetition::Once,
+    }
+}
+
+fn work(
+    step: &ast::StepSpec,
+    file: usize,
+    lowering: &mut SpecLowering<'_>,
+) -> Result<StepWork, LoweringError> {
+    if let Some(text) = &step.run {
+        return Ok(StepWork::Run(script(&text.value, step.shell.as_deref())));
+    }
+    if let Some(argv) = &step.exec {
+        let argv = argv.iter().map(|part| part.value.clone()).collect();
+        return Ok(StepWork::Exec(argv));
+    }
+    if let Some(used) = &step.skill {
+        let call = skill::call(&used.value, lowering.loaded).ok_or(LoweringError::Broken)?;
+        return Ok(StepWork::Skill(Box::new(call)));
+    }
+    if let Some(request) = &step.http {
+        return Ok(StepWork::Http(Box::new(http(request))));
+    }
+    if let Some(wait) = &step.wait {
+        return wait_for(wait).map(StepWork::Wait).ok_or(LoweringError::Broken);
+    }
+    if let Some(approve) = &step.approve {
+        let show = approve.show.iter();
+        return Ok(StepWork::Approve(Box::new(ApprovalStep {
+            message: approve.message.value.clone(),
+            show: show.map(|(name, value)| (name.value.clone(), value.value.clone())).collect(),
+            needs: needs(Some(&approve.needs())),
+        })));
+    }
+    let (plan, path) = lowering.used(file, step)?;
+    let with = step.with.iter();
+    Ok(StepWork::Uses(Box::new(NestedPlan {
+        plan,
+        path,
+        with: with.map(|(name, value)| (name.value.clone(), value.value.0.clone())).collect(),
+    })))
+}
+
+fn http(http: &ast::HttpSpec) -> HttpCall {
+    let headers = http.headers.iter();
+    let outputs = http.outputs.iter();
+    HttpCall {
+        method: http.method.unwrap_or_default().as_str().to_owned(),
+        url: http.url.value.clone(),
+        headers: headers.map(|(name, value)| (name.value.clone(), value.clone())).collect(),
+        body: http.body.clone(),
+        expect: http.expect.as_ref().map(|expect| expect.status.0.clone()).unwrap_or_default(),
+        outputs: outputs.map(|(name, path)| (name.value.clone(), path.value.0.clone())).collect(),
+    }
+}
+
+fn wait_for(wait: &ast::WaitSpec) -> Option<WaitCondition> {
+    let duration = wait.duration.map(|period| WaitCondition::For(period.0));
+    let until = || wait.until.map(WaitCondition::Until);
+    let file = || wait.file.as_ref().map(|file| WaitCondition::File(file.value.clone()));
+    duration.or_else(until).or_else(file)
+}
+
+/// The retry of a step, completed by the workspace's defaults.
+pub(super) fn retry(said: Option<&ast::RetrySpec>, defaults: &Arc<RetryPolicy>) -> Arc<RetryPolicy> {
+    let Some(said) = said else {
+        return Arc::clone(defaults);
+    };
+    Arc::new(RetryPolicy {
+        max: said.max,
+        backoff: said.backoff.map_or(defaults.backoff, |period| period.0),
+        factor: said.factor.as_ref().map_or(defaults.factor, |factor| factor.value),
+        max_delay: said.max_delay.map_or(defaults.max_delay, |period| period.0),
+        jitter: said.jitter.as_ref().map_or(defaults.jitter, |jitter| jitter.value),
+        on: said.on.clone().unwrap_or_else(|| defaults.on.clone()),
+    })
+}
+
+/// The limits for sending the work back.
+fn loops(said: Option<&ast::LoopsSpec>) -> ReworkLimit {
+    let usual = ReworkLimit::default();
+    ReworkLimit {
+        max: said.and_then(|said| said.max).unwrap_or(usual.max),
+        on_exhausted: said.map_or(usual.on_exhausted, |said| said.on_exhausted),
+    }
+}
+
+fn outputs(step: &ast::StepSpec) -> Vec<RequiredOutput> {
+    let declared = step.outputs.iter();
+    let declared = declared
+        .map(|(name, output)| RequiredOutput { name: name.value.clone(), schema: output.schema.clone() });
+    let mut outputs: Vec<RequiredOutput> = declared.collect();
+    if let Some(approve) = &step.approve
+        // The value shown is the output: no schema restricts it further.
+        && let Ok(any) = ValueSchema::new(serde_json::Value::Bool(true))
+    {
+        outputs.extend(
+            approve
+                .show
+                .iter()
+                .map(|(name, _)| RequiredOutput { name: name.value.clone(), schema: any.clone() }),
+        );
+    }
+    outputs
+}
+
+/// The outputs that are declared as external.
+fn external(step: &ast::StepSpec) -> Vec<Name> {
+    let declared = step.outputs.iter().filter(|(_, output)| output.external);
+    declared.map(|(name, _)| name.value.clone()).collect()
+}

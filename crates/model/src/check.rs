@@ -1,0 +1,148 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CheckPhase, EnvVar, FailureClassRule, ResourceLimits, ShellScript, ValueSchema};
+use crate::expr::Template;
+use wf_base::name::Name;
+
+/// One criterion: a probe that runs outside the worker, and the expected result.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The name of the criterion, unique among those of all phases.
+    pub name: Name,
+    /// The phase in which it runs.
+    pub phase: CheckPhase,
+    /// The probe to run; `None`: the expectations concern files alone.
+    pub probe: Option<CheckProbe>,
+    /// The expectations. All of them must be met.
+    pub expect: Expectation,
+    /// Variables the probe may see in addition to `PATH`, `HOME` and the parameters.
+    pub env: Vec<EnvVar>,
+    /// Its working directory, relative to the workspace; `None`: its root.
+    pub cwd: Option<String>,
+    /// The maximum time it may take.
+    pub timeout: Duration,
+    /// True if the probe has network access.
+    pub network: bool,
+    /// The significance of a pass.
+    pub mode: CheckCertainty,
+    /// Files and folders that the probe may read in addition to the workspace: relative to the
+    /// workspace, absolute, or below the home folder (`~/…`). Never with `..`.
+    pub read: Vec<String>,
+    /// The limits of the probe.
+    pub limits: ResourceLimits,
+    /// Globs of files that no step may change or add, even if steps declare them; relative to the
+    /// workspace.
+    pub fixed: Vec<String>,
+    /// The rules for the class of a failure, applied before the built-in table.
+    pub classify: Vec<FailureClassRule>,
+}
+
+impl Check {
+    /// Returns a criterion that runs nothing and expects nothing.
+    pub fn new(name: Name) -> Self {
+        Self {
+            name,
+            phase: CheckPhase::default(),
+            probe: None,
+            expect: Expectation::default(),
+            env: Vec::new(),
+            cwd: None,
+            timeout: Duration::from_mins(1),
+            network: false,
+            mode: CheckCertainty::default(),
+            read: Vec::new(),
+            limits: ResourceLimits::default(),
+            fixed: Vec::new(),
+            classify: Vec::new(),
+        }
+    }
+}
+
+/// The significance of a check's pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckCertainty {
+    /// The criterion passes: the same check run again finds the same.
+    #[default]
+    Verifiable,
+    /// The criterion seems to pass: a judgement that may be revised.
+    Plausible,
+}
+
+impl CheckCertainty {
+    /// True if this is the default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The program or script that a check runs.
+#[derive(Clone, Debug)]
+pub enum CheckProbe {
+    /// A script, passed verbatim to a shell.
+    Run(ShellScript),
+    /// A program and its arguments, without a shell.
+    Exec(Vec<Template>),
+}
+
+/// The expected result of a check. Every expectation that is given must be met; if none names the
+/// exit code, it must be zero.
+#[derive(Clone, Debug, Default)]
+pub struct Expectation {
+    /// The exit code of the probe.
+    pub exit_code: Option<i32>,
+    /// Standard output, without trailing line ends, is this text.
+    pub equals: Option<String>,
+    /// Standard output contains this text.
+    pub contains: Option<String>,
+    /// Some part of standard output matches this regular expression.
+    pub regex: Option<regex::Regex>,
+    /// Standard output is a number below this one.
+    pub output_lt: Option<f64>,
+    /// Standard output is a number above this one.
+    pub output_gt: Option<f64>,
+    /// These paths, inside the workspace, are files.
+    pub file_exists: Vec<String>,
+    /// Standard output has more than white space, or only white space.
+    pub not_empty: Option<bool>,
+    /// Comparisons of values inside standard output read as JSON.
+    pub json: Vec<JsonExpectation>,
+    /// Standard output, read as JSON, satisfies this schema.
+    pub json_schema: Option<ValueSchema>,
+}
+
+impl Expectation {
+    /// True if it needs files alone, so that nothing is run.
+    pub fn is_files_only(&self) -> bool {
+        let output = self.exit_code.is_some()
+            || self.equals.is_some()
+            || self.contains.is_some()
+            || self.regex.is_some()
+            || self.output_lt.is_some()
+            || self.output_gt.is_some()
+            || self.not_empty.is_some()
+            || !self.json.is_empty()
+            || self.json_schema.is_some();
+        !output && !self.file_exists.is_empty()
+    }
+}
+
+/// A comparison of the values selected by a JSON path (RFC 9535). Every given comparison must pass.
+#[derive(Clone, Debug)]
+pub struct JsonExpectation {
+    /// The path.
+    pub path: String,
+    /// It selects exactly one value, equal to this one.
+    pub equals: Option<Value>,
+    /// It selects exactly one number, below this one.
+    pub lt: Option<f64>,
+    /// It selects exactly one number, above this one.
+    pub gt: Option<f64>,
+    /// It selects at least one value, or none.
+    pub exists: Option<bool>,
+    /// It selects this many values.
+    pub count: Option<usize>,
+}

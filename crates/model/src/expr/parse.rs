@@ -1,0 +1,88 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::lower::ExprLowering;
+use super::node::ExprNode;
+use super::{EvalError, ExprReference, ExprScope, SpannedReference, StatusFunction, decide};
+use wf_base::diag::Diagnostic;
+use wf_base::source::Span;
+
+/// A parsed expression. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    source: Arc<str>,
+    refs: Arc<[SpannedReference]>,
+    root: Arc<ExprNode>,
+}
+
+impl Expr {
+    /// The longest expression, in bytes.
+    pub const MAX: usize = 10_000;
+
+    /// Parses an expression at `at`. If `at` is exactly as long as the text, mistakes and names get
+    /// positions inside it; otherwise, because the text has escapes or several lines in the file,
+    /// they get all of `at`.
+    pub fn parse(text: &str, at: Span) -> Result<Self, Vec<Diagnostic>> {
+        let mut lowering = ExprLowering::new(text, at);
+        let root = lowering.run();
+        match root {
+            Some(root) if lowering.mistakes.is_empty() => {
+                Ok(Self { source: text.trim().into(), refs: lowering.refs.into(), root: Arc::new(root) })
+            }
+            _ => Err(lowering.mistakes),
+        }
+    }
+
+    /// Returns an expression that always has this value.
+    pub fn of_value(value: Value) -> Self {
+        Self { source: value.to_string().into(), refs: [].into(), root: Arc::new(ExprNode::Const(value)) }
+    }
+
+    /// Returns the text as written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Returns every name read, with its position.
+    pub fn refs(&self) -> &[SpannedReference] {
+        &self.refs
+    }
+
+    /// True if a status function is called.
+    pub fn asks_status(&self) -> bool {
+        let is_test = |read: &SpannedReference| matches!(read.name, ExprReference::Test(..));
+        self.refs.iter().any(is_test)
+    }
+
+    /// Returns the value, if it is the same in every scope. An expression without names that cannot
+    /// be evaluated has none.
+    pub fn constant(&self) -> Option<Value> {
+        if self.refs.is_empty() { self.eval(&EmptyScope).ok() } else { None }
+    }
+
+    /// Returns the value in a scope. Only the names that decide it are asked for: after `false and`
+    /// nothing is read.
+    pub fn eval(&self, scope: &dyn ExprScope) -> Result<Value, EvalError> {
+        self.root.eval(&self.source, scope)
+    }
+
+    /// True if it counts as true in no scope, as far as can be determined from the text and from
+    /// the values a name can have; `domain` gives them where they are few and known.
+    pub fn never_true(&self, domain: &dyn Fn(&ExprReference) -> Option<Vec<Value>>) -> bool {
+        !decide::outcomes(&self.root, domain).can_be_true
+    }
+}
+
+/// A scope without names.
+struct EmptyScope;
+
+impl ExprScope for EmptyScope {
+    fn value(&self, _: &ExprReference) -> Option<Value> {
+        None
+    }
+
+    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
+        false
+    }
+}

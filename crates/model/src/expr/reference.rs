@@ -1,0 +1,109 @@
+use std::fmt;
+
+use wf_base::source::Span;
+
+/// A name that an expression reads, in one of these forms only.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExprReference {
+    /// `params.NAME`
+    Param(String),
+    /// `steps.STEP.outputs.NAME`
+    Output {
+        /// The step read from.
+        step: String,
+        /// The output.
+        output: String,
+    },
+    /// `steps.STEP.status`, the word for a step's final state.
+    StepStatus(String),
+    /// `secrets.NAME`
+    Secret(String),
+    /// `item`, the value of this item of a `for_each`; fields of it may follow.
+    Item,
+    /// `item_key`, the stable key of this item.
+    ItemKey,
+    /// `item_index`, the position of this item in its list, from zero.
+    ItemIndex,
+    /// `matrix.AXIS`
+    Matrix(String),
+    /// `run.id`
+    RunId,
+    /// A status function: `always()`, `failed('a')`, `succeeded()` …
+    Test(StatusFunction, Option<String>),
+}
+
+/// The status functions. With a step's name they ask about that step, without one about all steps
+/// so far. Calling any of them lifts the rule that all dependencies must have succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StatusFunction {
+    /// `always()`: true.
+    Always,
+    /// `succeeded('a')`: the step succeeded; without a name: no failure and no cancellation.
+    Succeeded,
+    /// `failed('a')`: the step failed; without a name: some step failed.
+    Failed,
+    /// `skipped('a')`: the step was skipped.
+    Skipped,
+    /// `cancelled('a')`: the step was cancelled; without a name: the run was.
+    Cancelled,
+}
+
+/// A reference and its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpannedReference {
+    /// The reference.
+    pub name: ExprReference,
+    /// The position.
+    pub span: Span,
+}
+
+impl ExprReference {
+    /// Returns the step it asks about, if any.
+    pub fn step(&self) -> Option<&str> {
+        match self {
+            Self::Output { step, .. } | Self::StepStatus(step) | Self::Test(_, Some(step)) => Some(step),
+            _ => None,
+        }
+    }
+}
+
+/// Writes the only spelling of the name, for example `steps.a.outputs.rows`.
+impl fmt::Display for ExprReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Param(name) => write!(f, "params.{name}"),
+            Self::Output { step, output } => write!(f, "steps.{step}.outputs.{output}"),
+            Self::StepStatus(step) => write!(f, "steps.{step}.status"),
+            Self::Secret(name) => write!(f, "secrets.{name}"),
+            Self::Item => f.write_str("item"),
+            Self::ItemKey => f.write_str("item_key"),
+            Self::ItemIndex => f.write_str("item_index"),
+            Self::Matrix(axis) => write!(f, "matrix.{axis}"),
+            Self::RunId => f.write_str("run.id"),
+            Self::Test(test, Some(step)) => write!(f, "{test}('{step}')"),
+            Self::Test(test, None) => write!(f, "{test}()"),
+        }
+    }
+}
+
+impl StatusFunction {
+    /// Every status function.
+    pub const ALL: [Self; 5] = [Self::Always, Self::Succeeded, Self::Failed, Self::Skipped, Self::Cancelled];
+
+    /// Returns its name, as it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for StatusFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

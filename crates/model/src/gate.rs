@@ -1,0 +1,211 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ApprovalRequirement, BoundedJsonPath, CheckProbe, EnvVar, Escalation, Expectation, JsonExpectation,
+};
+use wf_base::name::GateId;
+
+/// A rule at a trigger point (DESIGN section 6).
+#[derive(Clone, Debug)]
+pub struct Gate {
+    /// Its id, unique in the workspace.
+    pub id: GateId,
+    /// A one-line title.
+    pub title: Option<String>,
+    /// Its file, relative to the workspace; `None`: it is defined in a plan.
+    pub path: Option<String>,
+    /// The point at which it is asked.
+    pub on: GateTrigger,
+    /// Policy or advice.
+    pub lane: GateLane,
+    /// The provider of the answer.
+    pub provider: GateProvider,
+    /// The path to its subject: in the context or, for a program, in its output. `None`: the
+    /// subject of its trigger.
+    pub extract: Option<BoundedJsonPath>,
+    /// The name of the escalation after a block; `None`: it stays blocked.
+    pub on_block: Option<String>,
+    /// Its own escalations.
+    pub escalations: Vec<Escalation>,
+    /// The approval that it asks for, if any.
+    pub approval: ApprovalRequirement,
+}
+
+/// The point at which a gate is asked.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum GateTrigger {
+    /// Before anything in a run begins.
+    BeforeRun,
+    /// At the same point, about the parameters of the run, which are its `message`.
+    OnInput,
+    /// Before the first attempt of a step or of an item.
+    BeforeStep,
+    /// At the same point, about the command to be executed: `tool_name` and `tool_args`.
+    OnToolCall,
+    /// After the work of an attempt, before its checks.
+    AfterStep,
+    /// At the same point, about the outputs, which are its `response`.
+    OnOutput,
+    /// Before a run publishes its outputs, once its criteria pass.
+    BeforePublish,
+}
+
+/// The lane of a gate: policy or advice.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum GateLane {
+    /// It decides, and an unavailable answer blocks.
+    Policy,
+    /// It advises, and an unavailable answer lets pass.
+    Quality,
+}
+
+/// The provider of a gate's answer.
+#[derive(Clone, Debug)]
+pub enum GateProvider {
+    /// A rule about a value.
+    Predicate(GatePredicate),
+    /// A program.
+    Script(Box<GateScript>),
+    /// Built-in detectors.
+    Guardrail(Guardrail),
+    /// A model.
+    Llm(LlmJudge),
+}
+
+/// A rule about a value (Silas 5.5.2).
+#[derive(Clone, Debug)]
+pub enum GatePredicate {
+    /// A number in ranges, which are tried in this order.
+    NumericRange {
+        /// Outside this range, it is blocked.
+        block_outside: Option<PredicateRange>,
+        /// In this range, it passes.
+        auto_approve: Option<PredicateRange>,
+        /// In this range, an approver must agree.
+        require_approval: Option<PredicateRange>,
+        /// It is first clamped to this range, and continues as that value.
+        clamp: Option<PredicateRange>,
+    },
+    /// One of some texts.
+    StringMatch {
+        /// With these it passes.
+        allowed: Vec<String>,
+        /// With these an approver must agree.
+        approval: Vec<String>,
+    },
+    /// A text that a pattern matches.
+    Regex(regex::Regex),
+    /// A file that exists.
+    FileValid {
+        /// The permitted folders, relative to the workspace; empty: anywhere in it.
+        permitted: Vec<String>,
+        /// Its maximum size, in bytes.
+        max_size_bytes: Option<u64>,
+    },
+    /// An approver must agree, always.
+    ApprovalAlways,
+    /// Comparisons of values inside of it.
+    JsonPath(Vec<JsonExpectation>),
+}
+
+/// A range of numbers, both ends included; `None`: unbounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PredicateRange {
+    /// The minimum.
+    pub min: Option<f64>,
+    /// The maximum.
+    pub max: Option<f64>,
+}
+
+/// A program that answers for a gate. It receives values only through its environment.
+#[derive(Clone, Debug)]
+pub struct GateScript {
+    /// The program or script to run.
+    pub probe: CheckProbe,
+    /// The expected result; if it does not name the exit code, that must be 0.
+    pub expect: Expectation,
+    /// The rule about the value that the gate extracts from the output.
+    pub then: Option<GatePredicate>,
+    /// Variables that it may see in addition to those of every check.
+    pub env: Vec<EnvVar>,
+    /// Its directory, relative to the workspace: the folder of the gate's file; `None`: the root.
+    pub cwd: Option<String>,
+    /// The maximum time it may take.
+    pub timeout: Duration,
+}
+
+/// The names of the built-in detectors.
+pub const DETECTORS: [&str; 6] = ["secrets", "email", "card", "iban", "hidden_unicode", "injection"];
+
+/// Built-in detectors, and the consequence of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guardrail {
+    /// The names of the detectors to apply.
+    pub detect: Vec<String>,
+    /// The consequence of a finding.
+    pub on_find: OnFinding,
+}
+
+/// The consequence of a guardrail's finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFinding {
+    /// It is blocked.
+    #[default]
+    Block,
+    /// It passes with the finding removed.
+    Redact,
+    /// An approver must agree.
+    Ask,
+    /// It passes, and the finding is recorded.
+    Flag,
+}
+
+/// A model that judges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LlmJudge {
+    /// The instructions for its judgement.
+    pub prompt: String,
+    /// True if it decides, although it is a model.
+    pub promote_to_policy: bool,
+}
+
+impl GateTrigger {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BeforeRun => "before_run",
+            Self::OnInput => "on_input",
+            Self::BeforeStep => "before_step",
+            Self::OnToolCall => "on_tool_call",
+            Self::AfterStep => "after_step",
+            Self::OnOutput => "on_output",
+            Self::BeforePublish => "before_publish",
+        }
+    }
+
+    /// True if it concerns a whole run, not a step.
+    pub fn is_of_run(self) -> bool {
+        matches!(self, Self::BeforeRun | Self::OnInput | Self::BeforePublish)
+    }
+}
+
+impl GateProvider {
+    /// The word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Predicate(_) => "predicate",
+            Self::Script(_) => "script",
+            Self::Guardrail(_) => "guardrail",
+            Self::Llm(_) => "llm",
+        }
+    }
+}

@@ -1,0 +1,249 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use wf_base::keywords;
+
+use crate::schedule::GoalSchedule;
+use wf_base::name::{EnvName, PlanId};
+
+/// The schedule of a goal and the reaction to its state. The checks of the goal and its repair
+/// steps are its [`Plan`](super::Plan).
+///
+/// **Invariant:** `on_failure` is [`OnUnmet::SpawnPlan`] exactly when the plan of the goal has
+/// steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Goal {
+    /// The id of the goal, and of its plan; unique in the workspace.
+    pub id: PlanId,
+    /// A one-line title.
+    pub title: Option<String>,
+    /// The file of the goal, relative to the workspace.
+    pub path: String,
+    /// The schedule.
+    pub timing: GoalSchedule,
+    /// The handling of scheduled times at which no engine was running.
+    pub missed: MissedTimesPolicy,
+    /// The delay within which a scheduled time still counts as on time.
+    pub window: Duration,
+    /// The handling of a scheduled time that comes during a reconciliation.
+    pub overlap: GoalOverlapPolicy,
+    /// The number of failed reconciliations in a row after which the goal pauses; `None`: it never
+    /// pauses by itself. Never 0.
+    pub auto_pause_after: Option<u32>,
+    /// The reaction if the checks find that the state is not as desired.
+    pub on_failure: OnUnmet,
+    /// The approval that a repair needs.
+    pub approval: GoalApproval,
+    /// The notifications that are sent.
+    pub notify: Vec<NotificationRule>,
+}
+
+/// The handling of scheduled times that were missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissedTimesPolicy {
+    /// The missed times to catch up on.
+    pub run: MissedTimesChoice,
+    /// The time to look back for missed times.
+    pub window: Duration,
+    /// The maximum number to catch up on; the earliest of the rest stay missed. Never 0.
+    pub cap: u32,
+}
+
+/// The missed scheduled times to catch up on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MissedTimesChoice {
+    /// None of them.
+    None,
+    /// The last one.
+    #[default]
+    Latest,
+    /// All of them, in order.
+    All,
+}
+
+/// The handling of a scheduled time that comes during a reconciliation of the same goal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GoalOverlapPolicy {
+    /// It is skipped.
+    #[default]
+    Skip,
+    /// It waits for the end of the reconciliation; of several that wait, the last one begins.
+    QueueOne,
+    /// It waits for the end of the reconciliation, in line with all earlier ones.
+    QueueAll,
+    /// The reconciliation is cancelled, and the new one begins.
+    Replace,
+    /// It begins in parallel to the reconciliation.
+    Allow,
+}
+
+/// The reaction if the checks find that the state is not as desired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnUnmet {
+    /// It is reported.
+    #[default]
+    Report,
+    /// It is repaired: the plan of the goal runs with its steps.
+    SpawnPlan,
+}
+
+/// The approval that a repair needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GoalApproval {
+    /// A standing approval: signed once, used by each repair.
+    #[default]
+    Standing,
+    /// None: a repair runs as a plan started by a user does.
+    None,
+}
+
+/// A notification rule for when a goal goes from one condition to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotificationRule {
+    /// The events to notify of; each at most once.
+    pub on: Vec<GoalEvent>,
+    /// The delivery.
+    pub by: NotificationDelivery,
+}
+
+/// The delivery of a notification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NotificationDelivery {
+    /// By a program with its arguments, without a shell; it reads the notification from stdin.
+    Exec(Vec<String>),
+    /// By an HTTP request to an address.
+    Webhook {
+        /// The address.
+        url: WebhookUrl,
+        /// The secret of the plan that the request is signed with; `None`: it is not signed.
+        secret: Option<EnvName>,
+    },
+}
+
+/// The source of the address of a webhook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WebhookUrl {
+    /// In the file.
+    Text(String),
+    /// In a secret of the plan: anything that has the address may post to it.
+    Secret(EnvName),
+}
+
+/// An event of a goal that is notified. It is sent when it begins, not as long as it lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum GoalEvent {
+    /// The state is not as desired, and no repair has made it so.
+    Failed,
+    /// A repair has made the state as desired.
+    Repaired,
+    /// The state is as desired again, and no repair of this goal did it.
+    Healthy,
+    /// A repair waits for approval.
+    Waiting,
+    /// The goal pauses, as too many reconciliations have failed.
+    Paused,
+    /// Scheduled times were missed.
+    Missed,
+}
+
+/// A parameter that the plan of a goal has in addition to its own. All are text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GoalParam {
+    /// The output of the checks that failed before a repair: a JSON list, `[]` while checking.
+    /// Untrusted: it carries text that checks printed.
+    FailedChecks,
+    /// The scheduled time of the reconciliation, as RFC 3339; empty if started otherwise.
+    Slot,
+    /// The scheduled time before it, as RFC 3339; empty if there is none.
+    PrevSlot,
+}
+
+impl Goal {
+    /// The default delay within which a scheduled time still counts as on time.
+    pub const WINDOW: Duration = Duration::from_mins(1);
+}
+
+impl Default for MissedTimesPolicy {
+    fn default() -> Self {
+        Self { run: MissedTimesChoice::default(), window: Duration::from_hours(24), cap: 100 }
+    }
+}
+
+impl GoalParam {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::FailedChecks, Self::Slot, Self::PrevSlot];
+
+    /// The name of the parameter.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FailedChecks => "failed_checks",
+            Self::Slot => "slot",
+            Self::PrevSlot => "prev_slot",
+        }
+    }
+
+    /// Its default value.
+    pub fn default_value(self) -> &'static str {
+        match self {
+            Self::FailedChecks => "[]",
+            Self::Slot | Self::PrevSlot => "",
+        }
+    }
+}
+
+/// Gives each value of an enum the word that stands for it in files and on screens.
+macro_rules! words {
+    ($($type:ident { $($value:ident => $word:literal),* $(,)? })*) => { $(
+        impl $type {
+            /// Every value, in the order in which they are printed.
+            pub const ALL: &'static [Self] = &[$(Self::$value),*];
+
+            /// Its word.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$value => $word),* }
+            }
+
+            /// The value that a word stands for.
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.iter().find(|one| one.as_str() == word).copied()
+            }
+        }
+    )* };
+}
+
+words! {
+    MissedTimesChoice { None => "none", Latest => "latest", All => "all" }
+    GoalOverlapPolicy {
+        Skip => "skip", QueueOne => "queue_one", QueueAll => "queue_all",
+        Replace => "replace", Allow => "allow",
+    }
+    OnUnmet { Report => "report", SpawnPlan => "spawn_plan" }
+    GoalApproval { Standing => "standing", None => "none" }
+    GoalEvent {
+        Failed => "failed", Repaired => "repaired", Healthy => "healthy",
+        Waiting => "waiting", Paused => "paused", Missed => "missed",
+    }
+}
+
+keywords!(GoalOverlapPolicy {
+    "skip" => Self::Skip,
+    "queue_one" => Self::QueueOne,
+    "queue_all" => Self::QueueAll,
+    "replace" => Self::Replace,
+    "allow" => Self::Allow,
+});
+
+keywords!(OnUnmet { "report" => Self::Report, "spawn_plan" => Self::SpawnPlan });
+
+keywords!(GoalApproval { "standing" => Self::Standing, "none" => Self::None });
+
+keywords!(MissedTimesChoice { "none" => Self::None, "latest" => Self::Latest, "all" => Self::All });
+
+keywords!(GoalEvent {
+    "failed" => Self::Failed,
+    "repaired" => Self::Repaired,
+    "healthy" => Self::Healthy,
+    "waiting" => Self::Waiting,
+    "paused" => Self::Paused,
+    "missed" => Self::Missed,
+});

@@ -1,0 +1,80 @@
+//! The author's intent, free of text: plans that are valid by construction.
+//!
+//! Steps refer to each other by [`StepIx`]. A plan's `finally` steps follow its main steps in the
+//! same list. Values known only to a run stay [`Template`](crate::expr::Template)s and
+//! [`Expr`](crate::expr::Expr)essions.
+//!
+//! **Invariant:** a [`Plan`] has unique step ids, dependencies that exist and no cycle; only
+//! [`Plan::new`] makes one. **Invariant:** nothing here knows YAML, Markdown or spans.
+
+pub mod definition;
+pub mod expr;
+pub mod graph;
+pub mod schedule;
+
+mod approve;
+mod autonomy;
+mod budget;
+mod check;
+mod connection;
+mod escalation;
+mod gate;
+mod goal;
+mod json_expect;
+mod json_path;
+mod money;
+mod once;
+mod param;
+mod phase;
+mod plan;
+mod planner;
+mod replan;
+mod retry;
+mod rule;
+mod sandbox;
+mod schema;
+mod skill;
+mod step;
+pub mod taint;
+mod vocabulary;
+mod work;
+
+pub use approve::{ApprovalRequirement, ApprovalStep};
+pub use autonomy::AutonomyThresholds;
+pub use budget::{BudgetResource, RunBudget};
+pub use check::{Check, CheckCertainty, CheckProbe, Expectation, JsonExpectation};
+pub use connection::{AuthMethod, ConnectionDeclaration};
+pub use escalation::{Escalation, EscalationAction};
+pub use gate::{
+    DETECTORS, Gate, GateLane, GatePredicate, GateProvider, GateScript, GateTrigger, Guardrail, LlmJudge,
+    OnFinding, PredicateRange,
+};
+pub use goal::{
+    Goal, GoalApproval, GoalEvent, GoalOverlapPolicy, GoalParam, MissedTimesChoice, MissedTimesPolicy,
+    NotificationDelivery, NotificationRule, OnUnmet, WebhookUrl,
+};
+pub use json_expect::{JsonMismatch, bounds, is_within};
+pub use json_path::{BoundedJsonPath, JsonPathError};
+pub use money::{Money, MoneyError};
+pub use once::UniqueKeyJson;
+pub use param::{ParamErrors, PlanParam, resolve_values as resolve_params};
+pub use phase::{CheckPhase, OnReworkExhausted, ReworkLimit};
+pub use plan::{
+    OnStepFailure, Plan, PlanError, PlanOutput, PlanParts, PlanPolicy, SecretDeclaration, SecretSource,
+};
+pub use planner::{OnStuck, Planner};
+pub use replan::ReplanSettings;
+pub use retry::{FailureClass, RetryPolicy};
+pub use rule::FailureClassRule;
+pub use sandbox::{ResourceLimits, SandboxPermissions};
+pub use schema::{SchemaError, ValueSchema};
+pub use skill::{
+    SkillArg, SkillArgError, SkillCall, arg_mistake as misfit_arg, interpreter, interpreter_named,
+};
+pub use step::{Alternative, OnStepError, RequiredOutput, Step, StepCache, StepIx, StepRepetition};
+pub use taint::TaintLevel;
+pub use vocabulary::{SubschemaKind, VOCABULARY};
+pub use work::{EnvVar, HttpCall, NestedPlan, ShellScript, StepWork, WaitCondition};
+
+/// A JSON object with its keys in order.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,33 @@
+use std::time::Duration;
+use wf_base::keywords;
+
+/// A program that is asked for an alternative when a plan has no other left (artoo v0.8, R2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planner {
+    /// The program and its arguments, passed verbatim.
+    pub exec: Vec<String>,
+    /// The maximum time it may take.
+    pub timeout: Duration,
+}
+
+/// The reaction when another round is due and no declared alternative is left (Silas 19.5.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnStuck {
+    /// The run ends.
+    #[default]
+    Abandon,
+    /// The planner is asked for an alternative.
+    ConsultPlanner,
+}
+
+impl OnStuck {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Abandon => "abandon",
+            Self::ConsultPlanner => "consult_planner",
+        }
+    }
+}
+
+keywords!(OnStuck { "abandon" => Self::Abandon, "consult_planner" => Self::ConsultPlanner });

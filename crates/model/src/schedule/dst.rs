@@ -1,0 +1,56 @@
+use serde::{Deserialize, Serialize};
+use wf_base::keywords;
+
+/// The policy for a time that a clock change skips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DstGapPolicy {
+    /// The time is not due on that day.
+    Skip,
+    /// The time is due at the instant of the clock change; once, however many times were skipped.
+    #[default]
+    RunAtTransition,
+}
+
+/// The policy for a time that occurs twice because clocks went back.
+///
+/// The policy applies to times of the day (`30 1 * * *`). An interval (`*/10 * * * *`, see
+/// [`super::CronExpression::is_interval`]) runs through both passes under every policy: otherwise it would
+/// pause for as long as the clock went back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DstOverlapPolicy {
+    /// The first pass.
+    #[default]
+    First,
+    /// The last pass.
+    Last,
+    /// Both passes.
+    Both,
+}
+
+/// The policies for days with a clock change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DstPolicy {
+    /// The policy for a time that does not exist.
+    pub gap: DstGapPolicy,
+    /// The policy for a time that exists twice.
+    pub overlap: DstOverlapPolicy,
+}
+
+/// The effect of a clock change on a scheduled time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DstNote {
+    /// A replacement for a time that was skipped, not due otherwise.
+    AtTransition,
+    /// The first of two passes of its clock time.
+    FirstPass,
+    /// The second of two passes of its clock time.
+    SecondPass,
+}
+
+keywords!(DstGapPolicy { "skip" => Self::Skip, "run_at_transition" => Self::RunAtTransition });
+
+keywords!(DstOverlapPolicy { "first" => Self::First, "last" => Self::Last, "both" => Self::Both });

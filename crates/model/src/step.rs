@@ -1,0 +1,215 @@
+use std::sync::Arc;
+use std::time::Duration;
+use wf_base::keywords;
+
+use super::{
+    Check, EnvVar, FailureClassRule, Gate, JsonObject, ResourceLimits, RetryPolicy, ReworkLimit,
+    SandboxPermissions, StepWork, ValueSchema,
+};
+use crate::expr::{Expr, Template};
+use wf_base::name::Name;
+
+/// The index of a step in its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepIx(pub u32);
+
+impl StepIx {
+    /// Returns it as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One unit of work. Rarely used settings are stored separately: plans have many steps.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its id, unique in the plan.
+    pub id: Name,
+    /// A one-line title.
+    pub title: Option<String>,
+    /// The steps that must end first.
+    pub depends_on: Vec<StepIx>,
+    /// The condition to run at all, evaluated when the dependencies have ended.
+    pub when: Option<Box<Expr>>,
+    /// The items it is repeated over.
+    pub fan: StepRepetition,
+    /// The maximum number of parallel items; `None`: the limit of the plan.
+    pub max_parallel: Option<u32>,
+    /// The work to execute.
+    pub work: StepWork,
+    /// Variables for the work, after those of the plan.
+    pub env: Vec<EnvVar>,
+    /// The working directory, relative to the workspace; `None`: its root.
+    pub cwd: Option<Template>,
+    /// The maximum time of an attempt.
+    pub timeout: Option<Duration>,
+    /// The maximum time that an attempt may wait for its turn once the step is ready.
+    pub queue_timeout: Option<Duration>,
+    /// The conditions and delays for retrying a failed attempt.
+    pub retry: Arc<RetryPolicy>,
+    /// True if an interrupted attempt may safely be repeated.
+    pub idempotent: bool,
+    /// The criteria of its result, those of an earlier phase first.
+    pub verify: Vec<Check>,
+    /// The limit on how often `inspect` and `test` may send the work back for rework.
+    pub loops: ReworkLimit,
+    /// The required outputs.
+    pub outputs: Vec<RequiredOutput>,
+    /// The outputs that are declared external, whatever makes them.
+    pub external: Vec<Name>,
+    /// Globs of the files it must produce, relative to the workspace.
+    pub artifacts: Vec<Template>,
+    /// Globs of further files that it writes without a sandbox, relative to the workspace.
+    pub writes: Vec<Template>,
+    /// The cache settings, if its result may be reused.
+    pub cache: Option<Box<StepCache>>,
+    /// The named lock held while it runs.
+    pub concurrency: Option<String>,
+    /// The effect of its failure on the run.
+    pub on_error: OnStepError,
+    /// The permissions in its sandbox; `None`: it runs without a sandbox.
+    pub allow: Option<Box<SandboxPermissions>>,
+    /// The limits in its sandbox.
+    pub limits: ResourceLimits,
+    /// The rules for the class of a failure, applied before the built-in table.
+    pub classify: Vec<FailureClassRule>,
+    /// Its own gates, which are asked after those of the plan.
+    pub gates: Vec<Arc<Gate>>,
+    /// The tool that does the work, if the plan names one: see [`Step::tool`].
+    pub tool: Option<String>,
+    /// The target of the work, if the plan names one.
+    pub target: Option<String>,
+    /// Its alternatives, in order of preference.
+    pub alternatives: Vec<Alternative>,
+    /// The prose of its section.
+    pub briefing: Option<String>,
+}
+
+impl Step {
+    /// A step that does its work once and promises nothing more.
+    pub fn new(id: Name, work: StepWork) -> Self {
+        Self {
+            id,
+            title: None,
+            depends_on: Vec::new(),
+            when: None,
+            fan: StepRepetition::Once,
+            max_parallel: None,
+            work,
+            env: Vec::new(),
+            cwd: None,
+            timeout: None,
+            queue_timeout: None,
+            retry: Arc::default(),
+            idempotent: false,
+            verify: Vec::new(),
+            loops: ReworkLimit::default(),
+            outputs: Vec::new(),
+            external: Vec::new(),
+            artifacts: Vec::new(),
+            writes: Vec::new(),
+            cache: None,
+            concurrency: None,
+            on_error: OnStepError::Fail,
+            allow: None,
+            limits: ResourceLimits::default(),
+            classify: Vec::new(),
+            gates: Vec::new(),
+            tool: None,
+            target: None,
+            alternatives: Vec::new(),
+            briefing: None,
+        }
+    }
+
+    /// Returns the number of alternatives, including the step as it is written.
+    pub fn alternative_count(&self) -> usize {
+        self.alternatives.len() + 1
+    }
+
+    /// Returns the name of an alternative; `None` for 0, the step as written, and if there is none.
+    pub fn alternative_id(&self, way: usize) -> Option<&Name> {
+        let alternative = self.alternatives.get(way.checked_sub(1)?);
+        alternative.map(|alternative| &alternative.id)
+    }
+
+    /// Returns the step as an alternative does it: 0 is as it is written.
+    pub fn with_alternative(&self, way: usize) -> Option<&Self> {
+        match way.checked_sub(1) {
+            None => Some(self),
+            Some(at) => self.alternatives.get(at).map(|one| one.step.as_ref()),
+        }
+    }
+
+    /// Returns the tool that does the work in an alternative. If the plan names none, each executor
+    /// is a tool of its own, named after the step and the alternative: `fetch`, `fetch.from_cache`.
+    pub fn tool(&self, way: usize) -> String {
+        let said = self.with_alternative(way).and_then(|step| step.tool.clone());
+        said.unwrap_or_else(|| match self.alternatives.get(way.wrapping_sub(1)) {
+            Some(own) if own.replaces => format!("{}.{}", self.id, own.id),
+            _ => self.tool.clone().unwrap_or_else(|| self.id.to_string()),
+        })
+    }
+
+    /// Returns the target of the work in an alternative, if the plan names one.
+    pub fn target(&self, way: usize) -> Option<&str> {
+        self.with_alternative(way)?.target.as_deref()
+    }
+}
+
+/// A declared alternative of a step.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// Its id, unique in the step.
+    pub id: Name,
+    /// True if it does the work with another executor.
+    pub replaces: bool,
+    /// The step as this alternative does it; it has no alternatives of its own.
+    pub step: Arc<Step>,
+}
+
+/// The items that a step is repeated over.
+#[derive(Clone, Debug)]
+pub enum StepRepetition {
+    /// No items: it runs once.
+    Once,
+    /// The items of a list that a run computes.
+    Each(Expr),
+    /// The items of a list in the plan.
+    List(Vec<serde_json::Value>),
+    /// The combinations of a matrix, each an object from axis to value, in order.
+    Matrix(Vec<JsonObject>),
+}
+
+/// A required output of a step.
+#[derive(Clone, Debug)]
+pub struct RequiredOutput {
+    /// Its name.
+    pub name: Name,
+    /// The schema that it must satisfy.
+    pub schema: ValueSchema,
+}
+
+/// The dependencies and the contents of a step's result.
+#[derive(Clone, Debug)]
+pub struct StepCache {
+    /// Globs of the files read, relative to the workspace.
+    pub inputs: Vec<String>,
+    /// Globs of the files written, which are restored on reuse.
+    pub outputs: Vec<Template>,
+}
+
+/// The effect of a step's failure on the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnStepError {
+    /// The run fails.
+    #[default]
+    Fail,
+    /// The failure is reported; dependants and the run go on as if it had succeeded.
+    Continue,
+}
+
+keywords!(OnStepError {
+    "fail" => Self::Fail,
+    "continue" => Self::Continue,
+});

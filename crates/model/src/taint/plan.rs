@@ -1,0 +1,114 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{OutputProducer, PlanFlow, StepFlow, TaintSummary};
+use crate::expr::{Expr, ExprReference, Template};
+use crate::{Plan, Step, StepRepetition, StepWork, WaitCondition};
+
+/// The summaries of plans and of all plans that they use, each analysed once. Plans are told apart
+/// by address, so they outlive it.
+#[derive(Debug, Default)]
+pub struct TaintAnalysis(BTreeMap<usize, Arc<TaintSummary>>);
+
+/// Follows the values of a plan and of all that it uses.
+pub fn taints(plan: &Plan) -> Arc<TaintSummary> {
+    TaintAnalysis::default().of(plan)
+}
+
+impl TaintAnalysis {
+    /// Follows the values of a plan.
+    pub fn of(&mut self, plan: &Plan) -> Arc<TaintSummary> {
+        summarize(plan, self)
+    }
+}
+
+fn summarize(plan: &Plan, known: &mut TaintAnalysis) -> Arc<TaintSummary> {
+    let place = std::ptr::from_ref(plan).addr();
+    if let Some(done) = known.0.get(&place) {
+        return Arc::clone(done);
+    }
+    let parts = plan.parts();
+    let main: Vec<_> = plan.order();
+    let mut steps = Vec::with_capacity(main.len());
+    for own in main.iter().map(|ix| plan.step(*ix)) {
+        // All alternatives: the one that will run is not known.
+        let ways = (0..own.alternative_count()).filter_map(|way| own.with_alternative(way));
+        steps.extend(ways.map(|way| step(way, plan, known)));
+    }
+    let flow = PlanFlow {
+        steps,
+        params: (parts.params.iter()).map(|param| (param.name.to_string(), param.taint)).collect(),
+        outputs: (parts.outputs.iter())
+            .map(|output| (output.name.to_string(), reads([&output.value])))
+            .collect(),
+    };
+    let summary = Arc::new(TaintSummary::of(&flow));
+    known.0.insert(place, Arc::clone(&summary));
+    summary
+}
+
+fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
+    let each = match &step.fan {
+        StepRepetition::Each(list) => of(list),
+        StepRepetition::Once | StepRepetition::List(_) | StepRepetition::Matrix(_) => Vec::new(),
+    };
+    let variables = plan.parts().env.iter().chain(&step.env);
+    let mut given = reads(variables.map(|variable| &variable.value));
+    let made = match &step.work {
+        StepWork::Run(_) => process(step),
+        StepWork::Exec(argv) => {
+            given.extend(reads(argv));
+            process(step)
+        }
+        StepWork::Skill(call) => {
+            given.extend(reads(call.templates()));
+            process(step)
+        }
+        StepWork::Http(request) => {
+            given.extend(reads([&request.url]));
+            given.extend(reads(request.headers.iter().map(|(_, value)| value)));
+            given.extend(reads(&request.body));
+            OutputProducer::Request
+        }
+        StepWork::Uses(uses) => {
+            let with = uses.with.iter();
+            OutputProducer::Nested {
+                path: uses.path.clone(),
+                summary: Some(summarize(&uses.plan, known)),
+                with: with.map(|(name, value)| (name.to_string(), reads([value]))).collect(),
+            }
+        }
+        StepWork::Wait(WaitCondition::File(path)) => {
+            given.extend(reads([path]));
+            OutputProducer::Nothing
+        }
+        StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => OutputProducer::Nothing,
+        StepWork::Approve(decision) => {
+            given.extend(reads(decision.show.iter().map(|(_, value)| value)));
+            OutputProducer::Decided
+        }
+    };
+    StepFlow {
+        id: step.id.to_string(),
+        each,
+        reads: given,
+        producer: made,
+        external: step.external.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn process(step: &Step) -> OutputProducer {
+    match &step.allow {
+        Some(allow) => OutputProducer::Confined { net: allow.net },
+        None => OutputProducer::Free,
+    }
+}
+
+fn reads<'t>(templates: impl IntoIterator<Item = &'t Template>) -> Vec<ExprReference> {
+    let refs = templates.into_iter().flat_map(Template::refs);
+    refs.map(|read| read.name.clone()).collect()
+}
+
+fn of(list: &Expr) -> Vec<ExprReference> {
+    list.refs().iter().map(|read| read.name.clone()).collect()
+}

@@ -1,0 +1,83 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{ApprovalStep, Plan, SkillCall};
+use crate::expr::Template;
+use wf_base::name::{EnvName, Name};
+use wf_base::time::Moment;
+
+/// The work that a step executes.
+#[derive(Clone, Debug)]
+pub enum StepWork {
+    /// A script, passed verbatim to a shell.
+    Run(ShellScript),
+    /// A program and its arguments, without a shell.
+    Exec(Vec<Template>),
+    /// A script of a skill, in the sandbox.
+    Skill(Box<SkillCall>),
+    /// An HTTP request.
+    Http(Box<HttpCall>),
+    /// Another plan, as a nested run.
+    Uses(Box<NestedPlan>),
+    /// Only waits for time to pass or for a file to appear.
+    Wait(WaitCondition),
+    /// A decision made by approvers.
+    Approve(Box<ApprovalStep>),
+}
+
+/// A script and the shell that reads it.
+#[derive(Clone, Debug)]
+pub struct ShellScript {
+    /// The program and its arguments before the script, for example `["sh", "-c"]`.
+    pub shell: Vec<String>,
+    /// The script, never a template.
+    pub text: String,
+}
+
+/// An environment variable.
+#[derive(Clone, Debug)]
+pub struct EnvVar {
+    /// Its name.
+    pub name: EnvName,
+    /// Its value.
+    pub value: Template,
+}
+
+/// An HTTP request and the response it must get.
+#[derive(Clone, Debug)]
+pub struct HttpCall {
+    /// `GET`, `POST` …
+    pub method: String,
+    /// The URL of the request.
+    pub url: Template,
+    /// Headers in order.
+    pub headers: Vec<(String, Template)>,
+    /// The body, if one is sent.
+    pub body: Option<Template>,
+    /// Accepted status codes; empty: any from 200 to 299.
+    pub expect: Vec<u16>,
+    /// Outputs by the JSON path of their value in the response body.
+    pub outputs: Vec<(Name, String)>,
+}
+
+/// A nested plan.
+#[derive(Clone, Debug)]
+pub struct NestedPlan {
+    /// The plan, loaded with the one that uses it.
+    pub plan: Arc<Plan>,
+    /// The path it was loaded from, relative to the workspace.
+    pub path: String,
+    /// Its parameters.
+    pub with: Vec<(Name, Template)>,
+}
+
+/// The condition that a step waits for.
+#[derive(Clone, Debug)]
+pub enum WaitCondition {
+    /// A duration.
+    For(Duration),
+    /// An instant.
+    Until(Moment),
+    /// The existence of a file, relative to the workspace.
+    File(Template),
+}

@@ -1,0 +1,129 @@
+use super::exact::{exact_duration, json, shell_words};
+use super::plan::ShownPlans;
+use super::{RiskDirection, SummaryBuilder, SummaryLineKind, gate};
+use wf_model::expr::{SpannedReference, Template};
+use wf_model::{
+    EnvVar, HttpCall, NestedPlan, ShellScript, SkillArg, SkillCall, Step, StepWork, WaitCondition,
+};
+
+pub(super) fn work(work: &StepWork, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
+    match work {
+        StepWork::Run(own) => script(own, sheet, ""),
+        StepWork::Exec(own) => argv(own, sheet, ""),
+        StepWork::Skill(call) => skill(call, sheet),
+        StepWork::Http(request) => http(request, sheet),
+        StepWork::Uses(nested) => uses(nested, used, sheet),
+        StepWork::Wait(what) => wait(what, sheet),
+        StepWork::Approve(decision) => gate::approve(decision, sheet),
+    }
+}
+
+/// A script in full, and the shell that reads it.
+pub(super) fn script(script: &ShellScript, sheet: &mut SummaryBuilder, before: &str) {
+    let ShellScript { shell, text } = script;
+    let shell = shell_words(shell.iter().map(String::as_str));
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}shell"), shell);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}run"), text);
+}
+
+/// A program and its arguments.
+pub(super) fn argv(argv: &[Template], sheet: &mut SummaryBuilder, before: &str) {
+    let text = shell_words(argv.iter().map(Template::source));
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("{before}exec"), text);
+}
+
+/// A script of a skill, its interpreter and its arguments.
+fn skill(call: &SkillCall, sheet: &mut SummaryBuilder) {
+    let SkillCall {
+        skill,
+        folder: _, // It is in the path.
+        script: _,
+        head,
+        args,
+        words: given,
+    } = call;
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.name", skill.as_str());
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.script", call.path());
+    if !head.is_empty() {
+        let program = shell_words(head.iter().map(String::as_str));
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "skill.program", program);
+    }
+    for SkillArg { name, schema, value, position } in args {
+        let key = format!("skill.args.{name}");
+        if let Some(value) = value {
+            sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
+        }
+        if let Some(position) = position {
+            let key = format!("{key}.position");
+            sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &key, position.to_string());
+        }
+        let key = format!("{key}.schema");
+        sheet.add_line(SummaryLineKind::Proof, RiskDirection::Guard, &key, json(schema.text()));
+    }
+    if !given.is_empty() {
+        let given = shell_words(given.iter().map(Template::source));
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, "skill.args", given);
+    }
+}
+
+fn http(request: &HttpCall, sheet: &mut SummaryBuilder) {
+    let HttpCall { method, url, headers, body, expect, outputs } = request;
+    let mut put = |key: &str, text: &str| {
+        sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, &format!("http.{key}"), text);
+    };
+    put("method", method);
+    put("url", url.source());
+    for (name, value) in headers {
+        put(&format!("headers.{name}"), value.source());
+    }
+    if let Some(body) = body {
+        put("body", body.source());
+    }
+    for (name, path) in outputs {
+        put(&format!("outputs.{name}"), path);
+    }
+    let status = if expect.is_empty() { "200 to 299".into() } else { json(&expect.clone().into()) };
+    sheet.add_line(SummaryLineKind::Proof, RiskDirection::Plain, "http.expect.status", status);
+}
+
+fn uses(nested: &NestedPlan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
+    let NestedPlan { plan, path, with } = nested;
+    let name = used.name(plan, path);
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, "uses", name);
+    for (param, value) in with {
+        let key = format!("with.{param}");
+        sheet.add_line(SummaryLineKind::Data, RiskDirection::Plain, &key, value.source());
+    }
+}
+
+fn wait(wait: &WaitCondition, sheet: &mut SummaryBuilder) {
+    let (key, text) = match wait {
+        WaitCondition::For(time) => ("wait.duration", exact_duration(*time)),
+        WaitCondition::Until(moment) => ("wait.until", moment.to_string()),
+        WaitCondition::File(path) => ("wait.file", path.source().to_owned()),
+    };
+    sheet.add_line(SummaryLineKind::Work, RiskDirection::Plain, key, text);
+}
+
+/// Everything that the work of a step reads, its variables included.
+pub(super) fn reads(step: &Step) -> Vec<SpannedReference> {
+    let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
+    match &step.work {
+        StepWork::Run(_) | StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
+        StepWork::Exec(argv) => templates.extend(argv),
+        StepWork::Skill(call) => templates.extend(call.templates()),
+        StepWork::Http(request) => {
+            templates.push(&request.url);
+            templates.extend(request.headers.iter().map(|(_, value)| value));
+            templates.extend(&request.body);
+        }
+        StepWork::Uses(nested) => templates.extend(nested.with.iter().map(|(_, value)| value)),
+        StepWork::Wait(WaitCondition::File(path)) => templates.push(path),
+        StepWork::Approve(decision) => {
+            templates.push(&decision.message);
+            templates.extend(decision.show.iter().map(|(_, value)| value));
+        }
+    }
+    let read = templates.into_iter().flat_map(Template::refs);
+    read.cloned().collect()
+}

@@ -1,0 +1,187 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ChangeDirection, PartChange, PlanDiff, SummaryChange};
+use crate::consent::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind};
+
+/// The name of a part, and its lines.
+type PartLines<'c> = BTreeMap<(&'c str, &'c str), Vec<&'c SummaryLine>>;
+
+/// Finds the changes in meaning from one version to another.
+pub fn diff(before: &PlanSummary, after: &PlanSummary) -> PlanDiff {
+    let (old, new) = (parts(before), parts(after));
+    let mut found = PlanDiff::default();
+    let renamed = moves(&old, &new, &mut found.parts);
+    let is_moved = |line: &SummaryLine| renamed.contains(&(line.plan.as_str(), line.part.as_str()));
+    let by_path = |consent: &PlanSummary| -> BTreeMap<String, SummaryLine> {
+        let lines = consent.lines.iter().filter(|line| !is_moved(line));
+        lines.map(|line| (line.path(), line.clone())).collect()
+    };
+    let (was, is) = (by_path(before), by_path(after));
+    let shake = DiffContext::of(&was, &is, !found.parts.is_empty());
+    for line in after.lines.iter().filter(|line| !is_moved(line)) {
+        let old = was.get(&line.path());
+        found.changes.extend(shake.change(old, Some(line)));
+    }
+    for line in before.lines.iter().filter(|line| !is_moved(line)) {
+        if !is.contains_key(&line.path()) {
+            found.changes.extend(shake.change(Some(line), None));
+        }
+    }
+    found
+}
+
+fn parts(consent: &PlanSummary) -> PartLines<'_> {
+    let mut parts = PartLines::new();
+    for line in &consent.lines {
+        let part = (line.plan.as_str(), line.part.as_str());
+        parts.entry(part).or_default().push(line);
+    }
+    parts
+}
+
+/// Notes the added and removed parts; returns the renamed ones under both names.
+fn moves<'c>(
+    old: &PartLines<'c>,
+    new: &PartLines<'c>,
+    moved: &mut Vec<PartChange>,
+) -> BTreeSet<(&'c str, &'c str)> {
+    let mut renamed = BTreeSet::new();
+    let mut gone: Vec<_> = old.iter().filter(|(part, _)| !new.contains_key(*part)).collect();
+    for (part, lines) in new.iter().filter(|(part, _)| !old.contains_key(*part)) {
+        let twin = gone.iter().position(|(other, own)| has_same_content(part, lines, other, own));
+        if let Some(twin) = twin {
+            let (other, _) = gone.remove(twin);
+            renamed.extend([*part, *other]);
+            moved.push(PartChange::Renamed { from: name(*other), to: name(*part) });
+        } else {
+            moved.push(PartChange::Added { part: name(*part) });
+        }
+    }
+    let removed = gone.into_iter().map(|(part, _)| PartChange::Removed { part: name(*part) });
+    moved.extend(removed);
+    renamed
+}
+
+/// True if two parts of the same kind have the same content.
+fn has_same_content(a: &(&str, &str), old: &[&SummaryLine], b: &(&str, &str), new: &[&SummaryLine]) -> bool {
+    let sort = |within: &str| within.split('.').next().unwrap_or("").to_owned();
+    let said = |lines: &[&SummaryLine]| -> Vec<(String, String)> {
+        let own = lines.iter().map(|line| (line.key.clone(), line.text.clone()));
+        own.collect()
+    };
+    a.0 == b.0 && sort(a.1) == sort(b.1) && said(old) == said(new)
+}
+
+fn name((plan, within): (&str, &str)) -> String {
+    match (plan, within) {
+        ("", within) => within.to_owned(),
+        (plan, "") => plan.to_owned(),
+        (plan, within) => format!("{plan}: {within}"),
+    }
+}
+
+/// The circumstances that bear on the direction of changes.
+struct DiffContext {
+    /// The lines that were added or removed.
+    whole_parts: BTreeSet<String>,
+    /// The parts whose sandbox was added or removed: what it allows has no direction of its own.
+    sandbox_changed: BTreeSet<String>,
+    /// True if parts were added, removed or renamed, so that their order changes anyway.
+    parts_changed: bool,
+}
+
+impl DiffContext {
+    fn of(was: &BTreeMap<String, SummaryLine>, is: &BTreeMap<String, SummaryLine>, moved: bool) -> Self {
+        let only = |a: &BTreeMap<String, SummaryLine>, b: &BTreeMap<String, SummaryLine>| -> Vec<String> {
+            let lone = a.keys().filter(|path| !b.contains_key(*path));
+            lone.cloned().collect()
+        };
+        let boxes = is.iter().filter(|(path, line)| {
+            let old = was.get(*path);
+            line.key == "sandbox" && old.is_some_and(|old| old.text != line.text)
+        });
+        Self {
+            whole_parts: only(was, is).into_iter().chain(only(is, was)).collect(),
+            sandbox_changed: boxes.map(|(path, _)| part(path, "sandbox").to_owned()).collect(),
+            parts_changed: moved,
+        }
+    }
+
+    fn change(&self, before: Option<&SummaryLine>, after: Option<&SummaryLine>) -> Option<SummaryChange> {
+        let line = after.or(before)?;
+        let same = before.zip(after).is_some_and(|(a, b)| a.text == b.text);
+        let alone = before.is_none() || after.is_none();
+        // Defaults, and lines that are part of other changes, are no changes of their own.
+        if same || alone && line.is_default || line.key == "order" && self.parts_changed {
+            return None;
+        }
+        let path = line.path();
+        let is_detail = self.sandbox_changed.contains(part(&path, &line.key))
+            && (line.key.starts_with("allow.") || line.key.starts_with("limits."));
+        let way = match (before, after) {
+            _ if is_detail => ChangeDirection::Other,
+            (Some(before), Some(after)) => changed_direction(before.risk, after.risk),
+            (Some(_), None) if self.is_part_of_whole(&path) => ChangeDirection::Other,
+            (None, Some(line)) if self.is_part_of_whole(&path) && line.kind != SummaryLineKind::Reach => {
+                ChangeDirection::Other
+            }
+            (None, Some(line)) => added_direction(line),
+            (Some(line), None) => added_direction(line).reversed_direction(),
+            (None, None) => ChangeDirection::Other,
+        };
+        Some(SummaryChange { before: before.cloned(), after: after.cloned(), direction: way })
+    }
+
+    /// True if the line that a line belongs to was added or removed, too.
+    fn is_part_of_whole(&self, path: &str) -> bool {
+        let mut dots = path.match_indices('.');
+        dots.any(|(at, _)| self.whole_parts.contains(path.get(..at).unwrap_or("")))
+    }
+}
+
+/// The path of the part that a line belongs to.
+fn part<'p>(path: &'p str, key: &str) -> &'p str {
+    path.strip_suffix(key).unwrap_or(path)
+}
+
+impl ChangeDirection {
+    fn reversed_direction(self) -> Self {
+        match self {
+            Self::Looser => Self::Tighter,
+            Self::Tighter => Self::Looser,
+            Self::Other => Self::Other,
+        }
+    }
+}
+
+fn changed_direction(before: RiskDirection, after: RiskDirection) -> ChangeDirection {
+    match (before, after) {
+        (RiskDirection::AtMost(a), RiskDirection::AtMost(b)) if b > a => ChangeDirection::Looser,
+        (RiskDirection::AtMost(a), RiskDirection::AtMost(b)) if b < a => ChangeDirection::Tighter,
+        (RiskDirection::AtLeast(a), RiskDirection::AtLeast(b)) if b > a => ChangeDirection::Tighter,
+        (RiskDirection::AtLeast(a), RiskDirection::AtLeast(b)) if b < a => ChangeDirection::Looser,
+        _ => ChangeDirection::Other,
+    }
+}
+
+/// The direction of an added line.
+fn added_direction(line: &SummaryLine) -> ChangeDirection {
+    match (line.risk, line.kind) {
+        (RiskDirection::Grant, _) => ChangeDirection::Looser,
+        // Without it, the amount is unlimited.
+        (RiskDirection::AtMost(_), SummaryLineKind::Reach) if line.key.starts_with("budget.") => {
+            ChangeDirection::Tighter
+        }
+        // Without it the default applied, and it is not known here which of the two is larger.
+        (RiskDirection::AtMost(_), SummaryLineKind::Reach) if line.key.contains("limits.") => {
+            ChangeDirection::Other
+        }
+        (RiskDirection::AtMost(level), SummaryLineKind::Reach) if level > 0.0 => ChangeDirection::Looser,
+        (RiskDirection::AtMost(_), SummaryLineKind::Reach) | (RiskDirection::Plain, _) => {
+            ChangeDirection::Other
+        }
+        (RiskDirection::Guard | RiskDirection::AtMost(_) | RiskDirection::AtLeast(_), _) => {
+            ChangeDirection::Tighter
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use wf_model::{Plan, Step, StepIx, StepRepetition, StepWork};
+
+/// The most boxes of a picture; nested plans beyond it stay folded.
+const MAX_BOXES: usize = 5_000;
+
+/// The depth to which nested plans are unfolded.
+const MAX_UNFOLD_DEPTH: usize = 8;
+
+/// The content of a picture of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanSketch {
+    /// The title above it.
+    pub title: String,
+    /// The boxes, in plan order.
+    pub nodes: Vec<SketchNode>,
+    /// The arrows, from box to box, by index.
+    pub edges: Vec<(usize, usize)>,
+    /// Boxes that belong together, outermost first.
+    pub zones: Vec<SketchZone>,
+}
+
+/// A box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SketchNode {
+    /// The step's id.
+    pub name: String,
+    /// The step's title, if it has one.
+    pub title: String,
+    /// Its special features: `when …`, `for each …`, `retry 3`.
+    pub marks: Vec<String>,
+    /// True if it represents a whole plan.
+    pub nested: bool,
+    /// True if it has checks.
+    pub checked: bool,
+    /// The zone that it belongs to; `None`: the plan's main steps.
+    pub zone: Option<usize>,
+}
+
+/// A frame around boxes: `finally`, or an unfolded plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SketchZone {
+    /// The name.
+    pub name: String,
+    /// The zone around it.
+    pub within: Option<usize>,
+}
+
+impl PlanSketch {
+    /// Reduces a plan; `unfold` shows the steps of the plans that it uses.
+    pub fn of(plan: &Plan, unfold: bool) -> Self {
+        let title = plan.parts().title.as_deref();
+        let mut sketch = Self { title: title.unwrap_or(plan.id().as_str()).to_owned(), ..Self::default() };
+        sketch.add(plan, None, if unfold { MAX_UNFOLD_DEPTH } else { 0 });
+        sketch
+    }
+
+    /// Returns the boxes, arrows and zones as a document. Boxes are named as displayed: below the
+    /// plans around them.
+    pub fn json(&self) -> serde_json::Value {
+        let name = |at: &usize| self.nodes.get(*at).map(|node| node.name.as_str());
+        let zone = |at: Option<usize>| at.and_then(|at| self.zones.get(at)).map(|zone| &zone.name);
+        let node = |node: &SketchNode| {
+            serde_json::json!({
+                "step": node.name,
+                "title": node.title,
+                "marks": node.marks,
+                "nested": node.nested,
+                "checked": node.checked,
+                "zone": zone(node.zone),
+            })
+        };
+        let edge = |(from, to): &(usize, usize)| serde_json::json!([name(from), name(to)]);
+        serde_json::json!({
+            "v": 1,
+            "title": self.title,
+            "steps": self.nodes.iter().map(node).collect::<Vec<_>>(),
+            "edges": self.edges.iter().map(edge).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Adds a plan's steps within a zone; returns its first and its last boxes.
+    fn add(&mut self, plan: &Plan, zone: Option<usize>, unfold: usize) -> (Vec<usize>, Vec<usize>) {
+        let mut ends: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
+        let mut finally = None;
+        for (at, step) in plan.steps().iter().enumerate() {
+            let ix = StepIx(u32::try_from(at).unwrap_or(u32::MAX));
+            let zone = if plan.is_finally(ix) {
+                Some(*finally.get_or_insert_with(|| self.zone("finally".into(), zone)))
+            } else {
+                zone
+            };
+            let own = match &step.work {
+                StepWork::Uses(uses) if unfold > 0 && self.nodes.len() < MAX_BOXES => {
+                    let inner = self.zone(heading(step, uses.plan.id().as_str()), zone);
+                    self.add(&uses.plan, Some(inner), unfold - 1)
+                }
+                _ => self.node(step, zone),
+            };
+            ends.push(own);
+        }
+        self.arrows(plan, &ends);
+        let main = || (0..plan.parts().main).filter_map(|at| Some((at, ends.get(at)?)));
+        let first = main().filter(|(at, _)| plan.steps().get(*at).is_some_and(is_first));
+        let ix = |at: usize| StepIx(u32::try_from(at).unwrap_or(u32::MAX));
+        let last = main().filter(|(at, _)| plan.dependents(ix(*at)).is_empty());
+        (
+            first.flat_map(|(_, (first, _))| first.clone()).collect(),
+            last.flat_map(|(_, (_, last))| last.clone()).collect(),
+        )
+    }
+
+    fn arrows(&mut self, plan: &Plan, ends: &[(Vec<usize>, Vec<usize>)]) {
+        for (step, (first, _)) in plan.steps().iter().zip(ends) {
+            let needed = step.depends_on.iter().filter_map(|ix| ends.get(ix.index()));
+            for from in needed.flat_map(|(_, last)| last) {
+                self.edges.extend(first.iter().map(|to| (*from, *to)));
+            }
+        }
+    }
+
+    fn node(&mut self, step: &Step, zone: Option<usize>) -> (Vec<usize>, Vec<usize>) {
+        let at = self.nodes.len();
+        self.nodes.push(SketchNode {
+            name: step.id.to_string(),
+            title: step.title.clone().unwrap_or_default(),
+            marks: marks(step),
+            nested: matches!(step.work, StepWork::Uses(_)),
+            checked: !step.verify.is_empty(),
+            zone,
+        });
+        (vec![at], vec![at])
+    }
+
+    fn zone(&mut self, name: String, within: Option<usize>) -> usize {
+        self.zones.push(SketchZone { name, within });
+        self.zones.len() - 1
+    }
+}
+
+fn is_first(step: &Step) -> bool {
+    step.depends_on.is_empty()
+}
+
+fn heading(step: &Step, plan: &str) -> String {
+    let marks = marks(step).into_iter().filter(|mark| !mark.starts_with("uses "));
+    let marks: Vec<String> = std::iter::once(format!("{}: {plan}", step.id)).chain(marks).collect();
+    marks.join(" · ")
+}
+
+fn marks(step: &Step) -> Vec<String> {
+    let mut marks = Vec::new();
+    if let StepWork::Uses(uses) = &step.work {
+        marks.push(format!("uses {}", uses.plan.id()));
+    }
+    if let Some(when) = &step.when {
+        marks.push(format!("when {}", when.source()));
+    }
+    match &step.fan {
+        StepRepetition::Once => {}
+        StepRepetition::Each(list) => marks.push(format!("for each of {}", list.source())),
+        StepRepetition::List(items) => marks.push(format!("for each of {} items", items.len())),
+        StepRepetition::Matrix(cells) => marks.push(format!("matrix of {}", cells.len())),
+    }
+    if step.retry.max > 0 {
+        marks.push(format!("retry {}", step.retry.max));
+    }
+    marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PlanSketch;
+    use crate::draw::sample;
+
+    #[test]
+    fn a_plan_that_is_used_unfolds_between_its_neighbours() {
+        let folded = PlanSketch::of(&sample::plan(), false);
+        let names = |sketch: &PlanSketch| -> Vec<String> {
+            sketch.nodes.iter().map(|node| node.name.clone()).collect()
+        };
+        assert_eq!(names(&folded), ["fetch", "all", "publish", "cleanup"]);
+        assert_eq!(folded.edges, [(0, 1), (1, 2)]);
+        let unfolded = PlanSketch::of(&sample::plan(), true);
+        assert_eq!(names(&unfolded), ["fetch", "one", "two", "publish", "cleanup"]);
+        assert_eq!(unfolded.edges, [(0, 1), (0, 2), (1, 3), (2, 3)]);
+        let zones: Vec<&str> = unfolded.zones.iter().map(|zone| zone.name.as_str()).collect();
+        assert_eq!(zones, ["all: parts", "finally"]);
+    }
+}

@@ -1,0 +1,69 @@
+use super::RunNotification;
+use crate::ItemNames;
+use wf_core::gate::{GateAction, GateResult};
+use wf_core::machine::{ApprovalOutcome, EventKind, RequestDecision, TaskId};
+use wf_core::observe::RunRef;
+
+/// The answers of gates and approvers; `None` if an event is not one of them, or there is nothing
+/// to print.
+pub(super) fn gate_or_approval_notification(
+    run: &RunRef,
+    fact: &EventKind,
+    names: &ItemNames,
+) -> Option<RunNotification> {
+    let named = |place: Option<&TaskId>| request_subject(run, place, names);
+    let (verb, text) = match fact {
+        EventKind::GateEvaluated { place, result } => gate_notification(&named(place.as_ref()), result)?,
+        EventKind::Escalated { place, gate, action, message, .. } => {
+            let name = named(place.as_ref());
+            let said = if message.is_empty() { "" } else { ": " };
+            let text = format!("{name} · gate `{gate}` · {}{said}{message}", action.as_str());
+            ("escalates", text)
+        }
+        EventKind::ApprovalRequested(ask) => {
+            let name = named(ask.place.as_ref());
+            ("asking", format!("{name} · {}", ask.message))
+        }
+        EventKind::ApprovalResolved { place, given, .. } => {
+            approval_notification(&named(place.as_ref()), given)
+        }
+        _ => return None,
+    };
+    Some(RunNotification::Noted { verb, text })
+}
+
+/// The subject of a question: a task, with those above it, or the run.
+fn request_subject(run: &RunRef, place: Option<&TaskId>, names: &ItemNames) -> String {
+    match place {
+        Some(place) => names.subject(&run.path, place),
+        None if run.path.is_empty() => "the run".into(),
+        None => names.path(&run.path).join("/"),
+    }
+}
+
+/// The answer of a gate, unless it passes silently or asks for an approval, which is printed next.
+fn gate_notification(name: &str, result: &GateResult) -> Option<(&'static str, String)> {
+    let (id, reason) = (&result.gate, &result.reason);
+    if result.action == GateAction::Block {
+        return Some(("blocked", format!("{name} · gate `{id}`: {reason}")));
+    }
+    let rejected = result.rejected.iter().map(|key| format!("may not rewrite {key}"));
+    let ignored = result.ignored.map(|action| format!("may not answer {}", action.as_str()));
+    let all: Vec<String> = (result.flags.iter().cloned()).chain(rejected).chain(ignored).collect();
+    let text = format!("{name} · gate `{id}`: {}", all.join(", "));
+    (!all.is_empty()).then_some(("flagged", text))
+}
+
+fn approval_notification(name: &str, given: &ApprovalOutcome) -> (&'static str, String) {
+    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    let by = if names.is_empty() { String::new() } else { format!(" · by {}", names.join(", ")) };
+    let said = if given.reason.is_empty() { "" } else { ": " };
+    let verb = match given.decision {
+        RequestDecision::Approved => "approved",
+        RequestDecision::Denied => "denied",
+        RequestDecision::Expired => "expired",
+        RequestDecision::Void => "void",
+        RequestDecision::Withdrawn => "withdrawn",
+    };
+    (verb, format!("{name}{by}{said}{}", given.reason))
+}

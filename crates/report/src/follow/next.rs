@@ -1,0 +1,100 @@
+use crate::lines::goal_name;
+use wf_core::machine::{ApprovalPolicy, EventKind};
+use wf_core::observe::RunRef;
+
+/// The options for resuming a run that did not succeed.
+#[derive(Clone, Debug, Default)]
+pub struct ResumeOptions {
+    path: String,
+    is_goal: bool,
+    /// True if its reviewed approval allows no further run.
+    used_up: bool,
+}
+
+impl ResumeOptions {
+    /// The options after a run of a plan at this path, or of a part of a reconciliation of a goal.
+    pub fn of(path: &str, is_goal: bool) -> Self {
+        Self { path: path.to_owned(), is_goal, used_up: false }
+    }
+
+    /// Records the approval with which the run started.
+    pub(super) fn record_approval(&mut self, fact: &EventKind) {
+        if let EventKind::RunApproved(approved) = fact {
+            let reviewed = approved.policy == ApprovalPolicy::Reviewed;
+            self.used_up = reviewed && approved.execution >= approved.executions;
+        }
+    }
+
+    /// Returns the commands to resume: a reconciliation of a goal is not repeated in part, and a
+    /// used-up approval allows no other run.
+    pub(super) fn commands(&self, run: &RunRef) -> String {
+        let retry = format!("wf retry {}", run.id.short());
+        if self.is_goal {
+            format!("wf goal run {}", goal_name(run.plan.as_str(), &self.path))
+        } else if self.used_up {
+            format!("wf approve {}, then {retry}", self.path)
+        } else {
+            retry
+        }
+    }
+
+    /// Returns the options without those that would be refused.
+    pub(super) fn retain_possible(&self, mut moves: Vec<String>) -> Vec<String> {
+        if self.is_goal {
+            moves.retain(|one| !one.starts_with("`wf retry "));
+        }
+        moves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ResumeOptions;
+    use wf_base::digest::Sha256Digest;
+    use wf_base::name::{PlanId, RunId};
+    use wf_base::time::Moment;
+    use wf_core::machine::{ApprovalPolicy, EventKind, RunApproval};
+    use wf_core::observe::RunRef;
+
+    #[test]
+    fn no_command_is_named_that_would_be_refused() {
+        let run = RunRef {
+            id: RunId::from_stored("1a2b3c4d5e6f708192a3b4c5d6e7f809"),
+            plan: PlanId::parse("mirror").unwrap(),
+            path: Vec::new(),
+        };
+        let approved = |policy, execution| {
+            EventKind::RunApproved(Box::new(RunApproval {
+                policy,
+                token: Sha256Digest::of_bytes(b""),
+                plan_digest: Sha256Digest::of_bytes(b""),
+                by: Vec::new(),
+                nonce: String::new(),
+                execution,
+                executions: 2,
+                expires: Moment::default(),
+                initiator: None,
+                pinned_files: Vec::new(),
+                products: Vec::new(),
+                tree: None,
+                skills: Vec::new(),
+            }))
+        };
+        let after = |fact: Option<EventKind>, is_goal| {
+            let mut next = ResumeOptions::of("plan.md", is_goal);
+            if let Some(fact) = &fact {
+                next.record_approval(fact);
+            }
+            next.commands(&run)
+        };
+        assert_eq!(after(None, false), "wf retry 1a2b3c4d");
+        assert_eq!(after(None, true), "wf goal run plan.md");
+        assert_eq!(after(Some(approved(ApprovalPolicy::Owner, 2)), false), "wf retry 1a2b3c4d");
+        assert_eq!(after(Some(approved(ApprovalPolicy::Reviewed, 1)), false), "wf retry 1a2b3c4d");
+        let both = "wf approve plan.md, then wf retry 1a2b3c4d";
+        assert_eq!(after(Some(approved(ApprovalPolicy::Reviewed, 2)), false), both);
+        let moves = vec!["try more".to_owned(), "`wf retry \0` keeps it".to_owned()];
+        let possible = ResumeOptions::of("goal.md", true).retain_possible(moves);
+        assert_eq!(possible, ["try more"]);
+    }
+}

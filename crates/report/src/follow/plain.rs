@@ -1,0 +1,76 @@
+use std::io::Write;
+
+use super::ending::remark_notification;
+use super::{
+    OutputLineBuffer, RunEnding, RunNotification, RunTracker, Verbosity, final_line, notification_text,
+};
+use wf_core::machine::{Attempt, Event, EventKind, TaskId};
+use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};
+
+/// Prints a run line after line.
+#[derive(Debug)]
+pub struct PlainPrinter<W> {
+    out: W,
+    volume: Verbosity,
+    board: RunTracker,
+    lines: OutputLineBuffer,
+}
+
+impl<W: Write> PlainPrinter<W> {
+    /// Writes the notifications of the board to `out`. Text that cannot be written is lost: a
+    /// closed reader ends no run.
+    pub fn new(out: W, volume: Verbosity, board: RunTracker) -> Self {
+        Self { out, volume, board, lines: OutputLineBuffer::default() }
+    }
+
+    fn write(&mut self, text: &str) {
+        if !text.is_empty() {
+            let _ = self.out.write_all(text.as_bytes());
+            let _ = self.out.flush();
+        }
+    }
+
+    fn print_notification(&mut self, ending: &RunEnding) {
+        let gap = if self.volume == Verbosity::Quiet { "" } else { "\n" };
+        self.write(&format!("{gap}{}", final_line(ending)));
+    }
+}
+
+impl<W: Write> RunObserver for PlainPrinter<W> {
+    fn event(&mut self, run: &RunRef, event: &Event) {
+        if let EventKind::AttemptEnded { attempt, .. } = &event.fact {
+            let name = self.board.subject(run, &attempt.place);
+            let rest = self.lines.close(&name, &run.id, attempt);
+            self.write(&rest);
+        }
+        match self.board.event(run, event) {
+            Some(RunNotification::Over(ending)) => self.print_notification(&ending),
+            Some(news) => self.write(&notification_text(&news, self.volume)),
+            None => {}
+        }
+    }
+
+    fn replayed(&mut self, run: &RunRef, event: &Event) {
+        self.board.replay(run, event);
+    }
+
+    fn remark(&mut self, run: &RunRef, place: &TaskId, remark: &TaskRemark) {
+        self.write(&notification_text(
+            &remark_notification(self.board.subject(run, place), remark),
+            self.volume,
+        ));
+    }
+
+    fn output(&mut self, run: &RunRef, attempt: &Attempt, _: OutputStream, bytes: &[u8]) {
+        self.board.output(run, attempt, bytes);
+        if self.volume == Verbosity::Verbose {
+            let name = self.board.subject(run, &attempt.place);
+            let lines = self.lines.push(&name, &run.id, attempt, bytes);
+            self.write(&lines);
+        }
+    }
+
+    fn wants_output(&self) -> OutputInterest {
+        if self.volume == Verbosity::Verbose { OutputInterest::Everything } else { OutputInterest::Ends }
+    }
+}

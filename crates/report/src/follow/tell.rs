@@ -1,0 +1,304 @@
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::{RunEnding, RunNotification, TaskEnding};
+use crate::lines::{INDENT, attempt_label, failed_check_text, line, shell_word};
+use crate::moves;
+use crate::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
+use crate::rounds::rounds_table;
+use crate::words::{counts_text, outcome_style, state_style, state_word};
+use crate::{elapsed, first_line, plural};
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::ggs::{Directive, SolverOutcome};
+use wf_core::machine::{CheckVerdict, Round, RunOutcome, StepState};
+
+/// The amount of text that is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Failures and the end of the run.
+    Quiet,
+    /// Ended steps.
+    #[default]
+    Normal,
+    /// Started steps, too, and the output of the steps.
+    Verbose,
+}
+
+/// Notifications as lines of text; empty if the volume is too low for them.
+pub fn notification_text(news: &RunNotification, volume: Verbosity) -> String {
+    let loud = volume >= Verbosity::Normal;
+    match news {
+        RunNotification::Ended(ending) => step_ended_text(ending, volume),
+        RunNotification::Judged { subject, verdict, .. } => verdict_line(subject, verdict, volume),
+        RunNotification::Began { plan, run, is_unsandboxed: is_open } if loud => {
+            let mut text = format!("{plan} · run {}", paint(NAME, run.short()));
+            if *is_open {
+                text += &paint(WARN, " · without any sandbox");
+            }
+            line(BOLD, "running", None, &text)
+        }
+        RunNotification::Started { subject, attempt } if volume == Verbosity::Verbose => {
+            line(DIM, "started", None, &format!("{subject}{}", attempt_label(*attempt)))
+        }
+        RunNotification::Awaits { subject, lock } if loud => {
+            line(DIM, "waiting", None, &format!("{subject} · lock `{}`", untrusted(lock)))
+        }
+        RunNotification::Retries { subject, attempt, wait, reason, gap, looped } if loud => {
+            let wait = elapsed(*wait);
+            let reason = untrusted(first_line(reason));
+            // A single criterion needs no count.
+            let gap = gap.filter(|gap| gap.of > 1);
+            let gap = gap.map(|gap| format!(" · failing checks {gap}")).unwrap_or_default();
+            let when = match looped {
+                Some(looped) => format!(" · {looped}"),
+                None => format!(" in {wait}"),
+            };
+            let text = format!("{subject} · attempt {attempt}{when}{gap} · {reason}");
+            line(WARN, "retrying", None, &text)
+        }
+        RunNotification::Noted { verb, text } if loud => line(WARN, verb, None, text),
+        _ => String::new(),
+    }
+}
+
+/// The outcome of a run: `succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d`; without
+/// success, also the reason and the commands to resume.
+///
+/// Before it, the rounds, if there was more than one or one that failed verification.
+pub fn final_line(ending: &RunEnding) -> String {
+    let mut text = rounds_text(&ending.rounds);
+    text.push_str(&paint(outcome_style(ending.outcome), ending.outcome.as_str()));
+    let took = elapsed(ending.duration);
+    let run = paint(NAME, ending.run.short());
+    let _ = writeln!(
+        text,
+        " · {}{} · {took} · run {run}",
+        counts_text(&ending.counts),
+        stale_note(&ending.stale)
+    );
+    if let Some(met) = ending.accepted {
+        let told = paint(WARN, &format!("accepted within δ: {met}"));
+        let _ = writeln!(text, "{told}; the others fail");
+    }
+    if !ending.reason.is_empty() {
+        let _ = writeln!(text, "{}", untrusted(first_line(&ending.reason)));
+    }
+    if ending.outcome == RunOutcome::Abandoned {
+        let more = format!("wf show {} --rounds", ending.run.short());
+        let _ = writeln!(text, "rounds: {}", paint(NAME, &more));
+        text.push_str(&moves::moves_text(&ending.moves, ending.run.short()));
+    }
+    // A check of a goal, which has no steps, cannot be repeated.
+    if ending.outcome != RunOutcome::Succeeded && ending.counts != wf_core::machine::StepCounts::default() {
+        let _ = writeln!(text, "retry with: {}", paint(NAME, &styled_line(&ending.next_commands)));
+    }
+    text
+}
+
+/// The rounds of a run, one after another. Empty for a single round in which everything passed.
+fn rounds_text(all: &[Round]) -> String {
+    if matches!(all, [] | [Round { solved: SolverOutcome { directive: Directive::Accept, .. }, .. }]) {
+        return String::new();
+    }
+    format!("{}\n{}\n", paint(DIM, "rounds"), rounds_table(all, false))
+}
+
+/// The stale evidence: ` (evidence of `build` is stale: …)`.
+fn stale_note(stale: &[String]) -> String {
+    match stale {
+        [] => String::new(),
+        [one] => format!(" ({})", untrusted(one)),
+        [one, more @ ..] => format!(" ({}; and of {})", untrusted(one), plural(more.len(), "more place")),
+    }
+}
+
+fn step_ended_text(ending: &TaskEnding, volume: Verbosity) -> String {
+    let bad = ending.state == StepState::Failed;
+    if !bad && volume == Verbosity::Quiet {
+        return String::new();
+    }
+    let (verb, style) = match ending.state {
+        StepState::Succeeded if ending.cached => ("cached", GOOD),
+        StepState::Failed if ending.allowed_to_fail => ("failed", WARN),
+        state => (state_word(state, ending.standing), state_style(state)),
+    };
+    let mut text = ending.subject();
+    if ending.attempts > 1 {
+        text.push_str(&attempt_label(ending.attempts));
+    }
+    if ending.allowed_to_fail && bad {
+        text.push_str(" · ignored (on_error: continue)");
+    }
+    if !ending.reason.is_empty() && ending.failed_checks.is_empty() {
+        let _ = write!(text, " · {}", untrusted(first_line(&ending.reason)));
+    }
+    let mut told = line(style, verb, ending.duration, &text);
+    if bad {
+        told.push_str(&failure_text(ending));
+    }
+    told
+}
+
+/// The reason for the failure of a step and the remedy.
+fn failure_text(ending: &TaskEnding) -> String {
+    let mut text = String::new();
+    for verdict in &ending.failed_checks {
+        text.push_str(&failed_check_text(verdict));
+    }
+    if !ending.nested && ending.duration.is_some() {
+        for line in &ending.output_tail {
+            let _ = writeln!(text, "{INDENT}{} {line}", paint(DIM, "│"));
+        }
+        let (more, command) =
+            if ending.output_tail.is_empty() { ("no output; see", "why") } else { ("full log", "logs") };
+        let command = format!("wf {command} {} {}", ending.run.id.short(), shell_word(&ending.task));
+        let _ = writeln!(text, "{INDENT}{more}: {}", paint(NAME, &command));
+    }
+    text
+}
+
+fn verdict_line(subject: &str, verdict: &CheckVerdict, volume: Verbosity) -> String {
+    let took = Some(Duration::from_millis(verdict.duration_ms));
+    let text = format!("{subject} · check `{}`", verdict.name);
+    if !verdict.passed() {
+        return line(BAD, "refuted", took, &text) + &failed_check_text(verdict);
+    }
+    if volume >= Verbosity::Normal { line(GOOD, "verified", took, &text) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Verbosity, final_line, notification_text};
+    use crate::follow::{RunEnding, RunNotification, TaskEnding};
+    use crate::plain;
+    use std::time::Duration;
+    use wf_base::name::{Name, PlanId, RunId};
+    use wf_core::machine::{
+        CheckRuling, CheckVerdict, RunOutcome, StaleFile, Standing, StepCounts, StepState, TaskId,
+    };
+    use wf_core::observe::RunRef;
+
+    fn run() -> RunId {
+        RunId::from_stored("1a2b3c4d5e6f708192a3b4c5d6e7f809")
+    }
+
+    fn verdict(ruling: CheckRuling) -> CheckVerdict {
+        CheckVerdict {
+            name: Name::parse("is_json").unwrap(),
+            phase: wf_model::CheckPhase::default(),
+            ruling,
+            expected: "exit code 0".into(),
+            found: "exit code 1".into(),
+            evidence: "line 3: no comma".into(),
+            failure_class: None,
+            duration_ms: 120,
+            certainty: wf_model::CheckCertainty::default(),
+            isolation: None,
+            hidden: Vec::new(),
+        }
+    }
+
+    fn ending(state: StepState, standing: Standing) -> TaskEnding {
+        TaskEnding {
+            run: RunRef { id: run(), plan: PlanId::parse("demo").unwrap(), path: Vec::new() },
+            task: "build".into(),
+            step: Name::parse("build").unwrap(),
+            state,
+            standing,
+            reason: String::new(),
+            failure_class: None,
+            allowed_to_fail: false,
+            cached: false,
+            duration: Some(Duration::from_millis(1_250)),
+            attempts: 1,
+            failed_checks: Vec::new(),
+            output_tail: Vec::new(),
+            nested: false,
+        }
+    }
+
+    fn check(ending: TaskEnding, volume: Verbosity, expected: &str) {
+        let news = RunNotification::Ended(Box::new(ending));
+        assert_eq!(plain(&notification_text(&news, volume)), expected);
+    }
+
+    #[test]
+    fn success_takes_one_line() {
+        let verified = ending(StepState::Succeeded, Standing::Verified);
+        check(verified.clone(), Verbosity::Normal, "   verified      1.2s  build\n");
+        check(verified, Verbosity::Quiet, "");
+        let mut second = ending(StepState::Succeeded, Standing::Reported);
+        second.attempts = 2;
+        second.run.path = vec!["all".into(), "docs[2]".into()];
+        let line = "   reported      1.2s  all/docs[2]/build · attempt 2\n";
+        check(second, Verbosity::Normal, line);
+    }
+
+    #[test]
+    fn a_failure_says_what_was_expected_and_what_to_do() {
+        let mut failed = ending(StepState::Failed, Standing::Refuted);
+        failed.reason = "check `is_json` failed".into();
+        failed.failed_checks = vec![verdict(CheckRuling::Fail)];
+        failed.output_tail = vec!["writing data.json".into()];
+        let expected = "     failed      1.2s  build
+                       check is_json failed
+                         expected exit code 0
+                         found    exit code 1
+                         │ line 3: no comma
+                       │ writing data.json
+                       full log: wf logs 1a2b3c4d build
+";
+        check(failed, Verbosity::Quiet, expected);
+    }
+
+    #[test]
+    fn what_was_skipped_says_why() {
+        let mut skipped = ending(StepState::Skipped, Standing::Unchecked);
+        skipped.reason = "`build` failed".into();
+        skipped.duration = None;
+        skipped.task = "publish".into();
+        let line = "    skipped            publish · `build` failed\n";
+        check(skipped, Verbosity::Normal, line);
+    }
+
+    #[test]
+    fn the_end_counts() {
+        let ending = RunEnding {
+            run: run(),
+            plan: PlanId::parse("demo").unwrap(),
+            outcome: RunOutcome::Succeeded,
+            reason: String::new(),
+            failed_step: None,
+            counts: StepCounts { verified: 5, reported: 2, ..StepCounts::default() },
+            stale: Vec::new(),
+            accepted: None,
+            moves: Vec::new(),
+            duration: Duration::from_millis(3_210),
+            rounds: Vec::new(),
+            next_commands: "wf retry 1a2b3c4d".into(),
+        };
+        let line = "succeeded · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n";
+        assert_eq!(plain(&final_line(&ending)), line);
+        let cancelled = RunEnding { outcome: RunOutcome::Cancelled, reason: "interrupted".into(), ..ending };
+        let lines = "cancelled · 5 verified, 2 reported · 3.2s · run 1a2b3c4d\n\
+            interrupted\nretry with: wf retry 1a2b3c4d\n";
+        assert_eq!(plain(&final_line(&cancelled)), lines);
+        let mut stale = vec![
+            StaleFile { place: TaskId::of_step(&Name::parse("build").unwrap()), path: "out.txt".into() }
+                .text("build"),
+        ];
+        let told = |stale: &[String]| {
+            plain(&final_line(&RunEnding {
+                outcome: RunOutcome::Succeeded,
+                reason: String::new(),
+                stale: stale.to_vec(),
+                ..cancelled.clone()
+            }))
+        };
+        let line = "succeeded · 5 verified, 2 reported (evidence of `build` is stale: out.txt \
+            changed after it was checked) · 3.2s · run 1a2b3c4d\n";
+        assert_eq!(told(&stale), line);
+        stale.extend(stale.clone());
+        assert!(told(&stale).contains("was checked; and of 1 more place) ·"));
+    }
+}

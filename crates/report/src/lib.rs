@@ -1,0 +1,50 @@
+//! The output for users and other programs: text, tables, pictures, documents.
+//!
+//! Everything here takes rows, events or diagnostics and returns text. Text for users always
+//! carries colour as ANSI styles; the caller strips them where they are unwanted. Text for programs
+//! never does.
+//!
+//! - [`follow`]: a run in progress, as the [`Observer`](wf_core::observe::RunObserver)s of the engine.
+//! - [`record`]: a run as recorded in the store.
+//! - [`mistakes`]: diagnostics as text, JSON, SARIF and annotations.
+//! - [`draw`]: a plan as a picture.
+//! - [`attest`]: the result of a run, as a statement for third parties.
+//! - [`consent`]: everything that a plan will do, for the approver who decides on it.
+//! - [`diff`]: the changes in meaning between two versions of a plan.
+//!
+//! **Invariant:** nothing here opens a file, reads a clock or knows the command line.
+
+pub mod attest;
+mod budget;
+pub mod consent;
+pub mod diff;
+pub mod draw;
+pub mod follow;
+mod forecast;
+mod gated;
+mod hint;
+mod lines;
+pub mod mistakes;
+pub mod moves;
+mod names;
+mod paint;
+pub mod questions;
+pub mod record;
+pub mod rounds;
+mod sites;
+mod solved;
+mod table;
+mod units;
+mod words;
+
+pub use budget::{threshold_text, usage_line};
+pub use forecast::{Forecast, StepForecast};
+pub use gated::{gate_result_json, gate_result_text, lane};
+pub use lines::{goal_name, shell_word};
+pub use names::ItemNames;
+pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint, plain};
+pub use sites::{DeclarationSite, DeclarationSites};
+pub use solved::{decision_json, decision_text};
+pub use table::{ColumnAlign, TextTable};
+pub use units::{elapsed, first_line, fit, moment, plural, size};
+pub use words::{counts_text, outcome_style, state_style, state_word};

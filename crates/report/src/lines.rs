@@ -1,0 +1,101 @@
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anstyle::Style;
+
+use super::elapsed;
+use super::hint::hint;
+use super::paint::{BAD, DIM, paint};
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::machine::CheckVerdict;
+use wf_model::CheckPhase;
+
+/// The column in which the text of a line begins, after verb and time.
+pub(super) const INDENT: &str = "                       ";
+
+/// A failed criterion: the expected value, and the one found.
+pub(super) fn failed_check_text(verdict: &CheckVerdict) -> String {
+    let mut text =
+        format!("{INDENT}check {} failed{}\n", paint(BAD, verdict.name.as_str()), phase_label(verdict));
+    for (word, what) in [("expected", &verdict.expected), ("found", &verdict.found)] {
+        if !what.is_empty() {
+            let _ = writeln!(text, "{INDENT}  {word:<9}{}", untrusted(what.trim_end()));
+        }
+    }
+    let said = verdict.found.contains(verdict.evidence.trim());
+    for line in untrusted(&verdict.evidence).lines().filter(|_| !said) {
+        let _ = writeln!(text, "{INDENT}  {} {line}", paint(DIM, "│"));
+    }
+    if let Some(hint) = hint(verdict) {
+        let _ = writeln!(text, "{INDENT}  {:<9}{hint}", "hint");
+        if !verdict.hidden.is_empty() {
+            let paths = verdict.hidden.iter().take(3).map(String::as_str);
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "{INDENT}  {:<9}{}", "hidden", untrusted(&paths));
+        }
+    }
+    text
+}
+
+/// An untrusted text behind other text on its line: as it is if it is one line, else each of its lines on a
+/// line of its own, behind a bar.
+pub(super) fn quote_untrusted(text: &str, indent: &str) -> String {
+    let text = text.trim_end();
+    if !text.contains('\n') {
+        return untrusted(text).to_string();
+    }
+    let line = |line| format!("\n{indent}{} {line}", paint(DIM, "│"));
+    untrusted(text).lines().map(line).collect()
+}
+
+/// The phase of a check, unless it is `verify`.
+pub(super) fn phase_label(verdict: &CheckVerdict) -> String {
+    match verdict.phase {
+        CheckPhase::Verify => String::new(),
+        phase => format!(" · {}", phase.as_str()),
+    }
+}
+
+/// The number of the attempt, unless it was the first.
+pub(super) fn attempt_label(attempt: u32) -> String {
+    match attempt {
+        0 | 1 => String::new(),
+        n => format!(" · attempt {n}"),
+    }
+}
+
+/// A verb, a time and a text, lined up with all others.
+pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str) -> String {
+    let took = took.map(elapsed).unwrap_or_default();
+    let verb = paint(style, &format!("{verb:>11}"));
+    format!("{verb} {took:>9}  {}\n", styled_line(text))
+}
+
+/// A task name quoted for a shell, to which brackets, and characters in the keys of items, are special.
+pub fn shell_word(place: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '-' | '.');
+    if place.chars().all(is_plain) { place.to_owned() } else { format!("'{}'", place.replace('\'', r"'\''")) }
+}
+
+/// A goal as commands accept it: by its id if its folder is searched for goals, else by its file.
+pub fn goal_name(id: &str, path: &str) -> String {
+    let known = ["goals/", "workflows/"];
+    if known.iter().any(|folder| path.starts_with(folder)) { id.to_owned() } else { shell_word(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn a_shell_takes_a_place_as_it_is() {
+        for (place, typed) in [
+            ("all/build", "all/build"),
+            ("build[linux,3.12]", "'build[linux,3.12]'"),
+            ("greet[it's]", r"'greet[it'\''s]'"),
+            ("cost[$5]", "'cost[$5]'"),
+        ] {
+            assert_eq!(shell_word(place), typed);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+use wf_base::diag::{Diagnostic, Severity};
+use wf_base::source::SourceText;
+
+/// A file that was checked and its diagnostics.
+#[derive(Clone, Debug)]
+pub struct CheckedFile {
+    /// The file; its path is shown as it is.
+    pub source: SourceText,
+    /// The diagnostics, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl CheckedFile {
+    /// Returns the number of diagnostics of a severity in the file.
+    pub fn count(&self, severity: Severity) -> usize {
+        let of = |diagnostic: &&Diagnostic| diagnostic.severity() == severity;
+        self.diagnostics.iter().filter(of).count()
+    }
+}

@@ -1,0 +1,116 @@
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::CheckedFile;
+use super::annotate::level;
+use wf_base::diag::{Code, Diagnostic, Severity};
+use wf_base::source::{SourceText, Span};
+
+/// The diagnostics of all files as a SARIF 2.1.0 log, for code scanners.
+pub fn sarif(all: &[CheckedFile], version: &str) -> String {
+    let results: Vec<Value> =
+        all.iter().flat_map(|file| file.diagnostics.iter().map(|one| result(&file.source, one))).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "wf", "version": version, "rules": rules() } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+}
+
+fn rules() -> Vec<Value> {
+    let rule = |code: &Code| {
+        let level = match code.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        json!({
+            "id": code.as_str(),
+            "shortDescription": { "text": code.meaning() },
+            "defaultConfiguration": { "level": level },
+        })
+    };
+    Code::ALL.iter().map(rule).collect()
+}
+
+fn result(source: &SourceText, diagnostic: &Diagnostic) -> Value {
+    let help = diagnostic.help.as_deref();
+    let remedy = help.map(|help| format!("\n{help}")).unwrap_or_default();
+    let related: Vec<Value> = diagnostic
+        .related
+        .iter()
+        .map(|label| {
+            let mut place = location(source, label.span);
+            if let Some(fields) = place.as_object_mut() {
+                fields.insert("message".into(), json!({ "text": label.text }));
+            }
+            place
+        })
+        .collect();
+    json!({
+        "ruleId": diagnostic.code.as_str(),
+        "level": level(diagnostic),
+        "message": { "text": format!("{}{remedy}", diagnostic.message) },
+        "locations": [location(source, diagnostic.span)],
+        "relatedLocations": related,
+    })
+}
+
+fn location(source: &SourceText, span: Span) -> Value {
+    let (start, end) = (source.line_column(span.start), source.line_column(span.end));
+    json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri(source.path()) },
+            "region": {
+                "startLine": start.line,
+                "startColumn": start.column,
+                "endLine": end.line,
+                "endColumn": end.column,
+            },
+        },
+    })
+}
+
+/// A relative path as a URI reference.
+fn uri(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        if plain(byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{sarif, uri};
+    use crate::mistakes::sample;
+    use serde_json::Value;
+    use wf_base::diag::Code;
+
+    #[test]
+    fn a_scanner_finds_rule_and_place() {
+        let log: Value = serde_json::from_str(&sarif(&[sample::checked()], "1.0")).unwrap();
+        let at = |pointer: &str| log.pointer(pointer).cloned().unwrap_or_default();
+        assert_eq!(at("/runs/0/results/0/ruleId"), "plan/duplicate-id");
+        let region = "/runs/0/results/0/locations/0/physicalLocation/region";
+        assert_eq!(at(&format!("{region}/startLine")), 5);
+        assert_eq!(at(&format!("{region}/endColumn")), 15);
+        let rules = at("/runs/0/tool/driver/rules");
+        assert_eq!(rules.as_array().map(Vec::len), Some(Code::ALL.len()));
+    }
+
+    #[test]
+    fn paths_become_uris() {
+        assert_eq!(uri("plans/ä b.md"), "plans/%C3%A4%20b.md");
+    }
+}

@@ -1,0 +1,71 @@
+//! The pending approvals of a run, as shown to the approvers.
+
+use std::fmt::Write as _;
+
+use super::lines::quote_untrusted;
+use super::units::moment;
+use super::{BOLD, DIM, WARN, paint};
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::gate::GateAction;
+use wf_core::machine::{ApprovalRequest, Artifact, Event, EventKind};
+use wf_store::RunRow;
+
+/// A pending approval, with everything that the decision covers. Invisible characters are shown by
+/// their numbers.
+pub fn approval_request_text(
+    ask: &ApprovalRequest,
+    row: &RunRow,
+    (events, files): (&[(u64, Event)], &[Artifact]),
+) -> String {
+    let name = match &ask.place {
+        Some(place) => format!("`{place}` of run {}", row.id.short()),
+        None => format!("run {}", row.id.short()),
+    };
+    let mut text = format!(
+        "{} {name}, plan {} ({})\n  {}\n",
+        paint(BOLD, "approval requested by"),
+        row.plan,
+        untrusted(&row.path),
+        quote_untrusted(&ask.message, "  "),
+    );
+    for (name, value) in &ask.show {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name}:")), quote_untrusted(&value, "    "));
+    }
+    for (name, value) in &ask.rewritten {
+        let value = value.to_string();
+        let _ = writeln!(text, "  {} {name} → {}", paint(WARN, "rewritten:"), untrusted(&value));
+    }
+    let judged = events.iter().filter_map(|(_, event)| match &event.fact {
+        EventKind::GateEvaluated { place, result } if *place == ask.place => Some(result),
+        _ => None,
+    });
+    for result in judged.filter(|result| result.action != GateAction::Continue) {
+        let reason = quote_untrusted(&result.reason, "    ");
+        let word = result.action.as_str();
+        let _ = writeln!(text, "  gate {}: {word} {reason}", result.gate);
+    }
+    for file in files {
+        let (path, digest) = (untrusted(&file.path), file.digest.short());
+        let _ = writeln!(text, "  {} {path} · {digest}", paint(DIM, "checked version:"));
+    }
+    text.push_str(&approvers_and_deadline(ask));
+    text
+}
+
+/// The approvers, and the deadline.
+fn approvers_and_deadline(ask: &ApprovalRequest) -> String {
+    let mut text = String::new();
+    let who = match (ask.required, ask.approvers.as_slice()) {
+        (None, []) => "as many as the policy requires".to_owned(),
+        (None, names) => format!("of {}", names.join(", ")),
+        (Some(count), []) => format!("{count} of all approvers"),
+        (Some(count), names) => format!("{count} of {}", names.join(", ")),
+    };
+    let _ = writeln!(text, "  {} {}", paint(DIM, "required approvals:"), styled_line(&who));
+    if let Some(queue) = &ask.queue {
+        let _ = writeln!(text, "  {} {}", paint(DIM, "queue:"), untrusted(queue));
+    }
+    let _ = writeln!(text, "  {} {}", paint(DIM, "until:"), moment(ask.expires));
+    text
+}

@@ -1,0 +1,108 @@
+use anstyle::Style;
+
+use crate::{BAD, ColumnAlign, DIM, GOOD, ItemNames, NAME, TextTable, WARN, first_line, paint, plural};
+use wf_core::machine::CheckRuling;
+use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
+
+/// The results of repeated checks, as a table, with a line that says if they pass.
+pub fn findings(all: &[ReverifiedResult], names: &ItemNames) -> String {
+    let mut table = TextTable::new(&[
+        ("step", ColumnAlign::Left),
+        ("criterion", ColumnAlign::Left),
+        ("then", ColumnAlign::Left),
+        ("now", ColumnAlign::Left),
+        ("reason", ColumnAlign::Left),
+    ]);
+    for finding in all {
+        let mut name = name(finding, names);
+        for criterion in &finding.criteria {
+            table.row(row(std::mem::take(&mut name), criterion));
+        }
+        if let Some(evidence) = &finding.evidence {
+            table.row(files(name, evidence));
+        }
+    }
+    if table.is_empty() {
+        return format!("{} no check passed in this run\n", paint(BAD, "nothing to verify:"));
+    }
+    table.render() + "\n" + &verdict(all)
+}
+
+/// True if something passed then, and all of it passes now.
+pub fn all_pass(all: &[ReverifiedResult]) -> bool {
+    all.iter().any(ReverifiedResult::passed) && all.iter().all(ReverifiedResult::still_holds)
+}
+
+fn name(finding: &ReverifiedResult, names: &ItemNames) -> String {
+    match &finding.place {
+        Some(place) => names.subject(&finding.path, place),
+        None => names.text(&finding.path, "(plan)"),
+    }
+}
+
+fn row(name: String, criterion: &CriterionComparison) -> Vec<(String, Style)> {
+    let CriterionComparison { then, now } = criterion;
+    let reason = match now.ruling {
+        CheckRuling::Pass => String::new(),
+        _ => now.mismatch(),
+    };
+    vec![
+        (name, NAME),
+        (now.name.to_string(), Style::new()),
+        (word(*then).to_owned(), style(*then)),
+        (word(now.ruling).to_owned(), style(now.ruling)),
+        (first_line(&reason).to_owned(), DIM),
+    ]
+}
+
+fn files(name: String, evidence: &EvidenceFreshness) -> Vec<(String, Style)> {
+    let (now, style, reason) = match &evidence.stale {
+        None => ("fresh", GOOD, String::new()),
+        Some(path) => ("stale", WARN, format!("{path} changed after it was checked")),
+    };
+    vec![
+        (name, NAME),
+        (plural(evidence.files, "file"), DIM),
+        ("fresh".to_owned(), GOOD),
+        (now.to_owned(), style),
+        (reason, DIM),
+    ]
+}
+
+fn word(ruling: CheckRuling) -> &'static str {
+    match ruling {
+        CheckRuling::Pass => "pass",
+        CheckRuling::Fail => "fail",
+        CheckRuling::Error => "error",
+    }
+}
+
+fn style(ruling: CheckRuling) -> Style {
+    match ruling {
+        CheckRuling::Pass => GOOD,
+        CheckRuling::Fail => BAD,
+        CheckRuling::Error => WARN,
+    }
+}
+
+fn verdict(all: &[ReverifiedResult]) -> String {
+    let criteria = || all.iter().flat_map(|finding| &finding.criteria);
+    let then = criteria().filter(|one| one.then == CheckRuling::Pass);
+    let (passed, still) = then.fold((0, 0), |(passed, still), one| {
+        (passed + 1, still + usize::from(one.now.ruling == CheckRuling::Pass))
+    });
+    let stale = |finding: &&ReverifiedResult| {
+        let evidence = finding.evidence.as_ref();
+        evidence.is_some_and(|files| files.stale.is_some())
+    };
+    let stale = all.iter().filter(stale).count();
+    let mut line = format!("{still} of {passed} checks that passed still pass");
+    if stale > 0 {
+        line += &format!(", the evidence of {} is stale", plural(stale, "result"));
+    }
+    if all_pass(all) {
+        format!("{} {line}\n", paint(GOOD, "passed:"))
+    } else {
+        format!("{} {line}\n", paint(BAD, "failed:"))
+    }
+}

@@ -1,0 +1,88 @@
+use serde::Serialize;
+
+use wf_base::name::Name;
+use wf_core::machine::{FailureCount, TaskId};
+use wf_store::CheckRow;
+
+/// The number of gaps printed of a long trajectory: the first, and the last ones.
+const PRINTED_GAPS: usize = 6;
+
+/// The gaps of the attempts of a task, one after another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GapTrajectory {
+    /// The step.
+    pub step: Name,
+    /// The item.
+    pub item: Option<u32>,
+    /// The gap of each attempt that was checked, oldest first.
+    pub gaps: Vec<FailureCount>,
+}
+
+impl GapTrajectory {
+    /// The trajectories of all tasks that were checked, in the order of the checks.
+    pub fn of_checks(checks: &[CheckRow]) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        let mut found = std::collections::BTreeMap::new();
+        for check in checks {
+            let (Some(step), Some(attempt)) = (&check.step, check.attempt) else {
+                continue;
+            };
+            let at = *found.entry((step, check.item)).or_insert_with(|| {
+                all.push(Self { step: step.clone(), item: check.item, gaps: Vec::new() });
+                all.len() - 1
+            });
+            if let Some(one) = all.get_mut(at) {
+                one.was_checked(attempt, check.verdict.passed());
+            }
+        }
+        all
+    }
+
+    /// True if it is the trajectory of a task.
+    pub fn is_of(&self, place: &TaskId) -> bool {
+        self.step == place.step && self.item == place.item
+    }
+
+    fn was_checked(&mut self, attempt: u32, passed: bool) {
+        FailureCount::count(&mut self.gaps, attempt, passed);
+    }
+
+    /// Returns `gap 3/5 → 1/5 → 0/5`: failed criteria out of all. `None` for a single attempt.
+    pub fn text(&self) -> Option<String> {
+        if self.gaps.len() < 2 {
+            return None;
+        }
+        let mut told: Vec<String> = self.gaps.iter().map(ToString::to_string).collect();
+        if told.len() > PRINTED_GAPS {
+            told.splice(1..=told.len() - (PRINTED_GAPS - 1), ["…".to_owned()]);
+        }
+        Some(format!("failing checks {}", told.join(" → ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GapTrajectory;
+    use crate::record::sample;
+    use wf_core::machine::CheckRuling;
+
+    #[test]
+    fn a_trajectory_tells_the_first_and_the_last_attempts() {
+        let attempts = |count: u32| {
+            let checks: Vec<_> = (1..=count)
+                .flat_map(|attempt| {
+                    let last = attempt == count;
+                    let ruling = if last { CheckRuling::Pass } else { CheckRuling::Fail };
+                    [sample::check("a", attempt, CheckRuling::Pass), sample::check("a", attempt, ruling)]
+                })
+                .collect();
+            GapTrajectory::of_checks(&checks).remove(0).text()
+        };
+        assert_eq!(attempts(1), None);
+        assert_eq!(attempts(2).as_deref(), Some("failing checks 1/2 → 0/2"));
+        let six = "failing checks 1/2 → 1/2 → 1/2 → 1/2 → 1/2 → 0/2";
+        assert_eq!(attempts(6).as_deref(), Some(six));
+        let many = "failing checks 1/2 → … → 1/2 → 1/2 → 1/2 → 0/2";
+        assert_eq!(attempts(9).as_deref(), Some(many));
+    }
+}

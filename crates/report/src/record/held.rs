@@ -1,0 +1,230 @@
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::paint::{BAD, DIM, WARN, paint};
+use crate::{moment, plain, rounds};
+use wf_base::time::Moment;
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::gate::{GateAction, GateResult};
+use wf_core::machine::{
+    AlternativeSwitch, ApprovalOutcome, ApprovalRequest, Event, EventKind, IntentAdvice, Round, RunApproval,
+    TaskId, ToolAdvice,
+};
+
+/// The permissions of a run: approvals, gates, decisions, rounds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunDecisions {
+    /// The approval of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<RunApproval>,
+    /// The approvals that were requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<RecordedApproval>,
+    /// The answers of gates.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateRecord>,
+    /// The advice of memory at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<RecordedAdvice>,
+    /// The rounds of the controller.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Round>,
+    /// The end of each round.
+    #[serde(skip)]
+    pub(super) closed: Vec<Moment>,
+}
+
+/// The advice of memory at the start of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordedAdvice {
+    /// The advice about the plan's intent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<IntentAdvice>,
+    /// The advice about the tools of steps.
+    pub advice: Vec<ToolAdvice>,
+    /// The steps that started with an alternative.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<AlternativeSwitch>,
+}
+
+/// A request for an approval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecordedApproval {
+    /// The request.
+    pub ask: ApprovalRequest,
+    /// The decision; absent while it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given: Option<ApprovalOutcome>,
+}
+
+/// The answer of a gate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateRecord {
+    /// The task; absent: a gate of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<TaskId>,
+    /// The result.
+    pub result: GateResult,
+}
+
+impl RunDecisions {
+    /// The events that it is built from.
+    pub const EVENTS: [&'static str; 6] = [
+        "run_approved",
+        "gate_evaluated",
+        "approval_requested",
+        "approval_resolved",
+        "round_completed",
+        "memory_applied",
+    ];
+
+    /// Builds it from events.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut held = Self::default();
+        for event in events {
+            if let EventKind::RoundCompleted(_) = &event.fact {
+                held.closed.push(event.at);
+            }
+            held.on_event(&event.fact);
+        }
+        held
+    }
+
+    fn on_event(&mut self, fact: &EventKind) {
+        match fact {
+            EventKind::RunApproved(approved) => self.approved = Some((**approved).clone()),
+            EventKind::GateEvaluated { place, result } => {
+                self.gates.push(GateRecord { place: place.clone(), result: result.clone() });
+            }
+            EventKind::MemoryApplied { intent, advice, changes } => {
+                self.memory = Some(RecordedAdvice {
+                    intent: intent.clone(),
+                    advice: advice.clone(),
+                    changes: changes.clone(),
+                });
+            }
+            EventKind::RoundCompleted(round) => self.rounds.push((**round).clone()),
+            EventKind::ApprovalRequested(ask) => {
+                self.questions.push(RecordedApproval { ask: (**ask).clone(), given: None });
+            }
+            EventKind::ApprovalResolved { request: number, given, .. } => {
+                let mut asked = self.questions.iter_mut();
+                if let Some(question) = asked.find(|question| question.ask.request == *number) {
+                    question.given = Some(given.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The pending approvals.
+    pub fn pending_approvals(&self) -> impl Iterator<Item = &ApprovalRequest> {
+        let open = self.questions.iter().filter(|question| question.given.is_none());
+        open.map(|question| &question.ask)
+    }
+
+    /// Returns the approvers of the run and the policy, on one line; empty if there were none.
+    pub(super) fn approvers_line(&self) -> String {
+        let Some(approved) = &self.approved else {
+            return String::new();
+        };
+        let names: Vec<String> = approved.by.iter().map(|by| format!("\"{}\"", by.name)).collect();
+        let key = approved.by.first().map(|by| by.key_id.short()).unwrap_or_default();
+        let policy = match approved.policy {
+            wf_core::machine::ApprovalPolicy::Owner => "owner",
+            wf_core::machine::ApprovalPolicy::Reviewed => "reviewed",
+        };
+        let of = match approved.executions {
+            1 => String::new(),
+            all => format!(" · use {} of {all}", approved.execution),
+        };
+        format!("signed with key {} ({key}) · policy {policy}{of}", names.join(", "))
+    }
+
+    /// Returns the answers of gates and approvers on a task, a sentence each.
+    pub(super) fn reasons(&self, place: &TaskId) -> Vec<String> {
+        let gates = self.gates.iter();
+        let gates = gates.filter(|gating| gating.place.as_ref() == Some(place));
+        let gates = gates.map(|GateRecord { result, .. }| {
+            let (on, lane) = (result.trigger.as_str(), result.lane);
+            let said = if result.reason.is_empty() { "" } else { ": " };
+            let action = match (lane, result.ignored) {
+                (_, Some(ignored)) => format!("answered {}, but may only advise", ignored.as_str()),
+                _ => format!("answered {}", result.action.as_str()),
+            };
+            let reason = untrusted(&result.reason);
+            format!("{on}, gate `{}` {action}{said}{reason}", result.gate)
+        });
+        let asked = self.questions.iter();
+        let asked = asked.filter(|question| question.ask.place.as_ref() == Some(place));
+        let asked = asked.map(|RecordedApproval { ask, given }| match given {
+            None => format!("waiting for approval: {}", untrusted(&ask.message)),
+            Some(given) => {
+                let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+                let word = given.decision.as_str();
+                let by = if names.is_empty() { "" } else { " by " };
+                format!(
+                    "approval requested: {} · {word}{by}{}",
+                    untrusted(&ask.message),
+                    untrusted(&names.join(", "))
+                )
+            }
+        });
+        let memory = self.memory.iter().flat_map(|memory| &memory.changes);
+        let began = memory.filter(|change| change.step == place.step);
+        let began = began.map(|change| {
+            let told = plain(&rounds::change_text(change));
+            format!(
+                "memory advises against the step as written, so it started with an \
+                alternative: {told}"
+            )
+        });
+        began.chain(gates).chain(asked).collect()
+    }
+
+    /// Returns the answers of gates and approvers that changed something, a line each.
+    pub(super) fn lines(&self, called: &dyn Fn(&TaskId) -> String) -> String {
+        let mut text = String::new();
+        if let Some(RecordedAdvice { intent, advice, changes }) = &self.memory {
+            for one in rounds::memory_advice_text(intent.as_ref(), advice, changes) {
+                let _ = writeln!(text, "  memory · {}", styled_line(&one));
+            }
+        }
+        let name = |place: Option<&TaskId>| place.map_or("the run".into(), called);
+        for GateRecord { place, result } in &self.gates {
+            let (style, word) = match result.action {
+                GateAction::Block => (BAD, "blocked"),
+                GateAction::RequireApproval => (WARN, "asks"),
+                GateAction::Continue if !result.changed.is_empty() => (WARN, "rewrote"),
+                GateAction::Continue if !result.flags.is_empty() => (WARN, "flagged"),
+                GateAction::Continue => continue,
+            };
+            let said = if result.reason.is_empty() {
+                [result.changed.join(", "), result.flags.join(", ")].concat()
+            } else {
+                result.reason.clone()
+            };
+            let word = paint(style, word);
+            let place = name(place.as_ref());
+            let _ = writeln!(text, "  {place} · gate {} {word}: {}", result.gate, untrusted(&said));
+        }
+        for RecordedApproval { ask, given } in &self.questions {
+            let place = name(ask.place.as_ref());
+            let told = match given {
+                None => format!("{} until {}", paint(WARN, "open"), moment(ask.expires)),
+                Some(given) => {
+                    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+                    let by = if names.is_empty() { "" } else { " by " };
+                    let said = if given.reason.is_empty() { "" } else { ": " };
+                    let word = given.decision.as_str();
+                    let (names, reason) = (names.join(", "), untrusted(&given.reason));
+                    format!("{word}{by}{}{said}{reason}", untrusted(&names))
+                }
+            };
+            let message = untrusted(&ask.message);
+            let _ = writeln!(text, "  {place} · {message} · {}", styled_line(&told));
+        }
+        if text.is_empty() { text } else { format!("\n{}\n{text}", paint(DIM, "gates and approvals")) }
+    }
+}

@@ -1,0 +1,97 @@
+use serde::Serialize;
+
+use super::{RunDecisions, RunRecord};
+use wf_core::machine::{Attempt, Event, EventKind, RequestDecision, ReworkLoop, Standing, StepState, TaskId};
+use wf_model::CheckPhase;
+use wf_store::StepRow;
+
+/// An attempt that followed because a check of `inspect` or `test` failed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoopedAttempt {
+    /// The attempt.
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// The loop and its phase.
+    #[serde(rename = "loop")]
+    pub looped: ReworkLoop,
+}
+
+impl LoopedAttempt {
+    /// The events that it is built from.
+    pub const EVENTS: [&'static str; 1] = ["retry_scheduled"];
+
+    /// Returns the loops in events, in order.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Self> {
+        let loops = events.into_iter().filter_map(|event| match &event.fact {
+            EventKind::RetryScheduled { attempt, looped: Some(looped), .. } => {
+                Some(Self { attempt: attempt.clone(), looped: *looped })
+            }
+            _ => None,
+        });
+        loops.collect()
+    }
+}
+
+impl RunRecord {
+    /// Returns the used loops of a task, and the findings ignored by approvers: `inspect 2/3`.
+    pub(super) fn loops_of_task(&self, place: &TaskId) -> Vec<String> {
+        let own = self.loops.iter().filter(|one| one.attempt.place == *place);
+        let last = |phase| own.clone().rev().find(|one| one.looped.phase == phase);
+        let phases = [CheckPhase::Inspect, CheckPhase::Test];
+        let loops = phases.into_iter().filter_map(last);
+        let mut told: Vec<String> = loops.map(|one| one.looped.to_string()).collect();
+        told.extend(self.ignored_findings(place));
+        told
+    }
+
+    /// Returns the number of attempts of a task that were loops, up to one of them.
+    pub(super) fn loop_count_until(&self, place: &TaskId, attempt: u32) -> u32 {
+        let own = self.loops.iter();
+        let own = own.filter(|one| one.attempt.place == *place && one.attempt.attempt <= attempt);
+        u32::try_from(own.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns how an attempt was sent back by `inspect` or `test`, or why it was not; `None` if
+    /// neither of them found anything.
+    pub(super) fn loop_reason(&self, row: &StepRow, attempt: u32) -> Option<String> {
+        let place = super::record::task_of_row(row);
+        let next = self
+            .loops
+            .iter()
+            .find(|one| one.attempt.place == place && one.attempt.attempt == attempt.saturating_add(1));
+        if let Some(LoopedAttempt { looped, .. }) = next {
+            let (phase, n, max) = (looped.phase.as_str(), looped.number, looped.limit);
+            return Some(format!("`{phase}` failed, rework {n} of {max}"));
+        }
+        let own = self.checks.iter().filter(|check| {
+            let of_step = check.step.as_ref() == Some(&place.step) && check.item == place.item;
+            of_step && check.attempt == Some(attempt) && !check.verdict.passed()
+        });
+        let phase = own.map(|check| check.verdict.phase).max()?;
+        let ended = row.state == StepState::Failed && phase != CheckPhase::Verify;
+        ended.then(|| format!("all reworks of `{}` are used", phase.as_str()))
+    }
+
+    /// Returns the ignored findings of an unverified result: `inspect ignored by ada`.
+    pub(super) fn ignored_findings(&self, place: &TaskId) -> Vec<String> {
+        let own = |row: &&StepRow| super::record::task_of_row(row) == *place;
+        let row = self.steps.iter().find(own);
+        // Findings ignored in an attempt before the verified one do not matter.
+        match row {
+            Some(row) if row.standing != Standing::Verified => ignored_in(&self.held, place),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn ignored_in(held: &RunDecisions, place: &TaskId) -> Vec<String> {
+    let own = held.questions.iter();
+    let own = own.filter(|question| question.ask.place.as_ref() == Some(place));
+    let said = own.filter_map(|question| {
+        let (phase, given) = (question.ask.phase?, question.given.as_ref()?);
+        let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+        let by = format!("{} ignored by {}", phase.as_str(), names.join(", "));
+        (given.decision == RequestDecision::Approved).then_some(by)
+    });
+    said.collect()
+}

@@ -1,0 +1,166 @@
+use serde::Serialize;
+use serde_json::Value;
+
+use super::life::write_lifecycles;
+use super::{GapTrajectory, LoopedAttempt, RunDecisions, RunLifecycle, StaleDependant};
+use wf_base::name::RunId;
+use wf_core::machine::{BudgetLedger, StepState, TaskId};
+use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunOwner, RunRow, StepRow};
+
+/// The version of the document of `wf show --json`. Within a version, keys are only added.
+pub const RECORD_VERSION: u32 = 1;
+
+/// Everything known of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunRecord {
+    /// The version of the format.
+    pub v: u32,
+    /// The run itself.
+    pub run: RunRow,
+    /// The state in its life cycle, its process considered.
+    pub life: RunLifecycle,
+    /// The run that it is part of, at the top, if it is part of one.
+    #[serde(skip)]
+    pub top: Option<RunId>,
+    /// The runs that retry it.
+    pub repeated_by: Vec<RunId>,
+    /// The process that works on it, or did when it died.
+    pub owner: Option<RunOwner>,
+    /// The steps that have events.
+    pub steps: Vec<StepRow>,
+    /// The attempts.
+    pub attempts: Vec<AttemptRow>,
+    /// The verdicts.
+    pub checks: Vec<CheckRow>,
+    /// The gaps of the attempts of each task.
+    pub gaps: Vec<GapTrajectory>,
+    /// The attempts for which `inspect` or `test` sent the work back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<LoopedAttempt>,
+    /// The steps that depend on one whose evidence is stale.
+    pub shaken: Vec<StaleDependant>,
+    /// The approvals, gates and decisions that it needed.
+    #[serde(flatten)]
+    pub held: RunDecisions,
+    /// The amounts that it has used, and their budget; absent if there is neither a budget nor
+    /// anything that only a ledger records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<BudgetLedger>,
+    /// The files that it left.
+    pub artifacts: Vec<ArtifactRow>,
+    /// The runs nested in it, each with the attempt that it is nested in.
+    pub nested: Vec<NestedRunRecord>,
+}
+
+/// A run nested in another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NestedRunRecord {
+    /// The attempt above it, by its display name: `build[2]#1`.
+    pub attempt: String,
+    /// The run.
+    pub record: RunRecord,
+}
+
+impl RunRecord {
+    /// Marks as waiting the tasks that wait for their items or for a nested run: in a run with only
+    /// pending approvals, nothing runs.
+    #[must_use]
+    pub fn with_waiting_tasks(mut self) -> Self {
+        if self.life == RunLifecycle::Waiting {
+            let running = self.steps.iter_mut();
+            let running = running.filter(|row| row.state == StepState::Running);
+            running.for_each(|row| row.state = StepState::Waiting);
+        }
+        self
+    }
+
+    /// Returns the pending approvals of it and of nested runs, by its names.
+    pub fn open_questions(&self) -> Vec<String> {
+        let open = self.held.questions.iter();
+        let open = open.filter(|question| question.given.is_none());
+        let own = open.map(|question| match &question.ask.place {
+            Some(place) => self.task_display_name(place),
+            None => "run".to_owned(),
+        });
+        let inside = self.nested.iter().flat_map(|nested| {
+            let above = nested.attempt.split('#').next().unwrap_or_default();
+            let place = above.parse::<TaskId>();
+            let above = place.map_or_else(|_| above.to_owned(), |place| self.task_display_name(&place));
+            let names = nested.record.open_questions().into_iter();
+            names.map(move |name| match name.as_str() {
+                "run" => above.clone(),
+                name => format!("{above}/{name}"),
+            })
+        });
+        own.chain(inside).collect()
+    }
+
+    /// Returns the document.
+    pub fn document(&self) -> Value {
+        let mut document = serde_json::to_value(self).unwrap_or_default();
+        write_lifecycles(&mut document);
+        document
+    }
+
+    /// Returns the document as JSON.
+    pub fn json(&self) -> String {
+        format!("{:#}\n", self.document())
+    }
+
+    /// Returns the verdicts on the last checked attempt of a task.
+    pub fn rulings(&self, place: &TaskId) -> Vec<&CheckRow> {
+        let of = |check: &&CheckRow| check.step.as_ref() == Some(&place.step) && check.item == place.item;
+        let last = self.checks.iter().filter(of).filter_map(|check| check.attempt).max();
+        let checks = self.checks.iter().filter(of);
+        checks.filter(|check| check.attempt == last).collect()
+    }
+
+    /// Returns `gap 3/5 → 0/5`, if more than one attempt of a task was checked.
+    pub fn gap(&self, place: &TaskId) -> Option<String> {
+        self.gaps.iter().find(|gaps| gaps.is_of(place))?.text()
+    }
+
+    /// Returns the verdicts on the plan's own criteria.
+    pub fn own_rulings(&self) -> impl Iterator<Item = &CheckRow> {
+        self.checks.iter().filter(|check| check.step.is_none())
+    }
+
+    /// Returns the display name of a task.
+    pub fn task_display_name(&self, place: &TaskId) -> String {
+        let own = |row: &&StepRow| row.step == place.step && row.item == place.item;
+        match self.steps.iter().find(own).filter(|_| place.item.is_some()) {
+            Some(row) => row_display_name(row),
+            None => place.to_string(),
+        }
+    }
+
+    /// Returns the runs nested in attempts of a task.
+    pub fn nested_in(&self, place: &TaskId) -> impl Iterator<Item = &RunRecord> {
+        let place = place.to_string();
+        self.nested
+            .iter()
+            .filter(move |nested| nested.attempt.rsplit_once('#').is_some_and(|(p, _)| p == place))
+            .map(|nested| &nested.record)
+    }
+}
+
+/// The task of a row.
+pub(super) fn task_of_row(row: &StepRow) -> TaskId {
+    TaskId { step: row.step.clone(), item: row.item }
+}
+
+/// The display name of the task of a row.
+pub(super) fn row_display_name(row: &StepRow) -> String {
+    task_of_row(row).display_name(row.item_key.as_deref())
+}
+
+/// The duration of a step, if it started and ended.
+pub(super) fn step_duration(row: &StepRow) -> Option<std::time::Duration> {
+    let started = row.started?;
+    row.ended.map(|ended| ended.since(started))
+}
+
+/// True if the row counts in the tally: a whole step that ended.
+pub(super) fn is_whole(row: &StepRow) -> bool {
+    row.item.is_none() && row.state != StepState::Pending
+}

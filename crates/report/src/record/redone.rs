@@ -1,0 +1,66 @@
+//! The round and the alternative of an attempt.
+
+use super::RunRecord;
+use crate::paint::{NAME, paint};
+use wf_base::name::Name;
+use wf_core::machine::{AlternativeSwitch, TaskId};
+use wf_model::Step;
+use wf_store::AttemptRow;
+
+impl RunRecord {
+    /// Returns the round that an attempt was made in, from 1.
+    pub(super) fn round_of(&self, attempt: &AttemptRow) -> usize {
+        let before = self.held.closed.iter();
+        1 + before.filter(|at| **at <= attempt.started).count()
+    }
+
+    /// Returns the number of attempts of a task before the round that an attempt was made in:
+    /// `retry` counts anew in each.
+    pub(super) fn attempts_before_round(&self, attempt: &AttemptRow) -> u32 {
+        let round = self.round_of(attempt);
+        let same = |one: &&AttemptRow| one.step == attempt.step && one.item == attempt.item;
+        let own = self.attempts.iter().filter(same);
+        let before = own.filter(|one| self.round_of(one) < round);
+        before.map(|one| one.attempt).max().unwrap_or_default()
+    }
+
+    /// Returns the alternative that a step used during a round, by the last change before it, with
+    /// the first round of that alternative, which is 1 if memory chose it; `None` if it was done as
+    /// written all along.
+    pub(super) fn alternative_in_round(
+        &self,
+        step: &Name,
+        round: usize,
+    ) -> Option<(&AlternativeSwitch, u32)> {
+        let rounds = self.held.rounds.iter().take(round.saturating_sub(1));
+        let mut changes = rounds.rev().flat_map(|round| {
+            let next = round.round.saturating_add(1);
+            round.changes.iter().map(move |change| (change, next))
+        });
+        let mut first = self.held.memory.iter().flat_map(|memory| &memory.changes);
+        let own = changes.find(|(change, _)| change.step == *step);
+        own.or_else(|| Some((first.find(|change| change.step == *step)?, 1)))
+    }
+
+    /// Returns the step as executed in a round.
+    pub(super) fn executed_step<'a>(&self, step: &'a Step, round: usize) -> &'a Step {
+        let way = self.alternative_in_round(&step.id, round).and_then(|(change, _)| change.to.as_ref());
+        let way = way.and_then(|id| step.alternatives.iter().find(|one| one.id == *id));
+        way.map_or(step, |one| one.step.as_ref())
+    }
+
+    /// Returns the alternative that the step used last:
+    /// `` in its way `mirror_b`, since round 2 (change_path) ``.
+    pub(super) fn last_alternative(&self, place: &TaskId) -> Option<String> {
+        let (change, round) = self.alternative_in_round(&place.step, usize::MAX)?;
+        let way = match &change.to {
+            Some(id) => format!("with alternative {}", paint(NAME, &format!("`{id}`"))),
+            None => "as written".to_owned(),
+        };
+        let by = match round {
+            1 => "from the start, on memory's advice".to_owned(),
+            _ => format!("since round {round} ({})", change.kind.as_str()),
+        };
+        Some(format!("{way}, {by}"))
+    }
+}

@@ -1,0 +1,318 @@
+use std::fmt::Write as _;
+
+use super::record::{row_display_name, step_duration, task_of_row};
+use super::{RunLifecycle, RunRecord};
+use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label, shell_word};
+use crate::moves;
+use crate::paint::{DIM, GOOD, NAME, WARN, paint};
+use crate::rounds::rounds_table;
+use crate::{counts_text, elapsed, first_line, moment, size, state_style, state_word, usage_line};
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::machine::StepState;
+use wf_model::JsonObject;
+use wf_store::{CheckRow, RunRow, RunState, StepRow, StoreDurability};
+
+/// A run with its steps, their checks, and the runs nested in them. `now` is the current time.
+pub fn show(record: &RunRecord, now: Moment) -> String {
+    let mut text = head(record, now);
+    if !record.steps.is_empty() {
+        text.push('\n');
+    }
+    steps(record, 0, &mut text);
+    let own: Vec<&CheckRow> = record.own_rulings().collect();
+    if !own.is_empty() {
+        let _ = writeln!(text, "\n{}", paint(DIM, "plan checks"));
+        for check in own {
+            text.push_str(&ruling(check));
+        }
+    }
+    if !record.held.rounds.is_empty() {
+        let told = rounds_table(&record.held.rounds, false);
+        let _ = write!(text, "\n{}\n{told}", paint(DIM, "rounds"));
+        text.push_str(&options_text(record));
+    }
+    text.push_str(&record.held.lines(&|place| record.task_display_name(place)));
+    text.push_str(&artifacts(record));
+    text.push_str(&next(record));
+    text
+}
+
+/// The options for a run for which nothing more was tried.
+fn options_text(record: &RunRecord) -> String {
+    let abandoned = RunState::Ended(wf_core::machine::RunOutcome::Abandoned);
+    match record.held.rounds.last() {
+        Some(round) if record.run.state == abandoned => {
+            format!("\n{}", moves::moves_text(&moves::moves(round), record.run.id.short()))
+        }
+        _ => String::new(),
+    }
+}
+
+fn head(record: &RunRecord, now: Moment) -> String {
+    let run = &record.run;
+    let life = record.life;
+    let state = paint(life.style(), life.as_str());
+    let counts = match run.state {
+        RunState::Ended(_) => format!(" · {}", counts_text(&run.counts)),
+        RunState::Running => String::new(),
+    };
+    let id = paint(NAME, run.id.short());
+    let mut text = format!("{} · {state}{counts} · run {id}\n", run.plan);
+    let mut field = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {} {}", paint(DIM, &format!("{name:<10}")), styled_line(value));
+        }
+    };
+    let accepted = run.accepted.map(|met| format!("within δ: {met}"));
+    field("accepted", &paint_some(accepted));
+    field("reason", &untrusted(&run.reason).to_string());
+    field("goal", &of_goal(run));
+    field("file", &untrusted(&run.path).to_string());
+    field("params", &pairs(&run.params));
+    let took = run.duration().map(elapsed);
+    let took = took.map(|took| format!(" · took {took}")).unwrap_or_default();
+    field("started", &format!("{}{took}", moment(run.created)));
+    field("durability", run.durability.map_or("", durability_text));
+    let used = record.ledger.as_ref();
+    let used = used.and_then(|used| usage_line(used, now));
+    field("used", &used.unwrap_or_default());
+    if let Some(earlier) = &run.retry_of {
+        field("retry of", earlier.short());
+    }
+    let repeats: Vec<&str> = record.repeated_by.iter().map(RunId::short).collect();
+    field("retried by", &repeats.join(", "));
+    if let Some((above, attempt)) = &run.parent {
+        field("parent", &format!("{attempt} of run {}", above.short()));
+    }
+    field("approved", &record.held.approvers_line());
+    field("outputs", &pairs(&run.outputs));
+    text
+}
+
+/// The durability of a run's record, under its name in `wf.yaml`.
+fn durability_text(durability: StoreDurability) -> &'static str {
+    match durability {
+        StoreDurability::Full => "full (survives power loss)",
+        StoreDurability::Normal => "normal (power loss may drop the most recent events)",
+    }
+}
+
+/// The part of a reconciliation that a run is, and its scheduled time.
+fn of_goal(run: &RunRow) -> String {
+    let Some(part) = run.goal else {
+        return String::new();
+    };
+    let slot = run.params.get("slot").and_then(serde_json::Value::as_str);
+    match slot.filter(|slot| !slot.is_empty()) {
+        Some(slot) => format!("{} · slot {slot}", part.as_str()),
+        None => format!("{} · requested manually", part.as_str()),
+    }
+}
+
+/// An important text in its style, if there is one.
+fn paint_some(text: Option<String>) -> String {
+    text.map(|text| paint(WARN, &text)).unwrap_or_default()
+}
+
+/// Values on one line: `day=mon n=3`.
+fn pairs(values: &JsonObject) -> String {
+    let pair = |(name, value): (&String, &serde_json::Value)| match value {
+        serde_json::Value::String(text) => format!("{name}={}", untrusted(text)),
+        other => format!("{name}={}", untrusted(&other.to_string())),
+    };
+    values.iter().map(pair).collect::<Vec<_>>().join(" ")
+}
+
+fn steps(record: &RunRecord, depth: usize, text: &mut String) {
+    for row in &record.steps {
+        let place = task_of_row(row);
+        let rulings = record.rulings(&place);
+        let told = rulings.iter().any(|check| !check.verdict.passed());
+        let mut notes = Vec::new();
+        notes.extend(record.gap(&place));
+        notes.extend(record.loops_of_task(&place));
+        notes.extend(doubts_text(record, row));
+        text.push_str(&step(row, depth, told, &notes));
+        for check in rulings {
+            text.push_str(&ruling(check));
+        }
+        for nested in record.nested_in(&place) {
+            steps(nested, depth + 1 + usize::from(row.item.is_some()), text);
+        }
+    }
+}
+
+/// The doubts about a result that was verified or reported.
+pub(super) fn doubts_text(record: &RunRecord, row: &StepRow) -> Vec<String> {
+    let own = row.stale.as_ref();
+    let own = own.map(|path| format!("evidence is stale: {} changed after it was checked", untrusted(path)));
+    let other = record.stale_dependency(&row.step).filter(|_| row.item.is_none());
+    let other = other.map(|on| format!("depends on `{on}`, whose evidence is stale"));
+    own.into_iter().chain(other).collect()
+}
+
+/// The line of a step; `told` leaves out the reason for its failure, which its checks show.
+fn step(row: &StepRow, depth: usize, told: bool, notes: &[String]) -> String {
+    let margin = "  ".repeat(depth + usize::from(row.item.is_some()));
+    let mut about = format!("{margin}{}", row_display_name(row));
+    about.push_str(&attempt_label(row.attempts));
+    if row.allowed_to_fail {
+        about.push_str(" · ignored (on_error: continue)");
+    }
+    if row.cache_key.is_some() {
+        about.push_str(" · cached");
+    }
+    if let Some(from) = &row.reused_from {
+        let _ = write!(about, " · reused from run {}", from.short());
+    }
+    if !row.reason.is_empty() && !told && row.reused_from.is_none() {
+        let _ = write!(about, " · {}", untrusted(first_line(&row.reason)));
+    }
+    for note in notes {
+        let _ = write!(about, " · {note}");
+    }
+    let verb = state_word(row.state, row.standing);
+    line(state_style(row.state), verb, step_duration(row), &about)
+}
+
+fn ruling(check: &CheckRow) -> String {
+    if check.verdict.passed() {
+        let name = paint(GOOD, check.verdict.name.as_str());
+        format!("{INDENT}  check {name} passed{}\n", phase_label(&check.verdict))
+    } else {
+        failed_check_text(&check.verdict)
+    }
+}
+
+fn artifacts(record: &RunRecord) -> String {
+    let mut text = String::new();
+    for row in &record.artifacts {
+        let file = &row.artifact;
+        let (bytes, digest) = (size(file.size), file.digest.short());
+        let _ = writeln!(text, "  {} · {bytes} · {digest} · from {}", untrusted(&file.path), row.step);
+    }
+    if text.is_empty() { text } else { format!("\n{}\n{text}", paint(DIM, "artifacts")) }
+}
+
+/// The commands that finish a run, or start another one.
+fn next_commands(record: &RunRecord) -> Vec<String> {
+    let id = record.run.id.short();
+    if let Some(top) = &record.top {
+        // A nested run is resumed with the outermost one.
+        return vec![format!("wf show {}", top.short())];
+    }
+    match record.life {
+        RunLifecycle::Waiting => {
+            let step = match record.open_questions().as_slice() {
+                [] | [_] => String::new(),
+                [first, ..] => format!(" {}", shell_word(first)),
+            };
+            vec![format!("wf approve {id}{step}"), format!("wf deny {id}{step}"), format!("wf resume {id}")]
+        }
+        RunLifecycle::Interrupted => vec![format!("wf resume {id}")],
+        RunLifecycle::Ended(outcome) if outcome != wf_core::machine::RunOutcome::Succeeded => {
+            vec![match record.run.goal {
+                // A reconciliation begins with its checks, and is not repeated in part.
+                Some(_) => format!("wf goal run {}", goal_name(&record.run.plan, &record.run.path)),
+                None => format!("wf retry {id}"),
+            }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The commands that can follow.
+fn next(record: &RunRecord) -> String {
+    let id = record.run.id.short();
+    let mut commands = Vec::new();
+    let failed = |row: &&StepRow| row.state == StepState::Failed && row.started.is_some();
+    if let Some(row) = record.steps.iter().find(failed) {
+        let place = shell_word(&row_display_name(row));
+        commands.push(format!("wf logs {id} {place}"));
+        commands.push(format!("wf why {id} {place}"));
+    }
+    commands.extend(next_commands(record));
+    if commands.is_empty() {
+        return String::new();
+    }
+    let commands: Vec<String> = commands.iter().map(|c| paint(NAME, c)).collect();
+    format!("\n{} {}\n", paint(DIM, "next:"), commands.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::show;
+    use crate::plain;
+    use crate::record::sample;
+    use wf_base::time::Moment;
+    use wf_core::machine::{BudgetLedger, Standing};
+    use wf_model::RunBudget;
+
+    fn at() -> Moment {
+        Moment::from_millis(1_700_000_000_000 + 90_000)
+    }
+
+    #[test]
+    fn a_record_tells_states_checks_and_what_to_do() {
+        let expected = "\
+nightly-report · failed · 1 failed, 1 verified, 1 skipped · run 1a2b3c4d
+  reason     step `build` failed
+  file       workflows/nightly.md
+  params     day=mon n=3
+  started    2023-11-14 22:13:20 · took 3.2s
+  durability full (survives power loss)
+
+   verified      1.2s  fetch
+                         check is_json passed
+     failed      1.2s  build · attempt 2
+                       check is_json failed
+                         expected exit code 0
+                         found    exit code 1
+                         │ line 3: no comma
+    skipped            publish · `build` failed
+
+artifacts
+  data.json · 3.4 KiB · e3b0c44298fc · from fetch
+
+next: wf logs 1a2b3c4d build · wf why 1a2b3c4d build · wf retry 1a2b3c4d
+";
+        assert_eq!(plain(&show(&sample::record(), at())), expected);
+    }
+
+    #[test]
+    fn stale_evidence_shows_and_so_do_those_who_depend_on_it() {
+        let mut record = sample::record();
+        let fetch = &mut record.steps[0];
+        fetch.standing = Standing::Reported;
+        fetch.stale = Some("data.json".into());
+        record.mark_stale_dependants(&sample::plan());
+        let text = plain(&show(&record, at()));
+        for line in [
+            "   reported      1.2s  fetch · evidence is stale: data.json changed after it was checked\n",
+            "     failed      1.2s  build · attempt 2 · depends on `fetch`, whose evidence is stale\n",
+            "    skipped            publish · `build` failed\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_was_used_up_is_one_line() {
+        let mut record = sample::record();
+        record.ledger = Some(BudgetLedger {
+            attempts: 3,
+            since: Some(Moment::from_millis(1_700_000_000_000)),
+            budget: Some(RunBudget {
+                max_attempts: Some(4),
+                max_wall_time_ms: Some(600_000),
+                ..RunBudget::default()
+            }),
+            ..BudgetLedger::default()
+        });
+        let text = plain(&show(&record, at()));
+        let line = "\n  used       attempts 3/4 · 1m30s/10m\n";
+        assert!(text.contains(line), "{text}");
+    }
+}

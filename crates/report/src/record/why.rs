@@ -1,0 +1,343 @@
+mod cached;
+
+use std::fmt::Write as _;
+
+use super::RunRecord;
+use super::record::task_of_row;
+use super::trust::untrusted_values;
+use crate::paint::{BOLD, DIM, paint, plain};
+use crate::rounds::change_text;
+use crate::{first_line, state_style, state_word};
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::machine::{
+    BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_STARTED, StepState, TaskId, WorkExit,
+};
+use wf_model::{CheckCertainty, FailureClass, Plan, Step};
+use wf_store::{AttemptRow, CheckRow, StepRow};
+
+pub use cached::CacheExplanation;
+use cached::cache_explanation;
+
+/// The parts of a step's explanation.
+#[derive(Clone, Copy, Debug)]
+pub struct StepExplanation<'a> {
+    /// The run.
+    pub record: &'a RunRecord,
+    /// The plan of the run.
+    pub plan: &'a Plan,
+    /// The step or item.
+    pub place: &'a TaskId,
+    /// The lookups in the cache.
+    pub cache: Option<&'a CacheExplanation>,
+    /// The reason why it ran again, if the run retries another.
+    pub rerun_reason: Option<&'a str>,
+}
+
+/// Explains why a step ran or did not, why it ended so, and by which rule.
+pub fn explain_step(of: &StepExplanation<'_>) -> String {
+    let row = of.record.steps.iter().find(|row| task_of_row(row) == *of.place);
+    let mut text = head(&of.record.task_display_name(of.place), row);
+    for reason in reasons(of, row) {
+        let _ = writeln!(text, "  {} {}", paint(DIM, "·"), styled_line(&reason));
+    }
+    text
+}
+
+/// Returns the same as a document.
+pub fn explain_step_json(of: &StepExplanation<'_>) -> serde_json::Value {
+    let row = of.record.steps.iter().find(|row| task_of_row(row) == *of.place);
+    let reasons: Vec<String> = reasons(of, row).iter().map(|reason| plain(reason)).collect();
+    serde_json::json!({
+        "v": 1,
+        "run": of.record.run.id,
+        "step": of.record.task_display_name(of.place),
+        "state": row.map(|row| row.state),
+        "reasons": reasons,
+    })
+}
+
+fn reasons(of: &StepExplanation<'_>, row: Option<&StepRow>) -> Vec<String> {
+    let step = of.plan.find(of.place.step.as_str()).map(|ix| of.plan.step(ix));
+    let mut reasons = Vec::new();
+    match row {
+        None => reasons.push("it never started: the run ended before it, or has not reached it yet".into()),
+        Some(row) => {
+            reasons.extend(start_explanation(of, row, step));
+            reasons.extend(of.cache.map(|story| cache_explanation(of, row, story)).unwrap_or_default());
+            reasons.extend(of.record.held.reasons(of.place));
+            reasons.extend(attempts(of, row, step));
+            reasons.extend(of.record.gap(of.place).map(|gap| format!("{gap} of its criteria")));
+            reasons.extend(used_alternative(of, row));
+            reasons.extend(isolation_of_checks(of));
+            reasons.extend(untrusted_values(of.plan, of.place.step.as_str()));
+            reasons.extend(end(of.record, row));
+        }
+    }
+    reasons
+}
+
+fn head(place: &str, row: Option<&StepRow>) -> String {
+    let name = paint(BOLD, place);
+    let Some(row) = row else {
+        return format!("{name} · not started\n");
+    };
+    let state = paint(state_style(row.state), state_word(row.state, row.standing));
+    match first_line(&row.reason) {
+        "" => format!("{name} · {state}\n"),
+        reason => format!("{name} · {state} · {}\n", untrusted(reason)),
+    }
+}
+
+/// Explains why it started, or did not.
+fn start_explanation(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+    if let Some(from) = &row.reused_from {
+        let short = from.short();
+        return vec![format!(
+            "it did not run: its result was reused from run {short}, since a retry repeats only \
+             what did not succeed"
+        )];
+    }
+    let again = of.rerun_reason.filter(|_| row.state != StepState::Skipped);
+    let mut reasons: Vec<String> = again.map(|reason| rerun_explanation(of, reason)).into_iter().collect();
+    reasons.extend(step.map(|step| needs(of, step)).unwrap_or_default());
+    if row.state == StepState::Skipped {
+        reasons.push(skip_rule(row, step));
+    }
+    reasons
+}
+
+/// Explains why it ran although the run that this one retries had run it, or was to run it.
+fn rerun_explanation(of: &StepExplanation<'_>, reason: &str) -> String {
+    match &of.record.run.retry_of {
+        Some(earlier) => format!("re-run after run {}: {reason}", earlier.short()),
+        None => format!("re-run: {reason}"),
+    }
+}
+
+fn needs(of: &StepExplanation<'_>, step: &Step) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for ix in &step.depends_on {
+        let id = &of.plan.step(*ix).id;
+        let own = |row: &&StepRow| row.step == *id && row.item.is_none();
+        let state = match of.record.steps.iter().find(own) {
+            Some(row) => state_word(row.state, row.standing),
+            None => "not finished",
+        };
+        reasons.push(format!("depends on `{id}` ({state})"));
+    }
+    if let Some(on) = of.record.stale_dependency(&step.id) {
+        reasons.push(format!("depends on `{on}`, whose evidence is stale"));
+    }
+    if step.depends_on.is_empty() {
+        let finally = of.plan.find(step.id.as_str()).is_some_and(|ix| of.plan.is_finally(ix));
+        reasons.push(if finally {
+            "it is a `finally` step: it always runs".into()
+        } else {
+            "no dependencies".into()
+        });
+    }
+    if let Some(when) = &step.when {
+        reasons.push(format!("it runs when `{}`", when.source()));
+    }
+    reasons
+}
+
+fn skip_rule(row: &StepRow, step: Option<&Step>) -> String {
+    let asks = step.and_then(|step| step.when.as_deref()).is_some_and(wf_model::expr::Expr::asks_status);
+    if row.reason.contains(BUDGET_SPENT_PREFIX) {
+        "rule: once a budget limit, less its reserve, is reached, no new steps start".into()
+    } else if row.reason == NOT_CHOSEN {
+        "`wf retry --only` runs only the selected steps, and it had no result to reuse".into()
+    } else if row.reason.starts_with(NOT_STARTED) {
+        "rule: once a step has failed, no new steps start, unless `on_failure` is `continue` or \
+         the step's `when` tests the status of steps"
+            .into()
+    } else if asks {
+        "its `when` tests the status of steps, so it alone decides; it was false".into()
+    } else {
+        "rule: a step is skipped if its `when` is false, or if one of its dependencies \
+         failed, was skipped or was cancelled"
+            .into()
+    }
+}
+
+fn attempts(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec<String> {
+    let own = |attempt: &&AttemptRow| attempt.step == row.step && attempt.item == row.item;
+    let attempts: Vec<&AttemptRow> = of.record.attempts.iter().filter(own).collect();
+    let mut reasons = Vec::new();
+    for (at, attempt) in attempts.iter().enumerate() {
+        let round = of.record.round_of(attempt);
+        let next = attempts.get(at + 1).map(|next| of.record.round_of(next));
+        reasons.push(attempt_text(of, row, attempt));
+        let last = next.is_none();
+        let failure_class = attempt.failure_class.or(if last {
+            row.failure_class
+        } else {
+            // Some attempts were not the last because their step began anew, though they passed.
+            let failed = next == Some(round) || !failed_checks(of, row, attempt.attempt).is_empty();
+            failed.then_some(FailureClass::Logical)
+        });
+        if let Some(looped) = of.record.loop_reason(row, attempt.attempt) {
+            reasons.push(looped);
+        } else if let (Some(failure_class), Some(step)) = (failure_class, step) {
+            let step = of.record.executed_step(step, round);
+            let made = retry_count(of, attempt);
+            let over = last && row.state.is_final() || next.is_some_and(|next| next != round);
+            reasons.extend(
+                retry_explanation(made, failure_class, step, over).or_else(|| budget_explanation(of, over)),
+            );
+        }
+        if let Some(next) = next.filter(|next| *next != round) {
+            reasons.extend(redo_explanation(of, attempt, (round, next)));
+        }
+    }
+    reasons
+}
+
+/// Returns the alternative that was used, if it was not done as written.
+fn used_alternative(of: &StepExplanation<'_>, row: &StepRow) -> Option<String> {
+    let done = matches!(row.state, StepState::Succeeded | StepState::Failed);
+    let way = of.record.last_alternative(of.place).filter(|_| done)?;
+    Some(format!("it ran {way}"))
+}
+
+/// Returns the number of attempts that `retry` counted up to this one: its round's, without loops.
+fn retry_count(of: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
+    let before = of.record.attempts_before_round(attempt);
+    let loops = |until| of.record.loop_count_until(of.place, until);
+    let looped = loops(attempt.attempt).saturating_sub(loops(before));
+    let own = attempt.attempt.saturating_sub(before);
+    own.saturating_sub(looped)
+}
+
+/// Explains why an attempt of a later round followed.
+fn redo_explanation(
+    of: &StepExplanation<'_>,
+    attempt: &AttemptRow,
+    (from, to): (usize, usize),
+) -> Vec<String> {
+    let closed = of.record.held.rounds.iter().take(to.saturating_sub(1));
+    let closed = closed.skip(from.saturating_sub(1));
+    let step = &attempt.step;
+    let again = closed.filter(|round| round.reopened.contains(step));
+    let reasons = again.map(|round| {
+        let changed = round.changes.iter().find(|one| one.step == *step);
+        let number = round.round;
+        match changed {
+            Some(one) => format!("round {number} switched to an alternative: {}", change_text(one)),
+            None => format!("round {number} re-ran it, with its failures as feedback"),
+        }
+    });
+    reasons.collect()
+}
+
+/// Returns the exit of an attempt, and the verdicts of its checks.
+fn attempt_text(of: &StepExplanation<'_>, row: &StepRow, attempt: &AttemptRow) -> String {
+    let n = attempt.attempt;
+    let Some(exit) = &attempt.exit else {
+        return format!("attempt {n} has not finished");
+    };
+    let broken = failed_checks(of, row, n);
+    let said = match exit {
+        WorkExit::Code { code: 0 } => "exited 0".to_owned(),
+        WorkExit::Completed => "completed".to_owned(),
+        other => format!("failed: {other}"),
+    };
+    if broken.is_empty() {
+        format!("attempt {n} {said}")
+    } else {
+        format!("attempt {n} {said}, but its checks failed: {}", broken.join("; "))
+    }
+}
+
+/// Returns the failed checks of an attempt; the cache's result is attempt 0.
+fn failed_checks(of: &StepExplanation<'_>, row: &StepRow, attempt: u32) -> Vec<String> {
+    let own = |check: &&CheckRow| {
+        check.step.as_ref() == Some(&row.step) && (check.item, check.attempt) == (row.item, Some(attempt))
+    };
+    let checks = of.record.checks.iter().filter(own);
+    checks
+        .filter(|check| !check.verdict.passed())
+        .map(|check| {
+            let (name, verdict) = (&check.verdict.name, &check.verdict);
+            let mut told = format!("`{name}` {}", verdict.mismatch());
+            if verdict.certainty == CheckCertainty::Plausible {
+                told.push_str(" (plausible)");
+            }
+            told
+        })
+        .collect()
+}
+
+/// Explains why a failed attempt was followed by another, or not.
+fn retry_explanation(made: u32, failure_class: FailureClass, step: &Step, last: bool) -> Option<String> {
+    let (n, max) = (made, step.retry.max);
+    let word = class_word(failure_class);
+    if !last {
+        return Some(format!("failure class: {word}; retried ({n} of {max} retries)"));
+    }
+    if max == 0 {
+        return Some(format!("failure class: {word}; not retried: the step has no `retry`"));
+    }
+    if !step.retry.on.contains(&failure_class) {
+        return Some(format!("failure class: {word}; not retried: `retry.on` does not include it"));
+    }
+    (n > max).then(|| format!("failure class: {word}; all {max} retries were used"))
+}
+
+/// Explains why the budget allowed no attempt that `retry` would have allowed.
+fn budget_explanation(of: &StepExplanation<'_>, over: bool) -> Option<String> {
+    let spent = of.record.ledger.as_ref()?.spent?;
+    let failed = of.record.steps.iter();
+    let mut failed = failed.filter(|row| row.state == StepState::Failed);
+    let failed = failed.any(|row| task_of_row(row) == *of.place);
+    (over && failed).then(|| format!("not retried: {BUDGET_SPENT_PREFIX}: {spent}"))
+}
+
+fn class_word(failure_class: FailureClass) -> &'static str {
+    match failure_class {
+        FailureClass::Logical => "logical (it ran, but the result was wrong)",
+        FailureClass::Environmental => "environmental (infrastructure, not the code)",
+        FailureClass::Interrupted => "interrupted (its exit was not observed)",
+    }
+}
+
+/// Returns the guards of the processes of its last checks; nothing if none was run.
+fn isolation_of_checks(of: &StepExplanation<'_>) -> Option<String> {
+    let rulings = of.record.rulings(of.place);
+    let isolation: Vec<&Vec<IsolationKind>> =
+        rulings.iter().filter_map(|check| check.verdict.isolation.as_ref()).collect();
+    // Only the guards common to all of them are reported.
+    let (first, others) = isolation.split_first()?;
+    let common = first.iter();
+    let common = common.filter(|guard| others.iter().all(|isolation| isolation.contains(guard)));
+    let common: Vec<&str> = common.map(|guard| guard.as_str()).collect();
+    Some(match common.as_slice() {
+        [] => "its checks ran without a sandbox".to_owned(),
+        words => format!("its checks ran in a sandbox: {}", words.join(" ")),
+    })
+}
+
+fn end(record: &RunRecord, row: &StepRow) -> Option<String> {
+    if let Some(path) = &row.stale {
+        return Some(format!(
+            "it is reported, not verified: its evidence is stale, {path} changed after it was \
+             checked"
+        ));
+    }
+    match row.state {
+        StepState::Succeeded if state_word(row.state, row.standing) == "reported" => {
+            Some(match record.ignored_findings(&task_of_row(row)).as_slice() {
+                [] => "it is reported, not verified: it has no checks".into(),
+                all => format!("it is reported, not verified: {}", all.join(", ")),
+            })
+        }
+        StepState::Failed if row.allowed_to_fail => {
+            Some("its failure was ignored: on_error: continue".into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

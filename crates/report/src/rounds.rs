@@ -1,0 +1,153 @@
+//! The rounds of a run and the controller's decisions as text.
+
+use std::fmt::Write as _;
+
+use super::paint::{BAD, DIM, GOOD, NAME, WARN, paint};
+use wf_base::name::Name;
+use wf_base::untrusted::{styled_line, untrusted};
+use wf_core::ggs::Directive;
+use wf_core::machine::{AlternativeSwitch, EventKind, IntentAdvice, Round, ToolAdvice};
+
+/// The rounds of a run, a line each: `1  D 0.67  P 0.00  Ω 0.00  L 0.40  ∇L 0.00  change_path`, and
+/// the changes. With `all`, also what was blocked, what ran again, and the reasons.
+pub fn rounds_table(rounds: &[Round], all: bool) -> String {
+    let mut text = String::new();
+    for round in rounds {
+        let loss = &round.solved.loss;
+        let _ = write!(
+            text,
+            "  {:>2}  D {:.2}  P {:.2}  Ω {:.2}  L {:.2}  ∇L {:+.2}  {}  {}",
+            round.round,
+            loss.d,
+            loss.p,
+            loss.omega,
+            loss.l,
+            round.solved.gradient,
+            directive(round.solved.directive),
+            round.checks,
+        );
+        if let Some(failed) = &round.failed_check {
+            let failure_class =
+                round.failure_class.map(|failure_class| format!(" ({})", failure_class.as_str()));
+            let failed = untrusted(failed);
+            let _ = write!(text, " · {failed}{}", failure_class.unwrap_or_default());
+        }
+        text.push('\n');
+        for one in &round.changes {
+            let _ = writeln!(text, "        {}", change_text(one));
+        }
+        if let Some(stop_reason) = &round.stop_reason {
+            let _ = writeln!(text, "        {}", paint(BAD, &untrusted(stop_reason)));
+        }
+        if all {
+            text.push_str(&details(round));
+        }
+    }
+    text
+}
+
+fn details(round: &Round) -> String {
+    let mut text = String::new();
+    let mut field = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "        {} {}", paint(DIM, &format!("{name:<9}")), styled_line(&value));
+        }
+    };
+    field("reason", untrusted(&round.rationale).to_string());
+    let cell = round.solved.cell.map(|cell| cell.to_string());
+    field("cell", cell.unwrap_or_default());
+    let words = format!("{:?}", round.solved.urgency).to_lowercase();
+    field("urgency", words);
+    field("tools", blocked(&round.blocked_tools));
+    field("targets", blocked(&round.blocked_targets));
+    let again: Vec<&str> = round.reopened.iter().map(wf_base::name::Name::as_str).collect();
+    field("again", again.join(", "));
+    text
+}
+
+fn blocked(words: &[String]) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("blocked: {}", untrusted(&words.join(", ")))
+}
+
+fn directive(directive: Directive) -> String {
+    let style = match directive {
+        Directive::Accept => GOOD,
+        Directive::Abandon => BAD,
+        _ => WARN,
+    };
+    paint(style, directive.as_str())
+}
+
+/// A change in words: ``fetch: `mirror_b` instead of the step as written (change_path), on x``.
+pub fn change_text(change: &AlternativeSwitch) -> String {
+    let way = |name: Option<&Name>| match name {
+        Some(name) => format!("`{name}`"),
+        None => "the step as written".to_owned(),
+    };
+    let target = change.target.as_ref();
+    let target = target.map(|target| format!(" on {}", untrusted(target))).unwrap_or_default();
+    format!(
+        "{}: {} instead of {} ({}, with {}{target})",
+        paint(NAME, change.step.as_str()),
+        way(change.to.as_ref()),
+        way(change.from.as_ref()),
+        change.kind.as_str(),
+        untrusted(&change.tool),
+    )
+}
+
+/// A request to a planner, or its result, in one line; empty for all other facts.
+pub fn planner_text(fact: &EventKind) -> String {
+    match fact {
+        EventKind::PlannerRequested { steps, .. } => {
+            let steps: Vec<&str> = steps.iter().map(Name::as_str).collect();
+            format!("no declared alternative is left: asked for {}", steps.join(", "))
+        }
+        EventKind::PlannerAccepted { alternatives: ways, reason, .. } => {
+            let ways = ways.iter();
+            let ways: Vec<String> = ways.map(|(step, way)| format!("{step}: `{}`", way.id)).collect();
+            let because = if reason.is_empty() { "" } else { " · " };
+            format!("proposed {}{because}{}", ways.join(", "), untrusted(reason))
+        }
+        EventKind::PlannerRejected { reason, .. } => format!("rejected: {}", untrusted(reason)),
+        _ => String::new(),
+    }
+}
+
+/// The advice of memory, a line each: `avoid cc:old on x (attention 0.85, decision −0.85)`.
+pub fn memory_advice_text(
+    intent: Option<&IntentAdvice>,
+    advice: &[ToolAdvice],
+    changes: &[AlternativeSwitch],
+) -> Vec<String> {
+    let sums = |attention, decision| format!("(attention {attention:.2}, decision {decision:+.2})");
+    let intent = intent.map(|one| {
+        let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
+        format!("{advice} intent:{} {sums}", one.slug)
+    });
+    let said = advice.iter().map(|one| {
+        let on = one.target.as_ref();
+        let on = on.map(|target| format!(" on {}", untrusted(target)));
+        let (advice, sums) = (one.advice.as_str(), sums(one.attention, one.decision));
+        let tool = untrusted(&one.tool);
+        format!("{advice} {tool}{} {sums}", on.unwrap_or_default())
+    });
+    let said = intent.into_iter().chain(said);
+    said.chain(changes.iter().map(change_text)).collect()
+}
+
+/// The result of a round, in one line, during the run.
+pub fn round_text(round: &Round) -> String {
+    let mut text =
+        format!("{} · {} · {}", round.round, directive(round.solved.directive), untrusted(&round.rationale));
+    for one in &round.changes {
+        let _ = write!(text, " · {}", change_text(one));
+    }
+    if let Some(stop_reason) = &round.stop_reason {
+        let _ = write!(text, " · {}", untrusted(stop_reason));
+    }
+    text
+}

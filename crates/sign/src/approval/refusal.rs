@@ -1,0 +1,195 @@
+use std::time::Duration;
+
+use super::{ApprovalScope, ApprovedFileDifference};
+use wf_base::name::RunId;
+use wf_base::time::{Moment, format_duration};
+
+/// The reason why an approval allows nothing: one variant for each way to fail.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApprovalRefusal {
+    /// There is no approval.
+    #[error("{0} not found")]
+    Missing(String),
+    /// The text is not a token.
+    #[error("not an approval: {0}")]
+    NoToken(String),
+    /// The payload is of another type.
+    #[error("not an approval, but a signed document of type {0}")]
+    OtherPayload(String),
+    /// The version of the format is unknown.
+    #[error("unsupported approval format version {0}; this wf supports version 1")]
+    Version(u64),
+    /// The text is not in canonical form.
+    #[error("the approval is not canonical JSON")]
+    NotCanonical,
+    /// There is no signature.
+    #[error("the approval is not signed")]
+    Unsigned,
+    /// The statement contradicts itself.
+    #[error("invalid approval: {0}")]
+    Contradiction(&'static str),
+    /// The signer is not a listed approver.
+    #[error("signed with the key {0}, which is not listed in approvers.yaml")]
+    Unlisted(String),
+    /// A signature is invalid.
+    #[error("invalid signature by {0}: it does not match the approval")]
+    BadSignature(String),
+    /// The key that signed is revoked.
+    #[error("the approval is signed with {name}'s key, which was revoked on {since}")]
+    Revoked {
+        /// The name of the key's owner.
+        name: String,
+        /// The instant of revocation.
+        since: Moment,
+    },
+    /// The decision was a denial.
+    #[error("the signed decision is a denial{}", reason(.0.as_deref()))]
+    Denied(Option<String>),
+    /// The approval is not valid yet.
+    #[error("the approval is not valid before {0}")]
+    NotYet(Moment),
+    /// The approval has expired.
+    #[error("the approval expired on {0}")]
+    Expired(Moment),
+    /// The validity is longer than the policy allows.
+    #[error("the approval is valid for {}, but at most {} is allowed", format_duration(*.asks), format_duration(*.allowed))]
+    TooLong {
+        /// The validity of the approval.
+        asks: Duration,
+        /// The longest validity allowed.
+        allowed: Duration,
+    },
+    /// The approval has another scope.
+    #[error("the approval is for scope `{}`, not `{}`", .approved.as_str(), .asked.as_str())]
+    OtherScope {
+        /// The scope of the approval.
+        approved: ApprovalScope,
+        /// The scope needed.
+        asked: ApprovalScope,
+    },
+    /// The approval is for another plan.
+    #[error("the approval is for plan {approved}, not {asked}")]
+    OtherPlan {
+        /// The approved plan.
+        approved: String,
+        /// The plan about to run.
+        asked: String,
+    },
+    /// The plan has changed since it was approved.
+    #[error("files differ from the approved version: {}", list_differences(.0))]
+    Changed(Vec<ApprovedFileDifference>),
+    /// A parameter is outside the approved bounds.
+    #[error("{0}")]
+    Param(String),
+    /// The approval is for another run.
+    #[error("the approval is for run {}", .0.short())]
+    OtherRun(RunId),
+    /// The approval answers another request.
+    #[error("the approval answers another request than the pending one")]
+    OtherAsk,
+    /// The approval is for starting something, and the subject does not say what.
+    #[error("a standing approval covers only runs started by a goal, but none was started")]
+    NothingSpawned,
+    /// The plan to be started does not have the approved form.
+    #[error("the run to start does not match the standing approval")]
+    OtherSpawn,
+    /// Only the initiator signed.
+    #[error(
+        "self-approval is not allowed: the run was started by {0}'s key; another approver \
+        must sign"
+    )]
+    SelfApproval(String),
+    /// The approver was not asked.
+    #[error("{0} is an approver, but not one requested here")]
+    NotAsked(String),
+    /// The answer came after the deadline of the question.
+    #[error("the deadline to answer was {0}")]
+    Late(Moment),
+    /// Too few approvers have signed.
+    #[error("{found} of {required} approvers signed")]
+    TooFew {
+        /// The number of signatures required.
+        required: u32,
+        /// The number of signatures that count.
+        found: u32,
+    },
+    /// The approval is used up.
+    #[error("the approval is used up: {used} of {executions} uses")]
+    Spent {
+        /// The number of uses.
+        used: u32,
+        /// The number of uses allowed.
+        executions: u32,
+    },
+    /// The approval was withdrawn.
+    #[error("the approval was revoked on {0}")]
+    Withdrawn(Moment),
+    /// The approval was never used to start this.
+    #[error("no use of the approval is recorded, so there is no run to continue")]
+    Unused,
+}
+
+fn reason(reason: Option<&str>) -> String {
+    reason.map_or_else(String::new, |reason| format!(": {reason}"))
+}
+
+/// The most files that a refusal names.
+const NAMED: usize = 5;
+
+fn list_differences(files: &[ApprovedFileDifference]) -> String {
+    let first = files.iter().take(NAMED).map(ToString::to_string);
+    let named = first.collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+impl ApprovalRefusal {
+    /// Returns the remedy.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Missing(_) | Self::Unsigned | Self::Denied(_) => {
+                "have an approver review it: wf approve PLAN"
+            }
+            Self::NoToken(_) | Self::OtherPayload(_) | Self::NotCanonical => {
+                "copy the file unchanged from where it was approved, or approve again: wf \
+                 approve PLAN"
+            }
+            Self::Version(_) => "approve again with this wf: wf approve PLAN",
+            Self::Contradiction(_) | Self::BadSignature(_) => {
+                "the file was modified; find out why before you run the plan"
+            }
+            Self::Unlisted(_) => "an approver listed in approvers.yaml must sign: wf approve PLAN",
+            Self::Revoked { .. } => "approve again with a valid key: wf approve PLAN",
+            Self::NotYet(_) => "wait, or correct the clock of this machine",
+            Self::Withdrawn(_) => {
+                "sign a new one with lower limits: wf approve GOAL --executions N --expires TIME"
+            }
+            Self::Expired(_) | Self::Spent { .. } => "approve again: wf approve PLAN",
+            Self::TooLong { .. } => {
+                "approve again with a shorter validity: wf approve PLAN \
+                --expires TIME"
+            }
+            Self::OtherScope { .. } | Self::OtherPlan { .. } | Self::OtherRun(_) => {
+                "use the approval of this plan, or create one: wf approve PLAN"
+            }
+            Self::Changed(_) => "review and approve the changes: wf approve PLAN; or undo them",
+            Self::Param(_) => {
+                "use the approved parameters, or approve these: wf approve PLAN -p NAME=VALUE, \
+                 --any NAME"
+            }
+            Self::OtherAsk => {
+                "see the pending requests with `wf show RUN`, and answer: wf \
+                approve RUN"
+            }
+            Self::NothingSpawned | Self::OtherSpawn => "approve the goal again, with the runs it may start",
+            Self::Late(_) => "resume the run: it shows the next request and its approvers",
+            Self::NotAsked(_) => "one of the requested approvers must answer: wf show RUN",
+            Self::SelfApproval(_) | Self::TooFew { .. } => {
+                "another approver must sign it, too: wf approve PLAN"
+            }
+            Self::Unused => "start a new run",
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use serde_json::Value;
+
+use super::{ApprovalRefusal, ApprovalStatement, VERSION};
+use crate::{DsseEnvelope, Signer, canonical};
+use wf_base::digest::Sha256Digest;
+
+/// The payload type of a token.
+pub const PAYLOAD: &str = "application/vnd.wf.approval+json";
+
+/// A signed statement, not verified: [`check`](super::check()) does that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApprovalToken {
+    envelope: DsseEnvelope,
+    statement: ApprovalStatement,
+}
+
+impl ApprovalToken {
+    /// Signs a statement.
+    pub fn sign(statement: ApprovalStatement, signer: &Signer) -> Self {
+        Self { envelope: DsseEnvelope::seal(PAYLOAD, statement.text().as_bytes(), signer), statement }
+    }
+
+    /// Adds the signature of another approver over the same bytes. A key that has signed already is
+    /// not added again.
+    pub fn add_signature(&mut self, signer: &Signer) {
+        let id = signer.public().id();
+        if !self.signers().any(|by| by == Some(id)) {
+            // The payload was made or read by this module.
+            let _ = self.envelope.add_signature(signer);
+        }
+    }
+
+    /// Reads a token as [`ApprovalToken::text`] writes it, and no other form: canonical JSON inside and
+    /// outside, no unknown fields, the version of this format.
+    pub fn parse(text: &str) -> Result<Self, ApprovalRefusal> {
+        let no_token = |reason: &str| ApprovalRefusal::NoToken(reason.to_owned());
+        let envelope = DsseEnvelope::parse(text).map_err(|bad| no_token(&bad.to_string()))?;
+        if envelope.payload_type != PAYLOAD {
+            return Err(ApprovalRefusal::OtherPayload(envelope.payload_type));
+        }
+        let payload = envelope.unverified();
+        let payload = payload.map_err(|_| no_token("its payload is not valid base64"))?;
+        let value: Value =
+            serde_json::from_slice(&payload).map_err(|_| no_token("its payload is not valid JSON"))?;
+        match value.get("v").and_then(Value::as_u64) {
+            Some(v) if v == u64::from(VERSION) => {}
+            Some(v) => return Err(ApprovalRefusal::Version(v)),
+            None => return Err(no_token("its version is missing")),
+        }
+        let statement: ApprovalStatement =
+            serde_json::from_slice(&payload).map_err(|error| no_token(&error.to_string()))?;
+        let token = Self { envelope, statement };
+        if !token.envelope.is_standard()
+            || token.text() != text
+            || token.statement.text().as_bytes() != payload
+        {
+            return Err(ApprovalRefusal::NotCanonical);
+        }
+        if token.envelope.signatures.is_empty() {
+            return Err(ApprovalRefusal::Unsigned);
+        }
+        match token.statement.find_contradiction() {
+            Some(reason) => Err(ApprovalRefusal::Contradiction(reason)),
+            None => Ok(token),
+        }
+    }
+
+    /// Returns its only form: canonical JSON in one line.
+    pub fn text(&self) -> String {
+        canonical(&serde_json::to_value(&self.envelope).unwrap_or_default()) + "\n"
+    }
+
+    /// Returns the digest of the signed bytes, which does not depend on the signatures.
+    pub fn digest(&self) -> Sha256Digest {
+        Sha256Digest::of_bytes(self.statement.text().as_bytes())
+    }
+
+    /// Returns the statement.
+    pub fn statement(&self) -> &ApprovalStatement {
+        &self.statement
+    }
+
+    /// Returns the envelope.
+    pub fn envelope(&self) -> &DsseEnvelope {
+        &self.envelope
+    }
+
+    /// Returns the ids of the keys that it claims were used; `None` for each that is not an id.
+    pub fn signers(&self) -> impl Iterator<Item = Option<Sha256Digest>> {
+        let signatures = self.envelope.signatures.iter();
+        signatures.map(|signature| {
+            let id: Option<Sha256Digest> = signature.keyid.parse().ok();
+            id.filter(|id| id.to_string() == signature.keyid)
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! Seals: signed statements, whose signer and integrity anyone can verify.
+//!
+//! A statement is written as [canonical](canonical()) JSON and put into an [`DsseEnvelope`] (DSSE), signed with
+//! Ed25519 by one [`Signer`] or more; a [`PublicKey`] opens it. Pure: files are read and written,
+//! and random bytes are drawn, elsewhere.
+//!
+//! **Invariant:** only [`Signer::to_pem`] and [`Signer::to_encrypted_pem`] reveal a private key.
+//! **Invariant:** verification is strict: keys and signatures have one form only, and keys under which anyone
+//! can sign are refused.
+
+pub mod approval;
+
+mod canonical;
+mod envelope;
+mod hex;
+mod key;
+mod signer;
+#[cfg(test)]
+mod vectors;
+
+pub use canonical::{canonical, canonical_without};
+pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};
+pub use hex::{hex, unhex};
+pub use key::{BadKey, PublicKey};
+pub use signer::{KeyEncryptionSalt, PrivateKeyText, Signer};

@@ -1,0 +1,233 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::load;
+use super::skill::{Skill, SkillFinding};
+use wf_base::source::Span;
+
+/// The shelves of a workspace, then those of the user's home, in order of precedence.
+pub const SHELVES: [&str; 3] = ["skills", ".agents/skills", ".claude/skills"];
+
+/// The maximum number of folders read from a shelf: a bound, as a shelf may be untrusted.
+pub const MOST: usize = 2_000;
+
+/// A folder that holds the folders of skills.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillSearchFolder {
+    /// Its displayed path, for example `.agents/skills` or `~/.agents/skills`.
+    pub shown: String,
+    /// True if it is the user's, not the workspace's.
+    pub is_users: bool,
+}
+
+/// Access to shelves. The disk at the edge; a table in tests.
+pub trait SkillFolderReader {
+    /// Returns the names of the folders on a shelf, in any order; none if there is no such shelf.
+    /// An error is the reason why the whole shelf is left out.
+    fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String>;
+
+    /// Returns the SKILL.md of a folder, if any. An error is the reason why it cannot be read.
+    fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>>;
+}
+
+/// A skill that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoveredSkill {
+    /// Its name; its folder's name if it does not load.
+    pub name: String,
+    /// The shelf it is on.
+    pub shelf: SkillSearchFolder,
+    /// The name of its folder.
+    pub folder: String,
+    /// Its SKILL.md; empty if it cannot be read.
+    pub text: String,
+    /// The skill, or the findings because of which it does not load.
+    pub skill: Result<Skill, Vec<SkillFinding>>,
+    /// The displayed path of the skill of the same name that takes precedence.
+    pub shadowed_by: Option<String>,
+}
+
+impl DiscoveredSkill {
+    /// Returns the displayed path of its folder.
+    pub fn shown(&self) -> String {
+        format!("{}/{}", self.shelf.shown, self.folder)
+    }
+}
+
+/// The result of a discovery on shelves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SkillDiscovery {
+    /// The skills, by shelf and folder.
+    pub found: Vec<DiscoveredSkill>,
+    /// The parts of shelves that were left out.
+    pub left_out: Vec<OmittedFolders>,
+}
+
+/// A shelf, or a part of one, that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OmittedFolders {
+    /// The displayed path of the shelf.
+    pub shelf: String,
+    /// The number of its folders that are left out; unknown if the shelf was not read.
+    pub folders: Option<usize>,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Returns the shelves in order of precedence.
+pub fn shelves() -> Vec<SkillSearchFolder> {
+    let own = SHELVES.iter().map(|shown| SkillSearchFolder { shown: (*shown).to_owned(), is_users: false });
+    let users =
+        SHELVES.iter().skip(1).map(|shown| SkillSearchFolder { shown: format!("~/{shown}"), is_users: true });
+    own.chain(users).collect()
+}
+
+/// Finds the skills on shelves. The first of a name takes precedence, even if it does not load: a
+/// broken skill of the workspace is not replaced by a skill of the user.
+pub fn discover(shelves: &[SkillSearchFolder], look: &impl SkillFolderReader) -> SkillDiscovery {
+    let mut all = SkillDiscovery::default();
+    let mut first: BTreeMap<String, String> = BTreeMap::new();
+    for shelf in shelves {
+        for folder in first_folders(shelf, look, &mut all.left_out) {
+            let Some(text) = look.text(shelf, &folder) else {
+                continue;
+            };
+            let mut found = loaded_skill(shelf, folder, text);
+            let shown = found.shown();
+            found.shadowed_by = first.get(&found.name).cloned();
+            first.entry(found.name.clone()).or_insert(shown);
+            all.found.push(found);
+        }
+    }
+    all
+}
+
+/// Returns the first folders of a shelf by name, in whatever order they come. Memory is bounded;
+/// the count of the rest is not.
+fn first_folders(
+    shelf: &SkillSearchFolder,
+    look: &impl SkillFolderReader,
+    out: &mut Vec<OmittedFolders>,
+) -> BTreeSet<String> {
+    let mut first = BTreeSet::new();
+    let mut others = 0;
+    let mut leave_out = |folders, reason| {
+        let shelf = shelf.shown.clone();
+        out.push(OmittedFolders { shelf, folders, reason });
+    };
+    let names = match look.folders(shelf) {
+        Ok(names) => names,
+        Err(reason) => {
+            leave_out(None, reason);
+            return first;
+        }
+    };
+    for name in names {
+        first.insert(name);
+        if first.len() > MOST {
+            first.pop_last();
+            others += 1;
+        }
+    }
+    if others > 0 {
+        let reason = format!("only the first {MOST} skill folders, by name, are searched");
+        leave_out(Some(others), reason);
+    }
+    first
+}
+
+fn loaded_skill(shelf: &SkillSearchFolder, folder: String, text: Result<String, String>) -> DiscoveredSkill {
+    let (text, skill) = match text {
+        Ok(text) => {
+            let skill = load(&text, &folder);
+            (text, skill)
+        }
+        Err(reason) => {
+            let finding = SkillFinding::new("UNREADABLE", Span::default(), reason);
+            (String::new(), Err(vec![finding]))
+        }
+    };
+    let name = skill.as_ref().map_or_else(|_| folder.clone(), |skill| skill.name.clone());
+    DiscoveredSkill { name, shelf: shelf.clone(), folder, text, skill, shadowed_by: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OmittedFolders, SkillFolderReader, SkillSearchFolder, discover, shelves};
+
+    /// Shelf, folder and description; a skill with the description `!` cannot be read.
+    struct Table(Vec<(&'static str, String, &'static str)>);
+
+    impl SkillFolderReader for Table {
+        fn folders(&self, shelf: &SkillSearchFolder) -> Result<impl Iterator<Item = String>, String> {
+            let on = self.0.iter().filter(|(own, ..)| *own == shelf.shown);
+            let names: Vec<String> = on.map(|(_, folder, _)| folder.clone()).collect();
+            match names.first() {
+                Some(first) if first == "locked" => Err("it is locked".into()),
+                _ => Ok(names.into_iter()),
+            }
+        }
+
+        fn text(&self, shelf: &SkillSearchFolder, folder: &str) -> Option<Result<String, String>> {
+            let is = |(own, name, _): &&(&str, String, &str)| *own == shelf.shown && name == folder;
+            let (_, name, description) = self.0.iter().find(is)?;
+            match *description {
+                "" => None,
+                "!" => Some(Err("it is a link".into())),
+                text => Some(Ok(format!("---\nname: {name}\n{text}\n---\n"))),
+            }
+        }
+    }
+
+    fn found(rows: &[(&'static str, &str, &'static str)]) -> Vec<String> {
+        let rows = rows.iter().map(|(shelf, folder, text)| (*shelf, (*folder).to_owned(), *text));
+        let all = discover(&shelves(), &Table(rows.collect()));
+        let line = |one: &super::DiscoveredSkill| {
+            let by = one.shadowed_by.clone().unwrap_or_default();
+            format!("{} {} {by}", one.shown(), one.skill.is_ok())
+        };
+        all.found.iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_first_of_a_name_counts_and_the_others_are_told() {
+        let rows = [
+            ("~/.agents/skills", "a", "description: user"),
+            (".claude/skills", "a", "description: second"),
+            ("skills", "a", "description: first"),
+            ("skills", "none", ""),
+            ("skills", "linked", "!"),
+            ("~/.claude/skills", "linked", "description: d"),
+            (".agents/skills", "broken", "nothing: x"),
+            ("elsewhere", "b", "description: d"),
+        ];
+        let expected = [
+            "skills/a true ",
+            "skills/linked false ",
+            ".agents/skills/broken false ",
+            ".claude/skills/a true skills/a",
+            "~/.agents/skills/a true skills/a",
+            "~/.claude/skills/linked true skills/linked",
+        ];
+        assert_eq!(found(&rows), expected);
+    }
+
+    #[test]
+    fn a_shelf_is_bounded_and_what_is_left_out_is_counted() {
+        let name = |n: usize| format!("s{n:05}");
+        let many = (0..super::MOST + 7).rev();
+        let rows = many.map(|n| ("skills", name(n), "description: d"));
+        let locked = (".claude/skills", "locked".to_owned(), "description: d");
+        let all = discover(&shelves(), &Table(rows.chain([locked]).collect()));
+        let names: Vec<String> = all.found.into_iter().map(|one| one.name).collect();
+        assert_eq!(names, (0..super::MOST).map(name).collect::<Vec<_>>());
+        let left_out = |shelf: &str, folders, reason: &str| OmittedFolders {
+            shelf: shelf.into(),
+            folders,
+            reason: reason.into(),
+        };
+        let reason = "only the first 2000 skill folders, by name, are searched";
+        let expected =
+            [left_out("skills", Some(7), reason), left_out(".claude/skills", None, "it is locked")];
+        assert_eq!(all.left_out, expected);
+    }
+}

@@ -1,0 +1,59 @@
+use serde::Serialize;
+
+use super::rules::rule;
+use crate::SkillBundle;
+use crate::load::split_tools;
+use crate::yaml::{SkillYamlNode, SkillYamlValue};
+
+/// The file in which one flavour configures the display of a skill in its client.
+pub(super) const OPENAI_FILE: &str = "agents/openai.yaml";
+
+/// The flavour of a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillFormat {
+    /// The standard alone.
+    Standard,
+    /// With the fields of Claude Code.
+    Claude,
+    /// With the fields or the files of Codex and compatible clients.
+    Openai,
+}
+
+impl SkillFormat {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Claude => "claude",
+            Self::Openai => "openai",
+        }
+    }
+}
+
+/// Detects the flavour, and returns the evidence.
+pub(super) fn recognise(root: &SkillYamlNode, bundle: &SkillBundle) -> (SkillFormat, String) {
+    if bundle.files.contains_key(OPENAI_FILE) {
+        return (SkillFormat::Openai, format!("it has {OPENAI_FILE}"));
+    }
+    let fields = |format: SkillFormat| -> Vec<String> {
+        let entries = root.entries().unwrap_or(&[]).iter();
+        let own = entries.filter(|entry| rule(&entry.key).is_some_and(|(of, _)| of == format));
+        own.map(|entry| format!("`{}`", entry.key)).collect()
+    };
+    let (mut claude, openai) = (fields(SkillFormat::Claude), fields(SkillFormat::Openai));
+    let tools = root.get("allowed-tools").map(|entry| &entry.value.value);
+    let is_odd = match tools {
+        Some(SkillYamlValue::Text(text)) => split_tools(text).1,
+        Some(SkillYamlValue::List(_)) => true,
+        _ => false,
+    };
+    if is_odd {
+        claude.push("`allowed-tools` as a list or with commas".to_owned());
+    }
+    match (claude.len(), openai.len()) {
+        (0, 0) => (SkillFormat::Standard, "no field or file of another format".to_owned()),
+        (one, other) if one >= other => (SkillFormat::Claude, format!("it has {}", claude.join(", "))),
+        _ => (SkillFormat::Openai, format!("it has {}", openai.join(", "))),
+    }
+}

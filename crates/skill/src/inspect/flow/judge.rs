@@ -1,0 +1,168 @@
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::facts::{FlowFacts, ValueEvent, ValueSend};
+use super::files::read;
+use super::packages::resembles;
+use super::place::FlowLabel;
+use super::solve::{FlowSolution, solve};
+use crate::SkillBundle;
+use crate::inspect::prose::{host, is_publisher, owner};
+use crate::inspect::{InspectionIssue, IssueClass, Rule};
+
+/// Finds the dangers of a skill that take several steps: executing fetched content, and sending
+/// secrets. `known` are the issues found already: a line that breaks a rule is reported once.
+pub(in crate::inspect) fn flow(bundle: &SkillBundle, known: &[InspectionIssue]) -> Vec<InspectionIssue> {
+    let mut facts = read(bundle);
+    let solved = solve(&mut facts);
+    let mut issues = Vec::new();
+    for run in &facts.runs {
+        issues.extend(fetched(bundle, &facts, &solved, run));
+    }
+    let all = facts.runs.iter().map(|run| (run, false));
+    for (run, is_text) in all.chain(facts.texts.iter().map(|run| (run, true))) {
+        issues.extend(foreign_file_issue(&facts, &solved, run, is_text));
+    }
+    issues.extend(facts.packages.iter().filter_map(|(event, name, is_npm)| {
+        let known = resembles(name, *is_npm)?;
+        let reason = format!("the package name `{name}` is confusingly similar to `{known}`");
+        Some(InspectionIssue::new(Rule::Resembling, &event.file, event.at, reason))
+    }));
+    for send in &facts.sends {
+        issues.extend(sent_secret_issue(&solved, send));
+    }
+    for pack in &facts.packs {
+        issues.extend(gathered_secrets_issue(&solved, pack));
+    }
+    issues.retain(|issue| {
+        let is_it = |one: &InspectionIssue| {
+            let (from, to) = (one.at.min(issue.at), one.at.max(issue.at));
+            let text = bundle.text(&issue.file).unwrap_or_default();
+            let is_here = (&one.file, one.rule) == (&issue.file, issue.rule);
+            is_here && one.class >= issue.class && !text.get(from..to).unwrap_or("\n").contains('\n')
+        };
+        !known.iter().any(is_it)
+    });
+    // Of two findings about one command, the worse one is kept.
+    issues.sort_by(|one, other| {
+        let of = |issue: &InspectionIssue| (issue.file.clone(), issue.at, issue.rule, Reverse(issue.class));
+        of(one).cmp(&of(other))
+    });
+    issues.dedup_by(|one, other| (one.rule, &one.file, one.at) == (other.rule, &other.file, other.at));
+    issues
+}
+
+/// Returns the issues of fetched content that is executed.
+fn fetched(
+    bundle: &SkillBundle,
+    facts: &FlowFacts,
+    solved: &FlowSolution,
+    run: &ValueEvent,
+) -> Vec<InspectionIssue> {
+    let fetches = solved.of(run.place).filter_map(|label| match label {
+        FlowLabel::Fetched(number) => Some((*number, facts.fetches.get(*number)?)),
+        _ => None,
+    });
+    let text = bundle.text(&run.file).unwrap_or_default();
+    let line = text.get(..run.at).unwrap_or(text).matches('\n').count() + 1;
+    let found = fetches.filter_map(|(number, fetch)| {
+        let from = remote_addresses(&solved.addresses(fetch.place))?;
+        let (rule, class) = match from.as_slice() {
+            // Building from source executes it; that needs a grant.
+            _ if facts.sources.contains(&number) => (Rule::PackageInstall, IssueClass::Need),
+            [] => (Rule::PipeToShell, IssueClass::Need),
+            from if from.iter().all(|one| is_publisher(one)) => (Rule::PackageInstall, IssueClass::Need),
+            _ => (Rule::PipeToShell, IssueClass::Danger),
+        };
+        let reason = format!("downloaded content is executed in {}, line {line}", run.file);
+        let mut issue = InspectionIssue::new(rule, &fetch.file, fetch.at, reason);
+        issue.class = class;
+        Some(issue)
+    });
+    found.collect()
+}
+
+/// Returns the issue of executing a file outside the skill in a world-writable folder.
+fn foreign_file_issue(
+    facts: &FlowFacts,
+    solved: &FlowSolution,
+    run: &ValueEvent,
+    is_text: bool,
+) -> Option<InspectionIssue> {
+    let is_open = |path: &String| {
+        let open = ["/tmp/", "/var/tmp/", "/dev/shm/"];
+        let rest = open.iter().find_map(|folder| path.strip_prefix(folder));
+        rest.is_some_and(|rest| is_text || rest.starts_with('.') || rest.contains("/."))
+    };
+    let paths = solved.paths(run.place);
+    let path = paths.iter().find(|path| is_open(path) && facts.shipped(path).is_none())?;
+    let reason = format!("{path} is executed, but is not part of the skill, and anyone may write it");
+    Some(InspectionIssue::new(Rule::PipeToShell, &run.file, run.at, reason))
+}
+
+/// Returns the addresses that are not on this machine; `None` if all of them are.
+fn remote_addresses<'a>(all: &[&'a str]) -> Option<Vec<&'a str>> {
+    let is_near = |address: &&&str| {
+        let host = host(address).unwrap_or_default();
+        host.starts_with("localhost") || host.starts_with("127.") || host.starts_with("0.0.0.0")
+    };
+    let far: Vec<&str> = all.iter().filter(|one| !is_near(one)).copied().collect();
+    (all.is_empty() || !far.is_empty()).then_some(far)
+}
+
+/// Returns the issue of sending a secret to a host other than its owner's.
+fn sent_secret_issue(solved: &FlowSolution, send: &ValueSend) -> Option<InspectionIssue> {
+    let mut to = solved.addresses(send.destination);
+    to.extend(solved.addresses(send.event.place));
+    let far = remote_addresses(&to)?;
+    let hosts: Vec<String> = far.iter().filter_map(|one| host(one)).collect();
+    let first = hosts.first()?;
+    let is_packed = solved.of(send.event.place).any(|label| *label == FlowLabel::Packed);
+    let all: Vec<&str> = secrets(solved, &send.event);
+    let (name, class) = all
+        .iter()
+        .filter_map(|name| {
+            let class = verdict(name, &hosts, send.is_proof, is_packed)?;
+            Some((*name, class))
+        })
+        .max_by_key(|(_, class)| *class)?;
+    let reason = format!("{name} is sent to {first}");
+    let mut issue = InspectionIssue::new(Rule::Exfiltration, &send.event.file, send.event.at, reason);
+    issue.class = class;
+    Some(issue)
+}
+
+/// Returns the severity of sending a secret to hosts, if it is an issue.
+fn verdict(name: &str, hosts: &[String], is_proof: bool, is_packed: bool) -> Option<IssueClass> {
+    let is_named =
+        name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    if !is_named {
+        return Some(if is_proof { IssueClass::Need } else { IssueClass::Danger });
+    }
+    match owner(name) {
+        None => None,
+        Some(owner) if owner.owns(hosts) => None,
+        Some(owner) if owner.is_known() => Some(IssueClass::Danger),
+        Some(_) if is_proof => None,
+        Some(_) if is_packed => Some(IssueClass::Danger),
+        Some(_) => Some(IssueClass::Need),
+    }
+}
+
+fn secrets<'a>(solved: &'a FlowSolution, event: &ValueEvent) -> Vec<&'a str> {
+    let secrets = solved.of(event.place).filter_map(|label| match label {
+        FlowLabel::Secret(name) => Some(name.as_str()),
+        _ => None,
+    });
+    secrets.collect()
+}
+
+/// Returns the issue of combining credentials of several owners: legitimate use needs only one.
+fn gathered_secrets_issue(solved: &FlowSolution, pack: &ValueEvent) -> Option<InspectionIssue> {
+    let names = secrets(solved, pack);
+    let owners: BTreeSet<String> = names.iter().filter_map(|name| Some(owner(name)?.name)).collect();
+    (owners.len() > 1).then(|| {
+        let reason = format!("credentials of several owners are combined: {}", names.join(", "));
+        InspectionIssue::new(Rule::Exfiltration, &pack.file, pack.at, reason)
+    })
+}

@@ -1,0 +1,242 @@
+use std::rc::Rc;
+
+use super::facts::{ValueEvent, ValuePlaceIx, ValueSend};
+use super::operands::CommandOperands;
+use super::place::{FlowLabel, ValuePlace};
+use super::shell::ShellFactReader;
+use crate::inspect::rules::{ExecutedProgram, programs};
+use crate::inspect::shell::{CommandWord, ShellCommand};
+
+/// Programs whose output reveals nothing about the files in their arguments.
+const QUIET: [&str; 20] = [
+    "[",
+    "[[",
+    "test",
+    "ls",
+    "stat",
+    "chown",
+    "mkdir",
+    "rm",
+    "rmdir",
+    "which",
+    "type",
+    "command",
+    "wc",
+    "sha256sum",
+    "shasum",
+    "md5sum",
+    "touch",
+    "exit",
+    "return",
+    "kill",
+];
+
+/// Programs that encode or pack their input.
+const PACKERS: [&str; 10] =
+    ["base64", "base32", "xxd", "od", "hexdump", "gzip", "tar", "zip", "openssl", "gpg"];
+
+/// A started program, with its arguments and input.
+pub(super) struct ProgramCall<'a> {
+    /// The whole command.
+    pub(super) command: &'a ShellCommand,
+    /// The program.
+    pub(super) program: ExecutedProgram<'a>,
+    /// Its arguments.
+    pub(super) operands: CommandOperands<'a>,
+    /// Its input.
+    pub(super) input: ValuePlaceIx,
+    /// True if its input lists arguments: `xargs`.
+    pub(super) reads_names: bool,
+    /// Its output.
+    pub(super) out: ValuePlaceIx,
+}
+
+impl ShellFactReader<'_, '_> {
+    /// Reads the effects of the program of a command on its inputs; `out` is its output.
+    pub(super) fn program(
+        &mut self,
+        command: &ShellCommand,
+        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+        out: ValuePlaceIx,
+    ) {
+        let Some(first) = command.words.first() else {
+            return;
+        };
+        let all = programs(command);
+        let Some(program) = all.last().copied() else {
+            // The program's name is in a variable.
+            let operands = self.operands(&command.words, inner);
+            if let Some(what) = operands.values.first() {
+                self.runs(first.at, *what);
+            }
+            self.other_program(&operands, input, out);
+            return;
+        };
+        let reads_names = |one: &ExecutedProgram<'_>| matches!(one.name, "xargs" | "parallel");
+        let operands = self.operands(program.args, inner);
+        let call =
+            ProgramCall { command, program, operands, input, reads_names: all.iter().any(reads_names), out };
+        self.network_program(&call);
+        self.packages(&program);
+        if PACKERS.contains(&program.name) {
+            self.packs(program.at, out);
+        }
+    }
+
+    /// Handles network programs, and passes on all others.
+    fn network_program(&mut self, call: &ProgramCall<'_>) {
+        match call.program.name {
+            "curl" | "wget" | "aria2c" | "http" | "https" | "xh" | "iwr" | "irm" | "Invoke-WebRequest"
+            | "Invoke-RestMethod" => self.transfers(call),
+            "nc" | "ncat" | "netcat" | "telnet" | "socat" | "mail" | "mailx" | "sendmail" => {
+                let host = self.gathered(&call.operands.values);
+                self.hosts(&call.operands, host);
+                self.sends(call.program.at, (call.input, host), false);
+                self.fetches(call.program.at, host, call.out);
+            }
+            "dig" | "nslookup" | "host" | "ping" => {
+                let host = self.gathered(&call.operands.values);
+                self.hosts(&call.operands, host);
+                self.sends(call.program.at, (host, host), false);
+            }
+            "scp" | "rsync" | "rclone" | "sftp" | "ssh" => self.remote_copy(call),
+            "git" if call.program.verb() == "clone" => self.clones(call),
+            _ => self.file_program(call),
+        }
+    }
+
+    /// Handles programs that move files, set variables, and print secrets.
+    fn file_program(&mut self, call: &ProgramCall<'_>) {
+        let (program, operands) = (&call.program, &call.operands);
+        match program.name {
+            "cp" | "mv" | "ln" | "install" => {
+                if let Some((last, from)) = operands.plain(&[]).split_last() {
+                    let what = self.loaded(from);
+                    self.facts.stores.push((*last, what));
+                }
+            }
+            "tee" => {
+                let paths = self.gathered(&operands.plain(&[]));
+                self.facts.stores.push((paths, call.input));
+                self.facts.moves(call.input, call.out);
+            }
+            "tar" => self.tape(call),
+            "zip" | "unzip" | "gunzip" => self.archive(call),
+            "chmod" => self.allows(call),
+            "cd" | "pushd" => {
+                let folder = program.args.first().map(|word| self.rendered(word));
+                self.folder = folder.filter(|folder| !folder.contains(['$', '*', '-']));
+            }
+            "env" | "printenv" | "set" if program.args.is_empty() => {
+                self.secret("the environment", call.out);
+            }
+            "printenv" => {
+                for text in operands.texts() {
+                    let from = self.facts.place_ix(ValuePlace::Environment(text.to_owned()));
+                    self.facts.moves(from, call.out);
+                }
+            }
+            "read" | "mapfile" | "readarray" => self.sets(program.args, &[call.input]),
+            "for" | "select" => {
+                let values = operands.values.get(1..).unwrap_or_default();
+                self.sets(program.args.get(..1).unwrap_or_default(), values);
+            }
+            "eval" => {
+                let what = self.gathered(&operands.values);
+                self.runs(program.at, what);
+            }
+            name if QUIET.contains(&name) => {}
+            _ => {
+                if let Some(name) = keeper(program) {
+                    self.secret(name, call.out);
+                }
+                self.starts(call);
+            }
+        }
+    }
+
+    /// Treats a file that is made executable as one that will be started.
+    fn allows(&mut self, call: &ProgramCall<'_>) {
+        let starts = |text: &str| {
+            let is_mode = text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+            is_mode && text.contains(['1', '5', '7']) || text.contains('+') && text.contains('x')
+        };
+        let plain = call.operands.plain(&[]);
+        if let (true, Some((_, files))) = (call.operands.texts().any(starts), plain.split_first()) {
+            let what = self.gathered(files);
+            self.runs(call.program.at, what);
+        }
+    }
+
+    /// Handles any other program: it may print its arguments and its input.
+    pub(super) fn other_program(
+        &mut self,
+        operands: &CommandOperands<'_>,
+        input: ValuePlaceIx,
+        out: ValuePlaceIx,
+    ) {
+        self.facts.moves(input, out);
+        for value in &operands.values {
+            self.facts.moves(*value, out);
+            self.facts.loads.push((*value, out));
+        }
+    }
+
+    fn sets(&mut self, names: &[CommandWord], values: &[ValuePlaceIx]) {
+        for name in names.iter().filter(|name| !name.text.starts_with('-')) {
+            let scope = Rc::clone(&self.source.scope);
+            let to = self.facts.place_ix(ValuePlace::Variable(scope, name.text.clone()));
+            for from in values {
+                self.facts.moves(*from, to);
+            }
+        }
+    }
+
+    fn secret(&mut self, name: &str, at: ValuePlaceIx) {
+        let label = FlowLabel::Secret(name.to_owned());
+        self.facts.labels.push((label, at));
+    }
+
+    /// Returns one value that combines all of these.
+    pub(super) fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
+        let all = self.facts.value();
+        for from in values {
+            self.facts.moves(*from, all);
+        }
+        all
+    }
+
+    /// Returns the content of the files named by values.
+    pub(super) fn loaded(&mut self, paths: &[ValuePlaceIx]) -> ValuePlaceIx {
+        let all = self.facts.value();
+        for path in paths {
+            self.facts.loads.push((*path, all));
+        }
+        all
+    }
+
+    pub(super) fn sends(&mut self, at: usize, (what, to): (ValuePlaceIx, ValuePlaceIx), is_proof: bool) {
+        let file = self.source.file.to_owned();
+        let event = ValueEvent { file, at, place: what };
+        self.facts.sends.push(ValueSend { event, destination: to, is_proof });
+    }
+}
+
+/// Returns the credential that a program prints, by the name of its usual variable.
+fn keeper(program: &ExecutedProgram<'_>) -> Option<&'static str> {
+    let has = |words: &[&str]| words.iter().all(|word| program.has(&[word]));
+    Some(match program.name {
+        "gh" if has(&["auth", "token"]) => "GITHUB_TOKEN",
+        "gcloud" if program.has(&["print-access-token", "print-identity-token"]) => "GOOGLE_TOKEN",
+        "az" if has(&["get-access-token"]) => "AZURE_TOKEN",
+        "aws" if has(&["configure", "get"]) || program.has(&["export-credentials", "get-session-token"]) => {
+            "AWS_SECRET_KEY"
+        }
+        "npm" if has(&["token"]) => "NPM_TOKEN",
+        "kubectl" if has(&["get"]) && program.has(&["secret", "secrets"]) => "cluster secrets",
+        "security" if program.verb().starts_with("find-") => "the keychain",
+        "pass" if program.verb() == "show" => "a password store",
+        "git" if has(&["credential", "fill"]) => "a password store",
+        _ => return None,
+    })
+}

@@ -1,0 +1,306 @@
+use std::rc::Rc;
+
+use super::facts::{ValueEvent, ValuePlaceIx, ValueSend};
+use super::place::{FlowLabel, ValuePlace};
+use super::python::PythonFactReader;
+use super::shell::{CommandText, shell};
+use super::statements::parts;
+use crate::inspect::python::{ScriptToken, ScriptTokenKind};
+use crate::inspect::rules::reaches_network;
+
+/// An argument: its name, and its tokens.
+type PythonArgument<'t> = (Option<&'t str>, &'t [ScriptToken]);
+
+/// A call of a function.
+struct PythonCall<'t> {
+    /// Its full name, including its module.
+    whole: &'t str,
+    /// The first part of its name as written.
+    first: &'t str,
+    /// Its offset, in bytes.
+    at: usize,
+    /// Its arguments.
+    given: Vec<PythonArgument<'t>>,
+    /// Its result.
+    result: ValuePlaceIx,
+}
+
+impl PythonCall<'_> {
+    fn last(&self) -> &str {
+        self.whole.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Returns the variable, or the member of one, whose member is called.
+    fn receiver(&self) -> Option<&str> {
+        let (receiver, _) = self.whole.rsplit_once('.')?;
+        let is_own = !self.first.is_empty() && self.whole.starts_with(self.first);
+        is_own.then_some(receiver)
+    }
+}
+
+/// Functions whose results reveal nothing about their arguments.
+const QUIET: [&str; 8] =
+    ["len", "bool", "isinstance", "os.path.exists", "os.path.isfile", "hash", "id", "type"];
+
+/// Functions that execute their argument as code.
+const EXECUTES: [&str; 5] = ["exec", "eval", "runpy.run_path", "pickle.loads", "marshal.loads"];
+
+/// Functions that copy or move a file.
+const COPIES: [&str; 6] =
+    ["shutil.move", "shutil.copy", "shutil.copyfile", "shutil.copy2", "os.rename", "os.replace"];
+
+/// Functions that encode or pack their arguments.
+const PACKS: [&str; 5] = ["json.dumps", "zlib.compress", "gzip.compress", "binascii.hexlify", "pickle.dumps"];
+
+/// Members that send data, on any object.
+const SENDS: [&str; 9] =
+    ["post", "put", "patch", "sendall", "sendto", "urlopen", "send_message", "sendmail", "storbinary"];
+
+/// Names of arguments that authenticate the request.
+const PROOF: [&str; 6] = ["headers", "auth", "cert", "cookies", "api_key", "token"];
+
+impl PythonFactReader<'_, '_> {
+    /// Returns the result of a call. `whole` is the full name of the called function, `first` its
+    /// first part as written.
+    pub(super) fn call(
+        &mut self,
+        (whole, at): (&str, usize),
+        first: &str,
+        args: &[ScriptToken],
+    ) -> ValuePlaceIx {
+        let result = self.facts.value();
+        let call =
+            PythonCall { whole, first, at, given: parts(args).into_iter().map(named).collect(), result };
+        let starts = ["subprocess.", "os.exec", "os.system", "os.popen"];
+        let sends = whole.contains('.') && SENDS.contains(&call.last());
+        if QUIET.contains(&whole) {
+            self.all(&call);
+        } else if EXECUTES.contains(&whole) {
+            let what = self.all(&call);
+            let event = self.event(at, what);
+            self.facts.runs.push(event.clone());
+            self.facts.texts.push(event);
+        } else if starts.iter().any(|begin| whole.starts_with(begin)) {
+            self.starts(&call);
+        } else if whole == "urllib.request.urlretrieve" {
+            self.retrieves(&call);
+        } else if reaches_network(whole) || sends {
+            self.transfers(&call);
+        } else if !self.reads(&call) {
+            self.other(&call);
+        }
+        result
+    }
+
+    /// Handles functions that read the environment, the input or a file; true if this is one.
+    fn reads(&mut self, call: &PythonCall<'_>) -> bool {
+        let result = call.result;
+        match call.whole {
+            "os.getenv" | "os.environ.get" | "os.environ.pop" => {
+                let key = call.given.first().and_then(|(_, tokens)| tokens.first());
+                if let Some(key) = key.and_then(ScriptToken::text) {
+                    self.environment(Some(key), result);
+                }
+            }
+            "os.environ.copy" | "os.environ.items" | "os.environ.values" => {
+                self.environment(None, result);
+            }
+            "print" => {
+                let value = self.all(call);
+                let to = ValuePlace::Output(Rc::clone(&self.source.scope));
+                let to = self.facts.place_ix(to);
+                self.facts.moves(value, to);
+            }
+            "open" | "io.open" => {
+                if let Some((_, tokens)) = call.given.first() {
+                    let path = self.value(tokens);
+                    self.facts.moves(path, result);
+                    self.facts.loads.push((path, result));
+                }
+            }
+            whole if whole == "input" || whole.starts_with("sys.stdin.") => {
+                let from = ValuePlace::Input(Rc::clone(&self.source.scope));
+                let from = self.facts.place_ix(from);
+                self.facts.moves(from, result);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Handles a function of the skill, or one whose result is its arguments.
+    fn other(&mut self, call: &PythonCall<'_>) {
+        let last = call.last();
+        if self.facts.functions.contains(last) {
+            for (number, (name, tokens)) in call.given.iter().enumerate() {
+                let value = self.value(tokens);
+                let key = name.map_or_else(|| number.to_string(), str::to_owned);
+                let to = self.facts.place_ix(ValuePlace::Argument(last.to_owned(), key));
+                self.facts.moves(value, to);
+            }
+            let from = self.facts.place_ix(ValuePlace::Result(last.to_owned()));
+            self.facts.moves(from, call.result);
+            return;
+        }
+        let value = self.all(call);
+        self.facts.moves(value, call.result);
+        if COPIES.contains(&call.whole)
+            && let [(_, from), (_, to)] = call.given.as_slice()
+        {
+            let (from, to, held) = (self.value(from), self.value(to), self.facts.value());
+            self.facts.loads.push((from, held));
+            self.facts.stores.push((to, held));
+        }
+        if call.whole == "os.chmod" {
+            let event = self.event(call.at, value);
+            self.facts.runs.push(event);
+        }
+        let encodes = call.whole.starts_with("base64.") && !call.whole.contains("decode");
+        if encodes || PACKS.contains(&call.whole) {
+            let event = self.event(call.at, call.result);
+            self.facts.labels.push((FlowLabel::Packed, call.result));
+            self.facts.packs.push(event);
+        }
+        self.member_of(call, value);
+    }
+
+    /// Handles a member of a variable: it returns the variable's value, and may change it.
+    fn member_of(&mut self, call: &PythonCall<'_>, value: ValuePlaceIx) {
+        let Some(receiver) = call.receiver() else {
+            return;
+        };
+        let holder = self.facts.value();
+        self.record_literal(&format!("{{{receiver}}}"), false, holder);
+        self.facts.moves(holder, call.result);
+        match call.last() {
+            "write" | "writelines" | "write_text" | "write_bytes" => {
+                self.facts.stores.push((holder, value));
+            }
+            "read" | "readlines" | "read_text" | "read_bytes" => {
+                self.facts.loads.push((holder, call.result));
+            }
+            "append" | "update" | "extend" | "add" | "insert" | "setdefault" => {
+                self.receives(receiver, value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Handles a network call: it sends its arguments, and returns the response.
+    fn transfers(&mut self, call: &PythonCall<'_>) {
+        let (mut said, mut proof) = (Vec::new(), Vec::new());
+        for (name, tokens) in &call.given {
+            let value = self.value(tokens);
+            let is_proof = name.is_some_and(|name| PROOF.contains(&name));
+            if is_proof { &mut proof } else { &mut said }.push(value);
+        }
+        let to = self.gathered(&said);
+        if let Some(receiver) = call.receiver() {
+            self.record_literal(&format!("{{{receiver}}}"), false, to);
+        }
+        let said = self.gathered(&said);
+        let proof = self.gathered(&proof);
+        for (what, is_proof) in [(said, false), (proof, true)] {
+            let event = self.event(call.at, what);
+            self.facts.sends.push(ValueSend { event, destination: to, is_proof });
+        }
+        self.fetches(call.at, to, call.result);
+        // A request that is only constructed is sent by another call.
+        if call.last() == "Request" {
+            self.facts.moves(to, call.result);
+        }
+    }
+
+    /// Handles `urlretrieve(address, path)`.
+    fn retrieves(&mut self, call: &PythonCall<'_>) {
+        if let [(_, from), (_, into), ..] = call.given.as_slice() {
+            let (from, into) = (self.value(from), self.value(into));
+            self.fetches(call.at, from, call.result);
+            self.facts.stores.push((into, call.result));
+        }
+    }
+
+    /// Handles the start of a program: the command is read as the shell reads it.
+    fn starts(&mut self, call: &PythonCall<'_>) {
+        for (name, tokens) in call.given.iter().skip(1) {
+            let value = self.value(tokens);
+            if *name == Some("input") {
+                self.facts.moves(value, call.result);
+            }
+        }
+        let Some((_, tokens)) = call.given.first() else {
+            return;
+        };
+        self.value(tokens);
+        let words: Vec<String> = match tokens {
+            [open, inner @ .., close] if open.is('[') && close.is(']') => {
+                let words = parts(inner).into_iter().map(word);
+                words.map(|word| quoted(&word)).collect()
+            }
+            tokens => parts(tokens).into_iter().map(word).collect(),
+        };
+        // Values that Python inserts into a command keep their names there.
+        let source = CommandText { file: self.source.file, scope: self.scope(), counts: &|_| true };
+        let (ran, fetched) = (self.facts.runs.len(), self.facts.fetches.len());
+        let sent = self.facts.sends.len();
+        let text = (words.join(" "), 0);
+        for from in shell(self.facts, &source, (&text.0, text.1), self.depth + 1) {
+            self.facts.moves(from, call.result);
+        }
+        // All events of the command are located at the call.
+        let runs = self.facts.runs.iter_mut().skip(ran);
+        let fetches = self.facts.fetches.iter_mut().skip(fetched);
+        let sends = self.facts.sends.iter_mut().skip(sent);
+        let sends = sends.map(|send| &mut send.event);
+        for event in runs.chain(fetches).chain(sends) {
+            event.at = call.at;
+        }
+    }
+
+    fn event(&self, at: usize, what: ValuePlaceIx) -> ValueEvent {
+        let file = self.source.file.to_owned();
+        ValueEvent { file, at, place: what }
+    }
+
+    fn fetches(&mut self, at: usize, from: ValuePlaceIx, into: ValuePlaceIx) {
+        let label = self.facts.fetch(self.source.file, at, from);
+        self.facts.labels.push((label, into));
+    }
+
+    fn all(&mut self, call: &PythonCall<'_>) -> ValuePlaceIx {
+        let all: Vec<ValuePlaceIx> = call.given.iter().map(|(_, tokens)| self.value(tokens)).collect();
+        self.gathered(&all)
+    }
+
+    fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
+        let all = self.facts.value();
+        for from in values {
+            self.facts.moves(*from, all);
+        }
+        all
+    }
+}
+
+fn named(part: &[ScriptToken]) -> PythonArgument<'_> {
+    match part {
+        [name, is, next, ..] if name.name().is_some() && is.is('=') && !next.is('=') => {
+            (name.name(), part.get(2..).unwrap_or_default())
+        }
+        _ => (None, part),
+    }
+}
+
+/// Converts a part of a command to shell syntax: a name becomes a variable.
+fn word(part: &[ScriptToken]) -> String {
+    let text = |token: &ScriptToken| match &token.kind {
+        ScriptTokenKind::Text(said, true) => said.to_string(),
+        ScriptTokenKind::Text(said, false) => said.replace('{', "${"),
+        ScriptTokenKind::Name(name) => format!("${{{name}}}"),
+        _ => String::new(),
+    };
+    part.iter().map(text).collect()
+}
+
+fn quoted(word: &str) -> String {
+    if word.contains('"') { word.to_owned() } else { format!("\"{word}\"") }
+}

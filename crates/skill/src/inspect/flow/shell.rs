@@ -1,0 +1,234 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx};
+use super::place::{FlowLabel, ValuePlace};
+use crate::inspect::shell::{DECLARING, ParsedShellScript, ShellCommand, ShellPipeline, read};
+
+/// The maximum nesting of programs in programs that is followed.
+const DEEPEST: usize = 4;
+
+/// A text with commands, and its location.
+#[derive(Clone)]
+pub(super) struct CommandText<'a> {
+    /// The file.
+    pub(super) file: &'a str,
+    /// The scope that separates its variables from others.
+    pub(super) scope: Rc<str>,
+    /// A filter: true if the text at an offset is analysed.
+    pub(super) counts: &'a dyn Fn(usize) -> bool,
+}
+
+/// A reader of the facts of a text with commands.
+pub(super) struct ShellFactReader<'a, 's> {
+    pub(super) facts: &'a mut FlowFacts,
+    pub(super) source: &'a CommandText<'s>,
+    /// The variables that have one fixed value.
+    pub(super) fixed: BTreeMap<String, String>,
+    /// The variables that are set.
+    set: BTreeSet<String>,
+    /// The functions that are defined.
+    pub(super) functions: BTreeSet<Rc<str>>,
+    /// The function whose body is read.
+    function: Option<Rc<str>>,
+    /// The outputs of pipelines that may be embedded in a later command: the offset, and the value.
+    printed: Vec<(usize, ValuePlaceIx)>,
+    /// The output of each command.
+    outputs: BTreeMap<usize, ValuePlaceIx>,
+    pub(super) depth: usize,
+    /// The folder that the script changed to.
+    pub(super) folder: Option<String>,
+}
+
+/// Reads the facts of a text with commands; returns their output.
+pub(super) fn shell(
+    facts: &mut FlowFacts,
+    source: &CommandText<'_>,
+    (text, base): (&str, usize),
+    depth: usize,
+) -> Vec<ValuePlaceIx> {
+    if depth > DEEPEST {
+        return Vec::new();
+    }
+    let all = read(text, base);
+    let mut script = ShellFactReader {
+        fixed: fixed(&all),
+        set: all.commands().flat_map(|one| &one.sets).map(|(name, _)| name.clone()).collect(),
+        functions: all.commands().filter_map(|one| one.function.clone()).collect(),
+        function: None,
+        printed: Vec::new(),
+        outputs: BTreeMap::new(),
+        folder: None,
+        facts,
+        source,
+        depth,
+    };
+    let mut printed = Vec::new();
+    for pipeline in &all.pipelines {
+        let Some(first) = pipeline.commands.first() else {
+            continue;
+        };
+        if !(source.counts)(first.at) {
+            continue;
+        }
+        let out = script.pipeline(&all, pipeline);
+        script.printed.push((begin(first), out));
+        printed.push(out);
+    }
+    printed
+}
+
+/// Returns the variables of a script that are set once, to a known text.
+fn fixed(all: &ParsedShellScript) -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for (name, value) in all.commands().flat_map(|one| &one.sets) {
+        let is_known = value.is_fixed() && value.items.is_empty() && !value.is_appended;
+        let value = is_known.then(|| value.text.clone());
+        found.entry(name.clone()).and_modify(|one| *one = None).or_insert(value);
+    }
+    let known = found.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    known.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+fn begin(command: &ShellCommand) -> usize {
+    let sets = command.sets.iter().map(|(_, value)| value.at);
+    sets.min().unwrap_or(command.at).min(command.at)
+}
+
+impl ShellFactReader<'_, '_> {
+    fn pipeline(&mut self, all: &ParsedShellScript, pipeline: &ShellPipeline) -> ValuePlaceIx {
+        self.function = pipeline.commands.first().and_then(|one| one.function.clone());
+        let mut input = self.facts.place_ix(ValuePlace::Input(self.named(None)));
+        if !pipeline.before.is_empty() {
+            input = self.facts.value();
+            for before in pipeline.before.iter() {
+                if let Some(from) = self.outputs.get(&before.at) {
+                    self.facts.moves(*from, input);
+                }
+            }
+        }
+        for (number, command) in pipeline.commands.iter().enumerate() {
+            let end = pipeline.commands.get(number + 1).map_or(usize::MAX, begin);
+            let from = begin(command);
+            let (inner, rest): (Vec<_>, Vec<_>) =
+                self.printed.iter().partition(|(at, _)| *at > from && *at < end);
+            self.printed = rest;
+            let inner: Vec<ValuePlaceIx> = inner.into_iter().map(|(_, out)| out).collect();
+            input = self.command(all, command, (input, &inner));
+            self.outputs.insert(command.at, input);
+        }
+        let output = self.facts.place_ix(ValuePlace::Output(self.named(None)));
+        self.facts.moves(input, output);
+        input
+    }
+
+    /// Returns the scope name of a function of this text, of the current one, or of the text.
+    pub(super) fn named(&self, function: Option<&str>) -> Rc<str> {
+        match function.or(self.function.as_deref()) {
+            Some(function) => Rc::from(format!("{}#{function}", self.source.scope)),
+            None => Rc::clone(&self.source.scope),
+        }
+    }
+
+    /// Returns the place of a variable.
+    pub(super) fn variable(&mut self, name: &str, _at: usize) -> ValuePlaceIx {
+        let is_argument = name.bytes().all(|byte| byte.is_ascii_digit()) || matches!(name, "@" | "*");
+        if is_argument && name != "0" {
+            let of = self.named(None);
+            let number = if name == "*" { "@" } else { name };
+            return self.facts.place_ix(ValuePlace::Argument(of.to_string(), number.to_owned()));
+        }
+        let scope = Rc::clone(&self.source.scope);
+        let variable = self.facts.place_ix(ValuePlace::Variable(scope, name.to_owned()));
+        if !self.set.contains(name) {
+            let outer = self.facts.place_ix(ValuePlace::Environment(name.to_owned()));
+            self.facts.moves(outer, variable);
+        }
+        variable
+    }
+
+    fn command(
+        &mut self,
+        all: &ParsedShellScript,
+        command: &ShellCommand,
+        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+    ) -> ValuePlaceIx {
+        let first = command.words.first().map_or("", |word| word.text.as_str());
+        let is_exported = first == "export" || !command.words.is_empty() && !DECLARING.contains(&first);
+        for (name, value) in &command.sets {
+            let from = self.operand(value, inner);
+            let scope = Rc::clone(&self.source.scope);
+            let to = self.facts.place_ix(ValuePlace::Variable(scope, name.clone()));
+            self.facts.moves(from, to);
+            if is_exported {
+                let outer = self.facts.place_ix(ValuePlace::Environment(name.clone()));
+                self.facts.moves(from, outer);
+            }
+        }
+        if first == "export" {
+            for word in command.words.iter().skip(1).filter(|word| word.is_fixed()) {
+                let scope = Rc::clone(&self.source.scope);
+                if self.set.contains(&word.text) {
+                    let from = self.facts.place_ix(ValuePlace::Variable(scope, word.text.clone()));
+                    let outer = self.facts.place_ix(ValuePlace::Environment(word.text.clone()));
+                    self.facts.moves(from, outer);
+                }
+            }
+        }
+        let given = self.given(all, command, (input, inner));
+        let out = self.facts.value();
+        self.program(command, (given, inner), out);
+        for word in &command.writes {
+            let paths = self.operand(word, inner);
+            self.facts.stores.push((paths, out));
+        }
+        out
+    }
+
+    /// Returns the input of a command.
+    fn given(
+        &mut self,
+        all: &ParsedShellScript,
+        command: &ShellCommand,
+        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+    ) -> ValuePlaceIx {
+        if command.reads.is_empty() && command.input.is_none() {
+            return input;
+        }
+        let given = self.facts.value();
+        for word in &command.reads {
+            let paths = self.operand(word, inner);
+            self.facts.loads.push((paths, given));
+        }
+        if let Some((at, text)) = &command.input {
+            self.facts.record_text(text.trim(), given);
+            for var in all.vars.iter().filter(|var| (*at..=at + text.len() + 1).contains(&var.at)) {
+                let from = self.variable(&var.name, var.at);
+                self.facts.moves(from, given);
+            }
+            for from in inner {
+                self.facts.moves(*from, given);
+            }
+        }
+        given
+    }
+
+    /// Records the execution of a value.
+    pub(super) fn runs(&mut self, at: usize, what: ValuePlaceIx) {
+        let file = self.source.file.to_owned();
+        self.facts.runs.push(ValueEvent { file, at, place: what });
+    }
+
+    /// Records a fetch from the addresses in a value.
+    pub(super) fn fetches(&mut self, at: usize, from: ValuePlaceIx, into: ValuePlaceIx) {
+        let label = self.facts.fetch(self.source.file, at, from);
+        self.facts.labels.push((label, into));
+    }
+
+    /// Records that a value is encoded.
+    pub(super) fn packs(&mut self, at: usize, out: ValuePlaceIx) {
+        let file = self.source.file.to_owned();
+        self.facts.labels.push((FlowLabel::Packed, out));
+        self.facts.packs.push(ValueEvent { file, at, place: out });
+    }
+}

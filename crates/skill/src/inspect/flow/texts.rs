@@ -1,0 +1,168 @@
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx, ValueSend};
+use super::python::python;
+use super::shell::{CommandText, shell};
+use crate::inspect::prose::{TextPassage, addresses, is_description, passages};
+
+static SPANS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"`([^`\n]+)`").ok());
+
+static PATHS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[\s`'\x22(])((?:~|\.{1,2}|\$\w+)?/[\w.$/-]*\w|\.?[\w-]+\.(?:sh|bash|py|js|pl|rb|ps1|bin|zip|gz|tgz|exe))\b").ok()
+});
+
+/// Verbs for fetching, starting, sending and saving.
+static VERBS: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+    let verbs = [
+        r"(?i)\b(?:download|fetch|get|grab|retrieve|pull)\b",
+        r"(?i)\b(?:run|execute|launch|start|source|invoke)\b",
+        r"(?i)\b(?:send|post|upload|submit|forward|transmit)\b",
+        r"(?i)\b(?:copy|save|write|store|append|put)\b",
+    ];
+    verbs.iter().map(|verb| Regex::new(verb).ok()).collect()
+});
+
+/// Reads the facts of a prose text: the effects of its commands, and its instructions.
+pub(super) fn texts(facts: &mut FlowFacts, path: &str, text: &str) {
+    let scope: Rc<str> = Rc::from(path);
+    for passage in passages(text) {
+        let counts = |at: usize| {
+            at < passage.at
+                || !is_description(&passage, at.saturating_sub(passage.at).min(passage.text.len()))
+        };
+        let source = CommandText { file: path, scope: Rc::clone(&scope), counts: &counts };
+        if let Some(language) = passage.fence {
+            fence(facts, &source, &passage, language);
+            continue;
+        }
+        for (at, code) in spans(passage.text) {
+            // A single word is a name, not a command.
+            if code.contains(' ') {
+                shell(facts, &source, (code, passage.at + at), 0);
+            }
+        }
+        sentences(facts, &source, &passage);
+    }
+}
+
+fn fence(facts: &mut FlowFacts, source: &CommandText<'_>, passage: &TextPassage<'_>, language: &str) {
+    let language = language.to_ascii_lowercase();
+    let language = language.split([' ', ',', '{']).next().unwrap_or_default();
+    match language {
+        "python" | "py" | "python3" => python(facts, source, (passage.text, passage.at), 0),
+        "" | "sh" | "bash" | "shell" | "console" | "zsh" | "terminal" => {
+            // A prompt is not part of the command.
+            let text = passage.text.replace("\n$ ", "\n  ");
+            let text = text.strip_prefix("$ ").map_or(text.clone(), |rest| format!("  {rest}"));
+            shell(facts, source, (&text, passage.at), 0);
+        }
+        _ => {}
+    }
+}
+
+/// Returns the pieces of code in a passage, and their offsets.
+fn spans(text: &str) -> Vec<(usize, &str)> {
+    let spans = SPANS.as_ref().into_iter().flat_map(|spans| spans.captures_iter(text));
+    let inner = spans.filter_map(|span| span.get(1));
+    inner.map(|inner| (inner.start(), inner.as_str())).collect()
+}
+
+/// Reads sentences that instruct to fetch, start or send a file.
+fn sentences(facts: &mut FlowFacts, source: &CommandText<'_>, passage: &TextPassage<'_>) {
+    let mut from = passage.at;
+    for line in passage.text.split_inclusive('\n') {
+        let at = from;
+        from += line.len();
+        if (source.counts)(at) {
+            sentence(facts, source, (line, at));
+        }
+    }
+}
+
+/// A sentence: its location, the paths in it, and its instructions.
+struct InstructionSentence<'a> {
+    file: &'a str,
+    line: &'a str,
+    at: usize,
+    paths: Vec<(usize, &'a str)>,
+}
+
+impl<'a> InstructionSentence<'a> {
+    fn of(file: &'a str, line: &'a str, at: usize) -> Self {
+        let found = PATHS.as_ref().into_iter();
+        let found = found.flat_map(|paths| paths.captures_iter(line));
+        let paths = found.filter_map(|found| found.get(1));
+        // Text after a colon is an address.
+        let is_path = |path: &regex::Match<'_>| !line.get(..path.start()).unwrap_or_default().ends_with(':');
+        let paths = paths.filter(is_path);
+        Self { file, line, at, paths: paths.map(|path| (path.start(), path.as_str())).collect() }
+    }
+
+    /// Returns the offset of one of the verbs.
+    fn verb(&self, number: usize) -> Option<usize> {
+        let verb = VERBS.get(number).and_then(Option::as_ref)?;
+        verb.find(self.line).map(|verb| verb.start())
+    }
+
+    /// Returns a value that holds the paths from an offset of the sentence on.
+    fn value_of_paths(&self, facts: &mut FlowFacts, from: usize) -> ValuePlaceIx {
+        let value = facts.value();
+        for (_, path) in self.paths.iter().filter(|(at, _)| *at >= from) {
+            facts.record_text(path, value);
+        }
+        value
+    }
+
+    fn event(&self, what: ValuePlaceIx) -> ValueEvent {
+        let file = self.file.to_owned();
+        let at = self.at;
+        ValueEvent { file, at, place: what }
+    }
+}
+
+fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, (line, at): (&str, usize)) {
+    let said = InstructionSentence::of(source.file, line, at);
+    let to = addresses(line);
+    if let (Some(verb), false) = (said.verb(0), to.is_empty()) {
+        fetches(facts, &said, (verb, &to));
+    }
+    if let Some(verb) = said.verb(1) {
+        let what = said.value_of_paths(facts, verb);
+        facts.runs.push(said.event(what));
+    }
+    if let (Some(verb), false) = (said.verb(2), to.is_empty()) {
+        let (paths, what, to_place) = (said.value_of_paths(facts, verb), facts.value(), facts.value());
+        for address in &to {
+            facts.record_text(address, to_place);
+        }
+        facts.loads.push((paths, what));
+        facts.sends.push(ValueSend { event: said.event(what), destination: to_place, is_proof: false });
+    } else if let (Some(_), [from @ .., (_, last)]) = (said.verb(3), said.paths.as_slice()) {
+        let (paths, held, into) = (facts.value(), facts.value(), facts.value());
+        for (_, path) in from {
+            facts.record_text(path, paths);
+        }
+        facts.record_text(last, into);
+        facts.loads.push((paths, held));
+        facts.stores.push((into, held));
+    }
+}
+
+/// A fetched file is stored at the path in the sentence, or under its original name.
+fn fetches(facts: &mut FlowFacts, said: &InstructionSentence<'_>, (verb, to): (usize, &[&str])) {
+    let (from, got, into) = (facts.value(), facts.value(), said.value_of_paths(facts, verb));
+    for address in to {
+        facts.record_text(address, from);
+        let bare = address.split(['?', '#']).next().unwrap_or_default();
+        let name = bare.rsplit('/').next().unwrap_or_default();
+        if bare.matches('/').count() > 2 && name.len() > 2 {
+            facts.record_text(name, into);
+        }
+    }
+    let label = facts.fetch(said.file, said.at, from);
+    facts.labels.push((label, got));
+    facts.stores.push((into, got));
+}

@@ -1,0 +1,113 @@
+/// The hosts of the installers of well-known tools, or a path prefix on a host that is shared by
+/// many publishers.
+const PUBLISHERS: [&str; 53] = [
+    "aka.ms/",
+    "apt.llvm.org/",
+    "astral.sh/",
+    "awscli.amazonaws.com/",
+    "bootstrap.pypa.io/",
+    "bun.com/",
+    "bun.sh/",
+    "claude.ai/",
+    "cli.github.com/",
+    "cli.run.nu/",
+    "community.chocolatey.org/",
+    "deb.nodesource.com/",
+    "deno.land/",
+    "dl.google.com/",
+    "dl.k8s.io/",
+    "dot.net/",
+    "fluxcd.io/",
+    "fly.io/",
+    "fnm.vercel.app/",
+    "foundry.paradigm.xyz/",
+    "get-ghcup.haskell.org/",
+    "get.docker.com/",
+    "get.helm.sh/",
+    "get.k3s.io/",
+    "get.pnpm.io/",
+    "get.pulumi.com/",
+    "get.scoop.sh/",
+    "get.sdkman.io/",
+    "go.dev/",
+    "install.determinate.systems/",
+    "install.python-poetry.org/",
+    "istio.io/",
+    "mise.run/",
+    "nixos.org/",
+    "ollama.com/",
+    "packages.microsoft.com/",
+    "pixi.sh/",
+    "pyenv.run/",
+    "raw.githubusercontent.com/anchore/",
+    "raw.githubusercontent.com/aquasecurity/",
+    "raw.githubusercontent.com/creationix/nvm/",
+    "raw.githubusercontent.com/golangci/",
+    "raw.githubusercontent.com/helm/",
+    "raw.githubusercontent.com/homebrew/",
+    "raw.githubusercontent.com/nvm-sh/",
+    "release.anza.xyz/",
+    "rpm.nodesource.com/",
+    "run.linkerd.io/",
+    "sdk.cloud.google.com/",
+    "semgrep.dev/",
+    "sh.rustup.rs/",
+    "tailscale.com/",
+    "www.openssl.org/",
+];
+
+/// Returns the host and path of an address, without a part before an `@` and without a port.
+fn place(address: &str) -> Option<String> {
+    let rest = address.split_once("://").map(|(_, rest)| rest)?;
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let host = host.split(':').next().unwrap_or(host);
+    Some(format!("{host}/{path}").to_ascii_lowercase())
+}
+
+/// Returns the host of an address.
+pub(in crate::inspect) fn host(address: &str) -> Option<String> {
+    place(address)?.split('/').next().map(str::to_owned)
+}
+
+/// True if an address is that of a well-known publisher, over an authenticated connection.
+pub(in crate::inspect) fn is_publisher(address: &str) -> bool {
+    let is_checked = address.get(..8).is_some_and(|head| head.eq_ignore_ascii_case("https://"));
+    let place = place(address).unwrap_or_default();
+    is_checked && PUBLISHERS.iter().any(|one| place.starts_with(one))
+}
+
+/// Returns the addresses in a text.
+pub(in crate::inspect) fn addresses(text: &str) -> Vec<&str> {
+    let ends = |c: char| c.is_whitespace() || "\"'`)>]}|;,".contains(c);
+    let starts = text.match_indices("://").map(|(at, _)| at);
+    let all = starts.filter_map(|at| {
+        let head = text.get(..at)?;
+        let scheme = head.len() - head.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+        let rest = text.get(scheme..)?;
+        rest.get(..rest.find(ends).unwrap_or(rest.len()))
+    });
+    all.filter(|one| one.to_ascii_lowercase().starts_with("http")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{addresses, is_publisher};
+
+    #[test]
+    fn a_publisher_is_a_host_and_no_part_of_another() {
+        assert!(is_publisher("https://sh.rustup.rs"));
+        assert!(is_publisher("https://astral.sh/uv/install.sh"));
+        for other in [
+            "http://sh.rustup.rs",
+            "https://sh.rustup.rs.evil.io/x",
+            "https://sh.rustup.rs@evil.io/x",
+            "https://evil.io/sh.rustup.rs/",
+            "https://raw.githubusercontent.com/somebody/nvm-sh/x",
+        ] {
+            assert!(!is_publisher(other), "{other}");
+        }
+        let found = addresses("see [it](https://a.b/c), `http://d.e` or ftp://f.g");
+        assert_eq!(found, ["https://a.b/c", "http://d.e"]);
+    }
+}

@@ -1,0 +1,249 @@
+use super::look::FileInspection;
+use super::places::{is_everything, starts_later};
+use super::program::ExecutedProgram;
+use crate::inspect::Rule;
+use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
+
+/// Programs that grant more rights.
+const RIGHTS: [&str; 6] = ["sudo", "doas", "su", "pkexec", "setcap", "visudo"];
+
+/// Programs that write to the paths in their arguments.
+const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
+
+/// Checks one program of a command.
+pub(super) fn danger(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
+    let (name, at) = (program.name, program.at);
+    if RIGHTS.contains(&name) {
+        look.report(Rule::Privilege, at, format!("`{name}` elevates privileges"));
+    }
+    match name {
+        "chmod" => chmod(look, program),
+        "rm" | "find" | "shred" => deletes(look, program, has_unset),
+        "dd" if program
+            .args
+            .iter()
+            .any(|arg| arg.text.starts_with("of=/dev/") && arg.text != "of=/dev/null") =>
+        {
+            look.report(Rule::DeleteAll, at, "it overwrites a device");
+        }
+        _ if name.starts_with("mkfs") => {
+            look.report(Rule::DeleteAll, at, "it formats a file system");
+        }
+        _ => {}
+    }
+    later(look, program);
+    connections(look, program);
+    certificates(look, program);
+    if let Some(what) = installs(program) {
+        look.report(Rule::PackageInstall, at, format!("`{what}` installs packages"));
+    }
+}
+
+/// Checks the files that a command writes to and reads from.
+pub(super) fn files(look: &mut FileInspection<'_>, command: &ShellCommand) {
+    for word in &command.writes {
+        if starts_later(&word.text) {
+            look.report(Rule::Persistence, word.at, "it writes where programs are started later");
+        }
+    }
+    let all = command.writes.iter().chain(&command.reads).chain(&command.words);
+    for word in all {
+        look.path(&word.text, word.at);
+        if word.text.contains("/dev/tcp/") || word.text.contains("/dev/udp/") {
+            look.report(Rule::ReverseShell, word.at, "it opens a connection through /dev/tcp");
+        }
+    }
+    for (name, value) in &command.sets {
+        look.path(&value.text, value.at);
+        if disables_verification(name, &value.text) {
+            look.report(Rule::TlsOff, value.at, format!("{name} disables certificate verification"));
+        }
+    }
+}
+
+/// True if a variable disables the verification of certificates.
+pub(super) fn disables_verification(name: &str, value: &str) -> bool {
+    match name {
+        "NODE_TLS_REJECT_UNAUTHORIZED" | "PYTHONHTTPSVERIFY" => value == "0",
+        "GIT_SSL_NO_VERIFY" => !value.is_empty() && value != "0" && value != "false",
+        _ => false,
+    }
+}
+
+fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+    for arg in program.args {
+        let text = arg.text.as_str();
+        let is_number =
+            (3..=5).contains(&text.len()) && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+        let signs = text.split(',').any(|part| {
+            let who = part.split(['+', '=']).next().unwrap_or_default();
+            let what = part.get(who.len()..).unwrap_or_default();
+            !what.is_empty()
+                && who.contains(['o', 'a'])
+                && who.bytes().all(|byte| b"ugoa".contains(&byte))
+                && what.contains('w')
+        });
+        if (is_number && text.ends_with(['2', '3', '6', '7'])) || signs {
+            look.report(
+                Rule::WorldWritable,
+                arg.at,
+                format!("`chmod {text}` makes files writable for everyone"),
+            );
+        }
+        let special = is_number
+            && text.len() >= 4
+            && text.trim_start_matches('0').len() == 4
+            && text.trim_start_matches('0').starts_with(['2', '4', '6']);
+        let letters = matches!(text, "+s" | "u+s" | "g+s" | "ug+s" | "a+s" | "u=s");
+        if special || letters {
+            look.report(
+                Rule::Privilege,
+                arg.at,
+                format!("`chmod {text}` makes a program run with the permissions of its owner"),
+            );
+        }
+    }
+}
+
+fn deletes(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
+    let is_all = match program.name {
+        "find" => {
+            program.has(&["-delete"])
+                || program.args.array_windows().any(|[exec, what]| exec.text == "-exec" && what.text == "rm")
+        }
+        "rm" => program.short('r') || program.short('R') || program.has(&["--recursive"]),
+        _ => true,
+    };
+    if !is_all {
+        return;
+    }
+    let targets = program.args.iter().take_while(|arg| program.name != "find" || !arg.text.starts_with('-'));
+    for arg in targets.filter(|arg| !arg.text.starts_with('-')) {
+        let home = arg.vars.first().is_some_and(|var| var.name == "HOME");
+        let rest = arg.text.strip_prefix(UNKNOWN);
+        let is_home = home && rest.is_some_and(|rest| matches!(rest, "" | "/" | "/*" | "/." | "/.*"));
+        if is_everything(&arg.text) || is_home {
+            look.report(Rule::DeleteAll, arg.at, "it deletes everything under the root or the home folder");
+        } else if has_unset && changes_if_unset(look, arg) {
+            look.report(
+                Rule::DeleteAll,
+                arg.at,
+                "if the variable is not set, it deletes everything under the root",
+            );
+        }
+    }
+}
+
+/// True if a path becomes another one if its variable is not set.
+fn changes_if_unset(look: &FileInspection<'_>, arg: &CommandWord) -> bool {
+    let rest = arg.text.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/'));
+    let (Some(rest), Some(var)) = (rest, arg.vars.first()) else {
+        return false;
+    };
+    let is_given = look.permissions.env.contains(&var.name) || matches!(var.name.as_str(), "HOME" | "PWD");
+    let everything = matches!(rest, "/" | "/*" | "/." | "/.*");
+    !var.is_guarded && !arg.has_command && (!is_given || everything)
+}
+
+fn later(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+    let at = program.at;
+    let edits = program.name != "sed" || program.short('i') || program.has(&["--in-place"]);
+    if WRITERS.contains(&program.name) && edits {
+        let last = match program.name {
+            "tee" | "sed" => program.args,
+            _ => program.args.last().map_or(&[][..], std::slice::from_ref),
+        };
+        for arg in last.iter().filter(|arg| starts_later(&arg.text)) {
+            look.report(Rule::Persistence, arg.at, "it writes where programs are started later");
+        }
+    }
+    let plants = match program.name {
+        "crontab" => !program.has(&["-l"]),
+        "at" | "batch" => program.has(&["-f", "now"]),
+        "ssh-copy-id" | "update-rc.d" | "chkconfig" => true,
+        "systemctl" | "launchctl" => program.has(&["enable", "load", "bootstrap", "link"]),
+        "git" => {
+            program.has(&["config"])
+                && (program.has(&["--global", "--system"])
+                    || program.args.iter().any(|arg| arg.text.starts_with("core.hooks")))
+        }
+        _ => false,
+    };
+    let only_reads = program.name == "git" && program.has(&["--get", "--list", "-l", "--get-all"]);
+    if plants && !only_reads {
+        look.report(Rule::Persistence, at, format!("`{}` changes what is started later", program.name));
+    }
+}
+
+fn connections(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+    let gives = match program.name {
+        "nc" | "ncat" | "netcat" => {
+            program.short('e') || program.short('c') || program.has(&["--exec", "--sh-exec"])
+        }
+        "socat" => program.args.iter().any(|arg| {
+            let text = arg.text.to_ascii_uppercase();
+            text.starts_with("EXEC:") || text.starts_with("SYSTEM:")
+        }),
+        _ => false,
+    };
+    if gives {
+        look.report(Rule::ReverseShell, program.at, "it gives a program to anyone who connects");
+    }
+}
+
+fn certificates(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+    let words: Vec<&str> = program.args.iter().map(|arg| arg.text.as_str()).collect();
+    let any = |test: &dyn Fn(&str) -> bool| words.iter().any(|word| test(word));
+    let is_off = match program.name {
+        "curl" => program.short('k') || program.has(&["--insecure", "--proxy-insecure"]),
+        "wget" => program.has(&["--no-check-certificate"]),
+        "git" => {
+            any(&|word| word.eq_ignore_ascii_case("http.sslverify=false"))
+                || any(&|word| word.eq_ignore_ascii_case("http.sslverify"))
+                    && any(&|word| word == "false" || word == "0")
+        }
+        "pip" | "pip3" => any(&|word| word.starts_with("--trusted-host")),
+        "npm" | "yarn" | "pnpm" => any(&|word| word == "strict-ssl") && any(&|word| word == "false"),
+        "ssh" | "scp" | "sftp" | "rsync" => {
+            any(&|word| word.to_ascii_lowercase().contains("stricthostkeychecking=no"))
+        }
+        "env" | "export" => words.iter().any(|word| {
+            word.split_once('=').is_some_and(|(name, value)| self::disables_verification(name, value))
+        }),
+        _ => false,
+    };
+    if is_off {
+        look.report(
+            Rule::TlsOff,
+            program.at,
+            format!("`{}` disables certificate verification", program.name),
+        );
+    }
+}
+
+/// Returns the command by which a program installs packages, if it does.
+pub(in crate::inspect) fn installs(program: &ExecutedProgram<'_>) -> Option<String> {
+    let verb = program.verb();
+    let has = |verbs: &[&str]| verbs.contains(&verb);
+    let says = |verb: &str| Some(format!("{} {verb}", program.name));
+    match program.name {
+        "pip" | "pip3" | "pipx" | "conda" | "mamba" | "gem" | "brew" | "apt" | "apt-get" | "yum" | "dnf"
+        | "zypper" | "snap" | "luarocks" | "cpan" | "easy_install" => {
+            has(&["install", "add", "reinstall", "upgrade", "dist-upgrade"]).then(|| says(verb)).flatten()
+        }
+        "uv" | "poetry" | "cargo" | "go" | "apk" | "bundle" | "composer" => {
+            let uv = program.name == "uv" && has(&["pip", "tool", "add", "sync"]);
+            (uv || has(&["install", "add", "get"])).then(|| says(verb)).flatten()
+        }
+        "npm" | "pnpm" | "yarn" | "bun" => has(&["install", "i", "add", "ci"]).then(|| says(verb)).flatten(),
+        "npx" | "uvx" | "pnpx" | "bunx" | "cpanm" => Some(program.name.to_owned()),
+        "pacman" => program.short('S').then(|| says("-S")).flatten(),
+        _ if program.is_python() => {
+            let pip = program.args.array_windows().any(|[one, two]| {
+                one.text == "-m" && matches!(two.text.as_str(), "pip" | "ensurepip" | "easy_install")
+            });
+            (pip && (program.has(&["install", "ensurepip"]))).then(|| says("-m pip install")).flatten()
+        }
+        _ => None,
+    }
+}

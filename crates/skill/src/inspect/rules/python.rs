@@ -1,0 +1,274 @@
+use std::collections::BTreeSet;
+
+use super::code::strings;
+use super::danger::danger;
+use super::look::FileInspection;
+use super::network::{module, reaches};
+use super::program::programs;
+use super::run::runs;
+use super::shell::shell;
+use super::sockets::sockets;
+use crate::inspect::Rule;
+use crate::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read};
+use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
+
+/// Functions that start a program from a text or a list.
+const STARTS: [&str; 10] = [
+    "subprocess.run",
+    "subprocess.call",
+    "subprocess.Popen",
+    "subprocess.check_call",
+    "subprocess.check_output",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+    "asyncio.create_subprocess_shell",
+    "asyncio.create_subprocess_exec",
+    "commands.getoutput",
+];
+
+/// Functions that always pass a text to a shell.
+const SHELLS: [&str; 6] = [
+    "os.system",
+    "os.popen",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+    "asyncio.create_subprocess_shell",
+    "commands.getoutput",
+];
+
+/// Functions that load data that can execute code.
+const UNPICKLES: [&str; 12] = [
+    "pickle.load",
+    "pickle.loads",
+    "pickle.Unpickler",
+    "cPickle.load",
+    "cPickle.loads",
+    "dill.load",
+    "dill.loads",
+    "cloudpickle.load",
+    "cloudpickle.loads",
+    "marshal.load",
+    "marshal.loads",
+    "shelve.open",
+];
+
+/// Checks a program of Python. `base` is its offset in its file.
+pub(in crate::inspect) fn python(look: &mut FileInspection<'_>, (text, base): (&str, usize)) {
+    let code = read(text, base);
+    for (at, imported) in &code.imports {
+        if let Some(module) = module(imported).filter(|module| *module != "socket") {
+            look.net(module, *at);
+        }
+    }
+    sockets(look, &code);
+    for (at, name, _) in &code.names {
+        let used = name.strip_suffix(".get").unwrap_or(name);
+        if let Some(module) = module(used).filter(|module| module.contains('.')) {
+            look.net(module, *at);
+        }
+    }
+    for call in &code.calls {
+        executes(look, call);
+        starts(look, call);
+        harms(look, call);
+    }
+    environment(look, &code);
+    strings(look, &code);
+    off(look, &code);
+}
+
+fn executes(look: &mut FileInspection<'_>, call: &ParsedCall) {
+    let name = call.name.strip_prefix("builtins.").unwrap_or(&call.name);
+    match name {
+        "eval" | "exec" if call.text().is_none() => {
+            let reason = format!("`{name}` executes a dynamic string");
+            look.report(Rule::EvalInput, call.at, reason);
+        }
+        "exec" => {
+            if let Some(text) = call.text() {
+                look.inspect_nested(call.at, |look| python(look, (&text, call.at)));
+            }
+        }
+        "__import__" if call.text().is_none() => {
+            look.report(Rule::EvalInput, call.at, "the loaded module is dynamic");
+        }
+        "__import__" | "importlib.import_module" => {
+            if let Some(module) = call.text().as_deref().and_then(module) {
+                look.net(module, call.at);
+            }
+        }
+        "getattr" => {
+            let of = call.args.first().and_then(|token| token.name());
+            if matches!(of, Some("os" | "builtins" | "subprocess" | "__builtins__")) {
+                let reason = "the called function is looked up by a dynamic name";
+                look.report(Rule::EvalInput, call.at, reason);
+            }
+        }
+        _ if UNPICKLES.contains(&name) => {
+            let reason = format!("`{name}` reads data that can execute code");
+            look.report(Rule::Unpickled, call.at, reason);
+        }
+        "yaml.load" | "yaml.load_all" | "yaml.unsafe_load" | "yaml.full_load" => {
+            let safe = call.args.iter().filter_map(|token| token.name());
+            let is_safe = safe.into_iter().any(|name| name.contains("SafeLoader") || name == "BaseLoader");
+            if !is_safe {
+                look.report(
+                    Rule::Unpickled,
+                    call.at,
+                    format!("`{name}` reads YAML that can create arbitrary objects"),
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Checks the start of a program: a text for a shell must be fixed, and is then checked itself.
+fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
+    let name = call.name.as_str();
+    let spawns =
+        name.starts_with("os.exec") || name.starts_with("os.spawn") || name.starts_with("os.posix_spawn");
+    let is_shell = SHELLS.contains(&name) || STARTS.contains(&name) && call.has("shell", "True");
+    if is_shell {
+        if let Some(text) = call.text() {
+            look.inspect_nested(call.at, |look| {
+                shell(look, (&text, call.at), &BTreeSet::new());
+            });
+        } else {
+            let reason = format!("`{name}` passes a dynamic string to a shell");
+            look.report(Rule::EvalInput, call.at, reason);
+        }
+    } else if STARTS.contains(&name) || spawns {
+        let list = call.list().or_else(|| call.text().map(|text| vec![Some(text)]));
+        let Some(list) = list else { return };
+        let command = listed(&list, call.at);
+        let all = programs(&command);
+        for program in &all {
+            danger(look, program, false);
+            if let Some(what) = reaches(program) {
+                look.net(&what, program.at);
+            }
+        }
+        look.inspect_nested(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));
+    }
+}
+
+/// Returns a list of arguments as a command; unknown items are unknown words.
+fn listed(list: &[Option<String>], at: usize) -> ShellCommand {
+    let word = |text: &Option<String>| CommandWord {
+        at,
+        text: text.clone().unwrap_or_else(|| UNKNOWN.to_string()),
+        has_command: text.is_none(),
+        is_quoted: true,
+        ..CommandWord::default()
+    };
+    let words: Vec<CommandWord> = list.iter().map(word).collect();
+    // An unknown program has no name to report.
+    let words = if words.first().is_some_and(CommandWord::is_fixed) { words } else { Vec::new() };
+    ShellCommand { at, words, ..ShellCommand::default() }
+}
+
+fn harms(look: &mut FileInspection<'_>, call: &ParsedCall) {
+    let name = call.name.as_str();
+    match name {
+        "shutil.rmtree" | "os.removedirs" => {
+            let fixed = call.text().is_some_and(|path| super::places::is_everything(&path));
+            let first: Vec<&str> = call.first().iter().filter_map(|token| token.name()).collect();
+            let is_home = first == ["Path", "home"]
+                || first == ["pathlib", "Path", "home"]
+                || first == ["os", "path", "expanduser"]
+                    && call.first().iter().any(|token| token.text() == Some("~"));
+            if fixed || is_home {
+                look.report(
+                    Rule::DeleteAll,
+                    call.at,
+                    "it deletes everything under the root or the home folder",
+                );
+            }
+        }
+        "os.chmod" | ".chmod" | "os.fchmod" => {
+            let open = call.args.iter().any(|token| match &token.kind {
+                ScriptTokenKind::Number(number) => {
+                    number.starts_with("0o") && number.ends_with(['2', '3', '6', '7'])
+                }
+                ScriptTokenKind::Name(name) => name == "S_IWOTH" || name == "S_IRWXO",
+                _ => false,
+            });
+            if open {
+                look.report(Rule::WorldWritable, call.at, "it makes files writable for everyone");
+            }
+        }
+        "os.setuid" | "os.seteuid" | "os.setgid" => {
+            look.report(Rule::Privilege, call.at, format!("`{name}` changes its user or group"));
+        }
+        "pty.spawn" | "os.dup2" => {
+            look.report(
+                Rule::ReverseShell,
+                call.at,
+                format!("`{name}` exposes a shell or a connection to another host"),
+            );
+        }
+        "pip.main" | "pip._internal.main" | "ensurepip.bootstrap" => {
+            look.report(Rule::PackageInstall, call.at, format!("`{name}` installs packages"));
+        }
+        _ => {}
+    }
+}
+
+/// Checks the environment variables that are read.
+fn environment(look: &mut FileInspection<'_>, code: &ParsedProgram) {
+    let mut set = BTreeSet::new();
+    let mut read: Vec<(usize, String)> = Vec::new();
+    for (at, name, end) in &code.names {
+        let after = code.tokens.get(*end..).unwrap_or_default();
+        let is_all = matches!(name.as_str(), "os.environ" | "os.environb");
+        match after {
+            [open, key, close, is, next, ..] if is_all && open.is('[') && close.is(']') => {
+                let Some(key) = key.text() else { continue };
+                if is.is('=') && !next.is('=') {
+                    set.insert(key.to_owned());
+                } else {
+                    read.push((*at, key.to_owned()));
+                }
+            }
+            [open, key, ..] if open.is('(') => {
+                let Some(key) = key.text() else { continue };
+                match name.as_str() {
+                    "os.getenv" | "os.environ.get" | "os.environ.pop" | "os.getenvb" => {
+                        read.push((*at, key.to_owned()));
+                    }
+                    "os.environ.setdefault" | "os.putenv" => {
+                        set.insert(key.to_owned());
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    for (at, name) in read {
+        if !set.contains(&name) {
+            look.reads(&name, at);
+        }
+    }
+}
+
+/// Finds disabled verification of certificates.
+fn off(look: &mut FileInspection<'_>, code: &ParsedProgram) {
+    let mut found: Vec<usize> = Vec::new();
+    for [key, is, value] in code.tokens.array_windows() {
+        let is_off = is.is('=') && value.name() == Some("False");
+        if is_off && matches!(key.name(), Some("verify" | "check_hostname" | "verify_ssl" | "ssl_verify")) {
+            found.push(key.at);
+        }
+    }
+    for (at, name, _) in &code.names {
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if matches!(last, "_create_unverified_context" | "CERT_NONE") {
+            found.push(*at);
+        }
+    }
+    for at in found {
+        look.report(Rule::TlsOff, at, "it disables certificate verification");
+    }
+}

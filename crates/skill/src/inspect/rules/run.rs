@@ -1,0 +1,176 @@
+use std::collections::BTreeSet;
+
+use super::look::FileInspection;
+use super::network::fetches;
+use super::program::{ExecutedProgram, SHELLS, programs};
+use super::python::python;
+use super::shell::shell;
+use crate::inspect::Rule;
+use crate::inspect::shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN};
+
+/// Checks programs that execute a text: shells, `eval`, other languages.
+pub(super) fn runs(
+    look: &mut FileInspection<'_>,
+    command: &ShellCommand,
+    all: &[ExecutedProgram<'_>],
+    set: &BTreeSet<String>,
+) {
+    for program in all {
+        match program.name {
+            "eval" => evaluates(look, program, set),
+            "source" | "." => sources(look, program),
+            "trap" => {
+                if let [code, _, ..] = program.args
+                    && code.is_fixed()
+                {
+                    look.inspect_nested(code.at, |look| shell(look, (&code.text, code.at), set));
+                }
+            }
+            _ if program.is_shell() => {
+                if let Some(code) = program.code('c') {
+                    executes(look, code, |look| shell(look, (&code.text, code.at), set));
+                    let in_place = all.iter().any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
+                    if in_place && code.text.contains("{}") {
+                        let reason = "a name is inserted into the text of a program, which \
+                                      executes it";
+                        look.report(Rule::EvalInput, code.at, reason);
+                    }
+                } else if let Some(first) = program.args.iter().find(|arg| is_output(arg)) {
+                    look.report(Rule::EvalInput, first.at, "the output of a command is executed");
+                } else if let Some((at, text)) = &command.input {
+                    check_program_input(look, (*at, text), |look| shell(look, (text, *at), set));
+                }
+            }
+            _ if program.is_python() => {
+                if let Some(code) = program.code('c') {
+                    executes(look, code, |look| python(look, (&code.text, code.at)));
+                } else if let Some((at, text)) =
+                    command.input.as_ref().filter(|_| reads_program_from_input(program))
+                {
+                    check_program_input(look, (*at, text), |look| python(look, (text, *at)));
+                }
+            }
+            _ if program.is_interpreter() => {
+                if let Some(code) = program.code('e') {
+                    executes(look, code, |_| {});
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Checks an executed text: it must be fixed, and is then checked itself.
+fn executes(look: &mut FileInspection<'_>, code: &CommandWord, inner: impl FnOnce(&mut FileInspection<'_>)) {
+    if code.is_fixed() {
+        look.inspect_nested(code.at, inner);
+    } else {
+        let reason = "a string with values in it is executed, including whatever they contain";
+        look.report(Rule::EvalInput, code.at, reason);
+    }
+}
+
+/// Checks a text that a program reads as input and executes.
+fn check_program_input(
+    look: &mut FileInspection<'_>,
+    (at, text): (usize, &str),
+    inner: impl FnOnce(&mut FileInspection<'_>),
+) {
+    if text.contains(UNKNOWN) {
+        look.report(Rule::EvalInput, at, "a string with values in it is executed");
+    } else {
+        look.inspect_nested(at, inner);
+    }
+}
+
+fn evaluates(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, set: &BTreeSet<String>) {
+    if program.args.iter().all(CommandWord::is_fixed) {
+        let text: Vec<&str> = program.args.iter().map(|arg| arg.text.as_str()).collect();
+        let text = text.join(" ");
+        look.inspect_nested(program.at, |look| shell(look, (&text, program.at), set));
+    } else {
+        look.report(Rule::EvalInput, program.at, "`eval` executes a string with values in it");
+    }
+}
+
+fn sources(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
+    if let Some(first) = program.args.first().filter(|arg| is_output(arg)) {
+        look.report(Rule::EvalInput, first.at, "the output of a command is executed");
+    }
+}
+
+/// True if a word is the output of a command as a file: `<(…)`.
+fn is_output(word: &CommandWord) -> bool {
+    word.has_command && !word.is_quoted && word.vars.is_empty() && word.text == UNKNOWN.to_string()
+}
+
+/// True if the only program given to an interpreter is its input.
+fn reads_program_from_input(program: &ExecutedProgram<'_>) -> bool {
+    let is_option =
+        |arg: &CommandWord| arg.text.starts_with('-') && !matches!(arg.text.as_str(), "-c" | "-m" | "-e");
+    match program.args.first() {
+        None => true,
+        Some(first) if first.text == "-" || program.is_shell() && first.text.starts_with("-s") => true,
+        Some(_) => program.args.iter().all(is_option),
+    }
+}
+
+/// Checks the input piped into a program that executes it.
+pub(super) fn piped(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
+    for (at, command) in pipeline.commands.iter().enumerate() {
+        if at == 0 && pipeline.before.is_empty() {
+            continue;
+        }
+        let all = programs(command);
+        let runs = all.iter().find(|one| {
+            (one.is_shell() || one.is_interpreter())
+                && one.code('c').is_none()
+                && reads_program_from_input(one)
+        });
+        let Some(runs) = runs else { continue };
+        let before = pipeline.before.iter().chain(pipeline.commands.iter().take(at));
+        let before: Vec<ExecutedProgram<'_>> = before.flat_map(programs).collect();
+        let (rule, what) = if before.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat"))
+        {
+            (Rule::ReverseShell, "remote input")
+        } else if before.iter().any(fetches) {
+            (Rule::PipeToShell, "downloaded content")
+        } else if before.iter().any(decodes) {
+            (Rule::DecodeToShell, "decoded content")
+        } else {
+            (Rule::EvalInput, "the output of a command")
+        };
+        look.report(rule, runs.at, format!("{what} is executed by `{}`", runs.name));
+    }
+    shell_to_net(look, pipeline);
+}
+
+/// Finds a shell whose output is sent over the network.
+fn shell_to_net(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
+    let all: Vec<ExecutedProgram<'_>> = pipeline.commands.iter().flat_map(programs).collect();
+    let shell = all
+        .iter()
+        .position(|one| SHELLS.contains(&one.name) && reads_program_from_input(one) | one.short('i'));
+    let net = all.iter().rposition(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat" | "telnet"));
+    if let (Some(shell), Some(net)) = (shell, net)
+        && shell < net
+        && let Some(one) = all.get(net)
+    {
+        look.report(Rule::ReverseShell, one.at, "a shell is connected to another host");
+    }
+}
+
+fn decodes(program: &ExecutedProgram<'_>) -> bool {
+    match program.name {
+        "base64" | "base32" | "basenc" | "b64" => {
+            program.short('d') || program.short('D') || program.has(&["--decode"])
+        }
+        "openssl" => {
+            program.short('d') && program.args.iter().any(|arg| arg.text.contains("64") || arg.text == "enc")
+        }
+        "xxd" => program.short('r'),
+        "gunzip" | "zcat" | "bunzip2" | "xzcat" | "unxz" | "uudecode" | "rev" | "tr" => true,
+        "gzip" | "xz" | "bzip2" => program.short('d'),
+        _ => false,
+    }
+}

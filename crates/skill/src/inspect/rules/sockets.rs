@@ -1,0 +1,66 @@
+use super::look::FileInspection;
+use crate::inspect::python::{ParsedCall, ParsedProgram};
+
+/// Members of the module `socket` that use no network: names and conversions.
+const HERE: [&str; 16] = [
+    "socketpair",
+    "gethostname",
+    "timeout",
+    "error",
+    "gaierror",
+    "herror",
+    "has_ipv6",
+    "htonl",
+    "htons",
+    "ntohl",
+    "ntohs",
+    "inet_aton",
+    "inet_ntoa",
+    "inet_pton",
+    "inet_ntop",
+    "SocketType",
+];
+
+/// Checks the use of the module `socket` in a program of Python: a socket of the machine itself
+/// (`AF_UNIX`) is a file, not a network.
+pub(super) fn sockets(look: &mut FileInspection<'_>, code: &ParsedProgram) {
+    for (at, name, end) in &code.names {
+        let Some(member) = name.strip_prefix("socket.") else {
+            continue;
+        };
+        let member = member.split('.').next().unwrap_or_default();
+        let is_constant = !member.bytes().any(|byte| byte.is_ascii_lowercase());
+        let is_called = code.tokens.get(*end).is_some_and(|next| next.is('('));
+        let reaches = match member {
+            _ if is_constant || HERE.contains(&member) => false,
+            // Without a call it is a type, or a value passed on to a caller.
+            "socket" if !is_called => is_used_as_value(code, *end),
+            "socket" => code.calls.iter().any(|call| call.at == *at && !is_local(call)),
+            _ => true,
+        };
+        if reaches {
+            look.net("socket", *at);
+        }
+    }
+    let all = code.tokens.array_windows().find(|[from, module, import, what]| {
+        from.name() == Some("from")
+            && module.name() == Some("socket")
+            && import.name() == Some("import")
+            && what.is('*')
+    });
+    if let Some([from, ..]) = all {
+        look.net("socket", from.at);
+    }
+}
+
+fn is_local(call: &ParsedCall) -> bool {
+    call.args.iter().any(|token| token.name() == Some("AF_UNIX"))
+}
+
+/// True if a name that is not called is used as a value: `open = socket.socket`.
+fn is_used_as_value(code: &ParsedProgram, end: usize) -> bool {
+    // `socket`, `.`, `socket`, or the one name that was imported.
+    let before = (1..=4).filter_map(|back| code.tokens.get(end.checked_sub(back)?));
+    let sign = before.into_iter().find(|token| token.name().is_none() && !token.is('.'));
+    sign.is_some_and(|sign| sign.is('='))
+}

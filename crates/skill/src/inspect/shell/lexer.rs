@@ -1,0 +1,292 @@
+use std::rc::Rc;
+
+use super::groups::OpenPipeline;
+use super::words::{CommandWord, ParsedShellScript, ShellCommand};
+
+/// The maximum nesting of commands.
+pub(super) const DEEPEST: usize = 40;
+
+/// Reads a script. `base` is the offset of the text in its file.
+pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedShellScript {
+    let mut reader = ShellLexer::new(text, base, 0);
+    while reader.peek().is_some() {
+        reader.commands(Rc::from([]), false);
+    }
+    reader.out
+}
+
+/// A reader of a script.
+pub(super) struct ShellLexer<'a> {
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    pub(super) base: usize,
+    pub(super) depth: usize,
+    pub(super) out: ParsedShellScript,
+    /// The end of the here-documents of this line.
+    pub(super) given: Option<usize>,
+    /// The function whose body is read.
+    pub(super) function: Option<Rc<str>>,
+}
+
+impl<'a> ShellLexer<'a> {
+    pub(super) fn new(text: &'a str, base: usize, depth: usize) -> Self {
+        Self { text, at: 0, base, depth, out: ParsedShellScript::default(), given: None, function: None }
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    pub(super) fn takes(&mut self, what: &str) -> bool {
+        let is_there = self.rest().starts_with(what);
+        if is_there {
+            self.at += what.len();
+        }
+        is_there
+    }
+
+    /// Reads commands to the end, or to the `)` that closes them. `before` are the commands piped
+    /// into them.
+    pub(super) fn commands(&mut self, before: Rc<[ShellCommand]>, is_inner: bool) {
+        let mut all = OpenPipeline::new(before);
+        loop {
+            self.blanks();
+            if all.is_at_pattern() {
+                self.pattern(&mut all);
+                continue;
+            }
+            let Some(c) = self.peek() else { break };
+            match c {
+                '\n' => {
+                    self.line();
+                    all.end(&mut self.out.pipelines);
+                }
+                ';' => {
+                    self.at += 1;
+                    all.end(&mut self.out.pipelines);
+                    if self.takes(";&") || self.takes(";") || self.takes("&") {
+                        all.next_pattern();
+                    }
+                }
+                '&' if !self.rest().starts_with("&>") => {
+                    self.at += if self.rest().starts_with("&&") { 2 } else { 1 };
+                    all.end(&mut self.out.pipelines);
+                }
+                '|' if self.takes("||") => all.end(&mut self.out.pipelines),
+                '|' => {
+                    let _ = self.takes("|&") || self.takes("|");
+                    all.pipe();
+                }
+                ')' => {
+                    self.at += 1;
+                    if is_inner {
+                        break;
+                    }
+                    // It closes nothing: the text before it is treated as a pattern.
+                    all.command = ShellCommand::default();
+                }
+                '(' => self.parenthesis(&mut all),
+                '#' => self.comment(),
+                _ if self.redirection(&mut all.command) => {}
+                _ => self.next_word(&mut all),
+            }
+        }
+        all.end(&mut self.out.pipelines);
+        while all.close(&mut self.out.pipelines, &mut self.function) {}
+    }
+
+    /// Reads a subshell, arithmetic, or the parentheses after the name of a function.
+    fn parenthesis(&mut self, all: &mut OpenPipeline) {
+        let is_first = all.command.words.is_empty() && all.command.sets.is_empty();
+        if self.is_arithmetic() && self.takes("((") {
+            self.arithmetic(&mut CommandWord::default());
+        } else if is_first {
+            self.at += 1;
+            let outer = self.function.clone();
+            self.function = all.named.take().or(outer.clone());
+            let before = all.piped(&mut self.out.pipelines);
+            let from = self.out.pipelines.len();
+            self.read_parenthesized(before);
+            self.function = outer;
+            self.pass_output(all, from);
+        } else {
+            self.at += 1;
+            self.blanks();
+            let _ = self.takes(")");
+            let name = all.command.words.first().map(|word| word.text.as_str());
+            all.named = name.map(Rc::from);
+            all.command = ShellCommand::default();
+        }
+    }
+
+    /// Passes on the output of a group's commands, if a pipe follows.
+    pub(super) fn pass_output(&mut self, all: &mut OpenPipeline, from: usize) {
+        self.blanks();
+        if self.rest().starts_with('|') && !self.rest().starts_with("||") {
+            all.joined(self.out.pipelines.get(from..).unwrap_or_default());
+        }
+    }
+
+    /// True if the two parentheses here are closed together: otherwise they are subshells.
+    pub(super) fn is_arithmetic(&self) -> bool {
+        let Some(rest) = self.rest().strip_prefix("((") else {
+            return false;
+        };
+        let mut open = 2_usize;
+        let mut quote = None;
+        let mut bytes = rest.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            match (quote, byte) {
+                (_, b'\\') => drop(bytes.next()),
+                (Some(end), byte) if end == byte => quote = None,
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'(') => open += 1,
+                (None, b')') if open == 2 => return bytes.peek() == Some(&b')'),
+                (None, b')') => open -= 1,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Reads commands up to a `)`.
+    pub(super) fn read_parenthesized(&mut self, before: Rc<[ShellCommand]>) {
+        if self.depth >= DEEPEST {
+            self.stop_reading();
+            return;
+        }
+        self.depth += 1;
+        self.commands(before, true);
+        self.depth -= 1;
+    }
+
+    /// Stops reading: the nesting is too deep.
+    pub(super) fn stop_reading(&mut self) {
+        self.out.too_deep = true;
+        self.at = self.text.len();
+    }
+
+    pub(super) fn blanks(&mut self) {
+        loop {
+            let rest = self.rest();
+            let joined = ["\\\n", "\\\r\n"].into_iter().find(|end| rest.starts_with(end));
+            match (joined, rest.chars().next()) {
+                (Some(end), _) => self.at += end.len(),
+                (_, Some(' ' | '\t' | '\r')) => self.at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// Reads the end of a line, and the here-documents of its commands.
+    pub(super) fn line(&mut self) {
+        self.at = self.given.take().unwrap_or(0).max(self.at + 1);
+    }
+
+    pub(super) fn comment(&mut self) {
+        let rest = self.rest();
+        self.at += rest.find('\n').unwrap_or(rest.len());
+    }
+
+    fn next_word(&mut self, all: &mut OpenPipeline) {
+        let command = &mut all.command;
+        let is_first = command.words.is_empty();
+        if (is_first || declares(command))
+            && let Some(name) = self.assigned_name()
+        {
+            let is_appended = self.text.get(..self.at).unwrap_or_default().ends_with("+=");
+            let value = CommandWord { is_appended, ..self.value() };
+            if is_first && command.sets.is_empty() {
+                command.at = value.at;
+                command.function.clone_from(&self.function);
+            }
+            command.sets.push((name, value));
+            return;
+        }
+        let is_bare = is_first && command.sets.is_empty();
+        let from = self.at;
+        let word = self.word();
+        if self.at == from {
+            // A character that begins no word: it is skipped.
+            self.next();
+            return;
+        }
+        if is_bare && !word.is_quoted && self.keyword(all, &word.text) {
+            return;
+        }
+        let command = &mut all.command;
+        let is_test = is_first && word.text == "[[" && !word.is_quoted;
+        if is_first {
+            command.at = word.at;
+            command.function.clone_from(&self.function);
+        }
+        command.words.push(word);
+        if is_test {
+            self.test(command);
+        }
+    }
+
+    /// Reads the words of `[[ ]]`, in which signs have another meaning.
+    fn test(&mut self, command: &mut ShellCommand) {
+        while let Some(c) = self.peek() {
+            match c {
+                '\n' => self.line(),
+                ' ' | '\t' | '\r' | '&' | '|' | '(' | ')' | '<' | '>' | ';' => self.at += 1,
+                _ => {
+                    let word = self.word();
+                    if word.text == "]]" {
+                        return;
+                    }
+                    command.words.push(word);
+                }
+            }
+        }
+    }
+
+    /// Returns the name that is set here, if any: `NAME=`, `NAME+=`, `NAME[…]=`.
+    fn assigned_name(&mut self) -> Option<String> {
+        let rest = self.rest();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let long = rest.find(|c| !is_word(c))?;
+        let name = rest
+            .get(..long)
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))?;
+        let mut after = rest.get(long..)?;
+        if after.starts_with('[') {
+            let end = after.find([']', '\n'])?;
+            after = after.get(end..)?.trim_start_matches(']');
+        }
+        let after = after.strip_prefix("+=").or_else(|| after.strip_prefix('='))?;
+        self.at += rest.len() - after.len();
+        Some(name.to_owned())
+    }
+
+    /// Reads an assigned value: a word, perhaps empty, or a list in parentheses.
+    fn value(&mut self) -> CommandWord {
+        if self.peek() != Some('(') {
+            return self.word();
+        }
+        let mut list = CommandWord { at: self.base + self.at, ..CommandWord::default() };
+        self.list(&mut list);
+        list
+    }
+}
+
+/// True if the arguments of a command set variables, as `local a="$1"` does.
+fn declares(command: &ShellCommand) -> bool {
+    let first = command.words.first().filter(|first| !first.is_quoted);
+    first.is_some_and(|first| DECLARING.contains(&first.text.as_str()))
+}
+
+/// Commands that set the variables in their arguments.
+pub(in crate::inspect) const DECLARING: [&str; 5] = ["export", "local", "readonly", "declare", "typeset"];

@@ -1,0 +1,159 @@
+//! Scheduled times of the past that are started after all.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::column::{JsonColumn, MomentColumn};
+use super::goals::slot_row;
+use super::{SlotRow, Store, WriteTicket};
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_model::schedule::GoalSchedule;
+
+impl Store {
+    /// Makes past scheduled times due, except those that the ledger has as started or due; returns
+    /// their number. They must lie before the time up to which the ledger accounts.
+    pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> WriteTicket<usize> {
+        let goal = goal.clone();
+        self.sql(move |writing| {
+            let mut due = 0;
+            for slot in &slots {
+                split_slot_row(writing.connection, &goal, *slot)?;
+                due += make_due_again(writing.connection, &goal, *slot, now)?;
+            }
+            Ok(due)
+        })
+    }
+}
+
+/// Makes a scheduled time due again that was not started.
+fn make_due_again(
+    connection: &Connection,
+    goal: &PlanId,
+    slot: Moment,
+    now: Moment,
+) -> rusqlite::Result<usize> {
+    connection
+        .prepare_cached(
+            "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
+             VALUES (?1, ?2, ?2, 1, 'queued', 'backfill', '', ?3)
+             ON CONFLICT DO UPDATE SET state = 'queued', cause = 'backfill', reason = '', at = ?3
+             WHERE state IN ('skipped', 'missed') AND count = 1",
+        )?
+        .execute((goal.as_str(), MomentColumn(slot), MomentColumn(now)))
+}
+
+/// Gives a scheduled time a row of its own if it shares one, which is split into one or two others.
+fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusqlite::Result<()> {
+    let sql = "SELECT * FROM slots WHERE goal = ?1 AND slot <= ?2 AND last_slot >= ?2 AND count > 1";
+    let shared = connection
+        .prepare_cached(sql)?
+        .query_row((goal.as_str(), MomentColumn(slot)), slot_row)
+        .optional()?;
+    let sql = "SELECT timing FROM goals WHERE id = ?1";
+    let timing: Option<JsonColumn<GoalSchedule>> =
+        connection.prepare_cached(sql)?.query_row([goal.as_str()], |row| row.get(0)).optional()?;
+    let (Some(row), Some(JsonColumn(timing))) = (shared, timing) else {
+        return Ok(());
+    };
+    let just_before = |at: Moment| Moment::from_millis(at.millis() - 1);
+    let before = run(&timing, (just_before(row.slot), just_before(slot)));
+    let own = run(&timing, (just_before(slot), slot));
+    let after = run(&timing, (slot, row.last));
+    let parts: Vec<(Moment, Moment, u64)> = [before, own, after].into_iter().flatten().collect();
+    // The row comes from another schedule: its scheduled times are no longer known.
+    if parts.iter().map(|part| part.2).sum::<u64>() != row.count {
+        return Ok(());
+    }
+    let delete = "DELETE FROM slots WHERE goal = ?1 AND slot = ?2";
+    connection.execute(delete, (goal.as_str(), MomentColumn(row.slot)))?;
+    for part in parts {
+        put(connection, goal, (&row, part))?;
+    }
+    Ok(())
+}
+
+/// Returns the first scheduled time of an interval, the last, and their number.
+fn run(timing: &GoalSchedule, (after, until): (Moment, Moment)) -> Option<(Moment, Moment, u64)> {
+    let mut slots = timing.slots(after, until);
+    let first = slots.next()?.at;
+    Some(slots.fold((first, first, 1), |(first, _, count), slot| (first, slot.at, count + 1)))
+}
+
+fn put(
+    connection: &Connection,
+    goal: &PlanId,
+    (row, (slot, last, count)): (&SlotRow, (Moment, Moment, u64)),
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute((
+            goal.as_str(),
+            MomentColumn(slot),
+            MomentColumn(last),
+            i64::try_from(count).unwrap_or(i64::MAX),
+            row.state.as_str(),
+            row.cause.as_str(),
+            &row.reason,
+            MomentColumn(row.at),
+        ))
+        .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{LedgerGoal, Store, StoreDurability};
+    use wf_base::name::PlanId;
+    use wf_base::time::{FixedClock, Moment};
+    use wf_core::goal::{ReconciliationCause, SlotDecision, SlotEntry, SlotState};
+    use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
+
+    fn minute(number: i64) -> Moment {
+        Moment::from_millis(number * 60_000)
+    }
+
+    #[test]
+    fn a_slot_that_shares_a_row_is_taken_out_of_it_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = minute(100);
+        let clock = Arc::new(FixedClock(now));
+        let store = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
+        let id = PlanId::parse("goal").unwrap();
+        let rule = TimingRule::Cron {
+            expression: CronExpression::parse("* * * * *").unwrap(),
+            zone: ScheduleZone::utc(),
+            dst: DstPolicy::default(),
+        };
+        let note =
+            LedgerGoal { id: id.clone(), path: "goals/goal.md".into(), timing: GoalSchedule::of(rule) };
+        let mut row = SlotEntry::of(minute(10), SlotState::Missed, ReconciliationCause::Schedule, "so");
+        (row.last, row.count) = (minute(29), 20);
+        let decision =
+            SlotDecision { rows: vec![row], decided_until: minute(30), cancels_running: false, wake: None };
+        let wrote = store.record_decision(note, None, decision, (None, now)).wait();
+        assert!(wrote.unwrap());
+        let wanted = vec![minute(10), minute(15), minute(29), minute(15)];
+        assert_eq!(store.backfill(&id, wanted, now).wait(), Ok(3));
+        let reader = store.reader().unwrap();
+        let rows = reader.slots(&id, (None, None)).unwrap();
+        let told: Vec<(i64, i64, u64, &str)> = rows
+            .iter()
+            .map(|row| {
+                let at = |moment: Moment| moment.millis() / 60_000;
+                (at(row.slot), at(row.last), row.count, row.state.as_str())
+            })
+            .collect();
+        let expected = [
+            (10, 10, 1, "queued"),
+            (11, 14, 4, "missed"),
+            (15, 15, 1, "queued"),
+            (16, 28, 13, "missed"),
+            (29, 29, 1, "queued"),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,170 @@
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+use walkdir::WalkDir;
+
+use super::log::LogTail;
+use super::{StateFolder, StoreError, StoreReader, connect, examine, verify_chain};
+use wf_base::digest::Sha256Digest;
+use wf_base::failpoint;
+use wf_base::time::Moment;
+
+/// The name of the database in a backup.
+pub(super) const DATABASE: &str = "state.db";
+
+/// The folders in a backup beside the database.
+pub(super) const FOLDERS: [&str; 3] = ["blobs", "runs", "audit"];
+
+/// The name of the last entry, which marks the backup as complete.
+pub(super) const MANIFEST: &str = "backup.json";
+
+/// The version of the backup format.
+pub(super) const FORM: u32 = 1;
+
+/// The manifest of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupManifest {
+    /// The version of the format.
+    pub v: u32,
+    /// The version of the program that made the backup.
+    pub wf: String,
+    /// The time of the backup.
+    pub created: Moment,
+    /// The number of events in the log.
+    pub events: u64,
+    /// The hash of the last event.
+    pub head: Sha256Digest,
+    /// The number of files beside the database.
+    pub files: u64,
+    /// The size of the files and the database, in bytes.
+    pub bytes: u64,
+}
+
+/// Copies the state into a tar archive while others may write to it: the database as of one
+/// instant, and every file that it names. An existing file is replaced only if `replace` is set,
+/// and only by a complete archive.
+pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<BackupManifest, StoreError> {
+    let failed = |error| StoreError::io("write", to, &error);
+    if !replace && to.exists() {
+        return Err(StoreError::Exists(to.into()));
+    }
+    let reader = StoreReader::open(dir)?;
+    // Until this is dropped, nothing is pruned.
+    let _turn = connect::lock_schema(reader.folder());
+    if let Err(broken) = verify_chain(&reader)? {
+        let path = reader.folder().database();
+        return Err(StoreError::Broken { path, broken });
+    }
+    // A damaged page that no hash covers would be copied as it is.
+    if let Some(cause) = reader.find_damage()? {
+        let path = reader.folder().database();
+        return Err(StoreError::Corrupt { path, cause });
+    }
+    if let Some(fault) = examine(&reader)?.first() {
+        let (path, what) = (reader.folder().database(), fault.to_string());
+        return Err(StoreError::Tampered { path, what });
+    }
+    let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let beside = beside.unwrap_or(Path::new("."));
+    let mut copy = NamedTempFile::new_in(beside).map_err(failed)?;
+    let manifest = pack(&reader, beside, copy.as_file_mut(), now)?;
+    copy.as_file().sync_all().map_err(failed)?;
+    failpoint::point("backup.before");
+    copy.persist(to).map_err(|error| failed(error.error))?;
+    failpoint::point("backup.after");
+    File::open(beside).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(manifest)
+}
+
+/// Writes the archive: the database first, because the files it names were written before it.
+fn pack(
+    reader: &StoreReader,
+    beside: &Path,
+    to: &mut File,
+    now: Moment,
+) -> Result<BackupManifest, StoreError> {
+    let failed = |error| StoreError::io("write a copy in", beside, &error);
+    let scratch = tempfile::tempdir_in(beside).map_err(failed)?;
+    let copy = StateFolder::new(scratch.path());
+    reader.copy(&copy.database())?;
+    let tail = {
+        let copied = StoreReader::open(copy.path())?;
+        LogTail::read(copied.connection()).map_err(|error| copied.failed(&error))?
+    };
+    let mut archive = BackupArchive { tar: tar::Builder::new(BufWriter::new(to)), files: 0, bytes: 0 };
+    archive.add(&copy.database(), Path::new(DATABASE)).map_err(failed)?;
+    let root = reader.folder().path();
+    for name in FOLDERS {
+        archive.add_all(root, name).map_err(failed)?;
+    }
+    let manifest = BackupManifest {
+        v: FORM,
+        wf: env!("CARGO_PKG_VERSION").into(),
+        created: now,
+        events: tail.seq.unsigned_abs(),
+        head: tail.hash,
+        files: archive.files.saturating_sub(1),
+        bytes: archive.bytes,
+    };
+    archive.write_manifest(&manifest).map_err(failed)?;
+    Ok(manifest)
+}
+
+/// An archive being written.
+struct BackupArchive<W: Write> {
+    tar: tar::Builder<W>,
+    files: u64,
+    bytes: u64,
+}
+
+impl<W: Write> BackupArchive<W> {
+    /// Adds the files below a folder. A file that disappears meanwhile is no longer needed.
+    fn add_all(&mut self, root: &Path, name: &str) -> io::Result<()> {
+        let entries = WalkDir::new(root.join(name)).sort_by_file_name();
+        let files = entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.file_type().is_file())
+            // The end of a log is read from the copy; the log itself may have grown since.
+            .filter(|entry| entry.path().extension().is_none_or(|end| end != "mark"))
+            .map(walkdir::DirEntry::into_path);
+        for path in files {
+            let inside: PathBuf = path.strip_prefix(root).unwrap_or(&path).into();
+            match self.add(&path, &inside) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                added => added?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a file up to its current length: it may still grow.
+    fn add(&mut self, path: &Path, name: &Path) -> io::Result<()> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut header = tar::Header::new_gnu();
+        header.set_metadata(&metadata);
+        // The archive may be restored by another user.
+        header.set_uid(0);
+        header.set_gid(0);
+        let size = metadata.len();
+        let padded = file.take(size).chain(io::repeat(b' ')).take(size);
+        self.tar.append_data(&mut header, name, padded)?;
+        self.files += 1;
+        self.bytes += size;
+        Ok(())
+    }
+
+    /// Writes the manifest, which completes the archive.
+    fn write_manifest(mut self, manifest: &BackupManifest) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(manifest)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        self.tar.append_data(&mut header, MANIFEST, text.as_slice())?;
+        self.tar.into_inner()?.flush()
+    }
+}

@@ -1,0 +1,106 @@
+//! The uses and withdrawals of approvals, which restoring a backup does not undo.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::column::WordColumn;
+use super::log::{LogTail, RunPosition};
+use super::mark::LogMarkFile;
+use super::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
+use super::{LogPosition, StateFolder, StoreDurability, StoreError, StoreReader, connect, uses};
+use wf_base::time::Moment;
+
+/// The uses of approvals that were carried over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarriedUses {
+    /// The number of uses.
+    pub uses: usize,
+    /// The position of the record in the log.
+    pub place: LogPosition,
+}
+
+/// Carries over the uses and the withdrawals of approvals that the log of one state records and that of
+/// another does not; `None` if there are none. A state that cannot be read yields none.
+pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<CarriedUses>, StoreError> {
+    let Ok(old) = StoreReader::open(from) else {
+        return Ok(None);
+    };
+    let folder = StateFolder::new(to);
+    let connection = connect::for_writing(&folder, StoreDurability::Full)?;
+    let failed = |error| StoreError::sqlite(&folder.database(), &error);
+    let known = recorded(&connection).map_err(failed)?;
+    // Unreadable parts of a damaged state are not carried over.
+    let wanted = recorded(old.connection()).unwrap_or_default();
+    let uses: Vec<ApprovalUse> = wanted.difference(&known).cloned().collect();
+    let known = withdrawals(&connection).map_err(failed)?;
+    let wanted = withdrawals(old.connection()).unwrap_or_default();
+    let withdrawals = wanted.difference(&known).cloned().collect();
+    let count = uses.len();
+    let fact = StateFact::UsesCarried { uses, withdrawals };
+    let tail = add(&connection, fact, now).map_err(failed)?;
+    let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let moved = connection.query_row(truncate, [], |_| Ok(()));
+    moved.map_err(failed)?;
+    Ok(tail.map(|tail| {
+        LogMarkFile::new(&folder, StoreDurability::Full).write_mark(&tail);
+        CarriedUses { uses: count, place: LogPosition::from(&tail) }
+    }))
+}
+
+/// Returns the uses that a log records, and those by connections, which have no events.
+fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> {
+    let mut found = BTreeSet::new();
+    let sql = format!(
+        "{KEYS} SELECT key, body ->> '$.run' FROM keys JOIN events ON run = key AND run_seq = 0
+         WHERE body ->> '$.run' IS NOT NULL"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut runs = statement.query([])?;
+    while let Some(run) = runs.next()? {
+        let id: String = run.get(1)?;
+        found.extend(uses::of_run(connection, run.get(0)?, &id)?);
+    }
+    for event in all(connection)? {
+        found.extend(event.fact.uses().iter().cloned());
+    }
+    let sql = "SELECT nonce, execution, token, run FROM approval_uses WHERE run LIKE 'connection:%'";
+    let mut statement = connection.prepare(sql)?;
+    let uses = statement.query_map([], |row| {
+        Ok(ApprovalUse {
+            nonce: row.get(0)?,
+            execution: row.get(1)?,
+            token: row.get::<_, WordColumn<_>>(2)?.0,
+            run: row.get(3)?,
+        })
+    })?;
+    for one in uses {
+        found.insert(one?);
+    }
+    Ok(found)
+}
+
+/// Returns the withdrawals that a log records.
+fn withdrawals(connection: &Connection) -> rusqlite::Result<BTreeSet<WithdrawnApproval>> {
+    let events = all(connection)?;
+    let withdrawn = events.iter().flat_map(|event| event.fact.withdrawals());
+    Ok(withdrawn.cloned().collect())
+}
+
+/// Adds the event that records what is carried over; returns the new end of the log, if there is anything.
+fn add(connection: &Connection, fact: StateFact, now: Moment) -> rusqlite::Result<Option<LogTail>> {
+    if fact.uses().is_empty() && fact.withdrawals().is_empty() {
+        return Ok(None);
+    }
+    let transaction = connection.unchecked_transaction()?;
+    state_event::show(connection, &fact)?;
+    let mut tail = LogTail::read(connection)?;
+    let place = RunPosition::of_state(&tail);
+    let event = StateEvent { at: now, fact };
+    let body = serde_json::to_string(&event);
+    let body = body.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    tail.push(connection, place, &body)?;
+    transaction.commit()?;
+    Ok(Some(tail))
+}

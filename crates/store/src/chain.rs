@@ -1,0 +1,152 @@
+use rusqlite::{Connection, Row};
+
+use super::log::{BEGINNING, RunPosition, hash};
+use super::{StoreError, StoreReader, mark};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+
+/// The first event of the log that differs from what was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("event {seq} {fault}")]
+pub struct BrokenChain {
+    /// The number of the event in the log.
+    pub seq: u64,
+    /// The run of the event, if known.
+    pub run: Option<RunId>,
+    /// The fault.
+    pub fault: ChainFault,
+}
+
+/// A fault of an event in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChainFault {
+    /// The content differs from what was written.
+    #[error("was modified")]
+    Changed,
+    /// The event does not follow the one before: something was dropped, inserted or moved.
+    #[error("does not follow the previous event: events were dropped, inserted or moved")]
+    Unlinked,
+    /// The body is gone, and no record says that its run was pruned.
+    #[error("has no body, but the log records no pruning of its run")]
+    Bodiless,
+    /// The last event of a run is gone.
+    #[error("is missing at the end of its run")]
+    Missing,
+}
+
+/// Verifies every event of the log; returns the number of events, or the first that is wrong.
+///
+/// Events cut from the very end leave no gap. They are detected if the projections know a run, or
+/// the end of one, that the log does not, and by the mark of the log's last event.
+pub fn verify_chain(reader: &StoreReader) -> Result<Result<u64, BrokenChain>, StoreError> {
+    let failed = |error| reader.failed(&error);
+    // One transaction: the log and the projections as of one instant.
+    let snapshot = reader.connection().unchecked_transaction().map_err(failed)?;
+    let checked = walk(reader)
+        .and_then(|walked| match walked {
+            // A log that ends at its mark has lost nothing, whatever a table says.
+            Ok(count) if mark::is_at_end(reader.connection(), reader.folder())? => Ok(Ok(count)),
+            Ok(count) => Ok(cut(reader)?.map_or(Ok(count), Err)),
+            Err((seq, key, fault)) => Ok(Err(BrokenChain {
+                seq: seq.unsigned_abs(),
+                run: run_of(reader.connection(), key)?,
+                fault,
+            })),
+        })
+        .map_err(failed);
+    drop(snapshot);
+    let checked = checked?;
+    if checked.is_ok() {
+        mark::check(Some(reader.connection()), reader.folder())?;
+    }
+    Ok(checked)
+}
+
+/// Returns the hash of the last event of a run, which covers all before it; `None`: it has none.
+pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, StoreError> {
+    let sql = "SELECT hash FROM events
+               WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY run_seq DESC LIMIT 1";
+    let found = reader.connection().query_row(sql, [run.as_str()], |row| digest(row, 0));
+    match found {
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        other => other.map(Some).map_err(|error| reader.failed(&error)),
+    }
+}
+
+/// Follows the hashes; returns the number of events, or the event and run at which they break.
+fn walk(reader: &StoreReader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
+    let mut events = reader.connection().prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
+    let mut rows = events.query([])?;
+    let mut last = Sha256Digest::from(BEGINNING);
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let seq: i64 = row.get(0)?;
+        let own = own_hash(row)?;
+        let fault = if own != digest(row, 5)? {
+            Some(ChainFault::Changed)
+        } else if digest(row, 4)? != last || seq.unsigned_abs() != count {
+            Some(ChainFault::Unlinked)
+        } else {
+            None
+        };
+        if let Some(fault) = fault {
+            return Ok(Err((seq, row.get(1)?, fault)));
+        }
+        last = own;
+    }
+    Ok(Ok(count))
+}
+
+/// The columns needed to compare an event with its hash.
+pub(super) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
+
+/// True if a row of [`COLUMNS`] has the hash of its content.
+pub(super) fn is_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
+    Ok(own_hash(row)? == digest(row, 5)?)
+}
+
+/// Computes the hash that a row should have.
+fn own_hash(row: &Row<'_>) -> rusqlite::Result<Sha256Digest> {
+    let position = RunPosition { run: row.get(1)?, n: row.get(2)?, v: row.get(3)? };
+    let body = match row.get_ref(7)?.as_str_or_null()? {
+        Some(body) => Sha256Digest::of_bytes(body.as_bytes()),
+        None => digest(row, 6)?,
+    };
+    Ok(hash(&digest(row, 4)?, position, &body))
+}
+
+fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Sha256Digest> {
+    row.get::<_, [u8; 32]>(column).map(Sha256Digest::from)
+}
+
+/// Finds a run whose last events are gone.
+fn cut(reader: &StoreReader) -> rusqlite::Result<Option<BrokenChain>> {
+    use rusqlite::OptionalExtension;
+    let lost = "SELECT id, (SELECT coalesce(max(seq), key - 1) FROM events WHERE run = key) + 1
+         FROM runs
+         WHERE NOT EXISTS (SELECT 1 FROM events WHERE run = key AND run_seq = 0)
+            OR outcome IS NOT NULL AND (SELECT kind FROM events WHERE run = key
+                                        ORDER BY run_seq DESC LIMIT 1) IS NOT 'run_ended'
+         ORDER BY key LIMIT 1";
+    reader
+        .connection()
+        .query_row(lost, [], |row| {
+            Ok(BrokenChain {
+                seq: row.get::<_, i64>(1)?.unsigned_abs(),
+                run: Some(RunId::from_stored(row.get::<_, String>(0)?)),
+                fault: ChainFault::Missing,
+            })
+        })
+        .optional()
+}
+
+/// Returns the run with a key, if known.
+pub(super) fn run_of(connection: &Connection, key: i64) -> rusqlite::Result<Option<RunId>> {
+    use rusqlite::OptionalExtension;
+    connection
+        .query_row("SELECT id FROM runs WHERE key = ?1", [key], |row| {
+            row.get::<_, String>(0).map(RunId::from_stored)
+        })
+        .optional()
+}

@@ -1,0 +1,136 @@
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::migrate::{self, SchemaState};
+use super::{StateFolder, StoreDurability, StoreError, mark, own_file};
+use wf_base::failpoint;
+
+/// The time to wait for another writing process; shorter than a lease.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The number of statements that stay prepared; more than this module has.
+const STATEMENTS: usize = 64;
+
+/// Opens the database for writing, creating and migrating it as needed.
+pub(super) fn for_writing(
+    folder: &StateFolder,
+    durability: StoreDurability,
+) -> Result<Connection, StoreError> {
+    folder.create()?;
+    own_files(folder)?;
+    let path = folder.database();
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = open(&path, flags)?;
+    let failed = |error| StoreError::sqlite(&path, &error);
+    if migrate::inspect(&connection, &path)? != SchemaState::Current {
+        // Held until the function returns: only one process creates or changes a schema.
+        let _turn = lock_schema(folder);
+        if migrate::inspect(&connection, &path)? == SchemaState::Empty {
+            // A database that should have events is not created anew.
+            mark::check(None, folder)?;
+            prepare_empty(&connection).map_err(failed)?;
+            failpoint::point("prepare.after");
+        }
+        migrate::migrate(&mut connection, &path)?;
+    }
+    set_up_writer(&connection, durability).map_err(failed)?;
+    mark::check(Some(&connection), folder)?;
+    Ok(connection)
+}
+
+/// Opens the database for reading.
+pub(super) fn for_reading(folder: &StateFolder) -> Result<Connection, StoreError> {
+    own_files(folder)?;
+    let path = folder.database();
+    if !path.exists() {
+        return missing_state(folder);
+    }
+    let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    match migrate::inspect(&connection, &path)? {
+        SchemaState::Empty => missing_state(folder),
+        SchemaState::Old => {
+            drop(for_writing(folder, StoreDurability::Full)?);
+            Ok(connection)
+        }
+        SchemaState::Current => Ok(connection),
+    }
+}
+
+/// Refuses anything but a regular file where SQLite opens one, or the log's mark is written.
+fn own_files(folder: &StateFolder) -> Result<(), StoreError> {
+    let database = folder.database();
+    let beside = ["-wal", "-shm"].map(|end| {
+        let mut path = database.clone().into_os_string();
+        path.push(end);
+        path.into()
+    });
+    let all = beside.into_iter().chain([folder.mark(), database]);
+    for path in all {
+        own_file(&path).map_err(|error| StoreError::io("use", &path, &error))?;
+    }
+    Ok(())
+}
+
+/// Reports that there is no state, or that it is lost if there should be one.
+fn missing_state<T>(folder: &StateFolder) -> Result<T, StoreError> {
+    mark::check(None, folder)?;
+    Err(StoreError::NoState(folder.path().into()))
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let failed = |error| StoreError::sqlite(path, &error);
+    let connection =
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    // A query plan that depended on the bound values would be made anew for each of them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// Waits for the lock of the processes that change the schema. A file system without locks leaves
+/// this to SQLite's own.
+pub(super) fn lock_schema(folder: &StateFolder) -> Option<File> {
+    let file = File::open(folder.path()).ok()?;
+    file.lock().ok()?;
+    Some(file)
+}
+
+/// Takes the lock if it is free.
+pub(super) fn try_lock_schema(folder: &StateFolder) -> Option<File> {
+    let file = File::open(folder.path()).ok()?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+/// Turns an empty file into a database with a write-ahead log, with one sync in all.
+///
+/// The first page is synced here. The schema that follows is not: nothing relies on it before the
+/// first acknowledged commit, which syncs the same file.
+fn prepare_empty(connection: &Connection) -> rusqlite::Result<()> {
+    for (name, value) in [
+        ("journal_mode", "memory"),
+        ("synchronous", "normal"),
+        ("journal_mode", "wal"),
+        ("synchronous", "off"),
+    ] {
+        connection.pragma_update(None, name, value)?;
+    }
+    Ok(())
+}
+
+fn set_up_writer(connection: &Connection, durability: StoreDurability) -> rusqlite::Result<()> {
+    let full = durability == StoreDurability::Full;
+    connection.pragma_update(None, "synchronous", if full { "full" } else { "normal" })?;
+    connection.pragma_update(None, "fullfsync", full)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // Savepoints of large batches stay in memory.
+    connection.pragma_update(None, "temp_store", "memory")?;
+    // Closing stays cheap; see `Writer::close`.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! The records of connections. They hold no secrets: see `wf_exec::refs`.
+
+use rusqlite::Row;
+use serde::{Deserialize, Serialize};
+
+use super::column::{JsonColumn, MomentColumn, WordColumn};
+use super::{Store, StoreError, StoreReader, WriteTicket};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{PlanId, RefId};
+use wf_base::time::Moment;
+use wf_model::AuthMethod;
+
+/// The state of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectionState {
+    /// Requested, and not set up.
+    Proposed,
+    /// Working at the last health check.
+    Active,
+    /// Not working at the last health check.
+    Failing,
+    /// Its refresh token has expired: only the user can connect it again.
+    Expired,
+    /// The service revoked its permissions.
+    Revoked,
+    /// Removed by the user.
+    Removed,
+}
+
+impl ConnectionState {
+    /// Returns the name in the database and in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Active => "active",
+            Self::Failing => "failing",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// A connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionRow {
+    /// Its name.
+    pub name: PlanId,
+    /// The skill that manages it.
+    pub skill: String,
+    /// The skill's folder, relative to the workspace.
+    pub folder: String,
+    /// The digest of the skill's files when it was set up.
+    pub digest: Sha256Digest,
+    /// The method of authentication.
+    pub auth: AuthMethod,
+    /// The state of the connection.
+    pub state: ConnectionState,
+    /// The account, as the user calls it.
+    pub account: Option<String>,
+    /// The permissions granted by the service.
+    pub permissions: Vec<String>,
+    /// The secrets that its setup may ask for.
+    pub refs: Vec<RefId>,
+    /// The time of its first setup.
+    pub created: Moment,
+    /// The time of its last health check.
+    pub checked: Option<Moment>,
+    /// The time at which its token expires.
+    pub token_expires_at: Option<Moment>,
+    /// The time at which its refresh token expires.
+    pub refresh_expires_at: Option<Moment>,
+    /// The time at which its token was last refreshed.
+    pub last_refresh: Option<Moment>,
+    /// The time at which a step last used it.
+    pub last_used: Option<Moment>,
+    /// The failure of the last health check: the kind, and a description.
+    pub failure: Option<(String, String)>,
+}
+
+/// One use of an approval by a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionApprovalUse {
+    /// The nonce of the approval.
+    pub nonce: String,
+    /// The number of this use of the approval, from 1.
+    pub execution: u32,
+    /// The digest of the signed token.
+    pub token: Sha256Digest,
+}
+
+impl Store {
+    /// Records a connection, replacing an earlier record of it. A later time of last use is
+    /// preserved.
+    pub fn connect(&self, row: ConnectionRow) -> WriteTicket<()> {
+        self.connect_by(row, None)
+    }
+
+    /// Records a connection together with the use of the approval that allowed it: both or neither,
+    /// and no use twice.
+    pub fn connect_by(&self, row: ConnectionRow, by: Option<ConnectionApprovalUse>) -> WriteTicket<()> {
+        self.sql(move |writing| {
+            if let Some(by) = &by {
+                let sql = "INSERT INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)";
+                let what = format!("connection:{}", row.name);
+                let token = by.token.to_string();
+                writing.connection.execute(sql, (&by.nonce, by.execution, token, what))?;
+            }
+            let sql = "INSERT INTO connections (name, skill, folder, digest, auth, state, account,
+                           permissions, refs, created, checked, token_expires_at,
+                           refresh_expires_at, last_refresh, last_used, failure, message)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+                           ?16, ?17)
+                       ON CONFLICT DO UPDATE SET skill = excluded.skill,
+                           folder = excluded.folder, digest = excluded.digest,
+                           auth = excluded.auth, state = excluded.state,
+                           account = excluded.account, permissions = excluded.permissions,
+                           refs = excluded.refs, created = excluded.created,
+                           checked = excluded.checked,
+                           token_expires_at = excluded.token_expires_at,
+                           refresh_expires_at = excluded.refresh_expires_at,
+                           last_refresh = excluded.last_refresh,
+                           last_used = max(coalesce(last_used, excluded.last_used),
+                               coalesce(excluded.last_used, last_used)),
+                           failure = excluded.failure, message = excluded.message";
+            let (failure, message) = row.failure.clone().unzip();
+            writing.connection.execute(
+                sql,
+                rusqlite::params![
+                    row.name.as_str(),
+                    row.skill,
+                    row.folder,
+                    row.digest.to_string(),
+                    row.auth.as_str(),
+                    row.state.as_str(),
+                    row.account,
+                    JsonColumn(&row.permissions),
+                    JsonColumn(&row.refs),
+                    MomentColumn(row.created),
+                    row.checked.map(MomentColumn),
+                    row.token_expires_at.map(MomentColumn),
+                    row.refresh_expires_at.map(MomentColumn),
+                    row.last_refresh.map(MomentColumn),
+                    row.last_used.map(MomentColumn),
+                    failure,
+                    message,
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Records that a step used a connection.
+    pub fn connection_used(&self, name: &PlanId, now: Moment) -> WriteTicket<()> {
+        let name = name.clone();
+        self.sql(move |writing| {
+            let sql = "UPDATE connections SET last_used = max(coalesce(last_used, ?2), ?2)
+                       WHERE name = ?1";
+            writing.connection.execute(sql, (name.as_str(), MomentColumn(now)))?;
+            Ok(())
+        })
+    }
+}
+
+impl StoreReader {
+    /// Returns all connections ever recorded, by name, including removed ones.
+    pub fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
+        self.rows("SELECT * FROM connections ORDER BY name", [], row)
+    }
+
+    /// Returns a connection by its name, if one was ever recorded.
+    pub fn connection_named(&self, name: &PlanId) -> Result<Option<ConnectionRow>, StoreError> {
+        let sql = "SELECT * FROM connections WHERE name = ?1";
+        Ok(self.rows(sql, [name.as_str()], row)?.into_iter().next())
+    }
+}
+
+fn row(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {
+    let at = |name: &str| -> rusqlite::Result<Option<Moment>> {
+        Ok(row.get::<_, Option<MomentColumn>>(name)?.map(|at| at.0))
+    };
+    let failure: Option<String> = row.get("failure")?;
+    let message: Option<String> = row.get("message")?;
+    Ok(ConnectionRow {
+        name: row.get::<_, WordColumn<_>>("name")?.0,
+        skill: row.get("skill")?,
+        folder: row.get("folder")?,
+        digest: row.get::<_, WordColumn<_>>("digest")?.0,
+        auth: row.get::<_, WordColumn<_>>("auth")?.0,
+        state: row.get::<_, WordColumn<_>>("state")?.0,
+        account: row.get("account")?,
+        permissions: row.get::<_, JsonColumn<_>>("permissions")?.0,
+        refs: row.get::<_, JsonColumn<_>>("refs")?.0,
+        created: row.get::<_, MomentColumn>("created")?.0,
+        checked: at("checked")?,
+        token_expires_at: at("token_expires_at")?,
+        refresh_expires_at: at("refresh_expires_at")?,
+        last_refresh: at("last_refresh")?,
+        last_used: at("last_used")?,
+        failure: failure.map(|kind| (kind, message.unwrap_or_default())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreDurability;
+    use std::sync::Arc;
+    use wf_base::time::FixedClock;
+
+    #[test]
+    fn a_connection_is_what_was_last_recorded() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(FixedClock(Moment::from_millis(5)));
+        let store = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
+        let name = PlanId::parse("mail").unwrap();
+        let mut one = ConnectionRow {
+            name: name.clone(),
+            skill: "m365".into(),
+            folder: "skills/m365".into(),
+            digest: Sha256Digest::of_bytes(b"x"),
+            auth: AuthMethod::DeviceCode,
+            state: ConnectionState::Proposed,
+            account: None,
+            permissions: vec!["read".into()],
+            refs: vec![RefId::parse("token").unwrap()],
+            created: Moment::from_millis(1),
+            checked: None,
+            token_expires_at: None,
+            refresh_expires_at: Some(Moment::from_millis(9)),
+            last_refresh: None,
+            last_used: None,
+            failure: None,
+        };
+        store.connect(one.clone()).wait().unwrap();
+        let reader = store.reader().unwrap();
+        assert_eq!(reader.connection_named(&name).unwrap(), Some(one.clone()));
+        store.connection_used(&name, Moment::from_millis(7)).wait().unwrap();
+        one.state = ConnectionState::Failing;
+        one.failure = Some(("token_revoked".into(), "gone".into()));
+        store.connect(one.clone()).wait().unwrap();
+        one.last_used = Some(Moment::from_millis(7));
+        assert_eq!(reader.connections().unwrap(), [one.clone()]);
+        // An older time of use does not replace a later one.
+        store.connection_used(&name, Moment::from_millis(6)).wait().unwrap();
+        assert_eq!(reader.connections().unwrap(), [one]);
+        let other = PlanId::parse("other").unwrap();
+        assert_eq!(reader.connection_named(&other).unwrap(), None);
+    }
+}

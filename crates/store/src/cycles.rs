@@ -1,0 +1,303 @@
+//! The reconciliations of goals, and the notifications about them.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::column::{JsonColumn, MomentColumn, WordColumn};
+use super::writer::WriteContext;
+use super::{Store, StoreError, StoreReader, WriteTicket, goals};
+use serde_json::Value;
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
+
+/// The part of a goal that a run is started for. It is recorded together with the run, or the run is
+/// not recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReconciliationClaim {
+    /// The first run of a reconciliation.
+    Look {
+        /// The goal.
+        goal: PlanId,
+        /// The scheduled time, which must be due; `None`: the user asked for it.
+        slot: Option<Moment>,
+        /// The cause of the reconciliation.
+        cause: ReconciliationCause,
+        /// The token of the daemon that decided about the scheduled time, if one did.
+        token: Option<u64>,
+    },
+    /// The repair of a reconciliation.
+    Repair {
+        /// The first run of the reconciliation.
+        cycle: RunId,
+    },
+}
+
+/// A reconciliation of a goal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReconciliationRow {
+    /// Its first run, which only checks.
+    pub run: RunId,
+    /// The goal.
+    pub goal: PlanId,
+    /// The scheduled time it was started for.
+    pub slot: Option<Moment>,
+    /// The cause it was started for.
+    pub cause: ReconciliationCause,
+    /// The time of its start.
+    pub started_at: Moment,
+    /// The run of the repair, if there is one.
+    pub repair: Option<RunId>,
+    /// The time of its end, the health of the goal, and the reason.
+    pub ended: Option<(Moment, ReconciliationHealth, String)>,
+}
+
+/// The end of a reconciliation, and its immediate consequences.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReconciliationEnd {
+    /// Its first run.
+    pub run: RunId,
+    /// The verdict.
+    pub verdict: GoalOutcome,
+    /// The time of the end.
+    pub at: Moment,
+    /// The reason why the goal is paused now, if it is.
+    pub pause: Option<String>,
+    /// The notifications to send.
+    pub notices: Vec<Value>,
+}
+
+/// A notification not yet sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotificationRow {
+    /// The number of the notification.
+    pub id: u64,
+    /// The goal.
+    pub goal: PlanId,
+    /// The content, and the way to send it.
+    pub body: Value,
+    /// The time at which it was queued.
+    pub at: Moment,
+    /// The number of attempts to send it.
+    pub tries: u32,
+}
+
+impl Store {
+    /// Records the end of a reconciliation, once: ending it again changes nothing and returns false.
+    /// Only one that waited for the user may end anew.
+    pub fn end_cycle(&self, end: ReconciliationEnd) -> WriteTicket<bool> {
+        self.sql(move |writing| {
+            let connection = writing.connection;
+            let sql = "UPDATE reconciliations SET ended = ?2, health = ?3, reason = ?4
+                       WHERE run = ?1 AND (ended IS NULL OR health = 'waiting') RETURNING goal";
+            let values =
+                (end.run.as_str(), MomentColumn(end.at), end.verdict.health.as_str(), &end.verdict.reason);
+            let goal: Option<WordColumn<PlanId>> =
+                connection.query_row(sql, values, |row| row.get(0)).optional()?;
+            let Some(WordColumn(goal)) = goal else {
+                return Ok(false);
+            };
+            if let Some(reason) = &end.pause {
+                goals::pause(connection, &goal, reason, end.at)?;
+            }
+            for body in &end.notices {
+                insert_notification(connection, &goal, body, end.at)?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Skips a scheduled time that was due and may not start, and queues notifications: once, as long
+    /// as the scheduled times before it were skipped for the same reason.
+    pub fn skip_slot(
+        &self,
+        goal: &PlanId,
+        (slot, token): (Moment, Option<u64>),
+        reason: &str,
+        (notices, now): (Vec<Value>, Moment),
+    ) -> WriteTicket<bool> {
+        let (goal, reason) = (goal.clone(), reason.to_owned());
+        self.job(move |writing| {
+            goals::check_leadership(writing, token)?;
+            let failed = |error| writing.failed(&error);
+            let connection = writing.connection;
+            let sql = "SELECT reason FROM slots WHERE goal = ?1 AND slot < ?2
+                       AND state IN ('started', 'skipped') ORDER BY slot DESC LIMIT 1";
+            let before: Option<String> = connection
+                .query_row(sql, (goal.as_str(), MomentColumn(slot)), |row| row.get(0))
+                .optional()
+                .map_err(failed)?;
+            let sql = "UPDATE slots SET state = 'skipped', reason = ?3
+                       WHERE goal = ?1 AND slot = ?2 AND state IN ('due', 'queued')";
+            let values = (goal.as_str(), MomentColumn(slot), &reason);
+            let changed = connection.execute(sql, values).map_err(failed)?;
+            if changed > 0 && before.as_ref() != Some(&reason) {
+                for body in &notices {
+                    insert_notification(connection, &goal, body, now).map_err(failed)?;
+                }
+            }
+            Ok(changed > 0)
+        })
+    }
+
+    /// Queues a notification about a goal.
+    pub fn queue_notification(&self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
+        let goal = goal.clone();
+        self.sql(move |writing| insert_notification(writing.connection, &goal, &body, now))
+    }
+
+    /// Records that a notification was sent, or why not; `last`: it is not tried again.
+    pub fn notification_sent(
+        &self,
+        id: u64,
+        error: Option<String>,
+        last: bool,
+        now: Moment,
+    ) -> WriteTicket<()> {
+        self.sql(move |writing| {
+            let sql = "UPDATE notifications SET tries = tries + 1, error = ?2,
+                           sent = CASE WHEN ?3 THEN ?4 END WHERE id = ?1 AND sent IS NULL";
+            let done = error.is_none() || last;
+            let id = i64::try_from(id).unwrap_or(i64::MAX);
+            writing.connection.execute(sql, (id, error, done, MomentColumn(now))).map(drop)
+        })
+    }
+}
+
+impl StoreReader {
+    /// Returns a reconciliation by its first run.
+    pub fn cycle(&self, run: &RunId) -> Result<Option<ReconciliationRow>, StoreError> {
+        let found = self.rows("SELECT * FROM reconciliations WHERE run = ?1", [run.as_str()], cycle)?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Returns the latest ended reconciliations of a goal, newest first.
+    pub fn cycles(&self, goal: &PlanId, limit: usize) -> Result<Vec<ReconciliationRow>, StoreError> {
+        let sql = "SELECT * FROM reconciliations WHERE goal = ?1 ORDER BY started_at DESC, run DESC LIMIT ?2";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.rows(sql, (goal.as_str(), limit), cycle)
+    }
+
+    /// Returns the number of ended reconciliations of a goal by health.
+    pub fn cycle_counts(&self, goal: &PlanId) -> Result<Vec<(ReconciliationHealth, u64)>, StoreError> {
+        let sql = "SELECT health, count(*) AS n FROM reconciliations
+                   WHERE goal = ?1 AND health IS NOT NULL GROUP BY health";
+        self.rows(sql, [goal.as_str()], |row| {
+            let n: i64 = row.get("n")?;
+            Ok((row.get::<_, WordColumn<_>>("health")?.0, n.unsigned_abs()))
+        })
+    }
+
+    /// Returns the reconciliations of all goals that have not ended, oldest first.
+    pub fn live_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
+        let sql = "SELECT * FROM reconciliations WHERE ended IS NULL ORDER BY started_at, run";
+        self.rows(sql, [], cycle)
+    }
+
+    /// Returns the reconciliations that ended because a run of theirs waited for the user, oldest
+    /// first: that run is live, or ended since. Those that wait for an approval are not included.
+    pub fn waiting_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
+        let sql = "SELECT reconciliations.* FROM reconciliations
+                   JOIN runs ON runs.id = coalesce(reconciliations.repair_run, reconciliations.run)
+                   WHERE reconciliations.health = 'waiting' AND (reconciliations.repair_run IS NOT NULL
+                       OR runs.outcome IS NULL OR runs.ended > reconciliations.ended)
+                   ORDER BY reconciliations.started_at, reconciliations.run";
+        self.rows(sql, [], cycle)
+    }
+
+    /// Returns the notifications not yet sent, oldest first.
+    pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
+        let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
+        self.rows(sql, [], |row| {
+            let id: i64 = row.get("id")?;
+            Ok(NotificationRow {
+                id: id.unsigned_abs(),
+                goal: row.get::<_, WordColumn<_>>("goal")?.0,
+                body: row.get::<_, JsonColumn<_>>("body")?.0,
+                at: row.get::<_, MomentColumn>("at")?.0,
+                tries: row.get("tries")?,
+            })
+        })
+    }
+}
+
+/// Records the part of a goal that a run is started for. Refused with [`StoreError::NotDue`] if its
+/// scheduled time is not due, or with [`StoreError::NotOpen`] if its reconciliation already has a
+/// repair or has ended, or another repair of the goal is running.
+pub(super) fn claim(
+    writing: &WriteContext<'_>,
+    run: &RunId,
+    claim: &ReconciliationClaim,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    match claim {
+        ReconciliationClaim::Look { goal, slot, cause, token } => {
+            goals::check_leadership(writing, *token)?;
+            if let Some(slot) = slot {
+                start(writing.connection, run, goal, *slot)
+                    .map_err(failed)?
+                    .ok_or_else(|| StoreError::NotDue { goal: goal.to_string(), slot: *slot })?;
+            }
+            writing
+                .connection
+                .prepare_cached(
+                    "INSERT INTO reconciliations (run, goal, slot, cause, started_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )
+                .and_then(|mut put| {
+                    let (slot, began) = (slot.map(MomentColumn), MomentColumn(now));
+                    put.execute((run.as_str(), goal.as_str(), slot, cause.as_str(), began))
+                })
+                .map(drop)
+                .map_err(failed)
+        }
+        ReconciliationClaim::Repair { cycle } => {
+            // A check run that waited for the user may be answered after its reconciliation ended.
+            // Two repairs of one goal at once would undo each other.
+            let sql = "UPDATE reconciliations SET repair_run = ?2
+                       WHERE run = ?1 AND repair_run IS NULL AND (ended IS NULL OR health = 'waiting')
+                       AND NOT EXISTS (SELECT 1 FROM reconciliations AS other
+                           JOIN runs ON runs.id = other.repair_run
+                           WHERE other.goal = reconciliations.goal AND other.run <> reconciliations.run
+                               AND runs.outcome IS NULL)";
+            let changed = writing.connection.execute(sql, (cycle.as_str(), run.as_str()));
+            match changed.map_err(failed)? {
+                0 => Err(StoreError::NotOpen(cycle.clone())),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// Turns a due scheduled time into a started one; `None` if it is not due.
+fn start(connection: &Connection, run: &RunId, goal: &PlanId, slot: Moment) -> rusqlite::Result<Option<()>> {
+    let sql = "UPDATE slots SET state = 'started', run = ?3
+               WHERE goal = ?1 AND slot = ?2 AND state IN ('due', 'queued')";
+    let changed = connection.execute(sql, (goal.as_str(), MomentColumn(slot), run.as_str()))?;
+    Ok((changed > 0).then_some(()))
+}
+
+fn insert_notification(
+    connection: &Connection,
+    goal: &PlanId,
+    body: &Value,
+    now: Moment,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO notifications (goal, body, at) VALUES (?1, ?2, ?3)";
+    connection.execute(sql, (goal.as_str(), JsonColumn(body), MomentColumn(now))).map(drop)
+}
+
+fn cycle(row: &Row<'_>) -> rusqlite::Result<ReconciliationRow> {
+    let text = |name| row.get::<_, Option<String>>(name);
+    let ended: Option<MomentColumn> = row.get("ended")?;
+    let health: Option<WordColumn<ReconciliationHealth>> = row.get("health")?;
+    let reason: String = row.get("reason")?;
+    Ok(ReconciliationRow {
+        run: RunId::from_stored(row.get::<_, String>("run")?),
+        goal: row.get::<_, WordColumn<_>>("goal")?.0,
+        slot: row.get::<_, Option<MomentColumn>>("slot")?.map(|at| at.0),
+        cause: row.get::<_, WordColumn<_>>("cause")?.0,
+        started_at: row.get::<_, MomentColumn>("started_at")?.0,
+        repair: text("repair_run")?.map(RunId::from_stored),
+        ended: ended.zip(health).map(|(at, health)| (at.0, health.0, reason)),
+    })
+}

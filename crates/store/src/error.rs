@@ -1,0 +1,298 @@
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+use super::{BrokenChain, FileTypeError, RunLease};
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+
+/// An error in reading or writing the state. [`StoreError::remedy`] returns what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The folder has no state: no run was ever started here.
+    #[error("no state in {}", .0.display())]
+    NoState(PathBuf),
+    /// A file or folder of the state cannot be used.
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    Io {
+        /// The operation that was tried.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error message.
+        cause: String,
+    },
+    /// The path of a state file holds something other than a regular file.
+    #[error("{0}")]
+    NotAFile(FileTypeError),
+    /// The state may not be written.
+    #[error("{} is not writable", .0.display())]
+    ReadOnly(PathBuf),
+    /// There is no space left.
+    #[error("no space left to write {}", .0.display())]
+    NoSpace(PathBuf),
+    /// The file was removed or replaced while in use.
+    #[error("{} was removed or replaced while in use", .0.display())]
+    Removed(PathBuf),
+    /// The file is not a database.
+    #[error("{} is not a database", .0.display())]
+    NotADatabase(PathBuf),
+    /// The file is a database of another program.
+    #[error("{} belongs to another program", .0.display())]
+    Foreign(PathBuf),
+    /// The file is damaged.
+    #[error("{} is damaged: {cause}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// The cause, as SQLite reports it.
+        cause: String,
+    },
+    /// Events that were acknowledged are gone from the end of the log.
+    #[error("{} lost events: {kept} of {known} recorded events are present", path.display())]
+    Lost {
+        /// The file.
+        path: PathBuf,
+        /// The number of events in the log.
+        kept: u64,
+        /// The number of events that were recorded.
+        known: u64,
+    },
+    /// The log differs from what was written.
+    #[error("{}: {broken}", path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The fault, and its position.
+        broken: BrokenChain,
+    },
+    /// The tables or files beside the log do not match it.
+    #[error("{}: {what}", path.display())]
+    Tampered {
+        /// The file.
+        path: PathBuf,
+        /// The difference, its place, and the value by the log.
+        what: String,
+    },
+    /// The file is not a backup, or not a complete one.
+    #[error("{} is not a complete backup: {cause}", path.display())]
+    NotABackup {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        cause: String,
+    },
+    /// An existing file would be lost.
+    #[error("{} already exists", .0.display())]
+    Exists(PathBuf),
+    /// An applied migration differs from the one this program knows.
+    #[error("{} was created by another build: migration {number} differs", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// The migration.
+        number: u32,
+    },
+    /// The state was written by a later version.
+    #[error("{} has schema {found}, but this wf supports {known}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The last schema that this program knows.
+        known: u32,
+    },
+    /// Another process has held the database for too long.
+    #[error("{} is busy", .0.display())]
+    Busy(PathBuf),
+    /// Another process works on the run.
+    #[error("run {} is held by {lease}", run.short())]
+    Owned {
+        /// The run.
+        run: RunId,
+        /// The lease of the other process.
+        lease: Box<RunLease>,
+    },
+    /// The run may no longer be written by its former owner.
+    #[error("run {} {}", run.short(), lease_loss_reason(*by))]
+    Fenced {
+        /// The run.
+        run: RunId,
+        /// The process that took it over; `None` if it was only released.
+        by: Option<u32>,
+    },
+    /// Events were given for a run that was never recorded.
+    #[error("run {0} not found")]
+    UnknownRun(RunId),
+    /// A run was recorded twice.
+    #[error("run {0} already exists")]
+    KnownRun(RunId),
+    /// Events do not follow the recorded ones.
+    #[error("run {0}: earlier events are missing")]
+    Gap(RunId),
+    /// The question was already answered differently.
+    #[error("request {number} of run {} was already answered: {verdict}", run.short())]
+    Conflict {
+        /// The run.
+        run: RunId,
+        /// The number of the question.
+        number: u32,
+        /// The decision that stands.
+        verdict: String,
+    },
+    /// All uses that the approval allows are spent.
+    #[error("the approval is used up: {execution} of {executions} uses")]
+    UsedUp {
+        /// The number of the use that was tried.
+        execution: u32,
+        /// The number of uses that the approval allows.
+        executions: u32,
+    },
+    /// An approval was withdrawn.
+    #[error("the approval was revoked")]
+    Withdrawn,
+    /// The scheduled time of a run is not due: it was started, or skipped.
+    #[error("slot {} of goal `{goal}` is not due", slot.to_second())]
+    NotDue {
+        /// The goal.
+        goal: String,
+        /// The scheduled time.
+        slot: Moment,
+    },
+    /// The reconciliation has a repair already, or has ended.
+    #[error("reconciliation {} is running elsewhere, or has finished", .0.short())]
+    NotOpen(RunId),
+    /// Another daemon decides about scheduled times now.
+    #[error("another daemon took over: process {by}")]
+    Superseded {
+        /// The process of the other daemon.
+        by: u32,
+    },
+    /// A stored file does not match the digest in its name.
+    #[error("stored file {} was modified", .0.display())]
+    Altered(PathBuf),
+    /// The store was closed before it answered.
+    #[error("the store is closed")]
+    Closed,
+    /// Another failure of the database.
+    #[error("{}: {cause}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's error message.
+        cause: String,
+    },
+}
+
+fn lease_loss_reason(by: Option<u32>) -> String {
+    by.map_or_else(|| "was released".into(), |pid| format!("was taken over by process {pid}"))
+}
+
+impl StoreError {
+    /// Returns what to do about the error, in one sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoState(_) => "run a plan first, or set the state folder with --state",
+            Self::Io { .. } => "check that the folder exists and is writable",
+            Self::NotAFile(_) => "move it away; `wf restore` restores the previous file",
+            Self::ReadOnly(_) => "make it writable, or choose another state folder with --state",
+            Self::NoSpace(_) => "free some space; acknowledged work is safe",
+            Self::Removed(_) => {
+                "nothing of this was recorded, and running work was cancelled; restore a copy, \
+                 or start over"
+            }
+            Self::NotADatabase(_) | Self::Foreign(_) => {
+                "move the file away, or choose another state folder with --state"
+            }
+            Self::Corrupt { .. } => {
+                "restore a copy with `wf restore`, or move the state folder away to start over"
+            }
+            Self::Lost { .. } => {
+                "restore a copy with `wf restore`; or remove state.mark beside it to continue \
+                 with the remaining events: steps whose results are lost run again"
+            }
+            Self::Broken { .. } => "restore a copy with `wf restore`; the remaining data can still be read",
+            Self::Tampered { .. } => {
+                "list all differences with `wf audit verify`; restore a copy with `wf restore`"
+            }
+            Self::NotABackup { .. } => "nothing was modified; use another backup",
+            Self::Exists(_) => "nothing was modified; --force replaces it",
+            Self::Changed { .. } => {
+                "use the wf version that created it, or move the state \
+                folder away"
+            }
+            Self::Newer { .. } => "use a newer wf, or choose another state folder with --state",
+            Self::Busy(_) => "wait for the other process, or stop it",
+            Self::Owned { .. } => "wait for it, or cancel the run; if the process is stuck, kill it",
+            Self::Fenced { .. } => "nothing more was written here; see the result with `wf show`",
+            Self::Conflict { .. } => "decisions are final; to stop the run, cancel it",
+            Self::UsedUp { .. } | Self::Withdrawn => "approve it again: wf approve PLAN",
+            Self::NotDue { .. } => "see its result with `wf goal history`",
+            Self::NotOpen(_) => "nothing is lost; see its result with `wf goal history`",
+            Self::Superseded { .. } => "only one daemon is active; this one stays idle",
+            Self::Altered(_) => "remove the file; the step that created it must run again",
+            Self::Gap(_) => "resume with `wf resume`: no acknowledged work is lost",
+            Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
+                "try again; if it persists, report it as a bug"
+            }
+        }
+    }
+
+    /// Classifies an error of the system.
+    pub fn io(doing: &'static str, path: &Path, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let other = error.get_ref().and_then(|cause| cause.downcast_ref());
+        if let Some(found) = other {
+            return Self::NotAFile(FileTypeError::clone(found));
+        }
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::NoSpace(path.into()),
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly(path.into()),
+            _ => Self::Io { doing, path: path.into(), cause: error.to_string() },
+        }
+    }
+
+    /// Classifies an error of SQLite.
+    pub(super) fn sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+        let path = path.to_path_buf();
+        let cause = error.to_string();
+        if let rusqlite::Error::FromSqlConversionFailure(..) = error {
+            return Self::Corrupt { path, cause };
+        }
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::NotADatabase(path),
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { path, cause },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly(path),
+            Some(ErrorCode::DiskFull) => Self::NoSpace(path),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(&path) => Self::NoSpace(path),
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if is_read_only(&path) => {
+                Self::ReadOnly(path)
+            }
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+                Self::Io { doing: "use", path, cause }
+            }
+            _ => Self::Sqlite { path, cause },
+        }
+    }
+}
+
+/// A disk with less free space than this is full: SQLite needs room for the index of its log.
+const ROOM: u64 = 64 * 1024;
+
+/// True if the disk of a file has no free space. SQLite does not always report it.
+fn is_full(path: &Path) -> bool {
+    disk(path).is_some_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM)
+}
+
+/// True if a file, or the folder that it is in, may not be written.
+fn is_read_only(path: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    let folder = path.parent().unwrap_or(path);
+    access(folder, Access::WRITE_OK).is_err() || access(path, Access::WRITE_OK).is_err()
+}
+
+fn disk(path: &Path) -> Option<rustix::fs::StatVfs> {
+    path.parent().and_then(|folder| rustix::fs::statvfs(folder).ok())
+}

@@ -1,0 +1,78 @@
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+use super::queue::WriterQueue;
+use super::writer::WriteContext;
+use super::{StoreError, owners};
+use wf_base::name::RunId;
+
+/// The number that an owner of a run writes under. Writes under any number but the run's newest are
+/// refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FencingToken {
+    /// The owned run; runs nested in it are written under the same token.
+    pub run: RunId,
+    /// The number; zero is valid for a run that was never owned.
+    pub number: u64,
+}
+
+impl FencingToken {
+    /// Returns the first token of a run.
+    pub(super) fn first(run: &RunId) -> Self {
+        Self { run: run.clone(), number: 1 }
+    }
+}
+
+/// The right to work on a run, released when dropped, unless the end of the run did that.
+#[derive(Debug)]
+pub struct RunFence {
+    token: FencingToken,
+    queue: WriterQueue,
+    loss_receiver: oneshot::Receiver<StoreError>,
+}
+
+impl RunFence {
+    /// Makes the fence of a run that the writer has just taken.
+    pub(super) fn new(token: FencingToken, queue: WriterQueue, lost: oneshot::Receiver<StoreError>) -> Self {
+        Self { token, queue, loss_receiver: lost }
+    }
+
+    /// The run.
+    pub fn run(&self) -> &RunId {
+        &self.token.run
+    }
+
+    /// Returns the token to write under.
+    pub fn token(&self) -> FencingToken {
+        self.token.clone()
+    }
+
+    /// Waits until another process takes the run; the error names it.
+    pub async fn lost(&mut self) -> StoreError {
+        match (&mut self.loss_receiver).await {
+            Ok(error) => error,
+            // The writer is gone; callers waiting for it get that error from their tickets.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for RunFence {
+    fn drop(&mut self) {
+        // The writer has dropped it: it was released with the end of the run. If that was not
+        // written after all, it is released when the store closes.
+        if let Err(TryRecvError::Closed) = self.loss_receiver.try_recv() {
+            return;
+        }
+        let token = self.token.clone();
+        // The result is not awaited: if this process dies first, others can see that it is dead.
+        drop(self.queue.send(move |writing| give_back(writing, &token)));
+    }
+}
+
+/// Releases the run held under a token.
+pub(super) fn give_back(writing: &WriteContext<'_>, token: &FencingToken) -> Result<(), StoreError> {
+    let writer = writing.writer;
+    writer.leases.stop_renewing(token);
+    owners::give_back(writing.connection, token, writer.clock.now()).map_err(|error| writing.failed(&error))
+}

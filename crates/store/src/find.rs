@@ -1,0 +1,24 @@
+use super::StoreError;
+use wf_base::name::{AmbiguousRunError, RunId};
+
+/// An error in finding a run by the text that names it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// No run's id begins with the prefix.
+    #[error("run not found: `{prefix}`")]
+    Unknown {
+        /// The prefix.
+        prefix: String,
+        /// The latest runs, as suggestions.
+        latest: Vec<RunId>,
+    },
+    /// No run was started yet.
+    #[error("no runs yet")]
+    NoRuns,
+    /// The ids of several runs begin with the prefix.
+    #[error(transparent)]
+    Ambiguous(#[from] AmbiguousRunError),
+    /// The state cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,212 @@
+//! Runs for the tests of the store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::json;
+
+use super::{EventBatch, FencingToken, NewRun, Store, StoreDurability};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{Name, PlanId, RunId};
+use wf_base::time::{FixedClock, Moment};
+use wf_core::machine::{
+    Artifact, Attempt, CheckRuling, CheckVerdict, Event, EventKind, RunOutcome, RunPhase, Standing,
+    StepCounts, StepItem, StepState, TaskId, WorkExit,
+};
+use wf_model::{CheckCertainty, FailureClass, JsonObject};
+
+pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
+
+pub(super) fn open(dir: &Path) -> Store {
+    Store::open(dir, StoreDurability::Normal, Arc::new(FixedClock(NOW))).unwrap()
+}
+
+/// Opens a connection without any protection, as a foreign program would.
+pub(super) fn stranger(dir: &Path) -> Connection {
+    Connection::open_with_flags(dir.join("state.db"), OpenFlags::default()).unwrap()
+}
+
+/// Returns the number of transactions in the write-ahead log: after a header of 32 bytes frames of a
+/// page and 24 bytes before it; the last one of a transaction holds the size of the database.
+pub(super) fn commits(dir: &Path) -> usize {
+    let log = std::fs::read(dir.join("state.db-wal")).unwrap();
+    let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
+    let (page, salt) = (number(8) as usize, &log[16..24]);
+    let frames = (32..log.len()).step_by(24 + page);
+    frames.take_while(|at| log[at + 8..at + 16] == *salt).filter(|at| number(at + 4) != 0).count()
+}
+
+pub(super) fn run_id(number: u8) -> RunId {
+    RunId::from_bytes([number; 16])
+}
+
+pub(super) fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+pub(super) fn new_run(plan: &str) -> NewRun {
+    NewRun {
+        plan: PlanId::parse(plan).unwrap(),
+        path: format!("{plan}.md"),
+        params: object(json!({"day": "2026-11-21"})),
+        parent: None,
+        retry_of: None,
+        sources: vec![(format!("{plan}.md"), "# A plan".into())],
+        created: NOW,
+        config: json!({"max_parallel": 2}),
+        claim: None,
+    }
+}
+
+pub(super) fn first(run: &RunId, new: NewRun, facts: Vec<EventKind>) -> EventBatch {
+    EventBatch { new: Some(new), ..next(run, facts) }
+}
+
+pub(super) fn next(run: &RunId, facts: Vec<EventKind>) -> EventBatch {
+    let event =
+        |(at, fact)| Event { at: Moment::from_millis(NOW.millis() + i64::try_from(at).unwrap()), fact };
+    EventBatch {
+        run: run.clone(),
+        token: FencingToken { run: run.clone(), number: 0 },
+        after: None,
+        new: None,
+        events: facts.into_iter().enumerate().map(event).collect(),
+    }
+}
+
+pub(super) fn attempt(step: &str, item: Option<u32>, number: u32) -> Attempt {
+    Attempt { place: TaskId { step: name(step), item }, attempt: number }
+}
+
+pub(super) fn started(step: &str) -> EventKind {
+    EventKind::AttemptStarted(attempt(step, None, 1))
+}
+
+pub(super) fn answered(attempt: Attempt, code: i32) -> EventKind {
+    EventKind::AttemptEnded {
+        attempt,
+        how: WorkExit::Code { code },
+        failure_class: (code != 0).then_some(FailureClass::Logical),
+        outputs: object(json!({"rows": code})),
+        artifacts: vec![],
+        standing: None,
+        usage: wf_core::machine::AttemptUsage::default(),
+        service: false,
+    }
+}
+
+pub(super) fn ended(place: TaskId, state: StepState) -> EventKind {
+    EventKind::StepEnded {
+        place,
+        state,
+        standing: Standing::Reported,
+        reason: String::new(),
+        failure_class: None,
+        allowed_to_fail: false,
+        cache_key: None,
+        outputs: JsonObject::new(),
+        reused_from: None,
+    }
+}
+
+pub(super) fn run_ended() -> EventKind {
+    EventKind::RunEnded {
+        outcome: RunOutcome::Succeeded,
+        reason: String::new(),
+        failed_step: None,
+        standing: Standing::Verified,
+        counts: StepCounts { verified: 2, ..StepCounts::default() },
+        stale: Vec::new(),
+        outputs: object(json!({"total": 3})),
+        accepted: None,
+    }
+}
+
+/// Returns at least one fact of every kind, as a run of four steps leaves them.
+pub(super) fn story() -> Vec<EventKind> {
+    let [fetch, again] = [attempt("fetch", None, 1), attempt("fetch", None, 2)];
+    let item = attempt("load", Some(1), 1);
+    vec![
+        EventKind::RunStarted {
+            logic_version: 1,
+            plan: PlanId::parse("report").unwrap(),
+            params: JsonObject::new(),
+        },
+        EventKind::StepReused {
+            step: name("prepare"),
+            outputs: object(json!({"dir": "out"})),
+            standing: Standing::Verified,
+            reused_from: run_id(200),
+        },
+        EventKind::LockRequested { place: fetch.place.clone(), lock: "network".into() },
+        EventKind::AttemptStarted(fetch.clone()),
+        answered(fetch, 1),
+        retried(again.clone()),
+        EventKind::AttemptStarted(again.clone()),
+        with_artifact(answered(again.clone(), 0)),
+        EventKind::CheckCompleted { attempt: Some(again.clone()), verdict: verdict("not_empty") },
+        ended(again.place, StepState::Succeeded),
+        EventKind::StepExpanded {
+            step: name("load"),
+            items: ["a", "b"].map(|key| StepItem { key: key.into(), value: json!(key) }).to_vec(),
+        },
+        EventKind::AttemptStarted(item.clone()),
+        answered(item.clone(), 7),
+        ended(item.place, StepState::Failed),
+        ended(TaskId::of_step(&name("send")), StepState::Skipped),
+        EventKind::RunDraining { step: name("load") },
+        EventKind::CancelRequested { reason: "asked to".into(), force: false },
+        EventKind::RunTimedOut,
+        EventKind::PhaseStarted { phase: RunPhase::Verify },
+        EventKind::CheckCompleted { attempt: None, verdict: verdict("total") },
+        run_ended(),
+    ]
+}
+
+fn retried(attempt: Attempt) -> EventKind {
+    EventKind::RetryScheduled { attempt, due: NOW, reason: "exit code 1".into(), looped: None }
+}
+
+fn with_artifact(fact: EventKind) -> EventKind {
+    let EventKind::AttemptEnded { attempt, how, failure_class, outputs, .. } = fact else {
+        return fact;
+    };
+    EventKind::AttemptEnded {
+        attempt,
+        how,
+        failure_class,
+        outputs,
+        artifacts: vec![Artifact {
+            path: "out/report.csv".into(),
+            digest: Sha256Digest::of_bytes(b"a,b"),
+            size: 3,
+        }],
+        standing: None,
+        usage: wf_core::machine::AttemptUsage::default(),
+        service: false,
+    }
+}
+
+pub(super) fn verdict(criterion: &str) -> CheckVerdict {
+    CheckVerdict {
+        phase: wf_model::CheckPhase::default(),
+        name: name(criterion),
+        ruling: CheckRuling::Pass,
+        expected: String::new(),
+        found: String::new(),
+        evidence: "3 rows".into(),
+        failure_class: None,
+        duration_ms: 4,
+        certainty: CheckCertainty::default(),
+        isolation: None,
+        hidden: Vec::new(),
+    }
+}
+
+pub(super) fn object(value: serde_json::Value) -> JsonObject {
+    match value {
+        serde_json::Value::Object(object) => object,
+        other => panic!("{other} is no object"),
+    }
+}

@@ -1,0 +1,156 @@
+//! The projections that a reader builds for itself from the log.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use super::chain::{COLUMNS, is_intact, run_of};
+use super::migrate::statement_of;
+use super::rebuild::{FOLDED, OF_STATE, apply_event};
+use super::state_event::KEYS;
+use super::{BrokenChain, ChainFault, uses};
+use wf_base::name::RunId;
+
+/// Projections that shadow those of the database and are filled from the log, run by run, on
+/// demand. Queries of the same connection find these: SQLite looks a name up among temporary tables
+/// first.
+///
+/// **Invariant:** every folded event has the hash of its content, and none is left out but those of
+/// runs that the log records as pruned.
+#[derive(Debug, Default)]
+pub(super) struct ShadowProjections {
+    /// The number of the last folded event, by the key of the run.
+    folded_until: RefCell<BTreeMap<i64, i64>>,
+}
+
+/// The result of a fold, or an event that differs from what was written, or a read failure.
+pub(super) type FoldResult<T> = rusqlite::Result<Result<T, BrokenChain>>;
+
+impl ShadowProjections {
+    /// Creates empty projections that shadow those of the database.
+    pub(super) fn new(connection: &Connection) -> rusqlite::Result<Self> {
+        for table in FOLDED.into_iter().chain(OF_STATE) {
+            let made = statement_of(table).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
+            // Texts stay in the database, and no foreign key refers from one to the other.
+            let made = made.replace(" REFERENCES source_texts (digest)", "");
+            connection.execute_batch(&made)?;
+        }
+        connection.execute_batch(
+            "CREATE UNIQUE INDEX temp.runs_by_id ON runs (id);
+             CREATE INDEX temp.runs_by_parent ON runs (parent)",
+        )?;
+        connection.flush_prepared_statement_cache();
+        Ok(Self::default())
+    }
+
+    /// Folds the new first events of all runs: which runs there are, and their nesting.
+    pub(super) fn heads(&self, connection: &Connection) -> FoldResult<()> {
+        let last = self.folded_until.borrow().keys().next_back().copied();
+        let sql = format!(
+            "{} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
+            KEYS.replacen("FROM events", "FROM events WHERE run > ?1", 1)
+        );
+        self.take(connection, &sql, (last.unwrap_or(0),))
+    }
+
+    /// Folds the new events of a run, and of the runs nested in it.
+    pub(super) fn run(&self, connection: &Connection, run: &RunId) -> FoldResult<()> {
+        if let Err(broken) = self.heads(connection)? {
+            return Ok(Err(broken));
+        }
+        for key in tree(connection, run)? {
+            if let Err(broken) = self.key(connection, key)? {
+                return Ok(Err(broken));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Folds the new events of all runs.
+    pub(super) fn all(&self, connection: &Connection) -> FoldResult<()> {
+        if let Err(broken) = self.heads(connection)? {
+            return Ok(Err(broken));
+        }
+        let keys: Vec<i64> = self.folded_until.borrow().keys().copied().collect();
+        for key in keys {
+            if let Err(broken) = self.key(connection, key)? {
+                return Ok(Err(broken));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Folds the new events of the run with a key.
+    pub(super) fn key(&self, connection: &Connection, key: i64) -> FoldResult<()> {
+        let last = self.folded_until.borrow().get(&key).copied().unwrap_or(-1);
+        let sql = format!("SELECT {COLUMNS} FROM events WHERE run = ?1 AND run_seq > ?2 ORDER BY run_seq");
+        self.take(connection, &sql, (key, last))
+    }
+
+    /// Clears everything folded.
+    pub(super) fn clear(&self, connection: &Connection) -> rusqlite::Result<()> {
+        self.folded_until.borrow_mut().clear();
+        for table in FOLDED.into_iter().chain(OF_STATE) {
+            let sql = format!("DELETE FROM temp.{table}");
+            connection.prepare_cached(&sql)?.execute([])?;
+        }
+        Ok(())
+    }
+
+    fn take(&self, connection: &Connection, sql: &str, values: impl rusqlite::Params) -> FoldResult<()> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query(values)?;
+        let mut pruned = PrunedRunKeys::default();
+        while let Some(row) = rows.next()? {
+            let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
+            let fault = if !is_intact(row)? {
+                Some(ChainFault::Changed)
+            } else if bodiless && !pruned.of(connection)?.contains(&run) {
+                Some(ChainFault::Bodiless)
+            } else {
+                None
+            };
+            if let Some(fault) = fault {
+                return Ok(Err(BrokenChain {
+                    seq: row.get::<_, i64>(0)?.unsigned_abs(),
+                    run: run_of(connection, run)?,
+                    fault,
+                }));
+            }
+            if bodiless {
+                continue;
+            }
+            apply_event(connection, row)?;
+            self.folded_until.borrow_mut().insert(run, n);
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// Returns the keys of a run and of all nested in it, according to the first events.
+fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE below (id) AS
+                 (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id)
+             SELECT key FROM runs JOIN below ON runs.id = below.id",
+        )?
+        .query_map([run.as_str()], |row| row.get(0))?
+        .collect()
+}
+
+/// The keys of the runs that the log records as pruned, read on first use.
+#[derive(Default)]
+struct PrunedRunKeys(Option<BTreeSet<i64>>);
+
+impl PrunedRunKeys {
+    fn of(&mut self, connection: &Connection) -> rusqlite::Result<&BTreeSet<i64>> {
+        let known = match self.0.take() {
+            Some(known) => known,
+            None => uses::pruned(connection)?,
+        };
+        Ok(self.0.insert(known))
+    }
+}

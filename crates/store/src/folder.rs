@@ -1,0 +1,82 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::StoreError;
+use wf_base::failpoint;
+use wf_base::name::RunId;
+
+/// The state folder and the paths in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateFolder(PathBuf);
+
+impl StateFolder {
+    /// Takes the path of a state folder, which need not exist.
+    pub fn new(dir: &Path) -> Self {
+        Self(dir.to_path_buf())
+    }
+
+    /// Returns the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the path of the database.
+    pub fn database(&self) -> PathBuf {
+        self.0.join("state.db")
+    }
+
+    /// Returns the path of the mark of the log's last event.
+    pub(super) fn mark(&self) -> PathBuf {
+        self.0.join("state.mark")
+    }
+
+    /// Returns the folder of the files stored under their digests.
+    pub fn blobs(&self) -> PathBuf {
+        self.0.join("blobs")
+    }
+
+    /// Returns the folder of the supervisors, whose processes outlive an engine.
+    pub fn keepers(&self) -> PathBuf {
+        self.0.join("keepers")
+    }
+
+    /// Returns the folder of a run's logs and output files.
+    pub fn run(&self, run: &RunId) -> PathBuf {
+        self.0.join("runs").join(run.as_str())
+    }
+
+    /// Creates the folder of a run.
+    pub fn create_run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        let path = self.run(run);
+        create(&path)?;
+        Ok(path)
+    }
+
+    /// Fails, before anything is started, if the folder exists and may not be written.
+    pub fn may_be_written(&self) -> Result<(), StoreError> {
+        use rustix::fs::{Access, access};
+        if self.0.exists() && access(&self.0, Access::WRITE_OK).is_err() {
+            return Err(StoreError::ReadOnly(self.0.clone()));
+        }
+        Ok(())
+    }
+
+    /// Creates the folder, and excludes it from version control.
+    pub fn create(&self) -> Result<(), StoreError> {
+        create(&self.0)?;
+        let ignore = self.0.join(".gitignore");
+        // An empty file is left behind by a kill.
+        if !ignore.metadata().is_ok_and(|file| file.len() > 0) {
+            fs::write(&ignore, "*\n").map_err(|error| StoreError::io("write", &ignore, &error))?;
+            failpoint::point("ignore.after");
+        }
+        Ok(())
+    }
+}
+
+fn create(path: &Path) -> Result<(), StoreError> {
+    failpoint::point("folder.before");
+    fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, &error))?;
+    failpoint::point("folder.after");
+    Ok(())
+}

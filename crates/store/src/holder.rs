@@ -1,0 +1,45 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rusqlite::Connection;
+
+use super::process::ProcessIdentity;
+use wf_base::time::Moment;
+
+/// The number of the next store of this process.
+static STORES: AtomicI64 = AtomicI64::new(1);
+
+/// The holder of runs and named locks: one store of one process.
+#[derive(Clone, Debug)]
+pub(super) struct LeaseHolder {
+    /// The process.
+    pub process: ProcessIdentity,
+    /// The number of the store in the process.
+    pub store: i64,
+}
+
+impl LeaseHolder {
+    /// Returns the holder for a store being opened.
+    pub(super) fn new() -> Self {
+        Self { process: ProcessIdentity::current(), store: STORES.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Releases all that this store holds.
+    pub(super) fn release_all(&self, connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+        let me = &self.process;
+        let mine = "pid = ?1 AND start_ticks = ?2 AND boot_id = ?3 AND pid_ns = ?4 AND store = ?5";
+        let held = (me.pid, me.start, &me.boot, me.ns, self.store);
+        // Checking first keeps a store that holds nothing from writing.
+        let count = |sql: &str| connection.query_row(sql, held, |row| row.get::<_, u32>(0));
+        let runs = format!("FROM run_leases WHERE released IS NULL AND {mine}");
+        if count(&format!("SELECT count(*) {runs}"))? > 0 {
+            let release = format!("UPDATE run_leases SET released = ?6 WHERE released IS NULL AND {mine}");
+            let now = now.millis();
+            connection.execute(&release, (held.0, held.1, held.2, held.3, held.4, now))?;
+        }
+        let locks = format!("FROM locks WHERE {mine}");
+        if count(&format!("SELECT count(*) {locks}"))? > 0 {
+            connection.execute(&format!("DELETE {locks}"), held)?;
+        }
+        Ok(())
+    }
+}

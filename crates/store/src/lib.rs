@@ -1,0 +1,106 @@
+//! The state of runs: SQLite in the state folder, and files under their digests beside it.
+//!
+//! One thread owns the write connection. Batches of events that wait together are committed
+//! together, and their senders get their answers only then. Readers have connections of their own
+//! and never block.
+//!
+//! **Invariant:** events are only ever added, each bound to the one before by its hash; the
+//! tables beside them are projections that can be rebuilt from them.
+//! **Invariant:** decisions and signatures rest on projections built from the log
+//! ([`StoreReader::from_log`]), never on the tables beside it.
+//! **Invariant:** a run is written only under the token of its newest lease.
+//! **Invariant:** only this module opens the database.
+
+pub mod feed;
+
+mod answers;
+mod append;
+mod backfill;
+mod backup;
+mod batch;
+mod blobs;
+mod bodies;
+mod cache;
+mod carry;
+mod chain;
+mod column;
+mod connect;
+mod connections;
+mod cycles;
+mod difference;
+mod error;
+mod examine;
+mod fence;
+mod find;
+mod findings;
+#[cfg(test)]
+mod fixture;
+mod fold;
+mod folder;
+mod from_log;
+mod goals;
+mod holder;
+mod idle;
+mod lease;
+mod leases;
+mod locks;
+mod log;
+mod log_row;
+mod mark;
+mod memory;
+mod migrate;
+mod opinions;
+mod own_file;
+mod owners;
+mod process;
+mod project;
+mod prune;
+mod queue;
+mod reader;
+mod rebuild;
+mod restore;
+mod rows;
+mod schema;
+mod state_event;
+mod store;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod ticket;
+mod tree;
+mod uses;
+mod view;
+mod writer;
+
+pub use answers::{AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED};
+pub use backup::{BackupManifest, backup};
+pub use batch::{AppendResult, EventBatch, LogPosition, NewRun};
+pub use blobs::BlobStore;
+pub use bodies::BodyFault;
+pub use cache::{CacheEntry, CacheLookup};
+pub use carry::CarriedUses;
+pub use chain::{BrokenChain, ChainFault, head, verify_chain};
+pub use connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
+pub use cycles::{NotificationRow, ReconciliationClaim, ReconciliationEnd, ReconciliationRow};
+pub use difference::{ColumnDifference, ProjectionDifference};
+pub use error::StoreError;
+pub use examine::{StateFault, examine};
+pub use fence::{FencingToken, RunFence};
+pub use find::FindError;
+pub use folder::StateFolder;
+pub use goals::{GoalRow, LedgerGoal, SlotRow};
+pub use lease::{LEASE, RunLease};
+pub use locks::LockAcquisition;
+pub use log_row::LogRow;
+pub use memory::MegramSelection;
+pub use opinions::{RepairFeedback, RepairRow};
+pub use own_file::{FileTypeError, own_file};
+pub use process::{ProcessIdentity, ProcessLiveness};
+pub use prune::PruneResult;
+pub use reader::StoreReader;
+pub use restore::restore;
+pub use schema::SchemaFault;
+pub use state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact, WithdrawnApproval};
+pub use store::{RunRetention, Store, StoreDurability};
+pub use ticket::WriteTicket;
+pub use view::{ArtifactRow, AttemptRow, CheckRow, RunFilter, RunOwner, RunRow, RunState, StepRow};

@@ -1,0 +1,77 @@
+use rusqlite::Row;
+
+use super::{LogPosition, StateEvent, StoreError, StoreReader};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{PlanId, RunId};
+use wf_core::machine::Event;
+
+/// A row of the log, as far as its content is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRow {
+    /// The position in the log.
+    pub place: LogPosition,
+    /// The number in its run; 0: the row that records the run.
+    pub n: u64,
+    /// The event; `None`: the row records a run, was pruned, or cannot be read.
+    pub event: Option<Event>,
+    /// The event about the state as a whole; `None`: the row belongs to a run.
+    pub state: Option<StateEvent>,
+    /// The run; `None`: it was pruned, or the row belongs to none.
+    pub run: Option<RunId>,
+    /// The plan of its run.
+    pub plan: Option<PlanId>,
+    /// The run and the attempt that its run is nested in.
+    pub parent: Option<(RunId, String)>,
+}
+
+impl StoreReader {
+    /// Returns at most `most` rows of the log after a position, in order.
+    pub fn log(&self, after: u64, most: usize) -> Result<Vec<LogRow>, StoreError> {
+        let sql = "SELECT seq, hash, run_seq, body, runs.id, plan, parent, parent_attempt
+             FROM events LEFT JOIN runs ON runs.key = run
+             WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let (after, most) =
+            (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(most).unwrap_or(i64::MAX));
+        let rows = || {
+            let mut statement = self.connection().prepare_cached(sql)?;
+            statement.query_map((after, most), read)?.collect::<Result<_, _>>()
+        };
+        rows().map_err(|error| self.failed(&error))
+    }
+
+    /// Returns at most `most` positions of the log after one, in order.
+    pub fn log_places(&self, after: u64, most: usize) -> Result<Vec<LogPosition>, StoreError> {
+        let sql = "SELECT seq, hash FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+        let (after, most) =
+            (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(most).unwrap_or(i64::MAX));
+        let places = || {
+            let mut statement = self.connection().prepare_cached(sql)?;
+            statement.query_map((after, most), place)?.collect::<Result<_, _>>()
+        };
+        places().map_err(|error| self.failed(&error))
+    }
+}
+
+fn place(row: &Row<'_>) -> rusqlite::Result<LogPosition> {
+    Ok(LogPosition {
+        seq: row.get::<_, i64>(0)?.unsigned_abs(),
+        hash: Sha256Digest::from(row.get::<_, [u8; 32]>(1)?),
+    })
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<LogRow> {
+    let n = row.get::<_, i64>(2)?.unsigned_abs();
+    let body = row.get_ref(3)?.as_str_or_null()?;
+    let parent: Option<String> = row.get(6)?;
+    let attempt: Option<String> = row.get(7)?;
+    let plan: Option<String> = row.get(5)?;
+    Ok(LogRow {
+        place: place(row)?,
+        n,
+        event: body.filter(|_| n > 0).and_then(|body| serde_json::from_str(body).ok()),
+        state: body.filter(|_| n == 0).and_then(|body| serde_json::from_str(body).ok()),
+        run: row.get::<_, Option<String>>(4)?.map(RunId::from_stored),
+        plan: plan.and_then(|plan| PlanId::parse(&plan).ok()),
+        parent: parent.map(RunId::from_stored).zip(attempt),
+    })
+}

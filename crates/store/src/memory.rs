@@ -1,0 +1,145 @@
+//! The memory across runs. [`wf_core::memory`] defines its rules.
+
+use rusqlite::{Connection, Params, Row};
+
+use super::column::{MomentColumn, WordColumn};
+use super::{Store, StoreError, StoreReader, WriteTicket};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, dream};
+
+/// A selection of megrams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MegramSelection {
+    /// All of them.
+    #[default]
+    All,
+    /// The megrams of a level.
+    Level(MegramLevel),
+    /// The megrams of a space.
+    Space(String),
+    /// The megrams of a cluster.
+    Cluster(MegramTags),
+    /// The megrams whose id begins with some digits.
+    Id(String),
+}
+
+impl Store {
+    /// Remembers megrams, all or none; returns the number of new ones. A known one stays as it is,
+    /// so that a resumed run may write the same again. Never blocks; the ticket need not be
+    /// awaited.
+    pub fn remember(&self, megrams: Vec<Megram>) -> WriteTicket<usize> {
+        self.sql(move |writing| {
+            let mut new = 0;
+            for megram in &megrams {
+                new += insert(writing.connection, megram)?;
+            }
+            Ok(new)
+        })
+    }
+
+    /// Records that megrams were given to a planner.
+    pub fn recall(&self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
+        self.sql(move |writing| {
+            let sql = "UPDATE megrams SET recalled = max(ifnull(recalled, ?2), ?2) WHERE id = ?1";
+            let mut statement = writing.connection.prepare_cached(sql)?;
+            for id in &ids {
+                statement.execute((id.to_string(), MomentColumn(now)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Forgets megrams; returns their number.
+    pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
+        self.sql(move |writing| delete(writing.connection, &ids))
+    }
+
+    /// Runs the Dreamer in one transaction: concurrent writes come before or after it. Returns the
+    /// result.
+    pub fn dream(&self, now: Moment) -> WriteTicket<DreamChanges> {
+        self.sql(move |writing| {
+            let connection = writing.connection;
+            let dreamt = dream(&select(connection, &MegramSelection::All)?, now);
+            let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1";
+            for id in &dreamt.demote {
+                let mut statement = connection.prepare_cached(sql)?;
+                statement.execute((id.to_string(), MegramLevel::Knowledge.as_str(), DEMOTED_K))?;
+            }
+            delete(connection, &dreamt.forget)?;
+            for rule in &dreamt.promote {
+                insert(connection, rule)?;
+            }
+            Ok(dreamt)
+        })
+    }
+}
+
+impl StoreReader {
+    /// Returns the remembered megrams, oldest first.
+    pub fn memory(&self, which: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
+        select(self.connection(), which).map_err(|error| self.failed(&error))
+    }
+}
+
+fn insert(connection: &Connection, megram: &Megram) -> rusqlite::Result<usize> {
+    let sql = "INSERT OR IGNORE INTO megrams
+                   (id, level, created, recalled, space, entity, content, state, f, sigma, k)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    connection.prepare_cached(sql)?.execute((
+        megram.id.to_string(),
+        megram.level.as_str(),
+        MomentColumn(megram.created),
+        megram.recalled.map(MomentColumn),
+        &megram.tags.space,
+        &megram.tags.entity,
+        &megram.content,
+        megram.state.as_str(),
+        megram.f,
+        megram.sigma,
+        megram.k,
+    ))
+}
+
+fn delete(connection: &Connection, ids: &[Sha256Digest]) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached("DELETE FROM megrams WHERE id = ?1")?;
+    let mut gone = 0;
+    for id in ids {
+        gone += statement.execute([id.to_string()])?;
+    }
+    Ok(gone)
+}
+
+fn select(connection: &Connection, which: &MegramSelection) -> rusqlite::Result<Vec<Megram>> {
+    match which {
+        MegramSelection::All => all(connection, "true", []),
+        MegramSelection::Level(level) => all(connection, "level = ?1", [level.as_str()]),
+        MegramSelection::Space(space) => all(connection, "space = ?1", [space]),
+        MegramSelection::Cluster(MegramTags { space, entity }) => {
+            all(connection, "space = ?1 AND entity = ?2", [space, entity])
+        }
+        // "g" sorts after every hexadecimal digit.
+        MegramSelection::Id(start) => all(connection, "id >= ?1 AND id < ?1 || 'g'", [start]),
+    }
+}
+
+fn all(connection: &Connection, only: &str, values: impl Params) -> rusqlite::Result<Vec<Megram>> {
+    let sql = format!("SELECT * FROM megrams WHERE {only} ORDER BY created, id");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map(values, read)?.collect()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Megram> {
+    Ok(Megram {
+        id: row.get::<_, WordColumn<Sha256Digest>>("id")?.0,
+        level: row.get::<_, WordColumn<_>>("level")?.0,
+        created: row.get::<_, MomentColumn>("created")?.0,
+        recalled: row.get::<_, Option<MomentColumn>>("recalled")?.map(|at| at.0),
+        tags: MegramTags { space: row.get("space")?, entity: row.get("entity")? },
+        content: row.get("content")?,
+        state: row.get::<_, WordColumn<_>>("state")?.0,
+        f: row.get("f")?,
+        sigma: row.get("sigma")?,
+        k: row.get("k")?,
+    })
+}

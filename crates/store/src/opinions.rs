@@ -1,0 +1,144 @@
+//! The feedback on repairs of goals, and the withdrawals of approvals.
+
+use rusqlite::Row;
+
+use super::answers::DENIED;
+use super::column::{MomentColumn, WordColumn};
+use super::state_event::{self, StateEvent, StateFact, WithdrawnApproval};
+use super::{LogPosition, RunState, Store, StoreError, StoreReader, WriteTicket, append};
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::goal::{ApprovalWithdrawal, RepairOpinion};
+use wf_core::machine::RunOutcome;
+
+/// The feedback of a user on a repair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepairFeedback {
+    /// The run of the repair.
+    pub run: RunId,
+    /// The goal.
+    pub goal: PlanId,
+    /// The opinion.
+    pub opinion: RepairOpinion,
+    /// The user's note; may be empty.
+    pub note: String,
+    /// The user, by the name of their key; `None`: they have none.
+    pub who: Option<String>,
+    /// The time of the feedback.
+    pub at: Moment,
+}
+
+/// A repair of a goal, with the feedback on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepairRow {
+    /// The run.
+    pub run: RunId,
+    /// The time at which it was recorded.
+    pub at: Moment,
+    /// The state of the run.
+    pub state: RunState,
+    /// True if the user denied a question of the run, or of a run nested in it.
+    pub declined: bool,
+    /// The latest feedback.
+    pub feedback: Option<RepairFeedback>,
+}
+
+impl RepairRow {
+    /// Returns the opinion: feedback takes precedence over a denied question.
+    pub fn opinion(&self) -> Option<RepairOpinion> {
+        let said = self.feedback.as_ref().map(|said| said.opinion);
+        said.or(self.declined.then_some(RepairOpinion::Declined))
+    }
+}
+
+impl Store {
+    /// Records feedback on a repair, replacing earlier feedback. Returns false if the same feedback
+    /// was given before, by any user.
+    pub fn feedback(&self, said: RepairFeedback) -> WriteTicket<bool> {
+        self.sql(move |writing| {
+            let sql = "INSERT INTO feedback (run, goal, opinion, note, who, at)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                       ON CONFLICT DO UPDATE SET opinion = excluded.opinion,
+                           note = excluded.note, who = excluded.who, at = excluded.at
+                       WHERE (opinion, note) IS NOT (excluded.opinion, excluded.note)";
+            let values = (
+                said.run.as_str(),
+                said.goal.as_str(),
+                said.opinion.as_str(),
+                &said.note,
+                &said.who,
+                MomentColumn(said.at),
+            );
+            Ok(writing.connection.execute(sql, values)? > 0)
+        })
+    }
+
+    /// Withdraws a standing approval; returns the position in the log, unless already withdrawn.
+    pub fn withdraw(&self, withdrawn: WithdrawnApproval) -> WriteTicket<Option<LogPosition>> {
+        self.job(move |writing| {
+            let known = state_event::all(writing.connection);
+            let known = known.map_err(|error| writing.failed(&error))?;
+            let mut known = known.iter().flat_map(|event| event.fact.withdrawals());
+            if known.any(|one| one.nonce == withdrawn.nonce) {
+                return Ok(None);
+            }
+            let at = withdrawn.since;
+            let fact = StateFact::ApprovalWithdrawn(withdrawn);
+            append::add_state_event(writing, &StateEvent { at, fact }).map(Some)
+        })
+    }
+}
+
+impl StoreReader {
+    /// Returns the latest repairs of a goal that are not pruned, newest first.
+    pub fn repairs(&self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
+        self.fold_all()?;
+        let sql = "WITH RECURSIVE below (root, id) AS (
+                       SELECT repair_run, repair_run FROM reconciliations WHERE goal = ?1 AND repair_run IS NOT NULL
+                       UNION SELECT root, runs.id FROM runs JOIN below ON runs.parent = below.id),
+                   declined (root) AS (
+                       SELECT root FROM below JOIN approval_responses ON approval_responses.run = below.id
+                       WHERE approval_responses.verdict = ?2)
+                   SELECT runs.id, runs.created, runs.outcome, feedback.goal, feedback.opinion,
+                          feedback.note, feedback.who, feedback.at,
+                          runs.id IN (SELECT root FROM declined) AS declined
+                   FROM reconciliations JOIN runs ON runs.id = reconciliations.repair_run
+                   LEFT JOIN feedback ON feedback.run = runs.id
+                   WHERE reconciliations.goal = ?1 ORDER BY runs.key DESC LIMIT ?3";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.rows(sql, (goal.as_str(), DENIED, limit), repair)
+    }
+
+    /// Returns the withdrawn standing approvals of a goal.
+    pub fn withdrawals(&self, goal: &PlanId) -> Result<Vec<ApprovalWithdrawal>, StoreError> {
+        self.fold_heads()?;
+        let sql = "SELECT nonce, at FROM revoked_approvals WHERE goal = ?1 ORDER BY at, nonce";
+        self.rows(sql, [goal.as_str()], |row| {
+            Ok(ApprovalWithdrawal { nonce: row.get("nonce")?, at: row.get::<_, MomentColumn>("at")?.0 })
+        })
+    }
+}
+
+fn repair(row: &Row<'_>) -> rusqlite::Result<RepairRow> {
+    let run = RunId::from_stored(row.get::<_, String>(0)?);
+    let outcome: Option<WordColumn<RunOutcome>> = row.get(2)?;
+    let opinion: Option<WordColumn<RepairOpinion>> = row.get(4)?;
+    let feedback = match opinion {
+        None => None,
+        Some(WordColumn(opinion)) => Some(RepairFeedback {
+            run: run.clone(),
+            goal: row.get::<_, WordColumn<_>>(3)?.0,
+            opinion,
+            note: row.get(5)?,
+            who: row.get(6)?,
+            at: row.get::<_, MomentColumn>(7)?.0,
+        }),
+    };
+    Ok(RepairRow {
+        run,
+        at: row.get::<_, MomentColumn>(1)?.0,
+        state: outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0)),
+        declined: row.get(8)?,
+        feedback,
+    })
+}

@@ -1,0 +1,352 @@
+use rusqlite::{Connection, Params};
+
+use super::batch::NewRunRecord;
+use super::column::{ItemColumn, JsonColumn, MomentColumn, NO_ITEM, WordColumn};
+use super::log::RunPosition;
+use wf_base::name::Name;
+use wf_base::time::Moment;
+use wf_core::machine::{Artifact, Attempt, Event, EventKind, StepItem, StepState, TaskId, WorkExit};
+use wf_model::{FailureClass, JsonObject};
+
+/// A change of the projections: the run, the time, and the connection.
+pub(super) struct ProjectionChange<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) run: i64,
+    pub(super) n: i64,
+    pub(super) at: Moment,
+}
+
+/// Applies a recorded run to the projections.
+pub(super) fn run(
+    connection: &Connection,
+    position: RunPosition,
+    run: &NewRunRecord,
+) -> rusqlite::Result<()> {
+    let change = ProjectionChange::new(connection, position, run.at);
+    let (parent, attempt) = match &run.parent {
+        Some((parent, attempt)) => (Some(parent.as_str()), Some(attempt)),
+        None => (None, None),
+    };
+    change.execute(
+        "INSERT INTO runs (key, id, plan, path, params, parent, parent_attempt, retry_of, created,
+                           config)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        (
+            change.run,
+            run.run.as_str(),
+            run.plan.as_str(),
+            &run.path,
+            JsonColumn(&run.params),
+            parent,
+            attempt,
+            run.retry_of.as_ref().map(wf_base::name::RunId::as_str),
+            MomentColumn(run.at),
+            JsonColumn(&run.config),
+        ),
+    )?;
+    for (at, (path, digest)) in run.sources.iter().enumerate() {
+        change.execute(
+            "INSERT INTO run_sources (run, position, path, text) VALUES (?1, ?2, ?3, ?4)",
+            (change.run, i64::try_from(at).unwrap_or(i64::MAX), path, digest.bytes()),
+        )?;
+    }
+    Ok(())
+}
+
+/// Applies an event to the projections.
+pub(super) fn event(connection: &Connection, position: RunPosition, event: &Event) -> rusqlite::Result<()> {
+    let change = ProjectionChange::new(connection, position, event.at);
+    match &event.fact {
+        EventKind::StepReused { .. } => change.step_kept(&event.fact),
+        EventKind::StepExpanded { step, items } => change.step_expanded(step, items),
+        EventKind::LockRequested { place, .. } => change.step_waits(place, ""),
+        EventKind::CacheHit { place, found } => {
+            change.cache_hit(place, &found.outputs)?;
+            let (place, attempt) = (place.clone(), 0);
+            change.artifacts(&Attempt { place, attempt }, &found.artifacts)
+        }
+        EventKind::AttemptStarted(attempt) => change.attempt_started(attempt),
+        EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, .. } => {
+            change.attempt_ended(attempt, how, *failure_class)?;
+            change.artifacts(attempt, artifacts)?;
+            change.step_answered(&attempt.place, how, outputs)
+        }
+        EventKind::CheckCompleted { attempt, verdict } => change.apply_verdict(attempt.as_ref(), verdict),
+        EventKind::RetryScheduled { attempt, reason, .. } => change.step_waits(&attempt.place, reason),
+        EventKind::StepEnded { .. } => change.step_ended(&event.fact),
+        EventKind::RunEnded { .. } => change.run_ended(&event.fact),
+        EventKind::RoundCompleted(round) if round.goes_on() => change.reopen_steps(&round.reopened),
+        EventKind::EvidenceStale(stale) => change.mark_stale(stale),
+        EventKind::ApprovalRequested(ask) => change.apply_question(ask),
+        EventKind::ApprovalResolved { .. } => change.count_open_questions(-1),
+        EventKind::RunApproved(approved) => change.approved(approved),
+        EventKind::RunStarted { .. }
+        | EventKind::GateEvaluated { .. }
+        | EventKind::GatesPassed { .. }
+        | EventKind::Escalated { .. }
+        | EventKind::RunBlocked { .. }
+        | EventKind::PlannerRequested { .. }
+        | EventKind::PlannerAccepted { .. }
+        | EventKind::PlannerRejected { .. }
+        | EventKind::BaselineTaken(_)
+        | EventKind::EvidenceTaken { .. }
+        | EventKind::ItemReused { .. }
+        | EventKind::StepDeselected { .. }
+        | EventKind::ResultDropped { .. }
+        | EventKind::AttemptStaged(_)
+        | EventKind::AttemptUnstaged(_)
+        | EventKind::RunDraining { .. }
+        | EventKind::CancelRequested { .. }
+        | EventKind::RunTimedOut
+        | EventKind::ChecksPassed { .. }
+        | EventKind::MemoryApplied { .. }
+        | EventKind::RoundCompleted(_)
+        | EventKind::BudgetSet(_)
+        | EventKind::BudgetThresholdReached { .. }
+        | EventKind::BudgetExtended { .. }
+        | EventKind::BudgetExhausted { .. }
+        | EventKind::PhaseStarted { .. } => Ok(()),
+    }
+}
+
+impl<'a> ProjectionChange<'a> {
+    fn new(connection: &'a Connection, position: RunPosition, at: Moment) -> Self {
+        Self { connection, run: position.run, n: position.n, at }
+    }
+
+    pub(super) fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute(values).map(drop)
+    }
+
+    fn step_kept(&self, fact: &EventKind) -> rusqlite::Result<()> {
+        let EventKind::StepReused { step, outputs, standing, reused_from: from } = fact else {
+            return Ok(());
+        };
+        self.execute(
+            "INSERT INTO steps (run, step, item, first_event, state, standing, ended, reused_from, outputs)
+             VALUES (?1, ?2, ?3, ?4, 'succeeded', ?5, ?6, ?7, ?8)",
+            (
+                self.run,
+                step.as_str(),
+                NO_ITEM,
+                self.n,
+                standing.as_str(),
+                MomentColumn(self.at),
+                from.as_str(),
+                outputs_column(outputs),
+            ),
+        )
+    }
+
+    fn step_expanded(&self, step: &Name, items: &[StepItem]) -> rusqlite::Result<()> {
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO steps (run, step, item, item_key, first_event, state)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO UPDATE SET state = excluded.state",
+        )?;
+        // An earlier round may have had more items.
+        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        self.execute(
+            "DELETE FROM steps WHERE run = ?1 AND step = ?2 AND item >= ?3",
+            (self.run, step.as_str(), count),
+        )?;
+        let running = StepState::Running.as_str();
+        insert.execute((self.run, step.as_str(), NO_ITEM, None::<&str>, self.n, running))?;
+        let queued = StepState::Queued.as_str();
+        for (at, item) in items.iter().enumerate() {
+            let at = i64::try_from(at).unwrap_or(i64::MAX);
+            insert.execute((self.run, step.as_str(), at, &item.key, self.n, queued))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn step_waits(&self, place: &TaskId, reason: &str) -> rusqlite::Result<()> {
+        self.execute(
+            "INSERT INTO steps (run, step, item, first_event, state, reason)
+             VALUES (?1, ?2, ?3, ?4, 'waiting', ?5)
+             ON CONFLICT DO UPDATE SET state = excluded.state, reason = excluded.reason",
+            (self.run, place.step.as_str(), ItemColumn(place.item), self.n, reason),
+        )
+    }
+
+    fn cache_hit(&self, place: &TaskId, outputs: &JsonObject) -> rusqlite::Result<()> {
+        self.execute(
+            "INSERT INTO steps (run, step, item, first_event, state, started, outputs)
+             VALUES (?1, ?2, ?3, ?4, 'verifying', ?5, ?6)
+             ON CONFLICT DO UPDATE SET state = excluded.state,
+                 started = coalesce(started, excluded.started), outputs = excluded.outputs",
+            (
+                self.run,
+                place.step.as_str(),
+                ItemColumn(place.item),
+                self.n,
+                MomentColumn(self.at),
+                outputs_column(outputs),
+            ),
+        )
+    }
+
+    fn attempt_started(&self, attempt: &Attempt) -> rusqlite::Result<()> {
+        let (step, item) = (attempt.place.step.as_str(), ItemColumn(attempt.place.item));
+        self.execute(
+            "INSERT INTO steps (run, step, item, first_event, state, attempts, started)
+             VALUES (?1, ?2, ?3, ?4, 'running', ?5, ?6)
+             ON CONFLICT DO UPDATE SET state = excluded.state, attempts = excluded.attempts,
+                 started = coalesce(started, excluded.started), reason = '', outputs = NULL",
+            (self.run, step, &item, self.n, attempt.attempt, MomentColumn(self.at)),
+        )?;
+        self.execute(
+            "INSERT INTO attempts (run, step, item, attempt, first_event, started)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO NOTHING",
+            (self.run, step, &item, attempt.attempt, self.n, MomentColumn(self.at)),
+        )
+    }
+
+    fn attempt_ended(
+        &self,
+        attempt: &Attempt,
+        how: &WorkExit,
+        failure_class: Option<FailureClass>,
+    ) -> rusqlite::Result<()> {
+        self.execute(
+            "UPDATE attempts SET ended = ?5, exit = ?6, failure_class = ?7
+             WHERE run = ?1 AND step = ?2 AND item = ?3 AND attempt = ?4",
+            (
+                self.run,
+                attempt.place.step.as_str(),
+                ItemColumn(attempt.place.item),
+                attempt.attempt,
+                MomentColumn(self.at),
+                JsonColumn(how),
+                failure_class.map(WordColumn),
+            ),
+        )
+    }
+
+    fn artifacts(&self, attempt: &Attempt, artifacts: &[Artifact]) -> rusqlite::Result<()> {
+        for artifact in artifacts {
+            self.execute(
+                "INSERT OR REPLACE INTO artifacts (run, step, item, attempt, path, digest, size)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                (
+                    self.run,
+                    attempt.place.step.as_str(),
+                    ItemColumn(attempt.place.item),
+                    attempt.attempt,
+                    &artifact.path,
+                    artifact.digest.to_string(),
+                    i64::try_from(artifact.size).unwrap_or(i64::MAX),
+                ),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Applies the reported success of a step; it is still unverified.
+    fn step_answered(&self, place: &TaskId, how: &WorkExit, outputs: &JsonObject) -> rusqlite::Result<()> {
+        if !how.is_success() {
+            return Ok(());
+        }
+        self.execute(
+            "UPDATE steps SET state = 'verifying', outputs = ?4
+             WHERE run = ?1 AND step = ?2 AND item = ?3",
+            (self.run, place.step.as_str(), ItemColumn(place.item), outputs_column(outputs)),
+        )
+    }
+
+    fn step_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
+        let EventKind::StepEnded {
+            place,
+            state,
+            standing,
+            reason,
+            failure_class,
+            allowed_to_fail,
+            cache_key: cached,
+            outputs,
+            reused_from: from,
+        } = fact
+        else {
+            return Ok(());
+        };
+        self.execute(
+            "INSERT INTO steps (run, step, item, first_event, state, standing, ended, reason, failure_class,
+                                allowed_to_fail, cache_key, outputs, reused_from)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+             ON CONFLICT DO UPDATE SET state = excluded.state, standing = excluded.standing,
+                 ended = excluded.ended, reason = excluded.reason, failure_class = excluded.failure_class,
+                 allowed_to_fail = excluded.allowed_to_fail, cache_key = excluded.cache_key,
+                 outputs = coalesce(excluded.outputs, outputs),
+                 reused_from = coalesce(excluded.reused_from, reused_from)",
+            (
+                self.run,
+                place.step.as_str(),
+                ItemColumn(place.item),
+                self.n,
+                state.as_str(),
+                standing.as_str(),
+                MomentColumn(self.at),
+                reason,
+                failure_class.map(WordColumn),
+                allowed_to_fail,
+                cached.map(|key| key.to_string()),
+                outputs_column(outputs),
+                from.as_ref().map(wf_base::name::RunId::as_str),
+            ),
+        )
+    }
+
+    /// Reopens steps for another round, and the questions and criteria of the whole plan.
+    fn reopen_steps(&self, steps: &[Name]) -> rusqlite::Result<()> {
+        let own = "DELETE FROM checks WHERE run = ?1 AND step IS NULL";
+        self.execute(own, [self.run])?;
+        for step in steps {
+            self.execute(
+                "UPDATE steps SET state = 'pending', standing = 'unchecked', ended = NULL,
+                     reason = '', failure_class = NULL, allowed_to_fail = 0, cache_key = NULL, outputs = NULL,
+                     reused_from = NULL, stale = NULL
+                 WHERE run = ?1 AND step = ?2",
+                (self.run, step.as_str()),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn run_ended(&self, fact: &EventKind) -> rusqlite::Result<()> {
+        let EventKind::RunEnded {
+            outcome,
+            reason,
+            failed_step: failed,
+            standing,
+            counts,
+            outputs,
+            stale: _,
+            accepted,
+        } = fact
+        else {
+            return Ok(());
+        };
+        self.execute(
+            "UPDATE runs SET ended = ?2, outcome = ?3, reason = ?4, failed_step = ?5, standing = ?6,
+                 counts = ?7, outputs = ?8, accepted = ?9
+             WHERE key = ?1",
+            (
+                self.run,
+                MomentColumn(self.at),
+                outcome.as_str(),
+                reason,
+                failed.as_ref().map(Name::as_str),
+                standing.as_str(),
+                JsonColumn(counts),
+                outputs_column(outputs),
+                accepted.map(JsonColumn),
+            ),
+        )
+    }
+}
+
+/// Converts outputs to a column: null if there are none.
+fn outputs_column(outputs: &JsonObject) -> Option<JsonColumn<&JsonObject>> {
+    (!outputs.is_empty()).then_some(JsonColumn(outputs))
+}

@@ -1,0 +1,223 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::Connection;
+
+use super::rebuild::PROJECTIONS;
+use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
+use super::writer::WriteContext;
+use super::{LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, uses};
+use wf_base::digest::Sha256Digest;
+use wf_base::failpoint;
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+
+/// The age below which files and folders stay, since no recorded event may name them yet.
+const GRACE: Duration = Duration::from_hours(1);
+
+/// The result of pruning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PruneResult {
+    /// The number of runs.
+    pub runs: usize,
+    /// The number of stored files that no run or cached result names any more.
+    pub blobs: usize,
+    /// The position of the record in the log, if any runs were pruned.
+    pub place: Option<LogPosition>,
+}
+
+/// Prunes runs in the database, and logs it; returns their ids and the position of the record.
+pub(super) fn rows(
+    writing: &WriteContext<'_>,
+    keep: RunRetention,
+    now: Moment,
+) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let (runs, uses) = forget_all(writing.connection, keep, now).map_err(failed)?;
+    let forgotten = runs.iter().map(|run| run.id.clone()).collect();
+    if runs.is_empty() {
+        return Ok((forgotten, None));
+    }
+    let fact = StateFact::RunsPruned { runs, uses };
+    let place = append::add_state_event(writing, &StateEvent { at: now, fact })?;
+    Ok((forgotten, Some(place)))
+}
+
+/// Prunes runs; returns them, and the uses of approvals that their events recorded.
+fn forget_all(
+    connection: &Connection,
+    keep: RunRetention,
+    now: Moment,
+) -> rusqlite::Result<(Vec<PrunedRun>, Vec<ApprovalUse>)> {
+    let (mut forgotten, mut uses) = (Vec::new(), Vec::new());
+    for root in beyond(connection, keep, now)? {
+        let owner = owners::newest(connection, &RunId::from_stored(root.as_str()))?;
+        if owner.is_some_and(|lease| !lease.may_be_taken) {
+            continue;
+        }
+        let tree = tree(connection, &root)?;
+        for (key, id) in &tree {
+            uses.extend(uses::of_run(connection, *key, id)?);
+            forget(connection, *key, id)?;
+        }
+        forgotten.extend(tree.into_iter().map(|(key, id)| PrunedRun { key, id: RunId::from_stored(id) }));
+    }
+    if !forgotten.is_empty() {
+        sweep_rows(connection, now)?;
+    }
+    if let Some(age) = keep.max_age {
+        accounts(connection, now, age)?;
+    }
+    Ok((forgotten, uses))
+}
+
+/// Prunes old ledger entries. A decision about a pruned scheduled time stays final: only scheduled
+/// times after those accounted for are considered.
+fn accounts(connection: &Connection, now: Moment, age: Duration) -> rusqlite::Result<()> {
+    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    let oldest = now.millis().saturating_sub(age);
+    for sql in [
+        "DELETE FROM slots WHERE at < ?1 AND state NOT IN ('due', 'queued')
+             AND (run IS NULL OR run NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))",
+        "DELETE FROM reconciliations WHERE ended < ?1 AND run NOT IN (SELECT id FROM runs)",
+        "DELETE FROM notifications WHERE sent < ?1",
+    ] {
+        connection.execute(sql, [oldest])?;
+    }
+    Ok(())
+}
+
+/// Returns the ended, not nested runs beyond the retention.
+fn beyond(connection: &Connection, keep: RunRetention, now: Moment) -> rusqlite::Result<Vec<String>> {
+    let age = keep.max_age.map(|age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+    let oldest = age.map_or(i64::MIN, |age| now.millis().saturating_sub(age));
+    let most = keep.max_runs.map_or(i64::MAX, |most| i64::try_from(most).unwrap_or(i64::MAX));
+    connection
+        .prepare(
+            "SELECT id FROM
+                 (SELECT id, ended, row_number() OVER (ORDER BY key DESC) AS place
+                  FROM runs WHERE outcome IS NOT NULL AND parent IS NULL
+                      AND id NOT IN (SELECT run FROM reconciliations WHERE ended IS NULL))
+             WHERE ended < ?1 OR place > ?2",
+        )?
+        .query_map((oldest, most), |row| row.get(0))?
+        .collect()
+}
+
+/// Returns a run and all nested in it; nothing if one of them has not ended.
+fn tree(connection: &Connection, root: &str) -> rusqlite::Result<Vec<(i64, String)>> {
+    let mut found = Vec::new();
+    let mut statement = connection.prepare_cached(
+        "WITH RECURSIVE below (id) AS
+             (SELECT ?1 UNION SELECT runs.id FROM runs JOIN below ON runs.parent = below.id)
+         SELECT key, runs.id, outcome IS NULL FROM runs JOIN below ON runs.id = below.id",
+    )?;
+    let mut rows = statement.query([root])?;
+    while let Some(row) = rows.next()? {
+        if row.get(2)? {
+            return Ok(Vec::new());
+        }
+        found.push((row.get(0)?, row.get(1)?));
+    }
+    Ok(found)
+}
+
+/// Prunes a run. Its events keep their hashes, and the digests of their bodies.
+fn forget(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<()> {
+    let mut events =
+        connection.prepare_cached("SELECT seq, body FROM events WHERE run = ?1 ORDER BY run_seq")?;
+    let bodies: Vec<(i64, Sha256Digest)> = events
+        .query_map([key], |row| {
+            let body = row.get_ref(1)?.as_str()?;
+            Ok((row.get(0)?, Sha256Digest::of_bytes(body.as_bytes())))
+        })?
+        .collect::<Result<_, _>>()?;
+    let mut empty = connection.prepare_cached("UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1")?;
+    for (seq, digest) in bodies {
+        empty.execute((seq, digest.bytes()))?;
+    }
+    for table in PROJECTIONS {
+        let column = if table == "runs" { "key" } else { "run" };
+        connection.prepare_cached(&format!("DELETE FROM {table} WHERE {column} = ?1"))?.execute([key])?;
+    }
+    // The record of pruning restores the uses of approvals.
+    for table in ["cache_lookups", "run_leases", "locks", "approval_uses"] {
+        connection.prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// Removes texts without a run, cached results that no run made or looked up, and owners of runs
+/// that were never recorded.
+fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
+    let grace = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
+    connection.execute(
+        "DELETE FROM run_leases WHERE run NOT IN (SELECT id FROM runs) AND acquired_at < ?1",
+        [now.millis().saturating_sub(grace)],
+    )?;
+    connection.execute_batch(
+        "DELETE FROM source_texts WHERE digest NOT IN (SELECT text FROM run_sources);
+         DELETE FROM cache WHERE run NOT IN (SELECT id FROM runs)
+             AND key NOT IN (SELECT key FROM cache_lookups);",
+    )
+}
+
+/// Removes the folders of pruned runs and the files that nothing names; returns the number of
+/// files. A file that cannot be removed now is left for the next time.
+pub(super) fn files(folder: &StateFolder, now: Moment) -> Result<usize, StoreError> {
+    let reader = StoreReader::open(folder.path())?;
+    let named = named(&reader).map_err(|error| reader.failed(&error))?;
+    // The files that a live run has written since it was taken may not be recorded yet, even if the
+    // clock was set since.
+    let begun = reader.owned_runs()?.into_iter().map(|(_, lease)| lease.acquired_at);
+    let now = begun.min().map_or(now, |begun| begun.min(now));
+    let age = Duration::from_millis(now.millis().unsigned_abs());
+    let before = (UNIX_EPOCH + age).checked_sub(GRACE).unwrap_or(UNIX_EPOCH);
+    for path in entries(&folder.path().join("runs")) {
+        let recorded = file_name(&path).is_some_and(|run| named.contains(run));
+        if !recorded && is_older(&path, before) {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+    let mut removed = 0;
+    for shelf in entries(&folder.blobs()) {
+        for path in entries(&shelf) {
+            let digest = file_name(&shelf).zip(file_name(&path)).map(|(a, b)| format!("{a}{b}"));
+            let unnamed = digest.is_some_and(|digest| !named.contains(&digest));
+            if unnamed && is_older(&path, before) {
+                failpoint::point("sweep.before");
+                removed += usize::from(fs::remove_file(&path).is_ok());
+                failpoint::point("sweep.after");
+            }
+        }
+        // A copy that was never finished, beside the shelves.
+        if shelf.is_file() && is_older(&shelf, before) {
+            let _ = fs::remove_file(&shelf);
+        }
+    }
+    Ok(removed)
+}
+
+/// Returns the ids of runs and the digests of files that the database names.
+fn named(reader: &StoreReader) -> rusqlite::Result<BTreeSet<String>> {
+    let all = "SELECT id FROM runs UNION SELECT digest FROM artifacts
+         UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.artifacts)
+         UNION SELECT value ->> '$.digest' FROM cache, json_each(cache.files)";
+    reader.connection().prepare(all)?.query_map([], |row| row.get(0))?.collect()
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let found = fs::read_dir(dir).into_iter().flatten().flatten();
+    found.map(|entry| entry.path())
+}
+
+fn is_older(path: &Path, before: SystemTime) -> bool {
+    let changed = path.metadata().and_then(|file| file.modified());
+    changed.is_ok_and(|changed| changed < before)
+}
+
+fn file_name(path: &Path) -> Option<&str> {
+    path.file_name().and_then(std::ffi::OsStr::to_str)
+}

@@ -1,0 +1,153 @@
+use rusqlite::{Row, RowIndex};
+use serde::de::DeserializeOwned;
+
+use super::column::{ItemColumn, JsonColumn, MomentColumn, WordColumn};
+use super::{ArtifactRow, AttemptRow, CacheEntry, CheckRow, RunRow, RunState, StepRow};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{Artifact, RunOutcome, TaskId};
+use wf_model::JsonObject;
+
+/// The columns that [`run`] reads.
+pub(super) const RUN: &str = "id, plan, path, outcome, standing, params, parent, parent_attempt, \
+     retry_of, created, ended, reason, failed_step, counts, outputs, accepted, config ->> '$.goal' AS part, \
+     config ->> '$.durability' AS durability, \
+     iif(outcome IS NULL, (WITH RECURSIVE below (id) AS ( \
+         SELECT runs.id UNION ALL \
+         SELECT inner.id FROM runs AS inner JOIN below ON inner.parent = below.id) \
+     SELECT sum(own.pending_approvals) FROM runs AS own WHERE own.id IN (SELECT id FROM below)), 0) AS pending_approvals";
+
+/// The rows of a run that [`step`] reads, in its order.
+pub(super) const STEPS: &str = "SELECT step, item, item_key, state, standing, attempts, started, ended, \
+     reason, failure_class, allowed_to_fail, cache_key, reused_from, outputs, stale \
+     FROM steps WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY first_event, item";
+
+/// The rows of a run that [`attempt`] reads.
+pub(super) const ATTEMPTS: &str = "SELECT step, item, attempt, started, ended, exit, failure_class \
+     FROM attempts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY first_event";
+
+/// The rows of a run that [`check`] reads.
+pub(super) const CHECKS: &str = "SELECT step, item, attempt, at, verdict \
+     FROM checks WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY run_seq";
+
+/// The rows of a run that [`artifact`] reads.
+pub(super) const ARTIFACTS: &str = "SELECT step, item, attempt, path, digest, size \
+     FROM artifacts WHERE run = (SELECT key FROM runs WHERE id = ?1) \
+     ORDER BY step, item, attempt, path";
+
+/// The columns that [`cached`] reads.
+pub(super) const CACHED: &str = "key, run, step, item, outputs, artifacts, files, created";
+
+pub(super) fn run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let outcome: Option<WordColumn<RunOutcome>> = row.get("outcome")?;
+    let parent: Option<String> = row.get("parent")?;
+    let attempt: Option<String> = row.get("parent_attempt")?;
+    Ok(RunRow {
+        id: RunId::from_stored(row.get::<_, String>("id")?),
+        plan: row.get("plan")?,
+        path: row.get("path")?,
+        state: outcome.map_or(RunState::Running, |outcome| RunState::Ended(outcome.0)),
+        standing: row.get::<_, WordColumn<_>>("standing")?.0,
+        params: row.get::<_, JsonColumn<_>>("params")?.0,
+        parent: parent.map(RunId::from_stored).zip(attempt),
+        retry_of: row.get::<_, Option<String>>("retry_of")?.map(RunId::from_stored),
+        created: row.get::<_, MomentColumn>("created")?.0,
+        ended: row.get::<_, Option<MomentColumn>>("ended")?.map(|at| at.0),
+        reason: row.get("reason")?,
+        failed_step: row.get::<_, Option<WordColumn<_>>>("failed_step")?.map(|word| word.0),
+        counts: row
+            .get::<_, Option<JsonColumn<_>>>("counts")?
+            .map_or_else(Default::default, |counts| counts.0),
+        outputs: outputs(row, "outputs")?,
+        pending_approvals: row.get("pending_approvals")?,
+        accepted: row.get::<_, Option<JsonColumn<_>>>("accepted")?.map(|accepted| accepted.0),
+        goal: known(row, "part")?,
+        durability: known(row, "durability")?,
+        idle_ms: 0,
+    })
+}
+
+/// Reads a value of the configuration; one unknown to this version becomes `None`.
+fn known<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<T>> {
+    let word: Option<String> = row.get(column)?;
+    Ok(word.and_then(|word| serde_json::from_value(word.into()).ok()))
+}
+
+/// Reads columns by position: looking up one of many names costs as much as reading a column.
+pub(super) fn step(row: &Row<'_>) -> rusqlite::Result<StepRow> {
+    Ok(StepRow {
+        step: row.get::<_, WordColumn<_>>(0)?.0,
+        item: row.get::<_, ItemColumn>(1)?.0,
+        item_key: row.get(2)?,
+        state: row.get::<_, WordColumn<_>>(3)?.0,
+        standing: row.get::<_, WordColumn<_>>(4)?.0,
+        attempts: row.get(5)?,
+        started: row.get::<_, Option<MomentColumn>>(6)?.map(|at| at.0),
+        ended: row.get::<_, Option<MomentColumn>>(7)?.map(|at| at.0),
+        reason: row.get(8)?,
+        failure_class: row.get::<_, Option<WordColumn<_>>>(9)?.map(|word| word.0),
+        allowed_to_fail: row.get(10)?,
+        cache_key: row.get(11)?,
+        reused_from: row.get::<_, Option<String>>(12)?.map(RunId::from_stored),
+        outputs: outputs(row, 13)?,
+        stale: row.get(14)?,
+    })
+}
+
+pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<AttemptRow> {
+    Ok(AttemptRow {
+        step: row.get::<_, WordColumn<_>>("step")?.0,
+        item: row.get::<_, ItemColumn>("item")?.0,
+        attempt: row.get("attempt")?,
+        started: row.get::<_, MomentColumn>("started")?.0,
+        ended: row.get::<_, Option<MomentColumn>>("ended")?.map(|at| at.0),
+        exit: row.get::<_, Option<JsonColumn<_>>>("exit")?.map(|exit| exit.0),
+        failure_class: row.get::<_, Option<WordColumn<_>>>("failure_class")?.map(|word| word.0),
+    })
+}
+
+pub(super) fn check(row: &Row<'_>) -> rusqlite::Result<CheckRow> {
+    Ok(CheckRow {
+        step: row.get::<_, Option<WordColumn<_>>>("step")?.map(|word| word.0),
+        item: row.get("item")?,
+        attempt: row.get("attempt")?,
+        at: row.get::<_, MomentColumn>("at")?.0,
+        verdict: row.get::<_, JsonColumn<_>>("verdict")?.0,
+    })
+}
+
+pub(super) fn artifact(row: &Row<'_>) -> rusqlite::Result<ArtifactRow> {
+    Ok(ArtifactRow {
+        step: row.get::<_, WordColumn<_>>("step")?.0,
+        item: row.get::<_, ItemColumn>("item")?.0,
+        attempt: row.get("attempt")?,
+        artifact: Artifact {
+            path: row.get("path")?,
+            digest: row.get::<_, WordColumn<Sha256Digest>>("digest")?.0,
+            size: row.get::<_, i64>("size")?.unsigned_abs(),
+        },
+    })
+}
+
+pub(super) fn cached(row: &Row<'_>) -> rusqlite::Result<CacheEntry> {
+    Ok(CacheEntry {
+        key: row.get::<_, WordColumn<Sha256Digest>>("key")?.0,
+        run: RunId::from_stored(row.get::<_, String>("run")?),
+        place: TaskId {
+            step: row.get::<_, WordColumn<_>>("step")?.0,
+            item: row.get::<_, ItemColumn>("item")?.0,
+        },
+        outputs: row.get::<_, JsonColumn<_>>("outputs")?.0,
+        artifacts: row.get::<_, JsonColumn<_>>("artifacts")?.0,
+        files: row.get::<_, JsonColumn<_>>("files")?.0,
+        created: row.get::<_, MomentColumn>("created")?.0,
+    })
+}
+
+fn outputs(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<JsonObject> {
+    let outputs: Option<JsonColumn<JsonObject>> = row.get(column)?;
+    Ok(outputs.map_or_else(JsonObject::new, |outputs| outputs.0))
+}

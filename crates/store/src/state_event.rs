@@ -1,0 +1,152 @@
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::column::{JsonColumn, MomentColumn};
+use super::uses;
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::machine::RunApproval;
+
+/// An event of the log that belongs to no run, about the state as a whole. It has number 0 of a run
+/// of its own, whose key is its number in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateEvent {
+    /// The time.
+    pub at: Moment,
+    /// The fact.
+    #[serde(flatten)]
+    pub fact: StateFact,
+}
+
+/// A change to the state as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum StateFact {
+    /// The bodies of the events of runs were removed.
+    RunsPruned {
+        /// The runs.
+        runs: Vec<PrunedRun>,
+        /// The uses of approvals that those events recorded.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        uses: Vec<ApprovalUse>,
+    },
+    /// Uses of approvals were carried over from the state that a backup replaced.
+    UsesCarried {
+        /// The uses.
+        uses: Vec<ApprovalUse>,
+        /// The withdrawals unknown to the backup.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        withdrawals: Vec<WithdrawnApproval>,
+    },
+    /// A standing approval of a goal was withdrawn.
+    ApprovalWithdrawn(WithdrawnApproval),
+}
+
+/// The withdrawal of a standing approval: nothing is started under it any more.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WithdrawnApproval {
+    /// The nonce of the approval.
+    pub nonce: String,
+    /// Its goal.
+    pub goal: PlanId,
+    /// The approver, by the name of their key; `None`: they have none.
+    pub who: Option<String>,
+    /// The time of the withdrawal.
+    pub since: Moment,
+}
+
+/// A run whose bodies were removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrunedRun {
+    /// The key: the number of its first event in the log.
+    pub key: i64,
+    /// Its id.
+    pub id: RunId,
+}
+
+/// A use of an approval.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ApprovalUse {
+    /// The nonce of the approval.
+    pub nonce: String,
+    /// The number of the use, from 1.
+    pub execution: u32,
+    /// SHA-256 of the signed token.
+    pub token: Sha256Digest,
+    /// The id of the run that used it.
+    pub run: String,
+}
+
+impl ApprovalUse {
+    /// Returns the use by which a run was started; `None` if it was approved in that moment.
+    pub(super) fn of(run: &str, approved: &RunApproval) -> Option<Self> {
+        (approved.execution > 0).then(|| Self {
+            nonce: approved.nonce.clone(),
+            execution: approved.execution,
+            token: approved.token,
+            run: run.to_owned(),
+        })
+    }
+}
+
+impl StateFact {
+    /// Returns the uses of approvals that it records.
+    pub(super) fn uses(&self) -> &[ApprovalUse] {
+        match self {
+            Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
+            Self::ApprovalWithdrawn(_) => &[],
+        }
+    }
+
+    /// Returns the withdrawals of approvals that it records.
+    pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
+        match self {
+            Self::RunsPruned { .. } => &[],
+            Self::UsesCarried { withdrawals, .. } => withdrawals,
+            Self::ApprovalWithdrawn(one) => std::slice::from_ref(one),
+        }
+    }
+
+    /// Returns the runs that it records as pruned.
+    pub(super) fn pruned(&self) -> &[PrunedRun] {
+        match self {
+            Self::RunsPruned { runs, .. } => runs,
+            Self::UsesCarried { .. } | Self::ApprovalWithdrawn(_) => &[],
+        }
+    }
+}
+
+/// Applies an event that belongs to no run to the projections.
+pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
+    uses::apply_uses(connection, fact.uses())?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO revoked_approvals (nonce, goal, who, at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+    )?;
+    for one in fact.withdrawals() {
+        insert.execute((&one.nonce, one.goal.as_str(), &one.who, MomentColumn(one.since)))?;
+    }
+    Ok(())
+}
+
+/// Finds the first events of all runs without reading those between: one index lookup each.
+pub(super) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
+         SELECT min(run) FROM events
+         UNION ALL SELECT (SELECT min(run) FROM events WHERE run > key) FROM keys
+             WHERE key IS NOT NULL)";
+
+/// Returns the events of the log that belong to no run.
+pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
+    // Searching for a word is cheaper than parsing JSON.
+    let sql = format!(
+        "{KEYS} SELECT body FROM keys JOIN events ON run = key AND run_seq = 0
+         WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
+                 OR instr(body, '\"approval_withdrawn\"'))
+             AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn')"
+    );
+    connection
+        .prepare_cached(&sql)?
+        .query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|event| event.0))?
+        .collect()
+}

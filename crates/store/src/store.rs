@@ -1,0 +1,298 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::column::{ItemColumn, JsonColumn};
+use super::holder::LeaseHolder;
+use super::leases::HeldLeases;
+use super::mark::LogMarkFile;
+use super::queue::WriterQueue;
+use super::writer::{StoreWriter, WriteContext, identity};
+use super::{
+    AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
+    LEASE, LockAcquisition, PruneResult, RunFence, StateFolder, StoreError, StoreReader, WriteTicket,
+    answers, append, connect, locks, owners, prune, rebuild,
+};
+use wf_base::failpoint;
+use wf_base::name::RunId;
+use wf_base::time::{Clock, Moment};
+use wf_core::machine::TaskId;
+
+/// The failures that an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreDurability {
+    /// A loss of power.
+    #[default]
+    Full,
+    /// A kill of the program; not a loss of power.
+    Normal,
+}
+
+impl StoreDurability {
+    /// Returns the word in `wf.yaml` and in the record of a run.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+/// The limits beyond which runs are pruned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunRetention {
+    /// The age, since its end, beyond which a run is pruned.
+    pub max_age: Option<Duration>,
+    /// The number of ended runs kept; nested runs are kept and pruned with the outer run.
+    pub max_runs: Option<usize>,
+}
+
+/// The open state. Dropping it writes what is queued, releases all that it holds, and stops its thread.
+#[derive(Debug)]
+pub struct Store {
+    folder: StateFolder,
+    blobs: BlobStore,
+    queue: WriterQueue,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// Opens the state folder, creating it if it does not exist.
+    pub fn open(dir: &Path, durability: StoreDurability, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        Self::open_with_lease(dir, durability, clock, LEASE)
+    }
+
+    /// Opens the state folder with a lease of the given length: its runs stay its own for that long after its
+    /// last sign of life.
+    pub fn open_with_lease(
+        dir: &Path,
+        durability: StoreDurability,
+        clock: Arc<dyn Clock>,
+        lease: Duration,
+    ) -> Result<Self, StoreError> {
+        let folder = StateFolder::new(dir);
+        let (queue, waiting) = WriterQueue::new();
+        let connection = connect::for_writing(&folder, durability)?;
+        // A process that waits to write for longer than its lease lasts has lost it.
+        let patience = connect::PATIENCE.min(lease * 2 / 3);
+        connection.busy_timeout(patience).map_err(|error| StoreError::sqlite(&folder.database(), &error))?;
+        let path = folder.database();
+        let writer = StoreWriter {
+            connection,
+            file: identity(&path).ok_or_else(|| StoreError::Removed(path.clone()))?,
+            path,
+            marker: LogMarkFile::new(&folder, durability),
+            holder: LeaseHolder::new(),
+            leases: HeldLeases::new(lease),
+            clock,
+            queue: queue.clone(),
+        };
+        let thread = Builder::new()
+            .name("wf-store".into())
+            .spawn(move || writer.run(&waiting))
+            .map_err(|error| StoreError::io("start a thread for", dir, &error))?;
+        Ok(Self { blobs: BlobStore::new(folder.blobs(), durability), folder, queue, thread: Some(thread) })
+    }
+
+    /// Returns the state folder.
+    pub fn folder(&self) -> &StateFolder {
+        &self.folder
+    }
+
+    /// Returns the store of files under their digests.
+    pub fn blobs(&self) -> &BlobStore {
+        &self.blobs
+    }
+
+    /// Opens a connection for reading.
+    pub fn reader(&self) -> Result<StoreReader, StoreError> {
+        StoreReader::open(self.folder.path())
+    }
+
+    /// Records events; their run too, with the first of them.
+    pub fn append(&self, batch: EventBatch) -> WriteTicket<AppendResult> {
+        self.queue.send(move |writing| append::append(writing, batch))
+    }
+
+    /// Makes this store the only one that works on a run, until the fence is dropped, the run's end is
+    /// recorded, or the lease runs out. Refused with [`StoreError::Owned`] while another living process, or
+    /// another store of this one, owns it. `keeper` is the supervisor of the step processes.
+    pub fn own_run(&self, run: &RunId, keeper: &str) -> WriteTicket<RunFence> {
+        self.queue.send(take(run, keeper))
+    }
+
+    /// Does the same for a new run, together with the next batch, which records it. That batch is written
+    /// under the token, which no other process can have.
+    pub fn own_new_run(&self, run: &RunId, keeper: &str) -> (FencingToken, WriteTicket<RunFence>) {
+        let fence = self.queue.send_first(take(run, keeper));
+        (FencingToken::first(run), fence)
+    }
+
+    /// Takes a named lock for a task if it is free, or its holder's process is dead.
+    pub fn try_lock(&self, name: &str, run: &RunId, place: &TaskId) -> WriteTicket<LockAcquisition> {
+        let (name, run, place) = (name.to_owned(), run.clone(), place.clone());
+        self.sql(move |writing| {
+            let writer = writing.writer;
+            let wish = locks::LockRequest { name: &name, run: &run, place: &place, now: writer.clock.now() };
+            locks::take(writing.connection, &writer.holder, &wish)
+        })
+    }
+
+    /// Releases a named lock, if the task holds it through this store.
+    pub fn unlock(&self, name: &str, run: &RunId, place: &TaskId) -> WriteTicket<()> {
+        let lock = (name.to_owned(), run.to_string(), place.to_string());
+        self.sql(move |writing| locks::give_back(writing.connection, &writing.writer.holder, &lock))
+    }
+
+    /// Releases every lock of a run that was taken over, and of those nested in it, regardless of the holder.
+    pub fn release_run(&self, run: &RunId) -> WriteTicket<()> {
+        let run = run.clone();
+        self.sql(move |writing| locks::release(writing.connection, &run))
+    }
+
+    /// Records an answer to a question of a run.
+    pub fn answer(&self, answer: ApprovalAnswer) -> WriteTicket<AnswerEffect> {
+        self.queue.send(move |writing| answers::record_answer(writing, &answer))
+    }
+
+    /// Stores a result for reuse.
+    pub fn cache_put(&self, entry: CacheEntry) -> WriteTicket<()> {
+        self.sql(move |writing| {
+            writing
+                .connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO cache
+                         (key, run, step, item, outputs, artifacts, files, created)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .execute((
+                    entry.key.to_string(),
+                    entry.run.as_str(),
+                    entry.place.step.as_str(),
+                    ItemColumn(entry.place.item),
+                    JsonColumn(&entry.outputs),
+                    JsonColumn(&entry.artifacts),
+                    JsonColumn(&entry.files),
+                    entry.created.millis(),
+                ))
+                .map(drop)
+        })
+    }
+
+    /// Records a cache lookup and its result.
+    pub fn cache_note(&self, lookup: CacheLookup) -> WriteTicket<()> {
+        self.sql(move |writing| {
+            writing
+                .connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO cache_lookups (run, step, item_key, key, hit, parts)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                )?
+                .execute((
+                    lookup.run.as_str(),
+                    lookup.place.step.as_str(),
+                    lookup.item_key.as_deref().unwrap_or_default(),
+                    lookup.key.to_string(),
+                    lookup.hit,
+                    JsonColumn(&lookup.parts),
+                ))
+                .map(drop)
+        })
+    }
+
+    /// Prunes ended runs beyond the retention: their rows, folders and files. The log keeps the hashes of
+    /// their events, and records which runs they were. Runs in use stay, and while a backup is made all runs
+    /// do. Blocks the calling thread.
+    pub fn prune(&self, keep: RunRetention, now: Moment) -> Result<PruneResult, StoreError> {
+        let Some(_turn) = connect::try_lock_schema(&self.folder) else {
+            return Ok(PruneResult::default());
+        };
+        let rows = self.job(move |writing| prune::rows(writing, keep, now));
+        let (runs, place) = rows.wait()?;
+        for run in &runs {
+            // Files that stay for some reason are removed later.
+            failpoint::point("forget.before");
+            let _ = std::fs::remove_dir_all(self.folder.run(run));
+            failpoint::point("forget.after");
+        }
+        Ok(PruneResult { runs: runs.len(), blobs: prune::files(&self.folder, now)?, place })
+    }
+
+    /// Rebuilds the projections from the log.
+    pub fn rebuild(&self) -> WriteTicket<()> {
+        self.sql(|writing| rebuild::rebuild(writing.connection))
+    }
+
+    /// Queues a job.
+    pub(super) fn job<T, W>(&self, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.queue.send(work)
+    }
+
+    /// Queues a job that fails only with an error of SQLite.
+    pub(super) fn sql<T, W>(&self, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.queue.send(move |writing| work(writing).map_err(|error| writing.failed(&error)))
+    }
+}
+
+/// Takes a run.
+fn take(
+    run: &RunId,
+    keeper: &str,
+) -> impl FnOnce(&WriteContext<'_>) -> Result<RunFence, StoreError> + Send + 'static {
+    let (run, keeper) = (run.clone(), keeper.to_owned());
+    move |writing| {
+        let writer = writing.writer;
+        let term =
+            owners::LeaseTerms { supervisor: &keeper, now: writer.clock.now(), end: writer.leases.end() };
+        let taken = owners::take(writing.connection, &writer.holder, &run, &term);
+        match taken.map_err(|error| writing.failed(&error))? {
+            Ok(token) => {
+                let lost = writer.leases.keep_renewing(token.clone());
+                Ok(RunFence::new(token, writer.queue.clone(), lost))
+            }
+            Err(lease) => Err(StoreError::Owned { run, lease: Box::new(lease) }),
+        }
+    }
+}
+
+impl Store {
+    /// Closes the store as dropping it does, but waits at most `patience` while another process holds the
+    /// database. Anything not written by then is lost: its decision is made again, and the process is about
+    /// to exit. Returns true if all was written. Blocks the calling thread.
+    pub fn close_within(mut self, patience: Duration) -> bool {
+        const LOOK: Duration = Duration::from_millis(5);
+        self.queue.stop();
+        let mut waited = Duration::ZERO;
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            if waited >= patience {
+                // Left to itself, the thread ends with the process.
+                self.thread = None;
+                return false;
+            }
+            std::thread::sleep(LOOK);
+            waited += LOOK;
+        }
+        true
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.queue.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::fixture::{NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger};
+use super::super::{
+    CacheEntry, CacheLookup, LockAcquisition, RunFilter, RunRetention, Store, StoreDurability, verify_chain,
+};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::{Moment, SystemClock};
+use wf_core::machine::TaskId;
+
+/// An instant later than anything that this test writes, by the machine's clock too.
+const LATER: Moment = Moment::from_millis(NOW.millis() + 20 * 365 * 86_400_000);
+
+/// Two ended runs, the second with a nested one, and a live one.
+fn four_runs(store: &Store) {
+    let mut nested = new_run("part");
+    nested.parent = Some((run_id(2), "build#1".into()));
+    for (number, new, facts) in [
+        (1, new_run("report"), story()),
+        (2, new_run("report"), vec![run_ended()]),
+        (3, nested, vec![run_ended()]),
+        (4, new_run("report"), vec![]),
+    ] {
+        let run = run_id(number);
+        store.append(first(&run, new, facts)).wait().unwrap();
+        store.folder().create_run(&run).unwrap();
+    }
+}
+
+/// Prunes; returns the numbers of the remaining runs.
+fn kept(keep: RunRetention) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    four_runs(&store);
+    let pruned = store.prune(keep, LATER).unwrap();
+    let reader = store.reader().unwrap();
+    let record = u64::from(pruned.runs > 0);
+    assert_eq!(verify_chain(&reader).unwrap(), Ok(22 + 2 + 2 + 1 + record));
+    store.rebuild().wait().unwrap();
+    let all = RunFilter { nested: true, ..RunFilter::default() };
+    let runs = reader.runs(9, &all).unwrap();
+    assert_eq!(runs.len() + pruned.runs, 4);
+    let recorded = |number: &u8| runs.iter().any(|run| run.id == run_id(*number));
+    for number in 1..=4 {
+        let folder = store.folder().run(&run_id(number));
+        assert_eq!(folder.exists(), recorded(&number), "folder of run {number}");
+    }
+    (1..=4).filter(recorded).collect()
+}
+
+#[test]
+fn only_ended_runs_beyond_the_retention_go() {
+    let age = |days: u64| Some(Duration::from_secs(days * 86_400));
+    for (max_age, max_runs, stay) in [
+        (None, None, vec![1, 2, 3, 4]),
+        (None, Some(1), vec![2, 3, 4]),
+        (None, Some(0), vec![4]),
+        (age(30 * 365), None, vec![1, 2, 3, 4]),
+        (age(1), None, vec![4]),
+        (age(30 * 365), Some(1), vec![2, 3, 4]),
+    ] {
+        let keep = RunRetention { max_age, max_runs };
+        assert_eq!(kept(keep), stay, "{keep:?}");
+    }
+}
+
+#[test]
+fn files_go_when_nothing_names_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    four_runs(&store);
+    let named = store.blobs().put_bytes(b"a,b").unwrap();
+    let cached = store.blobs().put_bytes(b"cached").unwrap();
+    let nobody = store.blobs().put_bytes(b"nobody's").unwrap();
+    keep_result(&store, cached);
+    let there = |digest: &Sha256Digest| store.blobs().path(digest).exists();
+    let prune = |max_runs, now| {
+        let keep = RunRetention { max_age: None, max_runs: Some(max_runs) };
+        store.prune(keep, now).unwrap().blobs
+    };
+    let written = store.blobs().path(&nobody).metadata().unwrap().modified().unwrap();
+    let written = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let just_now = Moment::from_millis(i64::try_from(written).unwrap());
+    assert_eq!(prune(9, just_now), 0, "what is young stays");
+    assert_eq!(prune(9, LATER), 1);
+    assert!(there(&named) && there(&cached) && !there(&nobody));
+    assert_eq!(prune(1, LATER), 1);
+    assert!(!there(&named) && there(&cached), "a kept run asked for it");
+    assert_eq!(prune(0, LATER), 1);
+    assert!(fs::read_dir(store.folder().path().join("runs")).unwrap().count() == 1);
+}
+
+/// Stores a result of the first run, which the second one reused.
+fn keep_result(store: &Store, digest: Sha256Digest) {
+    let place = TaskId::of_step(&name("build"));
+    let key = Sha256Digest::of_bytes(b"key");
+    let entry = CacheEntry {
+        key,
+        run: run_id(1),
+        place: place.clone(),
+        outputs: object(json!({})),
+        artifacts: vec![wf_core::machine::Artifact { path: "a".into(), digest, size: 6 }],
+        files: vec![],
+        created: NOW,
+    };
+    let lookup = CacheLookup { run: run_id(2), place, item_key: None, key, hit: true, parts: json!({}) };
+    store.cache_put(entry).wait().unwrap();
+    store.cache_note(lookup).wait().unwrap();
+}
+
+#[test]
+fn what_is_worked_on_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    // Files have the times of the machine.
+    let clock = Arc::new(SystemClock);
+    let other = Store::open(dir.path(), StoreDurability::Normal, clock).unwrap();
+    four_runs(&store);
+    let all = RunRetention { max_age: None, max_runs: Some(0) };
+    // Its end is recorded, but its owner has not released it yet.
+    let fence = other.own_run(&run_id(2), "").wait().unwrap();
+    let blob = other.blobs().put_bytes(b"not recorded yet").unwrap();
+    assert_eq!(store.prune(all, LATER).unwrap().runs, 1);
+    let folder = |number| store.folder().run(&run_id(number)).exists();
+    assert_eq!([1, 2, 3, 4].map(folder), [false, true, true, true]);
+    assert!(store.blobs().path(&blob).exists(), "the clock went on by years");
+    drop((fence, other));
+    assert_eq!(store.prune(all, LATER).unwrap().runs, 2);
+    assert_eq!([1, 2, 3, 4].map(folder), [false, false, false, true]);
+    assert!(!store.blobs().path(&blob).exists());
+}
+
+#[test]
+fn what_belonged_to_forgotten_runs_goes_with_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    for number in 1..=9 {
+        let run = run_id(number);
+        let fence = store.own_run(&run, "").wait().unwrap();
+        let mut new = new_run("report");
+        new.sources = vec![("report.md".into(), format!("# Plan {number}"))];
+        let mut batch = first(&run, new, vec![run_ended()]);
+        batch.token = fence.token();
+        store.append(batch).wait().unwrap();
+        let place = TaskId::of_step(&name("build"));
+        assert_eq!(store.try_lock("x", &run, &place).wait(), Ok(LockAcquisition::Acquired));
+        store.unlock("x", &run, &place).wait().unwrap();
+    }
+    drop(store.own_run(&run_id(99), "").wait().unwrap());
+    let keep = RunRetention { max_age: None, max_runs: Some(2) };
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 7);
+    for (table, rows) in [("runs", 2), ("source_texts", 2), ("run_leases", 2), ("locks", 0)] {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let found: i64 = stranger(dir.path()).query_row(&sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(found, rows, "{table}");
+    }
+}
+
+#[test]
+fn nothing_is_forgotten_while_a_backup_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    four_runs(&store);
+    let turn = std::fs::File::open(dir.path()).unwrap();
+    turn.lock().unwrap();
+    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 0);
+    turn.unlock().unwrap();
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 3);
+}

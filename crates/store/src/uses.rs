@@ -1,0 +1,140 @@
+//! The uses of approvals, counted in the log.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, Row};
+
+use super::chain::{COLUMNS, is_intact, run_of};
+use super::column::JsonColumn;
+use super::project::ProjectionChange;
+use super::state_event::{ApprovalUse, KEYS, StateEvent, all};
+use super::{BrokenChain, ChainFault};
+use wf_core::machine::{Event, EventKind, RunApproval};
+
+/// The number of first events of a run among which the approval it began by is recorded.
+const EARLY: u32 = 8;
+
+/// The log's record of an approval.
+#[derive(Debug, Default)]
+pub(super) struct ApprovalUseLog {
+    /// The numbers of the uses.
+    pub(super) numbers: BTreeSet<u32>,
+    /// True if it was withdrawn.
+    pub(super) is_withdrawn: bool,
+}
+
+/// Reads the log's record of an approval; or returns the first event that could belong to it and
+/// differs from what was written.
+///
+/// No table beside the log is read, except for connections: they are not runs, and have no events.
+pub(super) fn read_uses(
+    connection: &Connection,
+    nonce: &str,
+) -> rusqlite::Result<Result<ApprovalUseLog, BrokenChain>> {
+    let mut uses = ApprovalUseLog { numbers: of_connections(connection, nonce)?, is_withdrawn: false };
+    let pruned = pruned(connection)?;
+    let sql = format!(
+        "{KEYS} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq < {EARLY} ORDER BY seq"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let body = row.get_ref(7)?.as_str_or_null()?;
+        if !is_intact(row)? || body.is_none() && !pruned.contains(&run) {
+            return Ok(Err(BrokenChain {
+                seq: seq.unsigned_abs(),
+                run: run_of(connection, run)?,
+                fault: ChainFault::Changed,
+            }));
+        }
+        if body.is_some_and(|body| body.contains(nonce)) {
+            uses.read(row, nonce);
+        }
+    }
+    Ok(Ok(uses))
+}
+
+impl ApprovalUseLog {
+    /// Adds an event's record of the approval.
+    fn read(&mut self, row: &Row<'_>, nonce: &str) {
+        if let Ok(JsonColumn(Event { fact: EventKind::RunApproved(approved), .. })) = row.get(7) {
+            let same = approved.nonce == nonce && approved.execution > 0;
+            self.numbers.extend(same.then_some(approved.execution));
+            return;
+        }
+        let state: Option<JsonColumn<StateEvent>> = row.get(7).ok();
+        let Some(JsonColumn(event)) = state.filter(|_| matches!(row.get(2), Ok(0_i64))) else {
+            return;
+        };
+        let uses = event.fact.uses().iter().filter(|one| one.nonce == nonce);
+        self.numbers.extend(uses.map(|one| one.execution));
+        let mut withdrawn = event.fact.withdrawals().iter();
+        self.is_withdrawn |= withdrawn.any(|one| one.nonce == nonce);
+    }
+}
+
+/// Returns the keys of the runs that the log records as pruned.
+pub(super) fn pruned(connection: &Connection) -> rusqlite::Result<BTreeSet<i64>> {
+    let events = all(connection)?;
+    let runs = events.iter().flat_map(|event| event.fact.pruned());
+    Ok(runs.map(|run| run.key).collect())
+}
+
+/// True if an approval is valid for other runs, too. One that was signed for this run alone, at the
+/// moment it began, is used up with it: there is no second run of the same id.
+pub(super) fn is_reusable(approved: &RunApproval) -> bool {
+    approved.is_in_advance()
+}
+
+/// Returns the uses that a run's events record, of approvals that are valid for other runs, too.
+pub(super) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::Result<Vec<ApprovalUse>> {
+    let sql = "SELECT body FROM events WHERE run = ?1 AND run_seq BETWEEN 1 AND ?2
+                   AND kind = 'run_approved'";
+    let mut statement = connection.prepare_cached(sql)?;
+    let events = statement.query_map((key, EARLY), |row| row.get::<_, JsonColumn<Event>>(0))?;
+    let mut uses = Vec::new();
+    for event in events {
+        if let EventKind::RunApproved(approved) = event?.0.fact
+            && is_reusable(&approved)
+        {
+            uses.extend(ApprovalUse::of(id, &approved));
+        }
+    }
+    Ok(uses)
+}
+
+fn of_connections(connection: &Connection, nonce: &str) -> rusqlite::Result<BTreeSet<u32>> {
+    connection
+        .prepare_cached(
+            "SELECT execution FROM main.approval_uses WHERE nonce = ?1 AND run LIKE 'connection:%'",
+        )?
+        .query_map([nonce], |row| row.get(0))?
+        .collect()
+}
+
+/// Applies uses to the projection.
+pub(super) fn apply_uses(connection: &Connection, uses: &[ApprovalUse]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT OR REPLACE INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for one in uses {
+        insert.execute((&one.nonce, one.execution, one.token.to_string(), &one.run))?;
+    }
+    Ok(())
+}
+
+impl ProjectionChange<'_> {
+    /// Records the approval that a run began by.
+    pub(super) fn approved(&self, approved: &RunApproval) -> rusqlite::Result<()> {
+        let sql = "SELECT id FROM runs WHERE key = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let id: String = statement.query_row([self.run], |row| row.get(0))?;
+        let used = ApprovalUse::of(&id, approved);
+        apply_uses(self.connection, used.as_slice())?;
+        match approved.tree {
+            Some(tree) => self.record_tree(tree),
+            None => Ok(()),
+        }
+    }
+}

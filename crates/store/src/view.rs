@@ -1,0 +1,185 @@
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::StoreDurability;
+use wf_base::name::{Name, PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::goal::ReconciliationPart;
+use wf_core::machine::{
+    Artifact, CheckVerdict, CriteriaCount, RunOutcome, Standing, StepCounts, StepState, WorkExit,
+};
+use wf_model::{FailureClass, JsonObject};
+
+/// A run as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunRow {
+    /// Its id.
+    pub id: RunId,
+    /// The id of its plan.
+    pub plan: String,
+    /// The path of its spec, relative to the workspace.
+    pub path: String,
+    /// The state of the run.
+    pub state: RunState,
+    /// The standing of its result.
+    pub standing: Standing,
+    /// Its resolved parameters.
+    pub params: JsonObject,
+    /// The run and the attempt (as shown, `step[item]#n`) that it is nested in.
+    pub parent: Option<(RunId, String)>,
+    /// The run that it retries.
+    pub retry_of: Option<RunId>,
+    /// The time at which it was recorded.
+    pub created: Moment,
+    /// The time of its end.
+    pub ended: Option<Moment>,
+    /// The reason for its outcome; empty for success.
+    pub reason: String,
+    /// The first step that failed.
+    pub failed_step: Option<Name>,
+    /// The number of its steps by outcome; all zero while it runs.
+    pub counts: StepCounts,
+    /// Its outputs.
+    pub outputs: JsonObject,
+    /// The number of open questions to the user.
+    pub pending_approvals: u32,
+    /// The number of criteria that passed, if it was accepted with fewer than all.
+    pub accepted: Option<CriteriaCount>,
+    /// The part of a goal's reconciliation that it is, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<ReconciliationPart>,
+    /// The durability of its events; absent if it was recorded by a version without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durability: Option<StoreDurability>,
+    /// The time in which no process worked on it before it was resumed, in milliseconds.
+    pub idle_ms: u64,
+}
+
+impl RunRow {
+    /// Returns the duration from its beginning to its end, without the time in which no process
+    /// worked on it.
+    pub fn duration(&self) -> Option<Duration> {
+        self.ended.map(|ended| self.duration_until(ended))
+    }
+
+    /// Returns its duration up to an instant.
+    pub fn duration_until(&self, now: Moment) -> Duration {
+        let idle = Duration::from_millis(self.idle_ms);
+        now.since(self.created).saturating_sub(idle)
+    }
+}
+
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// The run has begun and not ended; a process may or may not work on it.
+    Running,
+    /// The run has ended.
+    #[serde(untagged)]
+    Ended(RunOutcome),
+}
+
+/// A step, or an item of a repeated step, as the store shows it. Only steps with an event have a
+/// row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepRow {
+    /// The step.
+    pub step: Name,
+    /// The item, if the step is repeated; the step's own row has none.
+    pub item: Option<u32>,
+    /// The item's key.
+    pub item_key: Option<String>,
+    /// The state.
+    pub state: StepState,
+    /// The standing of its result.
+    pub standing: Standing,
+    /// The number of attempts started.
+    pub attempts: u32,
+    /// The start of the first attempt.
+    pub started: Option<Moment>,
+    /// The time of its end.
+    pub ended: Option<Moment>,
+    /// The reason for its state.
+    pub reason: String,
+    /// The class of a failure.
+    pub failure_class: Option<FailureClass>,
+    /// True if its failure lets the run continue.
+    pub allowed_to_fail: bool,
+    /// The cache key under which an earlier result was found.
+    pub cache_key: Option<String>,
+    /// The run that did the work, if the result was reused.
+    pub reused_from: Option<RunId>,
+    /// Its outputs.
+    pub outputs: JsonObject,
+    /// A file of its evidence that changed after the check.
+    pub stale: Option<String>,
+}
+
+/// An attempt as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttemptRow {
+    /// The step.
+    pub step: Name,
+    /// The item.
+    pub item: Option<u32>,
+    /// The number of the attempt, from one.
+    pub attempt: u32,
+    /// The start.
+    pub started: Moment,
+    /// The end of its work.
+    pub ended: Option<Moment>,
+    /// The exit of its work.
+    pub exit: Option<WorkExit>,
+    /// The class of a failure.
+    pub failure_class: Option<FailureClass>,
+}
+
+/// A verdict on a criterion as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckRow {
+    /// The step; `None` for the plan's own criteria.
+    pub step: Option<Name>,
+    /// The item.
+    pub item: Option<u32>,
+    /// The judged attempt.
+    pub attempt: Option<u32>,
+    /// The time.
+    pub at: Moment,
+    /// The verdict.
+    pub verdict: CheckVerdict,
+}
+
+/// An artifact of an attempt, as the store shows it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ArtifactRow {
+    /// The step.
+    pub step: Name,
+    /// The item.
+    pub item: Option<u32>,
+    /// The attempt that produced it.
+    pub attempt: u32,
+    /// The file.
+    pub artifact: Artifact,
+}
+
+/// The process that works on a run, or did when it died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RunOwner {
+    /// Its process id.
+    pub pid: u32,
+    /// True if it is alive.
+    pub alive: bool,
+}
+
+/// A filter of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only runs of this plan.
+    pub plan: Option<PlanId>,
+    /// Only runs in this state.
+    pub state: Option<RunState>,
+    /// Nested runs too.
+    pub nested: bool,
+}

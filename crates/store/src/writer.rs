@@ -1,0 +1,241 @@
+use std::cell::{Cell, RefCell};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::StoreError;
+use super::holder::LeaseHolder;
+use super::leases::{HeldLeases, LeaseRenewal};
+use super::log::LogTail;
+use super::mark::LogMarkFile;
+use super::queue::{WriteJob, WriterMessage, WriterQueue};
+use wf_base::failpoint;
+use wf_base::time::Clock;
+
+/// The maximum number of jobs in one transaction: it bounds the wait of the first.
+const MOST_JOBS: usize = 1000;
+
+/// The maximum wait for the job that a first one goes with: no caller waits for it alone.
+const SOON: Duration = Duration::from_secs(1);
+
+/// The size beyond which a write-ahead log is moved into the database when the store closes.
+const LARGE_LOG: u64 = 1 << 20;
+
+/// The owner of the write connection, on a thread of its own.
+pub(super) struct StoreWriter {
+    /// The connection.
+    pub connection: Connection,
+    /// The path of its file, for messages.
+    pub path: PathBuf,
+    /// The identity of the file: device and inode number.
+    pub file: (u64, u64),
+    /// The holder of what this store holds.
+    pub holder: LeaseHolder,
+    /// The leases of the runs that it holds.
+    pub leases: HeldLeases,
+    /// The mark of the log's end.
+    pub marker: LogMarkFile,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The queue to this writer, for releases.
+    pub queue: WriterQueue,
+}
+
+/// The context of a job: a transaction and what belongs to it.
+pub(super) struct WriteContext<'a> {
+    /// The connection, inside a transaction.
+    pub connection: &'a Connection,
+    /// The writer.
+    pub writer: &'a StoreWriter,
+    /// A buffer for serialization.
+    pub buffer: &'a RefCell<Vec<u8>>,
+    /// The end of the log, once the transaction has added to it.
+    pub tail: Cell<Option<LogTail>>,
+}
+
+/// Returns the identity of the file at a path.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = path.metadata().ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+impl WriteContext<'_> {
+    /// Classifies an error of SQLite.
+    pub(super) fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.writer.path, error)
+    }
+}
+
+impl StoreWriter {
+    /// Works until told to stop: all waiting jobs go into one transaction.
+    pub(super) fn run(self, queue: &Receiver<WriterMessage>) {
+        let buffer = RefCell::new(Vec::with_capacity(4096));
+        let mut open = true;
+        while open && let Some((mut jobs, more)) = self.first(queue) {
+            open = collect_jobs(queue, &mut jobs, more);
+            self.commit(jobs, &buffer);
+        }
+        self.close();
+    }
+
+    /// Waits for jobs, or until the leases are to be renewed; the flag is true if more are on their
+    /// way. `None` at the end.
+    fn first(&self, queue: &Receiver<WriterMessage>) -> Option<(Vec<Box<dyn WriteJob>>, bool)> {
+        let mut jobs: Vec<Box<dyn WriteJob>> = Vec::new();
+        let wait = self.leases.wait();
+        let came = match wait {
+            None => queue.recv().map_err(RecvTimeoutError::from),
+            Some(wait) => queue.recv_timeout(wait),
+        };
+        // Leases are renewed even if there is always something to do.
+        if self.leases.wait().is_some_and(|wait| wait.is_zero()) {
+            jobs.push(Box::new(LeaseRenewal));
+        }
+        let more = matches!(came, Ok(WriterMessage::First(_)));
+        match came {
+            Ok(WriterMessage::Work(job) | WriterMessage::First(job)) => jobs.push(job),
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(WriterMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+        }
+        Some((jobs, more))
+    }
+
+    /// Does jobs in one transaction and sends their results after its commit.
+    fn commit(&self, mut jobs: Vec<Box<dyn WriteJob>>, buffer: &RefCell<Vec<u8>>) {
+        let writing =
+            WriteContext { connection: &self.connection, writer: self, buffer, tail: Cell::new(None) };
+        if jobs.is_empty() {
+            return;
+        }
+        let outcomes = self
+            .execute("BEGIN IMMEDIATE")
+            .and_then(|()| work(&writing, &mut jobs))
+            .and_then(|outcomes| {
+                failpoint::point("commit.before");
+                self.execute("COMMIT").map(|()| outcomes)
+            })
+            .and_then(|outcomes| self.check_file_exists().map(|()| outcomes));
+        failpoint::point("commit.after");
+        if outcomes.is_ok()
+            && let Some(tail) = writing.tail.get()
+        {
+            self.marker.write_mark(&tail);
+            failpoint::point("mark.after");
+        }
+        match outcomes {
+            Ok(outcomes) => jobs.into_iter().zip(outcomes).for_each(|(job, outcome)| job.answer(outcome)),
+            Err(error) => {
+                if !self.connection.is_autocommit() {
+                    let _ = self.execute("ROLLBACK");
+                }
+                for job in jobs {
+                    job.answer(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// Fails if the file was removed or replaced: writes to it would be lost with this process.
+    fn check_file_exists(&self) -> Result<(), StoreError> {
+        match identity(&self.path) {
+            Some(file) if file == self.file => Ok(()),
+            _ => Err(StoreError::Removed(self.path.clone())),
+        }
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute([]))
+            .map(drop)
+            .map_err(|error| StoreError::sqlite(&self.path, &error))
+    }
+
+    /// Releases all that this store holds. A small write-ahead log stays beside the database, because
+    /// moving it costs more than the next opening saves.
+    fn close(&self) {
+        let _ = self.holder.release_all(&self.connection, self.clock.now());
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        if std::fs::metadata(log).is_ok_and(|file| file.len() > LARGE_LOG) {
+            let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let _ = self.connection.query_row(truncate, [], |_| Ok(()));
+        }
+    }
+}
+
+/// Adds the waiting jobs, and the one on its way, if any; returns false if none will follow.
+fn collect_jobs(queue: &Receiver<WriterMessage>, jobs: &mut Vec<Box<dyn WriteJob>>, mut more: bool) -> bool {
+    while jobs.len() < MOST_JOBS {
+        let came = if more { queue.recv_timeout(SOON).ok() } else { queue.try_recv().ok() };
+        more = matches!(came, Some(WriterMessage::First(_)));
+        match came {
+            Some(WriterMessage::Work(job) | WriterMessage::First(job)) => jobs.push(job),
+            Some(WriterMessage::Stop) => return false,
+            None => break,
+        }
+    }
+    true
+}
+
+/// Does jobs inside a transaction. A failing job rolls back only its own changes; an error here means
+/// that everything is to be rolled back, or that SQLite has done so.
+fn work(
+    writing: &WriteContext<'_>,
+    jobs: &mut [Box<dyn WriteJob>],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    if let [alone] = jobs {
+        // All changes belong to this job.
+        return alone.work(writing).map(|()| vec![Ok(())]);
+    }
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        writing.writer.execute("SAVEPOINT job")?;
+        let outcome = job.work(writing);
+        if let Err(error) = &outcome {
+            if writing.connection.is_autocommit() {
+                return Err(error.clone());
+            }
+            writing.writer.execute("ROLLBACK TO job")?;
+        }
+        writing.writer.execute("RELEASE job")?;
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::{StoreError, WriteContext, WriteJob, WriterMessage, collect_jobs};
+
+    struct Nothing;
+
+    impl WriteJob for Nothing {
+        fn work(&mut self, _: &WriteContext<'_>) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+    }
+
+    #[test]
+    fn what_is_first_goes_with_what_follows() {
+        let (send, queue) = channel();
+        let mut jobs: Vec<Box<dyn WriteJob>> = vec![Box::new(Nothing)];
+        send.send(WriterMessage::First(Box::new(Nothing))).unwrap();
+        send.send(WriterMessage::Work(Box::new(Nothing))).unwrap();
+        assert!(collect_jobs(&queue, &mut jobs, true), "nobody told it to stop");
+        assert_eq!(jobs.len(), 3);
+        // No job follows: the wait is bounded.
+        assert!(collect_jobs(&queue, &mut jobs, true));
+        send.send(WriterMessage::Stop).unwrap();
+        assert!(!collect_jobs(&queue, &mut jobs, true));
+        assert_eq!(jobs.len(), 3);
+    }
+}

@@ -1,0 +1,94 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::accepted::{acceptance_path, reviewed_files};
+use super::agree::confirm;
+use super::bounds::{ParamBoundArgs, param_bounds};
+use super::entry::{plan_ref, read_token};
+use super::plan::{PlanReview, write_token};
+use super::view::{changes_text, plan_summary};
+use super::{SigningRules, owner};
+use crate::keys::{self, PassphraseArgs};
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_model::Goal;
+use wf_sign::approval::{
+    ApprovalDecision, ApprovalNonce, ApprovalScope, ApprovalStatement, ApprovalToken, VERSION,
+};
+use wf_store::feed::WorkspaceAction;
+
+/// The options for accepting a goal.
+#[derive(Args, Clone, Debug, Default)]
+pub struct AcceptanceArgs {
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Sign with this key, by its name
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+impl AcceptanceArgs {
+    /// The options of a user who runs a reconciliation of the goal explicitly.
+    pub fn by_run() -> Self {
+        Self { yes: true, ..Self::default() }
+    }
+}
+
+/// The validity of an acceptance: practically until the goal changes.
+const ACCEPTANCE_VALIDITY: Duration = Duration::from_hours(100 * 365 * 24);
+
+/// Shows a goal and what changed since it was accepted, asks, and signs. `ready` is the goal as it
+/// is reviewed.
+pub fn accept_goal(
+    ui: &Ui,
+    (ready, goal): (LoadedPlan, &Goal),
+    args: &AcceptanceArgs,
+) -> Result<(), CommandError> {
+    let out = acceptance_path(&ready.workspace, &goal.id);
+    let is_goal = true;
+    let bounds = param_bounds(ui, (ready.plan.parts(), is_goal), &ParamBoundArgs::default())?;
+    let pins = reviewed_files(&ready)?;
+    let rules = SigningRules::of(ui, &ready.workspace)?;
+    let mut proposal = PlanReview { ready, bounds, pins, rules };
+    ui.print(&plan_summary(&proposal))?;
+    ui.print(&changes_text(&proposal, &read_token(&proposal.ready.workspace, &out)))?;
+    confirm(ui, args.yes, &format!("Accept {}?", goal.id))?;
+    keys::key_folder(ui)?;
+    let secret = (args.key.as_deref(), &args.passphrase);
+    let signer = owner::owner_signer(ui, &mut proposal.rules, secret)?;
+    let mut bytes = [0; 16];
+    let drawn = ui.env.random(&format!("nonce of the acceptance of {}", goal.id))?;
+    bytes.copy_from_slice(drawn.split_at(16).0);
+    let now = ui.env.now();
+    let statement = ApprovalStatement {
+        v: VERSION,
+        scope: ApprovalScope::GoalAccept,
+        verdict: ApprovalDecision::Approved,
+        reason: None,
+        plan: plan_ref(&proposal.ready, &proposal.pins),
+        files: proposal.pins,
+        params: BTreeMap::new(),
+        run: None,
+        ask: None,
+        nonce: ApprovalNonce::from_bytes(bytes),
+        issued: now,
+        expires: now.after(ACCEPTANCE_VALIDITY),
+        executions: 1,
+        spawn_policy: None,
+    };
+    if let Some(folder) = out.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            CommandError::new(CliExitCode::State, format!("{}: {error}", folder.display()))
+        })?;
+    }
+    write_token(ui, &out, &ApprovalToken::sign(statement, &signer))?;
+    let (scope, key) = (ApprovalScope::GoalAccept.as_str().to_owned(), signer.public().id());
+    watch::record_quietly(ui, WorkspaceAction::Approved { scope, key });
+    ui.print_info_line(&format!("accepted {}: `wf daemon` now runs it", goal.id));
+    Ok(())
+}

@@ -1,0 +1,67 @@
+use super::SigningRules;
+use crate::keys::{self, OwnKey, PassphraseArgs};
+use crate::{CommandError, Ui};
+use wf_exec::keyfile::{KeyFolder, KeyFolderError};
+use wf_report::follow::Verbosity;
+use wf_sign::Signer;
+
+/// The name of a key that is not stored.
+const EPHEMERAL_KEY_NAME: &str = "a temporary key for this run";
+
+/// Returns the key of the user who runs a plan, ready to sign. A first key is created if there is
+/// none; where none can be stored, it is for this run only.
+pub fn owner_signer(
+    ui: &Ui,
+    rules: &mut SigningRules,
+    (name, secret): (Option<&str>, &PassphraseArgs),
+) -> Result<Signer, CommandError> {
+    let keys = match KeyFolder::of(&ui.env.host()) {
+        Ok(keys) => keys,
+        Err(KeyFolderError::NoFolder) if name.is_none() => {
+            return create_ephemeral_key(ui, rules, "no key directory is set");
+        }
+        Err(bad) => return Err(keys::key_error(&bad)),
+    };
+    if let Some(key) = keys::choose_signing_key(ui, &keys, name)? {
+        // Another run may have created it since the rules were read.
+        rules.add_own_key(key.clone());
+        return keys::open_key(ui, &keys, &key, secret);
+    }
+    create_first_key(ui, rules, &keys)
+}
+
+/// Creates the first key.
+fn create_first_key(ui: &Ui, rules: &mut SigningRules, keys: &KeyFolder) -> Result<Signer, CommandError> {
+    let name = keys::default_key_name(ui);
+    let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
+    let pem = signer.to_pem().map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
+    match keys.add(&name, &pem, &signer.public().pem()) {
+        Ok(()) => {}
+        // Another run was faster.
+        Err(KeyFolderError::Exists { .. }) => {
+            if let Some(key) = keys::choose_signing_key(ui, keys, Some(&name))? {
+                let opened = keys::open_key(ui, keys, &key, &PassphraseArgs::default())?;
+                rules.add_own_key(key);
+                return Ok(opened);
+            }
+        }
+        Err(KeyFolderError::System { cause, .. }) => {
+            return create_ephemeral_key(ui, rules, &cause.to_string());
+        }
+        Err(bad) => return Err(keys::key_error(&bad)),
+    }
+    let dir = keys.dir().display();
+    ui.print_info_line(&format!("created the key `{name}` in {dir}: it signs the runs that you start"));
+    rules.add_own_key(OwnKey { name, public: signer.public() });
+    Ok(signer)
+}
+
+/// Creates a key that is forgotten when this program exits.
+fn create_ephemeral_key(ui: &Ui, rules: &mut SigningRules, reason: &str) -> Result<Signer, CommandError> {
+    let signer = Signer::from_bytes(&ui.env.random("key of a run")?);
+    if ui.env.is_interactive || ui.volume == Verbosity::Verbose {
+        ui.print_info_line(&format!("cannot store a key ({reason}): signing with {EPHEMERAL_KEY_NAME}"));
+    }
+    rules.add_own_key(OwnKey { name: EPHEMERAL_KEY_NAME.to_owned(), public: signer.public() });
+    Ok(signer)
+}

@@ -1,0 +1,256 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::agree::confirm;
+use super::bounds::{ParamBoundArgs, ParamBounds, param_bounds};
+use super::entry::{plan_ref, read_token, usage_error, use_count};
+use super::standing::spawned_goal;
+use super::view::{approval_text, changes_text, signed_message};
+use super::withdrawal::withdrawal_time;
+use super::{AnswerArgs, SigningRules, approved_tree, token_at};
+use crate::keys::{self, OwnKey, PassphraseArgs};
+use crate::load::{self, LoadedPlan};
+use crate::skills::consent::SignArgs;
+use crate::{CliExitCode, CommandError, Ui, relative_path, watch};
+use wf_base::time::{Moment, parse_duration};
+use wf_core::machine::PinnedFile;
+use wf_sign::approval::{
+    ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
+    VERSION,
+};
+use wf_store::feed::WorkspaceAction;
+
+/// The options for approving a plan.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PlanApprovalArgs {
+    #[command(flatten)]
+    bounds: ParamBoundArgs,
+    /// Validity of the approval [default: the maximum in approvers.yaml, else 7d]
+    #[arg(long, value_name = "TIME", value_parser = period)]
+    expires: Option<Duration>,
+    /// Number of runs it permits [default: 1]; for a goal, number of repairs [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    executions: Option<u32>,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Write the approval to this file instead of beside the plan
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Sign with this key, by its name
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+impl PlanApprovalArgs {
+    /// The same options for answering a pending approval.
+    pub fn for_answer(&self, reason: Option<&String>) -> AnswerArgs {
+        AnswerArgs {
+            yes: self.yes,
+            reason: reason.cloned(),
+            key: self.key.clone(),
+            secret: self.passphrase.clone(),
+        }
+    }
+}
+
+impl PlanApprovalArgs {
+    /// The same options for signing for a skill.
+    pub fn for_skill(&self) -> SignArgs {
+        SignArgs::of((self.yes, self.expires), self.key.as_ref(), &self.passphrase)
+    }
+
+    fn executions(&self, ready: &LoadedPlan) -> u32 {
+        let usual = if ready.goal.is_some() { DEFAULT_REPAIRS } else { 1 };
+        self.executions.unwrap_or(usual)
+    }
+}
+
+/// The default number of repairs that the approval of a goal permits.
+const DEFAULT_REPAIRS: u32 = 10;
+
+/// The scope of an approval of it.
+fn scope(ready: &LoadedPlan) -> ApprovalScope {
+    match ready.goal {
+        Some(_) => ApprovalScope::Standing,
+        None => ApprovalScope::FullPlan,
+    }
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|bad| bad.to_string())
+}
+
+/// A plan under review.
+pub(super) struct PlanReview {
+    pub(super) ready: LoadedPlan,
+    pub(super) bounds: ParamBounds,
+    pub(super) pins: Vec<PinnedFile>,
+    pub(super) rules: SigningRules,
+}
+
+/// Shows a plan, asks, and signs. Silas 5.1.2.
+pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<CliExitCode, CommandError> {
+    let ready = load::load_for_review(ui, path)?;
+    let rules = SigningRules::of(ui, &ready.workspace)?;
+    let keys = keys::key_folder(ui)?;
+    let Some(key) = keys::choose_signing_key(ui, &keys, args.key.as_deref())? else {
+        let failure = usage_error("no signing key found");
+        return Err(failure.hint("create one with `wf key init`"));
+    };
+    check_can_sign(&rules, &key)?;
+    let bounds = param_bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
+    let out = token_at(ui, &ready, args.out.as_ref());
+    let pins = approved_tree(ui, &ready, &bounds.known_values, &out)?.files;
+    let proposal = PlanReview { ready, bounds, pins, rules };
+    let (token, is_new) = statement_or_token(ui, &proposal, args, &out)?;
+    let id = key.public.id();
+    if !is_new && token.signers().any(|by| by == Some(id)) {
+        ui.print_line(&format!("already approved with this key: {}", relative_path(&out, ui.env.cwd())))?;
+        return Ok(CliExitCode::Ok);
+    }
+    ui.print(&approval_text(&proposal, token.statement()))?;
+    ui.print(&changes_text(&proposal, &read_token(&proposal.ready.workspace, &out)))?;
+    confirm(ui, args.yes, "Approve?")?;
+    let signer = keys::open_key(ui, &keys, &key, &args.passphrase)?;
+    let signed_token = match token {
+        StatementDraft::New(statement) => ApprovalToken::sign(*statement, &signer),
+        StatementDraft::Signed(mut token) => {
+            token.add_signature(&signer);
+            *token
+        }
+    };
+    write_token(ui, &out, &signed_token)?;
+    let scope = scope(&proposal.ready).as_str().to_owned();
+    watch::record_quietly(ui, WorkspaceAction::Approved { scope, key: id });
+    ui.print(&signed_message(&proposal, &signed_token, &relative_path(&out, ui.env.cwd())))?;
+    Ok(CliExitCode::Ok)
+}
+
+/// The statement to sign: a new one, or one that other approvers have signed.
+enum StatementDraft {
+    New(Box<ApprovalStatement>),
+    Signed(Box<ApprovalToken>),
+}
+
+impl StatementDraft {
+    fn statement(&self) -> &ApprovalStatement {
+        match self {
+            Self::New(statement) => statement,
+            Self::Signed(token) => token.statement(),
+        }
+    }
+
+    fn signers(&self) -> impl Iterator<Item = Option<wf_base::digest::Sha256Digest>> {
+        let token = match self {
+            Self::New(_) => None,
+            Self::Signed(token) => Some(token),
+        };
+        token.into_iter().flat_map(|token| token.signers())
+    }
+}
+
+/// Refuses a key that does not count: the approval signed with it would be rejected.
+pub fn check_can_sign(rules: &SigningRules, key: &OwnKey) -> Result<(), CommandError> {
+    let reason = match rules.approvers.find(key.public.id()) {
+        None => "it is not listed as an approver".to_owned(),
+        Some(one) => match one.revoked {
+            Some(since) => format!("it was revoked on {since}"),
+            None => return Ok(()),
+        },
+    };
+    let message = format!("the key `{}` is not allowed to approve: {reason}", key.name);
+    let hint = "approvers.yaml lists the approvers; to use another key: --key NAME";
+    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
+}
+
+/// Returns the token signed by other approvers, if it is for exactly this and usable; else a new statement.
+fn statement_or_token(
+    ui: &Ui,
+    proposal: &PlanReview,
+    args: &PlanApprovalArgs,
+    out: &Path,
+) -> Result<(StatementDraft, bool), CommandError> {
+    let now = ui.env.now();
+    if let Ok(token) = read_token(&proposal.ready.workspace, out) {
+        let statement = token.statement();
+        let same = statement.scope == scope(&proposal.ready)
+            && statement.verdict == ApprovalDecision::Approved
+            && statement.run.is_none()
+            && statement.plan == plan_ref(&proposal.ready, &proposal.pins)
+            && statement.params == proposal.bounds.bounds
+            && statement.executions == args.executions(&proposal.ready)
+            && statement.issued <= now
+            && now < statement.expires;
+        let as_long = args.expires.is_none_or(|asked| statement.expires.since(statement.issued) == asked);
+        let counts = |by: Option<wf_base::digest::Sha256Digest>| {
+            let one = by.and_then(|id| proposal.rules.approvers.find(id));
+            one.is_some_and(|one| one.revoked.is_none())
+        };
+        let left = use_count(&proposal.ready.workspace, &token)? < statement.executions
+            && !is_withdrawn(&proposal.ready, statement, now)?;
+        if same && as_long && left && token.signers().all(counts) {
+            return Ok((StatementDraft::Signed(Box::new(token)), false));
+        }
+    }
+    let allowed = proposal.rules.approvers.validity;
+    let asks = args.expires.unwrap_or(allowed);
+    if asks > allowed || asks.is_zero() {
+        let refusal = ApprovalRefusal::TooLong { asks, allowed };
+        let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
+        return Err(failure.hint(refusal.remedy()));
+    }
+    let mut bytes = [0; 16];
+    let drawn = ui.env.random("nonce of an approval")?;
+    bytes.copy_from_slice(drawn.split_at(16).0);
+    let statement = ApprovalStatement {
+        v: VERSION,
+        scope: scope(&proposal.ready),
+        verdict: ApprovalDecision::Approved,
+        reason: None,
+        plan: plan_ref(&proposal.ready, &proposal.pins),
+        files: proposal.pins.clone(),
+        params: proposal.bounds.bounds.clone(),
+        run: None,
+        ask: None,
+        nonce: ApprovalNonce::from_bytes(bytes),
+        issued: now,
+        expires: now.after(asks),
+        executions: args.executions(&proposal.ready),
+        spawn_policy: spawned_goal(&proposal.ready, &proposal.pins).map(|spawned| spawned.policy),
+    };
+    Ok((StatementDraft::New(Box::new(statement)), true))
+}
+
+/// True if it was withdrawn: then it cannot be used, even with further signatures.
+fn is_withdrawn(
+    ready: &LoadedPlan,
+    statement: &ApprovalStatement,
+    now: Moment,
+) -> Result<bool, CommandError> {
+    let Some(of) = &ready.goal else {
+        return Ok(false);
+    };
+    let found = withdrawal_time(&ready.workspace, (&of.goal.id, statement), now)?;
+    Ok(found.is_some())
+}
+
+/// Writes an approval atomically: its name appears only once it is complete.
+pub fn write_token(ui: &Ui, out: &Path, token: &ApprovalToken) -> Result<(), CommandError> {
+    let written = || {
+        let dir = out.parent().unwrap_or(Path::new("/"));
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        std::io::Write::write_all(&mut file, token.text().as_bytes())?;
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        file.as_file().set_permissions(mode)?;
+        file.persist(out).map_err(|error| error.error)
+    };
+    written().map(drop).map_err(|error| {
+        let shown = relative_path(out, ui.env.cwd());
+        usage_error(format!("cannot write {shown}: {error}"))
+    })
+}

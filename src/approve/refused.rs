@@ -1,0 +1,54 @@
+use super::before::text_by_digest;
+use super::lines::changed_lines;
+use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_report::{BAD, paint, plural};
+use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};
+
+/// Refuses to run a plan: prints the reason, the differences where they are known, and the remedy.
+pub(super) fn refuse_run(
+    ui: &Ui,
+    workspace: &Workspace,
+    path: &str,
+    refusal: &ApprovalRefusal,
+) -> CommandError {
+    if let ApprovalRefusal::Changed(files) = refusal {
+        ui.print_message(&differences_text(workspace, files));
+    }
+    let message = format!("{path} is not approved: {refusal}");
+    CommandError::new(CliExitCode::Approval, message).hint(refusal.remedy())
+}
+
+/// The number of files that are shown.
+const MAX_SHOWN_FILES: usize = 20;
+
+/// Returns the files that differ from the approved ones, the first of them with the lines that differ.
+pub(super) fn differences_text(workspace: &Workspace, files: &[ApprovedFileDifference]) -> String {
+    let first = files.iter().take(MAX_SHOWN_FILES);
+    let mut text: String = first.map(|file| difference_text(workspace, file)).collect();
+    if let Some(more) = files.len().checked_sub(MAX_SHOWN_FILES).filter(|more| *more > 0) {
+        text.push_str(&format!("… and {}\n", plural(more, "more file")));
+    }
+    text
+}
+
+fn difference_text(workspace: &Workspace, file: &ApprovedFileDifference) -> String {
+    let short = |digest: Option<wf_base::digest::Sha256Digest>| {
+        digest.map_or_else(|| "none".to_owned(), |digest| digest.short())
+    };
+    let text = format!(
+        "{} {file}: approved {}, found {}\n",
+        paint(BAD, "different:"),
+        short(file.approved),
+        short(file.found)
+    );
+    let (Some(approved), Some(found)) = (file.approved, file.found) else {
+        return text;
+    };
+    let now = std::fs::read_to_string(workspace.root.join(&file.path)).ok();
+    // Only content with the reported digest is shown.
+    let now = now.filter(|now| wf_base::digest::Sha256Digest::of_bytes(now.as_bytes()) == found);
+    match (text_by_digest(workspace, &file.path, approved), now) {
+        (Some(before), Some(now)) => text + &changed_lines(&before, &now),
+        _ => text,
+    }
+}

@@ -1,0 +1,128 @@
+//! The selection of steps to run again, from the command line.
+
+use clap::Args;
+
+use super::{CliExitCode, CommandError};
+use wf_base::diag::nearest;
+use wf_base::name::{RunId, TaskPath, TaskRef};
+use wf_engine::reuse::{RepeatChoice, items, nested_run};
+use wf_model::{Plan, Step, StepRepetition, StepWork};
+use wf_store::StoreReader;
+
+/// The selection of steps to run again besides those that did not succeed.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StepSelectionArgs {
+    /// Run this step and all its dependents again
+    #[arg(long, value_name = "STEP")]
+    from: Vec<String>,
+    /// Run this step again, and nothing else that is not selected
+    #[arg(long, value_name = "STEP")]
+    only: Vec<String>,
+    /// Run the dependents of this step again, but not the step
+    #[arg(long, value_name = "STEP")]
+    downstream: Vec<String>,
+    /// Reuse nothing: run every step again
+    #[arg(long, conflicts_with_all = ["from", "only", "downstream"])]
+    all: bool,
+}
+
+/// A plan in which steps are looked up.
+struct StepLookup<'a> {
+    reader: &'a StoreReader,
+    run: Option<RunId>,
+    plan: &'a Plan,
+}
+
+impl StepSelectionArgs {
+    /// Resolves the selection for a run that a plan is to repeat.
+    pub fn resolve(
+        &self,
+        reader: &StoreReader,
+        run: &RunId,
+        plan: &Plan,
+    ) -> Result<RepeatChoice, CommandError> {
+        let paths = |texts: &[String]| {
+            let paths = texts.iter().map(|text| {
+                let run = Some(run.clone());
+                task_path(text, StepLookup { reader, run, plan })
+            });
+            paths.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(RepeatChoice {
+            all: self.all,
+            narrow: !self.only.is_empty(),
+            from: paths(&self.from)?,
+            only: paths(&self.only)?,
+            downstream: paths(&self.downstream)?,
+        })
+    }
+}
+
+/// The path to a step, with the keys of the items on it.
+fn task_path(text: &str, mut place: StepLookup<'_>) -> Result<Vec<TaskRef>, CommandError> {
+    let subject: TaskPath = text.parse().map_err(|error| usage_error(format!("{error}")))?;
+    if subject.attempt.is_some() {
+        return Err(usage_error(format!("`{text}` names an attempt; name the step")));
+    }
+    let mut path = Vec::new();
+    for spot in subject.above {
+        let (spot, step) = find_task(&place, spot)?;
+        let StepWork::Uses(uses) = &step.work else {
+            return Err(usage_error(format!("`{spot}` does not use a plan, so it has no inner steps")));
+        };
+        let run = match &place.run {
+            Some(run) => nested_run(place.reader, run, &spot.step, spot.item.as_deref())?,
+            None => None,
+        };
+        place = StepLookup { run, plan: &uses.plan, ..place };
+        path.push(spot);
+    }
+    path.push(find_task(&place, subject.spot)?.0);
+    Ok(path)
+}
+
+/// A step of a plan, and the item by its key.
+fn find_task<'a>(place: &StepLookup<'a>, spot: TaskRef) -> Result<(TaskRef, &'a Step), CommandError> {
+    let id = spot.step.as_str();
+    let Some(ix) = place.plan.find(id) else {
+        let steps = place.plan.steps().iter().map(|step| step.id.as_str());
+        let near = nearest(id, steps);
+        return Err(with_suggestion(
+            usage_error(format!("the plan `{}` has no step `{id}`", place.plan.id())),
+            near,
+        ));
+    };
+    let step = place.plan.step(ix);
+    let Some(named) = &spot.item else {
+        return Ok((spot, step));
+    };
+    if matches!(step.fan, StepRepetition::Once) {
+        return Err(usage_error(format!("`{id}` has no items: it is not a repeated step")));
+    }
+    let rows = match &place.run {
+        Some(run) => items(place.reader, run, &spot.step)?,
+        None => Vec::new(),
+    };
+    let number: Option<u32> = named.parse().ok();
+    let by_key = rows.iter().find(|row| row.item_key.as_ref() == Some(named));
+    let by_number = || rows.iter().find(|row| number.is_some() && row.item == number);
+    let found = by_key.or_else(by_number).and_then(|row| row.item_key.clone());
+    let Some(key) = found else {
+        let keys = rows.iter().filter_map(|row| row.item_key.as_deref());
+        let near = nearest(named, keys);
+        return Err(with_suggestion(usage_error(format!("`{id}` has no item `{named}`")), near));
+    };
+    let step_name = spot.step;
+    Ok((TaskRef { step: step_name, item: Some(key) }, step))
+}
+
+fn with_suggestion(failure: CommandError, near: Option<&str>) -> CommandError {
+    match near {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}
+
+fn usage_error(message: String) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
+}

@@ -1,0 +1,55 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::verify::verify_logs;
+use crate::commands::attest::{signing_key, write};
+use crate::keys::PassphraseArgs;
+use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_audit::PAYLOAD;
+use wf_sign::DsseEnvelope;
+use wf_store::feed::WorkspaceAction;
+
+/// Record where both logs end, so that a replaced history is detected
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Store it where users who can write the state cannot write, for example in git. Nothing is written if
+the history is invalid.
+
+Examples:
+  wf audit checkpoint --key ada --out audit.dsse.json
+  wf audit checkpoint                unsigned, to standard output")]
+pub struct AuditCheckpointArgs {
+    /// Sign with this private key: one of yours by its name, or a PEM file (PKCS #8) that is not
+    /// encrypted and readable by you alone
+    #[arg(long, value_name = "NAME|FILE")]
+    key: Option<PathBuf>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Creates a checkpoint.
+pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandError> {
+    let signer = args.key.as_ref().map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
+    let found = verify_logs(ui, None)?;
+    // A log that began late is what a checkpoint is made for, too.
+    if let Some(fault) = found.faults.iter().find(|fault| !fault.is_pinned_by_a_checkpoint()) {
+        let failure = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));
+        return Err(failure.hint("`wf audit verify` lists all problems"));
+    }
+    let text = found.heads.text();
+    let key = signer.as_ref().map(|signer| signer.public().id());
+    let written = match signer {
+        Some(signer) => {
+            let envelope = DsseEnvelope::seal(PAYLOAD, text.as_bytes(), &signer);
+            serde_json::to_string(&envelope).unwrap_or_default()
+        }
+        None => text,
+    };
+    write(ui, args.out.as_deref(), &(written + "\n"))?;
+    watch::record_command_act(ui, WorkspaceAction::Checkpointed { key })?;
+    Ok(CliExitCode::Ok)
+}

@@ -1,0 +1,128 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::commands::attest::{public, read};
+use crate::{CliExitCode, CommandError, Ui};
+use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD};
+use wf_report::{BAD, GOOD, NAME, WARN, paint, plural};
+use wf_sign::DsseEnvelope;
+use wf_store::{StoreError, StoreReader};
+
+/// Verify that the history is unaltered
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Verifies every event of the database and every record of the audit log, and compares the two. Exit
+code 1: something was changed, dropped, inserted, reordered or rolled back; 6: something cannot be
+read. A checkpoint that is stored elsewhere also detects the replacement of both logs.
+
+Examples:
+  wf audit verify
+  wf audit verify --checkpoint audit.dsse.json --public-key public.pem")]
+pub struct AuditVerifyArgs {
+    /// Also compare with a checkpoint
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Public key that must have signed it: a PEM file, or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE|HEX", requires = "checkpoint")]
+    public_key: Option<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Verifies the logs and prints the result.
+pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError> {
+    let key = args.public_key.as_deref();
+    let checkpoint = args.checkpoint.as_ref().map(|path| load(ui, path, key)).transpose()?;
+    let (checkpoint, signed) = checkpoint.unzip();
+    let found = verify_logs(ui, checkpoint.as_ref())?;
+    if args.json {
+        ui.print_json(&json(&found))?;
+    } else {
+        ui.print(&text(&found))?;
+    }
+    if signed == Some(false) {
+        let warning = paint(WARN, "warning:");
+        ui.print_info_line(&format!("{warning} the checkpoint is not signed"));
+    }
+    Ok(if found.faults.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+}
+
+/// Verifies both logs.
+pub(super) fn verify_logs(ui: &Ui, checkpoint: Option<&Checkpoint>) -> Result<AuditFindings, CommandError> {
+    let state = ui.workspace().state;
+    if !audit::path(&state).exists()
+        && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
+        && checkpoint.is_none()
+    {
+        return Err(error.into());
+    }
+    Ok(audit::verify(&state, checkpoint, ui.env.now())?)
+}
+
+/// Reads a checkpoint; true if it is signed.
+fn load(ui: &Ui, path: &Path, key: Option<&str>) -> Result<(Checkpoint, bool), CommandError> {
+    let wrong = |reason: &str| {
+        let message = format!("{} is not a checkpoint: {reason}", path.display());
+        CommandError::new(CliExitCode::Usage, message)
+            .hint("create one with `wf audit checkpoint --out FILE`")
+    };
+    let text = read(ui, path)?;
+    let Ok(envelope) = DsseEnvelope::parse(&text) else {
+        if key.is_some() {
+            return Err(wrong("it is not signed"));
+        }
+        let plain = Checkpoint::parse(&text).ok_or_else(|| wrong("unexpected content"))?;
+        return Ok((plain, false));
+    };
+    let Some(key) = key else {
+        let failure =
+            CommandError::new(CliExitCode::Usage, "the checkpoint is signed, but no public key was given");
+        return Err(failure.hint("pass the signer's key with --public-key FILE"));
+    };
+    let key = public(ui, key)?;
+    let payload = envelope.open(PAYLOAD, &key).map_err(|error| {
+        let message = format!("invalid checkpoint: {error}");
+        CommandError::new(CliExitCode::RunFailed, message)
+    })?;
+    let text = String::from_utf8(payload).unwrap_or_default();
+    let signed = Checkpoint::parse(&text).ok_or_else(|| wrong("unexpected content"))?;
+    Ok((signed, true))
+}
+
+fn count_text(count: u64, what: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), what)
+}
+
+fn text(found: &AuditFindings) -> String {
+    let what =
+        format!("{} and {}", count_text(found.events, "event"), count_text(found.records, "audit record"));
+    let mut text = if found.faults.is_empty() {
+        format!("{} {what} are consistent\n", paint(GOOD, "valid:"))
+    } else {
+        let faults = plural(found.faults.len(), "fault");
+        format!("{} {faults} in {what}\n", paint(BAD, "invalid:"))
+    };
+    for fault in &found.faults {
+        text += &format!("  {} {fault}\n", paint(BAD, "fault"));
+    }
+    for note in &found.notes {
+        text += &format!("  {}  {note}\n", paint(NAME, "note"));
+    }
+    text
+}
+
+fn json(found: &AuditFindings) -> String {
+    let all = |texts: Vec<String>| serde_json::Value::from(texts);
+    let document = serde_json::json!({
+        "v": 1,
+        "holds": found.faults.is_empty(),
+        "events": found.events,
+        "records": found.records,
+        "faults": all(found.faults.iter().map(ToString::to_string).collect()),
+        "notes": all(found.notes.iter().map(ToString::to_string).collect()),
+        "heads": found.heads,
+    });
+    format!("{document:#}\n")
+}

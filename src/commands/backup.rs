@@ -1,0 +1,38 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
+use wf_report::plural;
+use wf_store::feed::{LogAnchor, WorkspaceAction};
+use wf_store::{self as store, BackupManifest};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The file is a tar archive with a snapshot of the database, the stored files, and the logs. The state
+is checked first, as by `wf doctor`: a damaged or altered state never overwrites an intact backup.")]
+pub struct BackupArgs {
+    /// The file to write
+    file: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// Creates a backup.
+pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
+    let file = normalize_path(&ui.env.cwd().join(&args.file));
+    let state = ui.workspace().state;
+    let made = store::backup(&state, &file, args.force, ui.env.now())?;
+    let end = LogAnchor { seq: made.events, hash: made.head };
+    watch::record_quietly(ui, WorkspaceAction::BackedUp { end });
+    let (shown, file) = (relative_path(&state, ui.env.cwd()), relative_path(&file, ui.env.cwd()));
+    ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(&made)));
+    Ok(CliExitCode::Ok)
+}
+
+/// The content of a backup, in a few words.
+pub fn content(manifest: &BackupManifest) -> String {
+    let count = |count: u64, noun| plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
+    format!("{}, {}", count(manifest.events, "event"), count(manifest.files, "file"))
+}

@@ -1,0 +1,56 @@
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::resume;
+use crate::{CliExitCode, CommandError, RunArg, Ui};
+use wf_store::{RunLease, RunState, StoreReader};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Asks the process that executes the run to cancel it. If that process has died, this command finishes
+the run.")]
+pub struct CancelArgs {
+    #[command(flatten)]
+    run: RunArg,
+}
+
+/// Cancels a run.
+pub fn run(ui: &Ui, args: &CancelArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let mut run = args.run.resolve(&reader)?;
+    while let Some((above, _)) = reader.run(&run)?.parent {
+        run = above;
+    }
+    if let RunState::Ended(outcome) = reader.run(&run)?.state {
+        let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
+        return Err(CommandError::new(CliExitCode::Usage, message));
+    }
+    let lease = reader.owners(&run)?.pop().filter(|lease| !lease.may_be_taken);
+    drop(reader);
+    match lease {
+        // Its process id is from elsewhere, and may be that of any process here.
+        Some(lease) if !lease.is_local => {
+            let message = format!("run {} is executed by {lease}", run.short());
+            Err(CommandError::new(CliExitCode::Usage, message)
+                .hint("cancel it there, or after that process has exited"))
+        }
+        Some(RunLease { pid, .. }) => {
+            signal(pid)?;
+            ui.print_info_line(&format!("run {}: sent SIGTERM to process {pid}", run.short()));
+            Ok(CliExitCode::Ok)
+        }
+        None => resume::cancel_dead(ui, &run),
+    }
+}
+
+fn signal(pid: u32) -> Result<(), CommandError> {
+    let told = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or(rustix::io::Errno::SRCH)
+        .and_then(|pid| kill_process(pid, Signal::TERM));
+    told.map_err(|error| {
+        let message = format!("cannot send SIGTERM to process {pid}, which executes the run: {error}");
+        CommandError::new(CliExitCode::Usage, message)
+    })
+}

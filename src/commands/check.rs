@@ -1,0 +1,147 @@
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::collect::{SpecFileSet, collect};
+use crate::{CliExitCode, CommandError, Ui, load, relative_path, relied, require_utf8};
+use wf_app::APPROVERS;
+use wf_base::diag::{Code, Diagnostic, Severity};
+use wf_base::source::{SourceText, Span};
+use wf_lang::{DiskFiles, skill_own};
+use wf_report::follow::Verbosity;
+use wf_report::mistakes::{CheckedFile, annotations, json, sarif, summary, text};
+use wf_report::plural;
+use wf_skill::{disk, load as load_skill};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf check                       workflows/, goals/, gates/, skills, wf.yaml, approvers.yaml
+  wf check plan.md ops/          a file, and the plans and skills in a directory
+  wf check --sarif > wf.sarif    for a code scanner
+
+Reports all problems in all files. Exit code 3 if there are errors.")]
+pub struct CheckArgs {
+    /// Files and folders [default: the workspace's workflows/, goals/, gates/, skills, wf.yaml and
+    /// approvers.yaml]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write one JSON document
+    #[arg(long, conflicts_with = "sarif")]
+    json: bool,
+    /// Write a SARIF log
+    #[arg(long)]
+    sarif: bool,
+}
+
+/// Checks files.
+pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
+    let paths: Vec<&Path> = args.paths.iter().map(PathBuf::as_path).collect();
+    let collected = collect(ui, &paths)?;
+    for path in &collected.plans {
+        require_utf8(path)?;
+    }
+    let all = check_all(ui, &collected);
+    if args.json {
+        ui.print_json(&json(&all))?;
+    } else if args.sarif {
+        ui.print_json(&sarif(&all, env!("CARGO_PKG_VERSION")))?;
+    } else {
+        print_diagnostics(ui, &all, &collected)?;
+    }
+    let errors = all.iter().any(|file| file.count(Severity::Error) > 0);
+    Ok(if errors { CliExitCode::Invalid } else { CliExitCode::Ok })
+}
+
+/// Checks every file once: the named ones, and those that they use.
+fn check_all(ui: &Ui, collected: &SpecFileSet) -> Vec<CheckedFile> {
+    let mut all: Vec<CheckedFile> = Vec::new();
+    for path in &collected.plans {
+        let workspace = ui.workspace_of(path.parent().unwrap_or(path));
+        let files = DiskFiles::new(&workspace.root);
+        let gates = load::system_gates(&files);
+        let mut loaded = load::load_with_gates(&files, &workspace.name(path), &gates);
+        relied::warn_of_undeclared_reads(&workspace, &mut loaded);
+        add_unknown(&mut all, load::diagnostics_by_file(ui, &workspace, &loaded));
+    }
+    for path in &collected.configs {
+        let shown = relative_path(path, ui.env.cwd());
+        let files = DiskFiles::new(path.parent().unwrap_or(path));
+        let checked = if path.file_name().is_some_and(|name| name == APPROVERS) {
+            load::read_approvers(&files, &shown).map(|(_, checked)| checked)
+        } else {
+            load::read_config(&files, &shown).map(|(_, checked)| checked)
+        };
+        add_unknown(&mut all, checked.into_iter().collect());
+    }
+    for path in &collected.skills {
+        add_unknown(&mut all, skill(ui, path).into_iter().collect());
+    }
+    all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
+    all
+}
+
+/// Checks a skill: the error that keeps it from loading, or its warnings.
+fn skill(ui: &Ui, path: &Path) -> Option<CheckedFile> {
+    let folder = path.parent()?;
+    let shown = relative_path(path, ui.env.cwd());
+    let broken = |code, message: String| {
+        let source = SourceText::new(shown.clone(), "");
+        let diagnostics = vec![Diagnostic::new(code, Span::default(), message)];
+        Some(CheckedFile { source, diagnostics })
+    };
+    let bytes = match disk::skill_md(folder) {
+        Ok(read) => read.map(|(_, bytes)| bytes).unwrap_or_default(),
+        Err(error) => {
+            return broken(Code::FileUnreadable, format!("{}; {}", error.reason, error.remedy()));
+        }
+    };
+    let Ok(text) = String::from_utf8(bytes) else {
+        return broken(Code::FileNotText, "the file is not UTF-8 text".into());
+    };
+    let name = folder.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+    let diagnostics = match load_skill(&text, &name) {
+        Err(findings) => findings.iter().map(|finding| finding.diagnostic(false)).collect(),
+        Ok(skill) => {
+            let noted = skill.warnings.iter().map(|finding| finding.diagnostic(true));
+            noted.chain(skill_own(&text, skill.own).1).collect()
+        }
+    };
+    let source = SourceText::new(shown, text);
+    Some(CheckedFile { source, diagnostics })
+}
+
+/// Adds the files that are not known yet: a file may be used by many.
+fn add_unknown(all: &mut Vec<CheckedFile>, more: Vec<CheckedFile>) {
+    for file in more {
+        let known = all.iter_mut().find(|own| own.source.path() == file.source.path());
+        match known {
+            None => all.push(file),
+            Some(known) => {
+                for diagnostic in file.diagnostics {
+                    if !known.diagnostics.contains(&diagnostic) {
+                        known.diagnostics.push(diagnostic);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn print_diagnostics(ui: &Ui, all: &[CheckedFile], collected: &SpecFileSet) -> Result<(), CommandError> {
+    for file in all {
+        ui.print(&text(file, ui.env.size.0))?;
+    }
+    if ui.env.in_actions() {
+        ui.print_bytes(annotations(all).as_bytes())?;
+    }
+    if ui.volume > Verbosity::Quiet && collected.skipped > 0 {
+        let files = plural(collected.skipped, "Markdown file");
+        ui.print_line(&format!("skipped {files} without front matter"))?;
+    }
+    let wrong = all.iter().any(|file| !file.diagnostics.is_empty());
+    if wrong || ui.volume > Verbosity::Quiet {
+        ui.print(&summary(all))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+use anstyle::Style;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::args::name;
+use crate::connections::{connection_rows, find_connection};
+use crate::{CliExitCode, CommandError, Ui};
+use wf_base::name::PlanId;
+use wf_report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN, moment};
+use wf_store::{ConnectionRow, ConnectionState};
+
+/// List the connections
+#[derive(Args, Debug)]
+pub struct ConnectionListArgs {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Show the details of a connection
+#[derive(Args, Debug)]
+pub struct ConnectionShowArgs {
+    /// Name of the connection
+    #[arg(value_name = "NAME", value_parser = name)]
+    name: PlanId,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists connections.
+pub(super) fn list(ui: &Ui, args: &ConnectionListArgs) -> Result<CliExitCode, CommandError> {
+    let rows = connection_rows(ui)?;
+    if args.json {
+        let all: Vec<Value> = rows.iter().map(json).collect();
+        ui.print_json(&format!("{}\n", Value::Array(all)))?;
+    } else if rows.is_empty() {
+        ui.print_info("no connections; add one with `wf connection add NAME --skill SKILL`\n");
+    } else {
+        ui.print(&table(&rows))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// Shows one connection.
+pub(super) fn show(ui: &Ui, args: &ConnectionShowArgs) -> Result<CliExitCode, CommandError> {
+    let row = find_connection(ui, &args.name)?;
+    if args.json {
+        ui.print_json(&format!("{}\n", json(&row)))?;
+        return Ok(CliExitCode::Ok);
+    }
+    let or = |at: Option<wf_base::time::Moment>, none: &str| at.map_or(none.to_owned(), moment);
+    let mut lines = vec![
+        ("state", row.state.as_str().to_owned()),
+        ("account", row.account.clone().unwrap_or_else(|| "unknown".into())),
+        ("skill", format!("{} in {}", row.skill, row.folder)),
+        ("digest", row.digest.to_string()),
+        ("by", row.auth.as_str().to_owned()),
+        ("permissions", row.permissions.join(", ")),
+        ("created", moment(row.created)),
+        ("checked", or(row.checked, "never")),
+        ("token until", or(row.token_expires_at, "unknown")),
+        ("refresh until", or(row.refresh_expires_at, "unknown")),
+        ("refreshed", or(row.last_refresh, "never")),
+        ("used", or(row.last_used, "never")),
+    ];
+    if let Some((kind, message)) = &row.failure {
+        lines.push(("failure", format!("{kind}: {}", message.replace('\n', " "))));
+    }
+    let line = |(what, text): &(&str, String)| format!("  {what:<13}  {text}\n");
+    let lines: String = lines.iter().map(line).collect();
+    ui.print(&format!("{}\n{lines}", row.name))?;
+    Ok(CliExitCode::Ok)
+}
+
+fn table(rows: &[ConnectionRow]) -> String {
+    let columns = ["name", "state", "skill", "account", "permissions", "checked"];
+    let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
+    for row in rows {
+        let plain = Style::new();
+        let state = match row.state {
+            ConnectionState::Active => GOOD,
+            ConnectionState::Proposed | ConnectionState::Removed => WARN,
+            _ => BAD,
+        };
+        table.row(vec![
+            (row.name.to_string(), BOLD),
+            (row.state.as_str().to_owned(), state),
+            (row.skill.clone(), plain),
+            (row.account.clone().unwrap_or_default().replace('\n', " "), plain),
+            (row.permissions.join(", "), plain),
+            (row.checked.map(moment).unwrap_or_default(), DIM),
+        ]);
+    }
+    table.render()
+}
+
+fn json(row: &ConnectionRow) -> Value {
+    json!({
+        "connection": row.name,
+        "state": row.state,
+        "skill": row.skill,
+        "folder": row.folder,
+        "digest": row.digest.to_string(),
+        "auth": row.auth,
+        "account": row.account,
+        "permissions": row.permissions,
+        "created": row.created,
+        "checked": row.checked,
+        "token_expires_at": row.token_expires_at,
+        "refresh_token_expires_at": row.refresh_expires_at,
+        "last_refresh": row.last_refresh,
+        "last_used": row.last_used,
+        "failure": row.failure.as_ref().map(|(kind, message)| json!({"kind": kind, "message": message})),
+    })
+}

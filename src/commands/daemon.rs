@@ -1,0 +1,129 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::daemon::{self, DaemonOptions};
+use crate::{CliExitCode, CommandError, Ui};
+use wf_app::daemon_io::health;
+use wf_app::daemon_io::systemd::{ServiceOwner, UnitFile};
+use wf_base::time::{format_duration, parse_duration};
+
+/// The default number of concurrent reconciliations.
+const DEFAULT_JOBS: u32 = 8;
+
+/// The silence after which systemd restarts a daemon: longer than the store waits for a lock.
+const WATCHDOG_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// The default time that a stopping daemon waits for reconciliations.
+const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Checks each goal when it is due, and repairs it within the limits of its approval. Each scheduled
+time is recorded as started, skipped or missed, with a reason: `wf goal history GOAL`. Changed files
+are reloaded immediately; with --branch, only committed changes. See docs/daemon.md.
+
+Examples:
+  wf daemon                            in the foreground, until Ctrl-C
+  wf daemon --branch main --health 127.0.0.1:7391
+  wf daemon --once                     run what is due or was missed, then exit
+  wf daemon --unit user > ~/.config/systemd/user/wf.service")]
+pub struct DaemonArgs {
+    /// Run goals only as committed on this branch
+    #[arg(long, value_name = "BRANCH")]
+    branch: Option<String>,
+    /// Serve /healthz, /readyz and /metrics at this local address
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    health: Option<SocketAddr>,
+    /// If another daemon is active, wait until it exits instead of failing
+    #[arg(long)]
+    standby: bool,
+    /// Maximum number of concurrent reconciliations
+    #[arg(short = 'j', long = "jobs", value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: u32,
+    /// Time to wait for reconciliations on shutdown; the next daemon adopts unfinished ones
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = period)]
+    drain: Duration,
+    /// Check once, wait for the reconciliations that start, and exit
+    #[arg(long, conflicts_with_all = ["health", "standby"])]
+    once: bool,
+    /// Print a systemd unit file and exit
+    #[arg(long, value_name = "WHOSE")]
+    unit: Option<UnitOwnerArg>,
+}
+
+/// The owner of the service that a unit file is for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnitOwnerArg {
+    /// A user service, for ~/.config/systemd/user
+    User,
+    /// A system service, for /etc/systemd/system; it runs as you
+    System,
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|bad| bad.to_string())
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    health::address(text).map_err(|bad| bad.to_string())
+}
+
+/// Runs the daemon.
+pub fn run(ui: &Ui, args: &DaemonArgs) -> Result<CliExitCode, CommandError> {
+    if let Some(whose) = args.unit {
+        return unit(ui, args, whose);
+    }
+    daemon::run(
+        ui,
+        DaemonOptions {
+            branch: args.branch.clone(),
+            health: args.health,
+            standby: args.standby,
+            jobs: args.jobs as usize,
+            drain: args.drain,
+            once: args.once,
+        },
+    )
+}
+
+/// Prints a unit file that starts the daemon with the options of this command line.
+fn unit(ui: &Ui, args: &DaemonArgs, whose: UnitOwnerArg) -> Result<CliExitCode, CommandError> {
+    let bad = |reason: String| CommandError::new(CliExitCode::Usage, reason);
+    let program = std::env::current_exe().map_err(|error| bad(error.to_string()))?;
+    let mut words = vec!["daemon".to_owned()];
+    if let Some(branch) = &args.branch {
+        words.extend(["--branch".to_owned(), branch.clone()]);
+    }
+    if let Some(health) = &args.health {
+        words.extend(["--health".to_owned(), health.to_string()]);
+    }
+    if args.standby {
+        words.push("--standby".to_owned());
+    }
+    if args.jobs != DEFAULT_JOBS {
+        words.extend(["--jobs".to_owned(), args.jobs.to_string()]);
+    }
+    if args.drain != DEFAULT_DRAIN {
+        words.extend(["--drain".to_owned(), format_duration(args.drain)]);
+    }
+    let owner = match whose {
+        UnitOwnerArg::User => ServiceOwner::User,
+        UnitOwnerArg::System => {
+            ServiceOwner::System { user: ui.env.var("USER").unwrap_or("root").to_owned() }
+        }
+    };
+    let unit = UnitFile {
+        program,
+        args: words,
+        workspace: ui.workspace().root,
+        owner,
+        path: ui.env.var("PATH").map(str::to_owned),
+        systemd: None,
+        watchdog: WATCHDOG_TIMEOUT,
+        drain: args.drain,
+    };
+    ui.print(&unit.text().map_err(|wrong| bad(wrong.to_string()))?)?;
+    Ok(CliExitCode::Ok)
+}

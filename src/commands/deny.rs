@@ -1,0 +1,30 @@
+use clap::Args;
+
+use crate::approve::{AnswerArgs, answer_approval};
+use crate::which::PendingApprovalArg;
+use crate::{CliExitCode, CommandError, Ui};
+use wf_sign::approval::ApprovalDecision;
+use wf_store::StoreReader;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+One denial by an approver is enough: the waiting step fails with the reason that is given.
+
+Examples:
+  wf deny 1a2b --reason 'the numbers of May are missing'
+  wf deny --last                     the pending approval of the latest run
+  wf deny 1a2b release_ok --yes      one of several pending approvals, by step")]
+pub struct DenyArgs {
+    #[command(flatten)]
+    ask: PendingApprovalArg,
+    #[command(flatten)]
+    answer: AnswerArgs,
+}
+
+/// Denies a pending approval of a run.
+pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let (run, step) = args.ask.resolve(&reader)?;
+    drop(reader);
+    answer_approval(ui, (&run, step), ApprovalDecision::Denied, &args.answer)
+}

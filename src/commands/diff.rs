@@ -1,0 +1,130 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::load::{self, LoadedPlan};
+use crate::{CliExitCode, CommandError, GitRevision, RunOptions, Ui, normalize_path};
+use wf_core::goal::ReconciliationPart;
+use wf_report::consent::{PlanSummary, WorkspaceSettings};
+use wf_report::diff::{ChangeDirection, PlanDiff, diff};
+use wf_report::plural;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf diff plan.md                      what changed since the last commit
+  wf diff main plan.md                 what changed since another revision
+  wf diff v1:ops/plan.md v2:ops/plan.md
+  wf diff old.md new.md --json         for a program
+
+Changes that permit more, or check less, come first. Exit code 1 if the meaning differs. A path after
+`:` is relative to the top level of the repository; with ./, to the current directory.")]
+pub struct DiffArgs {
+    /// Version before: a file, REV:PATH, or a revision; with one argument, the plan itself
+    #[arg(value_name = "A")]
+    before: String,
+    /// Version after: a file, or REV:PATH
+    #[arg(value_name = "B")]
+    after: Option<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Compares two versions.
+pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
+    let (before, after) = match &args.after {
+        Some(after) => (args.before.as_str(), after.as_str()),
+        None => ("HEAD", args.before.as_str()),
+    };
+    let new = version(ui, after, None)?;
+    let old = version(ui, before, Some(after))?;
+    let found = diff(&meaning(&old), &meaning(&new));
+    let bytes = differing(&old, &new);
+    if args.json {
+        ui.print_json(&found.json(bytes.is_empty()))?;
+    } else {
+        ui.print(&found.text())?;
+        ui.print(&ending(&found, &bytes))?;
+    }
+    Ok(if found.is_empty() { CliExitCode::Ok } else { CliExitCode::RunFailed })
+}
+
+/// Reads a version by its name on the command line; `plan` is the plan that a bare revision is about.
+fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, CommandError> {
+    let cwd = ui.env.cwd();
+    let is_file = normalize_path(&cwd.join(name)).exists();
+    let (revision, path) = match (name.split_once(':'), plan) {
+        _ if is_file => return load::load_for_review(ui, Path::new(name)),
+        (Some((revision, path)), _) => (revision, path.to_owned()),
+        (None, Some(plan)) => (name, here(plan)),
+        (None, None) => return load::load_for_review(ui, Path::new(name)),
+    };
+    let mut files = GitRevision::find(cwd, revision)?;
+    let path = files.select_file(&path, cwd)?;
+    let workspace = files.workspace();
+    let ready = load::load_plan(
+        ui,
+        &files,
+        workspace,
+        path.clone(),
+        RunOptions::at_present(ui, None).of_goal(ReconciliationPart::Repair),
+    );
+    if ready.is_err() {
+        ui.print_message_line(&format!("this is {path} at {revision}"));
+    }
+    ready
+}
+
+/// The path of the plan that a bare revision is about, relative to the current folder.
+fn here(plan: &str) -> String {
+    match plan.split_once(':') {
+        Some((_, path)) => path.to_owned(),
+        None => PathBuf::from("./").join(plan).display().to_string(),
+    }
+}
+
+fn meaning(version: &LoadedPlan) -> PlanSummary {
+    let config = &version.config;
+    let house = WorkspaceSettings {
+        is_sandboxed: config.sandbox.on,
+        readable_paths: &config.sandbox.read,
+        env_passthrough: &config.env_pass,
+    };
+    let goal = version.goal.as_ref().map(|of| &*of.goal);
+    PlanSummary::of_plan(&version.plan, &version.path).add_goal_if_any(goal).add_workspace_settings(&house)
+}
+
+/// The files that are not identical byte for byte. The name of the plan itself does not matter.
+fn differing(old: &LoadedPlan, new: &LoadedPlan) -> Vec<String> {
+    let texts = |version: &LoadedPlan| -> BTreeMap<String, String> {
+        let named = version.sources.iter().map(|(path, text)| {
+            let own = *path == version.path;
+            let name = if own { new.path.clone() } else { path.clone() };
+            (name, text.clone())
+        });
+        named.collect()
+    };
+    let (old, new) = (texts(old), texts(new));
+    let mut names: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+    names.sort();
+    names.dedup();
+    names.retain(|name| old.get(name) != new.get(name));
+    names
+}
+
+fn ending(found: &PlanDiff, bytes: &[String]) -> String {
+    if bytes.is_empty() && found.is_empty() {
+        return "identical\n".into();
+    }
+    if found.is_empty() {
+        let files = bytes.join(", ");
+        return format!(
+            "same meaning, but the files differ ({files}): an approval of one is not valid for the other\n"
+        );
+    }
+    let count = found.changes.len();
+    let loose = found.changes.iter().filter(|own| own.direction == ChangeDirection::Looser);
+    format!("{}, {} of them wider, weaker or more\n", plural(count, "change"), loose.count())
+}

@@ -1,0 +1,186 @@
+use std::path::Path;
+
+use clap::Args;
+
+use crate::goals::check_goals_scheduled;
+use crate::health::{self, DoctorFinding, DoctorStatus};
+use crate::{CliExitCode, CommandError, Ui, load};
+use wf_app::{APPROVERS, CONFIG};
+use wf_base::diag::{Diagnostic, Severity};
+use wf_base::source::{LineColumn, SourceText};
+use wf_base::untrusted::styled_line;
+use wf_core::machine::IsolationKind;
+use wf_exec::sandbox::ability;
+use wf_lang::DiskFiles;
+use wf_report::mistakes::CheckedFile;
+use wf_report::{BAD, DIM, GOOD, WARN, paint, plural};
+use wf_sign::approval::Approvers;
+
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs all checks of the environment.
+pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
+    let mut findings = Vec::from([
+        good_finding("wf", format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS)),
+        workspace(ui),
+        configuration(ui),
+        approvers(ui),
+    ]);
+    findings.extend(misnamed(ui));
+    findings.extend(health::check_state(ui));
+    findings.extend(check_goals_scheduled(ui));
+    for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]
+    {
+        findings.push(program(ui, name, need));
+    }
+    findings.push(sandbox(ui));
+    if args.json {
+        let document = serde_json::json!({ "v": 1, "findings": findings });
+        ui.print_json(&format!("{document:#}\n"))?;
+    } else {
+        ui.print(&findings.iter().map(line).collect::<String>())?;
+    }
+    let worst = findings.iter().map(|finding| finding.health).max();
+    Ok(if worst == Some(DoctorStatus::Bad) { CliExitCode::State } else { CliExitCode::Ok })
+}
+
+fn line(finding: &DoctorFinding) -> String {
+    let (style, mark) = match finding.health {
+        DoctorStatus::Good => (GOOD, "ok"),
+        DoctorStatus::Weak => (WARN, "note"),
+        DoctorStatus::Bad => (BAD, "bad"),
+    };
+    let name = paint(DIM, &format!("{:<13}", finding.name));
+    format!("{} {name} {}\n", paint(style, &format!("{mark:>4}")), styled_line(&finding.found))
+}
+
+fn good_finding(name: &'static str, found: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { name, health: DoctorStatus::Good, found: found.into() }
+}
+
+fn workspace(ui: &Ui) -> DoctorFinding {
+    let root = ui.workspace().root;
+    let reason = if root.join(CONFIG).exists() {
+        "contains wf.yaml"
+    } else if root.join(".git").exists() {
+        "top level of a git repository"
+    } else {
+        "no wf.yaml or git repository found, using the current directory"
+    };
+    good_finding("workspace", format!("{} · {reason}", root.display()))
+}
+
+fn configuration(ui: &Ui) -> DoctorFinding {
+    let files = DiskFiles::new(ui.workspace().root);
+    let read = load::read_config(&files, CONFIG).map(|(_, checked)| checked);
+    let none = format!("no {CONFIG}, using defaults");
+    let (health, found) = read.map_or((DoctorStatus::Good, none), |checked| file_finding(&checked, CONFIG));
+    DoctorFinding::new("configuration", health, found)
+}
+
+/// Reports the approvers of the workspace.
+fn approvers(ui: &Ui) -> DoctorFinding {
+    let files = DiskFiles::new(ui.workspace().root);
+    let read = load::read_approvers(&files, APPROVERS);
+    let none = format!("no {APPROVERS}: runs are approved with your own keys");
+    let (health, found) = read.map_or((DoctorStatus::Good, none), |(file, checked)| {
+        let keys = file.map_or(0, |file| Approvers::from(file).keys.len());
+        file_finding(&checked, &format!("{APPROVERS} · {}", plural(keys, "key")))
+    });
+    DoctorFinding::new("approvers", health, found)
+}
+
+/// Describes a file: its errors first, with the place, the cause and the remedy.
+fn file_finding(checked: &CheckedFile, good: &str) -> (DoctorStatus, String) {
+    let mut wrong = checked.diagnostics.iter();
+    let worst = wrong.clone().map(Diagnostic::severity).min();
+    let health = match worst {
+        None => return (DoctorStatus::Good, good.to_owned()),
+        Some(Severity::Error) => DoctorStatus::Bad,
+        Some(Severity::Warning) => DoctorStatus::Weak,
+    };
+    let is_worst = |one: &&Diagnostic| Some(one.severity()) == worst;
+    let first = wrong.find(is_worst).map(|one| line_of(&checked.source, one));
+    let found = first.unwrap_or_default();
+    let others = checked.diagnostics.len() - 1;
+    let more = format!(" · and {}: wf check", plural(others, "more problem"));
+    (health, if others > 0 { found + &more } else { found })
+}
+
+/// An error on one line.
+fn line_of(source: &SourceText, wrong: &Diagnostic) -> String {
+    let LineColumn { line, column } = source.line_column(wrong.span.start);
+    let remedy = wrong.help.as_ref().map(|help| format!(" · {help}"));
+    format!("{}:{line}:{column}: {}{}", source.path(), wrong.message, remedy.unwrap_or_default())
+}
+
+/// Files that are not read, though their names suggest that they are meant to be.
+fn misnamed(ui: &Ui) -> Vec<DoctorFinding> {
+    let root = ui.workspace().root;
+    let names = [
+        ("wf.yml", CONFIG),
+        ("approvers.yml", APPROVERS),
+        ("approver.yaml", APPROVERS),
+        ("approver.yml", APPROVERS),
+    ];
+    let there = names.into_iter().filter(|(name, _)| root.join(name).exists());
+    let one = |(name, meant)| {
+        let found = format!("{name} is ignored · rename it to {meant}, or remove it");
+        DoctorFinding::new("not read", DoctorStatus::Weak, found)
+    };
+    there.map(one).collect()
+}
+
+/// Reports the guarantees of a sandbox here, found out by creating one.
+fn sandbox(ui: &Ui) -> DoctorFinding {
+    let files = DiskFiles::new(ui.workspace().root);
+    let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
+    let on = config.is_none_or(|config| config.sandbox.on);
+    let able = ability(&ui.workspace().root);
+    let (health, found) = match (able.why_not, on) {
+        (None, true) => (DoctorStatus::Good, format!("checks run in a sandbox: {}", words(&able.isolation))),
+        (None, false) => (
+            DoctorStatus::Weak,
+            "disabled in wf.yaml: checks can write wherever you can; it is available on this system".into(),
+        ),
+        (Some(_), false) => (
+            DoctorStatus::Weak,
+            "disabled in wf.yaml: checks can write wherever you can; it is not available on this system"
+                .into(),
+        ),
+        (Some(reason), true) => (DoctorStatus::Bad, reason),
+    };
+    DoctorFinding { name: "sandbox", health, found }
+}
+
+/// The enforced guards, and the missing limits.
+fn words(isolation: &[IsolationKind]) -> String {
+    let known: Vec<&str> = isolation.iter().map(|guard| guard.as_str()).collect();
+    let limits = [
+        (IsolationKind::Scratch, "a scratch layer over the workspace (it is read-only)"),
+        (IsolationKind::Landlock, "Landlock"),
+        (IsolationKind::Memory, "a memory limit"),
+        (IsolationKind::Count, "a process limit"),
+    ];
+    let missing = limits.iter().filter(|(guard, _)| !isolation.contains(guard));
+    let missing: Vec<&str> = missing.map(|(_, what)| *what).collect();
+    match missing.as_slice() {
+        [] => known.join(" "),
+        missing => format!("{} · without {}", known.join(" "), missing.join(", ")),
+    }
+}
+
+/// Reports whether a program is on the `PATH`; nothing is executed.
+fn program(ui: &Ui, name: &'static str, need: DoctorStatus) -> DoctorFinding {
+    let path = ui.env.var("PATH").unwrap_or("");
+    let mut places = path.split(':').map(|dir| Path::new(dir).join(name));
+    match places.find(|place| place.is_file()) {
+        Some(place) => good_finding(name, place.display().to_string()),
+        None => DoctorFinding { name, health: need, found: "not found on PATH".into() },
+    }
+}

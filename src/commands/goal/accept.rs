@@ -1,0 +1,69 @@
+use clap::Args;
+
+use crate::approve::{AcceptanceArgs, SigningRules, accept_goal, awaited_acceptance};
+use crate::goals::{GoalSource, find_path, list_goals, wake_daemon};
+use crate::{CliExitCode, CommandError, Ui, load};
+use wf_core::goal::ReconciliationPart;
+use wf_sign::approval::ReviewPolicy;
+
+/// Accept a goal as it is; until then the daemon executes nothing of it
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Shows everything that the goal does, and what changed since it was accepted. A goal must be accepted
+again after a change to its file, a plan or gate that it uses, wf.yaml, or a program named in its
+commands. A program is an executable file, a file that starts with #!, or, in a git repository, any
+tracked file.
+
+`wf goal run GOAL` in a terminal also accepts the goal, and so does `wf approve GOAL`. With
+`wf daemon --branch`, the committed version counts as accepted; with policy `reviewed`, the signed
+approval does.")]
+pub struct GoalAcceptArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL", required_unless_present = "all", conflicts_with = "all")]
+    goal: Option<String>,
+    /// Every goal of the workspace that waits for acceptance
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    how: AcceptanceArgs,
+}
+
+/// Accepts goals.
+pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    if SigningRules::of(ui, &workspace)?.approvers.policy == ReviewPolicy::Reviewed {
+        let message = "goals must be approved here: approvers.yaml sets `policy: reviewed`";
+        return Err(CommandError::new(CliExitCode::Usage, message).hint("wf approve GOAL"));
+    }
+    let paths = match &args.goal {
+        Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
+        None => list_goals(&GoalSource::Disk, &workspace)
+            .into_iter()
+            .filter(|found| found.goal.is_ok())
+            .map(|found| found.path)
+            .collect(),
+    };
+    for path in paths {
+        let files = GoalSource::Disk.files(&workspace);
+        let (ready, goal) =
+            load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Repair)?;
+        if awaited_acceptance(ui, &ready)?.is_some() {
+            accept_goal(ui, (ready, &goal), &args.how)?;
+        } else if !args.all {
+            ui.print_info_line(&format!("{} is already accepted", goal.id));
+        }
+    }
+    wake_daemon(&workspace.state);
+    Ok(CliExitCode::Ok)
+}
+
+/// Accepts a goal for a user who runs a reconciliation of it, and shows it first.
+pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
+    let workspace = ui.workspace();
+    let files = GoalSource::Disk.files(&workspace);
+    let (ready, goal) = load::load_goal(ui, &*files, (workspace.clone(), path), ReconciliationPart::Repair)?;
+    if awaited_acceptance(ui, &ready)?.is_some() {
+        accept_goal(ui, (ready, &goal), &AcceptanceArgs::by_run())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+use clap::{Args, Subcommand};
+
+use super::{accept, autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
+use crate::{CliExitCode, CommandError, Ui, goals};
+
+#[derive(Args, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct GoalArgs {
+    #[command(subcommand)]
+    what: GoalCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum GoalCommand {
+    List(list::GoalListArgs),
+    Next(next::GoalNextArgs),
+    Run(goal_run::GoalRunArgs),
+    Accept(accept::GoalAcceptArgs),
+    Pause(pause::GoalPauseArgs),
+    Resume(pause::GoalResumeArgs),
+    History(history::GoalHistoryArgs),
+    Backfill(backfill::GoalBackfillArgs),
+    Autonomy(autonomy::GoalAutonomyArgs),
+    Feedback(feedback::GoalFeedbackArgs),
+    Tighten(tighten::GoalTightenArgs),
+    /// Send pending notifications
+    #[command(hide = true)]
+    Tell,
+    /// List the goals for a daemon
+    #[command(hide = true)]
+    Read {
+        /// Read them from this commit
+        #[arg(long)]
+        commit: Option<String>,
+    },
+}
+
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
+    match &args.what {
+        GoalCommand::List(args) => list::run(ui, args),
+        GoalCommand::Next(args) => next::run(ui, args),
+        GoalCommand::Run(args) => goal_run::run(ui, args),
+        GoalCommand::Accept(args) => accept::run(ui, args),
+        GoalCommand::Pause(args) => pause::pause(ui, args),
+        GoalCommand::Resume(args) => pause::resume(ui, args),
+        GoalCommand::History(args) => history::run(ui, args),
+        GoalCommand::Backfill(args) => backfill::run(ui, args),
+        GoalCommand::Autonomy(args) => autonomy::run(ui, args),
+        GoalCommand::Feedback(args) => feedback::run(ui, args),
+        GoalCommand::Tighten(args) => tighten::run(ui, args),
+        GoalCommand::Tell => goals::send_notifications(ui).map(|()| CliExitCode::Ok),
+        GoalCommand::Read { commit } => goals::write_goals(ui, commit.as_deref()).map(|()| CliExitCode::Ok),
+    }
+}

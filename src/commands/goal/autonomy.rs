@@ -1,0 +1,179 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::approve::StandingApproval;
+use crate::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals};
+use crate::{CliExitCode, CommandError, Ui, load};
+use wf_base::time::{Moment, format_duration};
+use wf_core::goal::{AutonomyProposal, ReconciliationPart, StandingApprovalLimits};
+use wf_report::{BOLD, DIM, WARN, paint, plural};
+
+/// Show what goals may do unattended, the feedback on it, and the advice that follows
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A proposal changes nothing: it takes effect when an approver runs the command it names. See
+docs/goals.md for what is counted and when a change is proposed.")]
+pub struct GoalAutonomyArgs {
+    /// ID or file of the goal [default: all of the workspace]
+    #[arg(value_name = "GOAL")]
+    goal: Option<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows the autonomy of goals.
+pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    let paths = match &args.goal {
+        Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
+        None => list_goals(&GoalSource::Disk, &workspace)
+            .into_iter()
+            .filter(|found| found.goal.is_ok())
+            .map(|found| found.path)
+            .collect(),
+    };
+    let files = GoalSource::Disk.files(&workspace);
+    let now = ui.env.now();
+    let mut goals: Vec<Value> = Vec::new();
+    let mut text = String::new();
+    for path in paths {
+        let (ready, goal) =
+            load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?;
+        let leash = AutonomyStatus::of(ui, &ready, &goal)?;
+        goals.push(document(&leash, now));
+        text += &autonomy_text(&leash, now);
+    }
+    if args.json {
+        let document = json!({"v": 1, "goals": goals});
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+    } else if text.is_empty() {
+        ui.print_info("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");
+    } else {
+        ui.print(&text)?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// The state of an approval, in a word.
+fn state(standing: &StandingApproval, now: Moment) -> &'static str {
+    let statement = &standing.statement;
+    if standing.withdrawn.is_some() {
+        "withdrawn"
+    } else if now >= statement.expires {
+        "expired"
+    } else if standing.used >= statement.executions {
+        "used up"
+    } else {
+        "holds"
+    }
+}
+
+fn autonomy_text(leash: &AutonomyStatus, now: Moment) -> String {
+    let goal = paint(BOLD, leash.goal.id.as_str());
+    let path = paint(DIM, &leash.shown_path);
+    let counts = &leash.counts;
+    let since = counts.period.map_or(String::new(), |(first, _)| format!(" since {}", first.to_second()));
+    format!(
+        "{goal}  {path}\n  allowed   {}\n  did       {}{since}: {} corrected, {} declined, \
+         {} undone · rate {:.3}\n  proposal  {}\n",
+        permitted_actions(leash, now),
+        repairs(counts.repairs),
+        counts.corrected,
+        counts.declined,
+        counts.undone,
+        counts.rate(),
+        proposal(leash),
+    )
+}
+
+/// The permitted actions.
+fn permitted_actions(leash: &AutonomyStatus, now: Moment) -> String {
+    let standing = match &leash.approval {
+        None => return "every repair: its file sets `approval: none`".into(),
+        Some(Err(refusal)) => return format!("no repair: {refusal}"),
+        Some(Ok(standing)) => standing,
+    };
+    let (all, used) = (standing.statement.executions, standing.used);
+    let until = standing.statement.expires.to_second();
+    let extent = format!("{} until {until}, {used} used", repairs(all));
+    match state(standing, now) {
+        "holds" => extent,
+        over => format!("{} · {extent}", paint(WARN, over)),
+    }
+}
+
+/// The advice, or the reason why there is none.
+fn proposal(leash: &AutonomyStatus) -> String {
+    let Some(advice) = &leash.advice else {
+        return format!("none: {}", why_none(leash));
+    };
+    let (executions, validity) = (repairs(advice.to.executions), format_duration(advice.to.validity));
+    let way = paint(WARN, advice.direction.as_str());
+    let command = leash.approve_command(advice.to);
+    format!("{way} to {executions} in {validity}: {}\n            {command}", advice.reason)
+}
+
+fn why_none(leash: &AutonomyStatus) -> String {
+    let (limits, rate) = (&leash.limits, leash.counts.rate());
+    if leash.standing().is_none() {
+        "no approval to change".into()
+    } else if leash.counts.repairs < limits.min_samples {
+        let needed = repairs(limits.min_samples);
+        format!("requires at least {needed} under such an approval")
+    } else if rate > limits.tighten_above {
+        "it already allows the minimum".into()
+    } else if rate < limits.widen_below {
+        "it already allows the maximum".into()
+    } else {
+        let (low, high) = (limits.widen_below, limits.tighten_above);
+        format!("the rate is between {low} and {high}")
+    }
+}
+
+fn repairs(count: u32) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), "repair")
+}
+
+fn document(leash: &AutonomyStatus, now: Moment) -> Value {
+    let counts = &leash.counts;
+    let approval = leash.approval.as_ref().map(|found| match found {
+        Err(refusal) => json!({"state": "none", "reason": refusal.to_string()}),
+        Ok(standing) => json!({
+            "state": state(standing, now),
+            "executions": standing.statement.executions,
+            "used": standing.used,
+            "validity": format_duration(grant_of(&standing.statement).validity),
+            "issued": standing.statement.issued,
+            "expires": standing.statement.expires,
+            "withdrawn": standing.withdrawn,
+        }),
+    });
+    json!({
+        "id": leash.goal.id,
+        "path": leash.shown_path,
+        "approval": approval,
+        "repairs": counts.repairs,
+        "corrected": counts.corrected,
+        "declined": counts.declined,
+        "undone": counts.undone,
+        "rate": counts.rate(),
+        "from": counts.period.map(|(first, _)| first),
+        "to": counts.period.map(|(_, last)| last),
+        "proposal": leash.advice.as_ref().map(|advice| advice_json(leash, advice)),
+    })
+}
+
+fn advice_json(leash: &AutonomyStatus, advice: &AutonomyProposal) -> Value {
+    let grant = |grant: StandingApprovalLimits| {
+        let validity = format_duration(grant.validity);
+        json!({"executions": grant.executions, "validity": validity})
+    };
+    json!({
+        "way": advice.direction.as_str(),
+        "from": grant(advice.from),
+        "to": grant(advice.to),
+        "reason": advice.reason,
+        "command": leash.approve_command(advice.to),
+    })
+}

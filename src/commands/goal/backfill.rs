@@ -1,0 +1,182 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::author;
+use crate::execute::OutputArgs;
+use crate::goals::{
+    ReconciliationRequest, ledger_of, load_by_name, send_notifications, start_reconciliation, wake_daemon,
+    with_recorded_schedule,
+};
+use crate::{CliExitCode, CommandError, Ui, load, watch};
+use wf_app::goals::{FileLock, LEADER_LOCK};
+use wf_base::time::Moment;
+use wf_core::goal::{GoalLedgerState, ReconciliationCause, ReconciliationHealth, turn};
+use wf_model::Goal;
+use wf_report::{WARN, paint};
+use wf_store::StoreReader;
+use wf_store::feed::WorkspaceAction;
+
+/// Run the missed reconciliations of past scheduled times
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Slots that have already started are not run again, so the command can be repeated: after an
+interruption it continues where it stopped. Excluded slots stay excluded. The daemon runs the slots
+one after the other; without a daemon, this command does.")]
+pub struct GoalBackfillArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL")]
+    goal: String,
+    /// Start of the period
+    #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
+    from: Moment,
+    /// End of the period (inclusive)
+    #[arg(long, value_name = "INSTANT", value_parser = super::next::instant)]
+    to: Moment,
+    /// Maximum number of scheduled times
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// Show the scheduled times, and touch nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the missed reconciliations.
+pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    let (ready, goal) = load_by_name(ui, &args.goal)?;
+    let slots = slots(ui, &goal, args)?;
+    if args.dry_run {
+        if args.json {
+            ui.print_json(&document(&slots, &[]))?;
+            return Ok(CliExitCode::Ok);
+        }
+        let lines: String = slots.iter().map(|slot| slot.to_second() + "\n").collect();
+        ui.print(&lines)?;
+        return Ok(CliExitCode::Ok);
+    }
+    let (store, reader) = ledger_of(ui, &ready)?;
+    let now = ui.env.now();
+    let mut ledger = crate::goals::StoreLedger { store: &store, reader: &reader, token: None };
+    turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
+    let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
+    let known = reader.known(&goal.id)?;
+    drop((store, reader));
+    ui.print_info(&start_count_text(due, slots.len()));
+    if let (Some(from), Some(to), 1..) = (slots.first(), slots.last(), due) {
+        let act = WorkspaceAction::GoalBackfilled {
+            goal: goal.id.clone(),
+            from: *from,
+            to: *to,
+            slots: due as u64,
+            key: author(ui).map(|key| key.public.id()),
+        };
+        watch::record_quietly(ui, act);
+    }
+    let Ok(lead) = FileLock::try_lock(&workspace.state, LEADER_LOCK)? else {
+        wake_daemon(&workspace.state);
+        ui.print_info("the daemon runs them one after the other\n");
+        if args.json {
+            ui.print_json(&document(&slots, &[]))?;
+        }
+        return Ok(CliExitCode::Ok);
+    };
+    // The leader may start them now: each scheduled time starts once, by the faster of the two.
+    drop(lead);
+    let mut ended = Vec::new();
+    let exit = work(ui, &goal, (&ready, known.as_ref()), &slots, &mut ended)?;
+    if args.json {
+        ui.print_json(&document(&slots, &ended))?;
+    }
+    Ok(exit)
+}
+
+/// The scheduled times, each with the outcome of its reconciliation, if one ended here.
+fn document(slots: &[Moment], ended: &[(Moment, ReconciliationHealth)]) -> String {
+    let health = |slot: &Moment| ended.iter().find(|(at, _)| at == slot).map(|(_, health)| *health);
+    let one = |slot: &Moment| json!({"slot": slot, "health": health(slot)});
+    let slots: Vec<Value> = slots.iter().map(one).collect();
+    format!("{:#}\n", json!({"v": 1, "slots": slots}))
+}
+
+/// The number of scheduled times that are to start, in words.
+fn start_count_text(due: usize, all: usize) -> String {
+    match (due, all) {
+        (_, 0) => "no slots in this period\n".to_owned(),
+        (0, _) => "every slot of this period has started or is queued\n".to_owned(),
+        (1, 1) => "1 slot to run\n".to_owned(),
+        (due, all) if due == all => format!("{due} slots to run\n"),
+        (due, all) => {
+            format!("{due} of {all} slots to run; the others have started or are queued\n")
+        }
+    }
+}
+
+/// Returns the requested scheduled times: past ones only, and not too many.
+fn slots(ui: &Ui, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment>, CommandError> {
+    let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
+    if args.to < args.from {
+        return Err(usage(format!("--to {} is before --from {}", args.to, args.from)));
+    }
+    let now = ui.env.now();
+    if args.to > now {
+        let message = format!("--to {} is in the future", args.to.to_second());
+        return Err(usage(message).hint("future slots are run by the daemon"));
+    }
+    let before = Moment::from_millis(args.from.millis().saturating_sub(1));
+    let all = goal.timing.slots(before, args.to);
+    let wanted = all.filter(|slot| slot.excluded.is_none());
+    let slots: Vec<Moment> = wanted.take(args.limit + 1).map(|slot| slot.at).collect();
+    if slots.len() > args.limit {
+        let message = format!("this period has more than {} slots", args.limit);
+        return Err(usage(message).hint("choose a shorter period, or raise --limit N"));
+    }
+    Ok(slots)
+}
+
+/// Runs those that wait, one after the other.
+fn work(
+    ui: &Ui,
+    goal: &std::sync::Arc<Goal>,
+    (ready, known): (&load::LoadedPlan, Option<&GoalLedgerState>),
+    slots: &[Moment],
+    done: &mut Vec<(Moment, ReconciliationHealth)>,
+) -> Result<CliExitCode, CommandError> {
+    let waits = |slot: &Moment| {
+        let open = known.into_iter().flat_map(|known| &known.open_slots);
+        open.into_iter().any(|open| open.slot == *slot && open.cause == ReconciliationCause::Backfill)
+    };
+    let mut exit = CliExitCode::Ok;
+    for slot in slots.iter().filter(|slot| waits(slot)) {
+        let ask =
+            ReconciliationRequest { slot: Some(*slot), cause: ReconciliationCause::Backfill, token: None };
+        match start_reconciliation(ui, (ready, goal), ask, &OutputArgs::default()) {
+            Ok(ended) => {
+                if !ended.verdict.health.is_good() {
+                    exit = CliExitCode::RunFailed;
+                }
+                done.push((*slot, ended.verdict.health));
+                let word = ended.verdict.health.as_str();
+                ui.print_message_line(&format!("{} · {word}", slot.to_second()));
+                // An interrupt means all of it; the other scheduled times are still due.
+                if ended.verdict.health == ReconciliationHealth::Cancelled {
+                    return Ok(CliExitCode::Interrupted);
+                }
+            }
+            Err(failure) if still_due(ui, goal, *slot)? => return Err(failure),
+            Err(_) => {
+                let (warning, slot) = (paint(WARN, "warning:"), slot.to_second());
+                ui.print_message_line(&format!("{warning} {slot}: already run by another process"));
+            }
+        }
+    }
+    send_notifications(ui)?;
+    Ok(exit)
+}
+
+fn still_due(ui: &Ui, goal: &Goal, slot: Moment) -> Result<bool, CommandError> {
+    let known = StoreReader::open(&ui.workspace().state)?.known(&goal.id)?;
+    Ok(known.is_some_and(|known| known.open_slots.iter().any(|open| open.slot == slot)))
+}

@@ -1,0 +1,143 @@
+use clap::{Args, ValueEnum};
+
+use super::accept;
+use crate::approve::awaited_acceptance;
+use crate::execute::OutputArgs;
+use crate::goals::{
+    self, GoalSource, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, find_path,
+    send_notifications, start_reconciliation, wake_daemon,
+};
+use crate::{CliExitCode, CommandError, GitRevision, RunArg, Ui, load};
+use wf_base::time::Moment;
+use wf_core::goal::{ReconciliationCause, ReconciliationHealth, ReconciliationPart};
+use wf_report::{BAD, BOLD, GOOD, WARN, paint};
+use wf_store::StoreReader;
+
+/// Reconcile a goal now: run its checks, and the repair if one fails
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Evaluates the checks of the goal. If one fails and the goal sets `on_failure: spawn_plan`, runs the
+repair within the limits of its approval (`wf approve GOAL`), and evaluates the checks again.
+
+Exit code 0 if the checks pass in the end, 1 if one fails or the state is unknown, 5 if a repair
+waits for an approval.")]
+pub struct GoalRunArgs {
+    /// ID or file of the goal
+    #[arg(value_name = "GOAL", required_unless_present = "cycle")]
+    goal: Option<String>,
+    /// Write every event as a line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Run the goal as it is in this commit
+    #[arg(long, value_name = "COMMIT")]
+    commit: Option<String>,
+    /// Scheduled time to run it for, which must be due
+    #[arg(long, value_name = "INSTANT", hide = true, value_parser = moment)]
+    slot: Option<Moment>,
+    /// Cause of the scheduled time
+    #[arg(long, hide = true, requires = "slot")]
+    cause: Option<CauseArg>,
+    /// Token of the daemon that decided about the scheduled time
+    #[arg(long, hide = true, requires = "slot")]
+    token: Option<u64>,
+    /// Resume a reconciliation whose process died, by its first run
+    #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["slot", "commit"])]
+    cycle: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum CauseArg {
+    Schedule,
+    CatchUp,
+    Backfill,
+}
+
+fn moment(text: &str) -> Result<Moment, String> {
+    Moment::parse(text).map_err(|bad| bad.to_string())
+}
+
+/// Runs a reconciliation.
+pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
+    let telling = OutputArgs { json: args.json, ..OutputArgs::default() };
+    let workspace = ui.workspace();
+    let ended = if let Some(run) = &args.cycle {
+        let reader = StoreReader::open(&workspace.state)?;
+        let run = RunArg::by_name(run).resolve(&reader)?;
+        drop(reader);
+        adopt_reconciliation(ui, &run, &telling)?
+    } else {
+        cycle(ui, args, &telling)?
+    };
+    print_result(ui, &ended);
+    send_notifications(ui)?;
+    // A daemon sees the end of what it started.
+    if args.token.is_none() && args.cycle.is_none() {
+        wake_daemon(&workspace.state);
+    }
+    Ok(exit(ended.verdict.health))
+}
+
+fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<ReconciliationResult, CommandError> {
+    let workspace = ui.workspace();
+    let place = match &args.commit {
+        None => GoalSource::Disk,
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit)?),
+    };
+    let name = args.goal.as_deref().unwrap_or_default();
+    let path = find_path(ui, &workspace, &place, name)?;
+    let files = place.files(&workspace);
+    let lies_there = args.commit.is_none();
+    // Starting it by hand accepts it; only a user at a terminal can have seen it.
+    if lies_there && args.slot.is_none() && ui.env.is_interactive {
+        accept::by_run(ui, &path)?;
+    }
+    let (ready, goal) = load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?;
+    let ask = ReconciliationRequest {
+        slot: args.slot,
+        cause: args.slot.map_or(ReconciliationCause::Person, |_| cause(args.cause)),
+        token: args.token,
+    };
+    let waits = match args.slot.filter(|_| lies_there) {
+        Some(_) => awaited_acceptance(ui, &ready)?,
+        None => None,
+    };
+    let begun = match waits {
+        Some(waits) => Err(CommandError::new(CliExitCode::Approval, format!("{path} {waits}"))),
+        None => start_reconciliation(ui, (&ready, &goal), ask, telling),
+    };
+    begun.map_err(|failure| goals::handle_start_failure(ui, (&ready, &goal), ask, failure))
+}
+
+fn cause(said: Option<CauseArg>) -> ReconciliationCause {
+    match said {
+        None | Some(CauseArg::Schedule) => ReconciliationCause::Schedule,
+        Some(CauseArg::CatchUp) => ReconciliationCause::CatchUp,
+        Some(CauseArg::Backfill) => ReconciliationCause::Backfill,
+    }
+}
+
+fn print_result(ui: &Ui, ended: &ReconciliationResult) {
+    let health = ended.verdict.health;
+    let style = match health {
+        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired => GOOD,
+        ReconciliationHealth::Failed | ReconciliationHealth::Cancelled => BAD,
+        ReconciliationHealth::Waiting | ReconciliationHealth::Unknown => WARN,
+    };
+    let word = paint(style, health.as_str());
+    let goal = paint(BOLD, ended.goal.as_str());
+    let reason = match ended.verdict.reason.as_str() {
+        "" => String::new(),
+        reason => format!(" · {reason}"),
+    };
+    ui.print_message_line(&format!("{goal} is {word}{reason}"));
+}
+
+fn exit(health: ReconciliationHealth) -> CliExitCode {
+    match health {
+        ReconciliationHealth::Healthy | ReconciliationHealth::Repaired => CliExitCode::Ok,
+        ReconciliationHealth::Failed | ReconciliationHealth::Unknown => CliExitCode::RunFailed,
+        ReconciliationHealth::Waiting => CliExitCode::Waiting,
+        ReconciliationHealth::Cancelled => CliExitCode::Interrupted,
+    }
+}

@@ -1,0 +1,81 @@
+//! Scheduled times as text and as JSON.
+
+use anstyle::Style;
+use serde::Serialize;
+
+use wf_base::time::{Moment, format_duration};
+use wf_model::schedule::{ClockChange, DstNote, GoalSchedule, ScheduleZone, Slot};
+use wf_report::{ColumnAlign, DIM, NAME, TextTable, WARN};
+
+/// A scheduled time for programs.
+#[derive(Serialize)]
+struct SlotLine<'a> {
+    slot: String,
+    utc: Moment,
+    dst: Option<DstNote>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excluded: Option<&'a str>,
+}
+
+/// A scheduled time as one line of JSON.
+pub(super) fn line(timing: &GoalSchedule, slot: &Slot) -> String {
+    let zone = timing.zone_of(slot);
+    let line = SlotLine {
+        slot: zone.local(slot.at).to_string(),
+        utc: slot.at,
+        dst: slot.note,
+        excluded: slot.excluded.as_deref(),
+    };
+    format!("{}\n", serde_json::to_string(&line).unwrap_or_default())
+}
+
+/// Scheduled times as a table: the time in UTC and in the zone of their rule, and remarks. Where
+/// rules have several zones, each line names its own.
+pub(super) fn table(timing: &GoalSchedule, slots: impl Iterator<Item = Slot>) -> String {
+    let left = |name| (name, ColumnAlign::Left);
+    let one = timing.one_zone();
+    let name = one.map_or("local", ScheduleZone::name);
+    let mut table = TextTable::new(&[left("UTC"), left(name), left("")]);
+    for slot in slots {
+        let zone = timing.zone_of(&slot);
+        let utc = slot.at.to_string().replace(".000Z", "Z");
+        let remark = remark(zone, &slot);
+        table.row(vec![
+            (utc, NAME),
+            (local(timing, zone, slot.at), Style::new()),
+            (remark, if slot.excluded.is_some() { DIM } else { WARN }),
+        ]);
+    }
+    table.render()
+}
+
+/// The local time in a zone of a timing at an instant; with the zone's name where there are several.
+pub fn local(timing: &GoalSchedule, zone: &ScheduleZone, at: Moment) -> String {
+    let local = zone.local(at);
+    match timing.one_zone() {
+        Some(_) => local.to_string(),
+        None => format!("{local} {zone}"),
+    }
+}
+
+/// The remark on a scheduled time, in words.
+fn remark(zone: &ScheduleZone, slot: &Slot) -> String {
+    let time = zone.local(slot.at).civil.time;
+    let note = slot.note.map(|note| match note {
+        DstNote::AtTransition => "replaces a time skipped by the clock change".into(),
+        DstNote::FirstPass => format!("first {time}"),
+        DstNote::SecondPass => format!("second {time}"),
+    });
+    let change = zone.change_on(slot.at).map(|change| clock_change_text(zone, change));
+    let parts = [slot.excluded.clone(), note, change];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.join(" · ")
+}
+
+/// A clock change, in words.
+fn clock_change_text(zone: &ScheduleZone, change: ClockChange) -> String {
+    let way = if change.by > 0 { "forward" } else { "back" };
+    let by = std::time::Duration::from_secs(change.by.unsigned_abs());
+    let to = zone.local(change.at).civil.time;
+    format!("clocks go {way} {} to {to}", format_duration(by))
+}

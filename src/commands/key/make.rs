@@ -1,0 +1,79 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::keys::{self, NewKeyArgs, OwnKey, PassphraseArgs, passphrase};
+use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_exec::keyfile::private_text;
+use wf_sign::{BadKey, Signer};
+
+/// Create a key
+#[derive(Args, Debug)]
+pub struct KeyInitArgs {
+    /// Name: lower-case words joined by hyphens [default: your login name]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    new: NewKeyArgs,
+}
+
+/// Import an existing private key
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  openssl genpkey -algorithm ed25519 -out ada.pem && chmod 600 ada.pem
+  wf key import ada.pem ada")]
+pub struct KeyImportArgs {
+    /// Key file: PEM (PKCS #8), encrypted or not, readable by you alone
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Name: lower-case words joined by hyphens [default: your login name]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+/// Creates a key.
+pub fn init(ui: &Ui, args: &KeyInitArgs) -> Result<CliExitCode, CommandError> {
+    let keys = keys::key_folder(ui)?;
+    let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(ui));
+    let under = keys::choose_protection(ui, &args.new, &name)?;
+    let new = keys::generate_key(ui, &name, &under)?;
+    let made = keys::store_key(ui, &keys, &name, new)?;
+    print_key(ui, "created", &made)
+}
+
+/// Imports a key.
+pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError> {
+    let keys = keys::key_folder(ui)?;
+    let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(ui));
+    let file = normalize_path(&ui.env.cwd().join(&args.file));
+    let pem = private_text(&file).map_err(|bad| keys::key_error(&bad))?;
+    let signer = match Signer::from_pem(&pem) {
+        Err(BadKey::Encrypted) => {
+            let secret = passphrase(ui, &args.passphrase, &name, false)?;
+            Signer::from_encrypted_pem(&pem, &secret)
+        }
+        other => other,
+    };
+    let signer = signer.map_err(|bad| {
+        let shown = relative_path(&file, ui.env.cwd());
+        CommandError::new(CliExitCode::Usage, format!("{shown}: {bad}"))
+    })?;
+    let kept = keys::store_key(ui, &keys, &name, (pem.into(), signer.public()))?;
+    print_key(ui, "imported", &kept)
+}
+
+fn print_key(ui: &Ui, how: &str, key: &OwnKey) -> Result<CliExitCode, CommandError> {
+    let (name, hex) = (&key.name, key.public.hex());
+    ui.print_line(&format!("{how} the key `{name}`: {hex}"))?;
+    ui.print_info(&listing(key));
+    Ok(CliExitCode::Ok)
+}
+
+/// The `approvers.yaml` entry that lists a key.
+pub(super) fn listing(key: &OwnKey) -> String {
+    let (name, hex) = (&key.name, key.public.hex());
+    format!("to let it approve, add to approvers.yaml: - {{name: {name}, key: {hex}}}\n")
+}

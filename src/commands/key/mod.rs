@@ -1,0 +1,12 @@
+//! `wf key`: keys that sign approvals.
+//!
+//! The keys themselves are in [`keys`](crate::keys), the approvers are in `approvers.yaml`.
+
+mod args;
+mod change;
+mod check_signature;
+mod make;
+mod mark;
+mod show;
+
+pub use args::{KeyArgs, run};

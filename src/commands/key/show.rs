@@ -1,0 +1,134 @@
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::keys::{self, OwnKey};
+use crate::{CliExitCode, CommandError, Ui, load, normalize_path, relative_path};
+use wf_app::config::ApproversFile;
+use wf_exec::keyfile::KeyFolder;
+use wf_report::plural;
+
+/// List your keys, and their status as approvers here
+#[derive(Args, Debug)]
+pub struct KeyListArgs {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Export a public key
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf key export                      the public key in openssl's format
+  wf key export ada --hex            as listed in approvers.yaml
+  wf key export ada --private --out ada.pem   a copy of the private key, readable only by you")]
+pub struct KeyExportArgs {
+    /// Name of the key [default: the one that signs]
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Write PEM (the default)
+    #[arg(long, conflicts_with = "hex")]
+    pem: bool,
+    /// Write 64 hexadecimal digits
+    #[arg(long)]
+    hex: bool,
+    /// Write the private key, to a file that does not exist yet
+    #[arg(long, requires = "out", conflicts_with = "hex")]
+    private: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Lists keys.
+pub fn list(ui: &Ui, args: &KeyListArgs) -> Result<CliExitCode, CommandError> {
+    let keys = keys::key_folder(ui)?;
+    let own = keys::own_keys(&keys)?;
+    let listed = load::approvers(ui, &ui.workspace())?.map(|(file, _)| file);
+    if args.json {
+        let one = |key: &OwnKey| {
+            json!({
+                "name": key.name,
+                "key": key.public.hex(),
+                "kept": storage_word(&keys, key),
+                "part": listed.as_ref().and_then(|file| part(file, key)),
+            })
+        };
+        let all: Vec<Value> = own.iter().map(one).collect();
+        let document = json!({"v": 1, "folder": keys.dir(), "keys": all});
+        ui.print_json(&format!("{document:#}\n"))?;
+        return Ok(CliExitCode::Ok);
+    }
+    let width = own.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for key in &own {
+        let (name, hex) = (&key.name, key.public.hex());
+        let _ = write!(text, "{name:<width$}  {hex}  {}", storage_word(&keys, key));
+        if let Some(part) = listed.as_ref().and_then(|file| part(file, key)) {
+            let _ = write!(text, " · {part}");
+        }
+        text.push('\n');
+    }
+    ui.print(&text)?;
+    ui.print_info_line(&format!("{} in {}", plural(own.len(), "key"), keys.dir().display()));
+    Ok(CliExitCode::Ok)
+}
+
+fn storage_word(keys: &KeyFolder, key: &OwnKey) -> String {
+    match keys.private(&key.name) {
+        Ok(pem) if pem.contains("ENCRYPTED") => "encrypted".into(),
+        Ok(_) => "not encrypted".into(),
+        Err(bad) => bad.to_string(),
+    }
+}
+
+/// The status of a key in a workspace.
+fn part(file: &ApproversFile, key: &OwnKey) -> Option<String> {
+    let is = |one: &&wf_app::config::ApproverRecord| {
+        one.key.as_ref().is_some_and(|named| named.value.0 == key.public)
+    };
+    let one = file.approvers.iter().find(is)?;
+    let name = one.name.as_ref().map_or("", |name| name.value.as_str());
+    Some(match one.revoked {
+        Some(since) => format!("approver `{name}` until revoked on {}", since.0),
+        None => format!("approver `{name}` here"),
+    })
+}
+
+/// Exports a key.
+pub fn export(ui: &Ui, args: &KeyExportArgs) -> Result<CliExitCode, CommandError> {
+    let keys = keys::key_folder(ui)?;
+    let Some(key) = keys::choose_signing_key(ui, &keys, args.name.as_deref())? else {
+        let failure = CommandError::new(CliExitCode::Usage, "no keys found");
+        return Err(failure.hint("create one with `wf key init`"));
+    };
+    if args.private {
+        let pem = keys.private(&key.name).map_err(|bad| keys::key_error(&bad))?;
+        let out = args.out.as_deref().unwrap_or(Path::new(""));
+        return write_private(ui, out, &pem);
+    }
+    let text = if args.hex { key.public.hex() + "\n" } else { key.public.pem() };
+    match &args.out {
+        Some(out) => write_private(ui, out, &text),
+        None => ui.print(&text).map(|()| CliExitCode::Ok),
+    }
+}
+
+/// Writes a new file readable by its owner alone.
+fn write_private(ui: &Ui, out: &Path, text: &str) -> Result<CliExitCode, CommandError> {
+    let path = normalize_path(&ui.env.cwd().join(out));
+    let mut options = OpenOptions::new();
+    let opened = options.write(true).create_new(true).mode(0o600).open(&path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let shown = relative_path(&path, ui.env.cwd());
+        CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"))
+    })?;
+    Ok(CliExitCode::Ok)
+}

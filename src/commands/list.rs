@@ -1,0 +1,68 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::plans::{SpecSummary, list_specs};
+use crate::{CliExitCode, CommandError, Ui, relative_path};
+use wf_report::{BOLD, ColumnAlign, DIM, TextTable, WARN, first_line, plural};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Searches workflows/, goals/ and the directory of wf.yaml. Plans and goals with an id are run by it:
+wf run ID, wf goal run ID.
+
+Status and next run of goals: wf goal list. Gates: wf gate list. Skills: wf skill list. Runs: wf runs.")]
+pub struct ListArgs {
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the plans and goals of the workspace.
+pub fn run(ui: &Ui, args: &ListArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    let listed = list_specs(&workspace);
+    if args.json {
+        let plans: Vec<Value> = listed.iter().map(json).collect();
+        ui.print_json(&format!("{:#}\n", json!({"v": 1, "plans": plans})))?;
+    } else if listed.is_empty() {
+        let root = relative_path(&workspace.root, ui.env.cwd());
+        ui.print_info_line(&format!(
+            "no plans found in {root}/workflows, {root}/goals and {root} · create one with `wf init`"
+        ));
+    } else {
+        ui.print(&table(&listed))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+fn table(listed: &[SpecSummary]) -> String {
+    let columns = ["id", "kind", "file", "title"];
+    let mut table = TextTable::new(&columns.map(|name| (name, ColumnAlign::Left)));
+    for one in listed {
+        let title = one.title.as_deref().map(first_line).unwrap_or_default();
+        let last = match one.error_count {
+            0 => (title.to_owned(), anstyle::Style::new()),
+            count => {
+                let mistakes = plural(count, "mistake");
+                (format!("{mistakes}: wf check {}", one.path), WARN)
+            }
+        };
+        table.row(vec![
+            (one.id.clone().unwrap_or_else(|| "-".into()), BOLD),
+            (one.kind.to_owned(), anstyle::Style::new()),
+            (one.path.clone(), DIM),
+            last,
+        ]);
+    }
+    table.render()
+}
+
+fn json(one: &SpecSummary) -> Value {
+    json!({
+        "id": one.id,
+        "kind": one.kind,
+        "path": one.path,
+        "title": one.title,
+        "mistakes": one.error_count,
+    })
+}

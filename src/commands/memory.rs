@@ -1,0 +1,51 @@
+mod dream;
+mod explain;
+mod feedback;
+mod files;
+mod forget;
+mod list;
+mod query;
+mod rows;
+
+use clap::{Args, Subcommand};
+
+use crate::{CliExitCode, CommandError, Ui};
+
+#[derive(Args, Debug)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Entries belong to a cluster: a space (`tool:curl`) and an entity (`path:api.example`). See
+docs/memory.md for how they are used."
+)]
+pub struct MemoryArgs {
+    #[command(subcommand)]
+    what: MemoryCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum MemoryCommand {
+    Query(query::MemoryQueryArgs),
+    List(list::MemoryListArgs),
+    Explain(explain::MemoryExplainArgs),
+    Feedback(feedback::MemoryFeedbackArgs),
+    Dream(dream::MemoryDreamArgs),
+    Forget(forget::MemoryForgetArgs),
+    Export(files::MemoryExportArgs),
+    Import(files::MemoryImportArgs),
+}
+
+/// Runs the given subcommand.
+pub fn run(ui: &Ui, args: &MemoryArgs) -> Result<CliExitCode, CommandError> {
+    match &args.what {
+        MemoryCommand::Query(args) => query::run(ui, args),
+        MemoryCommand::List(args) => list::run(ui, args),
+        MemoryCommand::Explain(args) => explain::run(ui, args),
+        MemoryCommand::Feedback(args) => feedback::run(ui, args),
+        MemoryCommand::Dream(args) => dream::run(ui, args),
+        MemoryCommand::Forget(args) => forget::run(ui, args),
+        MemoryCommand::Export(args) => files::export(ui, args),
+        MemoryCommand::Import(args) => files::import(ui, args),
+    }
+}

@@ -1,0 +1,79 @@
+use clap::Args;
+
+use super::rows::{document, rows, store, table};
+use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_core::memory::{self, DreamChanges, Megram};
+use wf_report::{BOLD, paint};
+use wf_store::MegramSelection;
+use wf_store::feed::WorkspaceAction;
+
+/// Consolidate memory: expire old entries, drop contradicted rules, derive new ones
+#[derive(Args, Debug)]
+pub struct MemoryDreamArgs {
+    /// Only print what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the Dreamer.
+pub(super) fn run(ui: &Ui, args: &MemoryDreamArgs) -> Result<CliExitCode, CommandError> {
+    let before = rows(ui, &MegramSelection::All)?;
+    let now = ui.env.now();
+    let dreamt = if args.dry_run || before.is_empty() {
+        memory::dream(&before, now)
+    } else {
+        store(ui)?.dream(now).wait()?
+    };
+    if !args.dry_run && !dreamt.is_empty() {
+        let act = WorkspaceAction::MemoryDreamt {
+            forgotten: dreamt.forget.len() as u64,
+            demoted: dreamt.demote.len() as u64,
+            promoted: dreamt.promote.len() as u64,
+        };
+        watch::record_quietly(ui, act);
+    }
+    if args.json {
+        ui.print_json(&document(&serde_json::json!({
+            "v": 1,
+            "dry_run": args.dry_run,
+            "forgotten": dreamt.forget,
+            "demoted": dreamt.demote,
+            "promoted": dreamt.promote,
+        })))?;
+    } else if dreamt.is_empty() {
+        ui.print_info("nothing to do\n");
+    } else {
+        ui.print(&text(&before, &dreamt, args.dry_run))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+fn text(before: &[Megram], dreamt: &DreamChanges, dry: bool) -> String {
+    // Entries that came in between are only counted: they were not there when this was read.
+    let of = |ids: &[wf_base::digest::Sha256Digest]| -> Vec<Megram> {
+        let all = before.iter().filter(|megram| ids.contains(&megram.id));
+        all.cloned().collect()
+    };
+    let words = if dry {
+        ["would be forgotten", "would be dropped as a rule", "would become a rule"]
+    } else {
+        ["forgotten", "dropped as a rule", "new rule"]
+    };
+    let parts = [
+        (dreamt.demote.len(), of(&dreamt.demote)),
+        (dreamt.forget.len(), of(&dreamt.forget)),
+        (dreamt.promote.len(), dreamt.promote.clone()),
+    ];
+    let [forgotten, demoted, promoted] = words;
+    let mut text = String::new();
+    for ((count, megrams), word) in parts.into_iter().zip([demoted, forgotten, promoted]) {
+        if count > 0 {
+            text.push_str(&format!("{}\n", paint(BOLD, &format!("{word}: {count}"))));
+            text.push_str(&table(&megrams));
+        }
+    }
+    text
+}

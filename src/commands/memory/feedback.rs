@@ -1,0 +1,43 @@
+use clap::Args;
+
+use super::rows::{find_megram, store};
+use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_core::memory::{MegramOrigin, contradict};
+use wf_store::feed::WorkspaceAction;
+
+/// Contradict a rule
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The rule stays unchanged; the feedback is stored as evidence against it. `wf memory dream` drops the
+rule once the evidence about its cluster contradicts it.")]
+pub struct MemoryFeedbackArgs {
+    /// Rule ID or unique prefix
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Reason why it is wrong
+    #[arg(value_name = "TEXT")]
+    text: String,
+}
+
+/// Records the user's contradiction of a rule.
+pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, CommandError> {
+    if args.text.trim().is_empty() {
+        return Err(CommandError::new(CliExitCode::Usage, "the text is empty")
+            .hint("describe what is wrong with the rule"));
+    }
+    let rule = find_megram(ui, &args.id)?;
+    let from = format!("feedback {}", rule.id);
+    let origin = MegramOrigin { at: ui.env.now(), from: &from };
+    let megram = contradict(&rule, args.text.clone(), origin).map_err(|not| {
+        CommandError::new(CliExitCode::Usage, not.to_string())
+            .hint("for the rules: wf memory list --level common_sense")
+    })?;
+    let id = megram.id;
+    let new = store(ui)?.remember(vec![megram]).wait()?;
+    if new > 0 {
+        watch::record_quietly(ui, WorkspaceAction::MemoryFeedback { rule: rule.id, megram: id });
+    }
+    let rule = rule.id.short();
+    ui.print_line(&format!("stored {} against the rule {rule}", id.short()))?;
+    Ok(CliExitCode::Ok)
+}

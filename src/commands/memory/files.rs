@@ -1,0 +1,105 @@
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::rows::{rows, store};
+use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
+use wf_core::memory::{read_lines, write_lines};
+use wf_report::plural;
+use wf_store::MegramSelection;
+use wf_store::feed::WorkspaceAction;
+
+/// Export memory, one megram per line
+#[derive(Args, Debug)]
+pub struct MemoryExportArgs {
+    /// File to write [default: standard output]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "file")]
+    force: bool,
+}
+
+/// Import memory from a file, one megram per line
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Each line has the format of `wf memory export`; `id`, `level`, `f`, `sigma` and `k` are optional. If a
+line is invalid, nothing is imported. Existing entries are not changed.")]
+pub struct MemoryImportArgs {
+    /// File to read
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// The limit of one import, in bytes: it is held in memory, and is one transaction.
+const LIMIT: u64 = 64 << 20;
+
+/// Exports memory.
+pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, CommandError> {
+    let megrams = rows(ui, &MegramSelection::All)?;
+    let text = write_lines(&megrams);
+    let Some(file) = &args.file else {
+        ui.print_json(&text)?;
+        return Ok(CliExitCode::Ok);
+    };
+    let path = normalize_path(&ui.env.cwd().join(file));
+    let shown = relative_path(&path, ui.env.cwd());
+    let written = write(&path, &text, args.force);
+    written.map_err(|error| {
+        let failure = CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"));
+        match error.kind() {
+            std::io::ErrorKind::AlreadyExists => failure.hint("--force replaces it"),
+            _ => failure,
+        }
+    })?;
+    ui.print_info_line(&format!("exported {} to {shown}", plural(megrams.len(), "megram")));
+    Ok(CliExitCode::Ok)
+}
+
+/// Imports megrams: all or nothing.
+pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, CommandError> {
+    let path = normalize_path(&ui.env.cwd().join(&args.file));
+    let shown = relative_path(&path, ui.env.cwd());
+    let text = read(&path)
+        .map_err(|error| CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}")))?;
+    let Some(text) = text else {
+        let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is larger than 64 MiB"));
+        return Err(failure.hint("nothing was imported; split the file between two lines"));
+    };
+    let known = rows(ui, &MegramSelection::All)?;
+    let read = read_lines(&text, &known).map_err(|bad| {
+        let message = format!("{shown}:{}: {}", bad.line, bad.cause);
+        let hint = "nothing was imported; docs/memory.md describes the format";
+        CommandError::new(CliExitCode::Usage, message).hint(hint)
+    })?;
+    let count = read.len();
+    let new = if read.is_empty() { 0 } else { store(ui)?.remember(read).wait()? };
+    if new > 0 {
+        let megrams = new as u64;
+        watch::record_quietly(ui, WorkspaceAction::MemoryImported { megrams });
+    }
+    let before = count.saturating_sub(new);
+    ui.print_line(&format!("imported {}, {before} already known", plural(new, "megram")))?;
+    Ok(CliExitCode::Ok)
+}
+
+/// Writes a file atomically.
+fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+    let beside = path.parent().unwrap_or(Path::new("."));
+    // A missing folder is reported as such, and not by the name of a file within.
+    fs::metadata(beside)?;
+    let mut file = tempfile::NamedTempFile::new_in(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let kept = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    kept.map(drop).map_err(|error| error.error)
+}
+
+/// Reads a file; `None` if it is too long.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    let mut text = String::new();
+    let read = fs::File::open(path)?.take(LIMIT + 1).read_to_string(&mut text)?;
+    Ok((read as u64 <= LIMIT).then_some(text))
+}

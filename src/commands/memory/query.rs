@@ -1,0 +1,145 @@
+use anstyle::Style;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::rows::{document, line, rows, signed_number, standing, style, sums};
+use crate::{CliExitCode, CommandError, Ui};
+use wf_base::time::Moment;
+use wf_core::memory::{
+    Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, clusters, potentials, ruled_action,
+};
+use wf_report::{ColumnAlign, DIM, NAME, TextTable};
+use wf_store::MegramSelection;
+
+/// Show what a planner would be told: the rules, and the advice from the evidence of each cluster
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf memory query                              everything
+  wf memory query --space tool:curl            all entries about a tool
+  wf memory query --entity path:api.example    all entries about a target, for any tool")]
+pub struct MemoryQueryArgs {
+    /// Only clusters of this space
+    #[arg(long, value_name = "SPACE")]
+    space: Option<String>,
+    /// Only clusters of this entity
+    #[arg(long, value_name = "ENTITY")]
+    entity: Option<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// The knowledge about a cluster.
+struct ClusterKnowledge<'a> {
+    tags: &'a MegramTags,
+    /// The number of megrams that are evidence.
+    megrams: usize,
+    sums: MemoryPotentials,
+    /// The action by the rules, if there are any.
+    rule_action: Option<MemoryAction>,
+}
+
+/// Prints the knowledge.
+pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, CommandError> {
+    let which = args.space.clone().map_or(MegramSelection::All, MegramSelection::Space);
+    let mut megrams = rows(ui, &which)?;
+    if let Some(entity) = &args.entity {
+        megrams.retain(|megram| megram.tags.entity == *entity);
+    }
+    let rules: Vec<&Megram> = megrams.iter().filter(|one| !one.level.fades()).collect();
+    let known = cluster_knowledge(&megrams, ui.env.now());
+    if args.json {
+        let clusters: Vec<Value> = known.iter().map(cluster).collect();
+        let value = json!({ "v": 1, "rules": rules, "clusters": clusters });
+        ui.print_json(&document(&value))?;
+    } else if megrams.is_empty() {
+        ui.print_info("no matching memory entries\n");
+    } else {
+        ui.print(&text(&rules, &known))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+fn cluster_knowledge(megrams: &[Megram], now: Moment) -> Vec<ClusterKnowledge<'_>> {
+    let clusters = clusters(megrams).into_iter();
+    let known = clusters.map(|(tags, cluster)| ClusterKnowledge {
+        tags,
+        megrams: cluster.iter().filter(|one| one.level.fades()).count(),
+        sums: potentials(cluster.iter().copied(), now),
+        rule_action: ruled_action(&cluster).map(|(action, _)| action),
+    });
+    // A law by itself says nothing about a tool and a target.
+    known.filter(|known| known.megrams > 0 || known.rule_action.is_some()).collect()
+}
+
+impl ClusterKnowledge<'_> {
+    /// Returns the advised action, and its source.
+    fn advice(&self) -> (MemoryAction, &'static str) {
+        match self.rule_action {
+            Some(action) => (action, "rule"),
+            None => (self.sums.action, "evidence"),
+        }
+    }
+}
+
+fn cluster(known: &ClusterKnowledge<'_>) -> Value {
+    let (action, by) = known.advice();
+    let mut value = json!({
+        "space": known.tags.space,
+        "entity": known.tags.entity,
+        "action": action,
+        "by": by,
+        "megrams": known.megrams,
+    });
+    if let (Some(fields), Value::Object(sums)) = (value.as_object_mut(), sums(&known.sums)) {
+        fields.extend(sums);
+    }
+    value
+}
+
+fn text(rules: &[&Megram], known: &[ClusterKnowledge<'_>]) -> String {
+    let (left, right) = (|name| (name, ColumnAlign::Left), |name| (name, ColumnAlign::Right));
+    let mut text = String::new();
+    if !rules.is_empty() {
+        let mut table = TextTable::new(&[left("id"), left("rule"), left("content")]);
+        let by_level = [MegramLevel::Thinking, MegramLevel::CommonSense];
+        let sorted = by_level.map(|level| rules.iter().filter(move |one| one.level == level));
+        for rule in sorted.into_iter().flatten() {
+            table.row(vec![
+                (rule.id.short(), NAME),
+                (standing(rule).into(), Style::new()),
+                (line(&rule.content), Style::new()),
+            ]);
+        }
+        text.push_str(&table.render());
+    }
+    if !known.is_empty() {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let mut table = TextTable::new(&[
+            left("action"),
+            left("by"),
+            right("attention"),
+            right("decision"),
+            right("megrams"),
+            left("space"),
+            left("entity"),
+        ]);
+        for one in known {
+            let (action, by) = one.advice();
+            table.row(vec![
+                (action.as_str().into(), style(action)),
+                (by.into(), DIM),
+                (format!("{:.2}", one.sums.attention), Style::new()),
+                (signed_number(one.sums.decision), Style::new()),
+                (one.megrams.to_string(), Style::new()),
+                (line(&one.tags.space), Style::new()),
+                (line(&one.tags.entity), Style::new()),
+            ]);
+        }
+        text.push_str(&table.render());
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! Shared by the memory commands: reading memory, and showing a megram.
+
+use anstyle::Style;
+
+use crate::{CliExitCode, CommandError, Ui};
+use wf_base::untrusted::untrusted;
+use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, RuleSense};
+use wf_report::{BAD, ColumnAlign, DIM, GOOD, NAME, TextTable, WARN, fit, moment};
+use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader};
+
+/// The width at which a content is cut on a line, in characters.
+const WIDTH: usize = 60;
+
+/// Returns the selected megrams; none where there is no state.
+pub(super) fn rows(ui: &Ui, which: &MegramSelection) -> Result<Vec<Megram>, CommandError> {
+    match StoreReader::open(&ui.workspace().state) {
+        Ok(reader) => Ok(reader.memory(which)?),
+        Err(StoreError::NoState(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens the state to change memory.
+pub(super) fn store(ui: &Ui) -> Result<Store, CommandError> {
+    let state = ui.workspace().state;
+    Ok(Store::open(&state, StoreDurability::Full, ui.env.clock())?)
+}
+
+/// Returns the megram whose id begins with this.
+pub(super) fn find_megram(ui: &Ui, start: &str) -> Result<Megram, CommandError> {
+    let mut all = if start.is_empty() { Vec::new() } else { rows(ui, &MegramSelection::Id(start.into()))? };
+    let first = all.pop();
+    match (first, all.as_slice()) {
+        (Some(megram), []) => Ok(megram),
+        (Some(megram), _) => {
+            let ids = all.iter().chain([&megram]).map(|one| one.id.short());
+            let ids: Vec<String> = ids.collect();
+            let message = format!("`{start}` is ambiguous: it matches {} megrams", ids.len());
+            let hint = format!("use more digits; it matches {}", ids.join(", "));
+            Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
+        }
+        (None, _) => {
+            let message = format!("no megram has the id `{start}`");
+            Err(CommandError::new(CliExitCode::Usage, message).hint("for their ids: wf memory list"))
+        }
+    }
+}
+
+/// Parses tags given by the user.
+pub(super) fn tags(space: &str, entity: &str) -> Result<MegramTags, CommandError> {
+    MegramTags::parse(space, entity).map_err(|bad| CommandError::new(CliExitCode::Usage, bad.to_string()))
+}
+
+/// A table of megrams.
+pub(super) fn table(megrams: &[Megram]) -> String {
+    let left = |name| (name, ColumnAlign::Left);
+    let mut table = TextTable::new(&[
+        left("id"),
+        left("level"),
+        left("made"),
+        left("state"),
+        left("space"),
+        left("entity"),
+        left("content"),
+    ]);
+    for megram in megrams {
+        let (plain, dim) = (Style::new(), DIM);
+        table.row(vec![
+            (megram.id.short(), NAME),
+            (megram.level.to_string(), plain),
+            (moment(megram.created), dim),
+            (megram.state.to_string(), plain),
+            (line(&megram.tags.space), plain),
+            (line(&megram.tags.entity), plain),
+            (short_line(&megram.content), plain),
+        ]);
+    }
+    table.render()
+}
+
+/// A text on one line, safe to display.
+pub(super) fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    untrusted(&words.join(" ")).to_string()
+}
+
+/// The same, cut if it is long.
+pub(super) fn short_line(text: &str) -> String {
+    fit(&line(text), WIDTH)
+}
+
+/// The style of an action.
+pub(super) fn style(action: MemoryAction) -> Style {
+    match action {
+        MemoryAction::Ignore => DIM,
+        MemoryAction::Exploit => GOOD,
+        MemoryAction::Avoid => BAD,
+        MemoryAction::Caution => WARN,
+    }
+}
+
+/// The word for a megram that does not fade.
+pub(super) fn standing(megram: &Megram) -> &'static str {
+    match megram.level {
+        MegramLevel::Thinking => "law",
+        _ => megram.sense().map_or("", RuleSense::as_str),
+    }
+}
+
+/// A sum with its sign.
+pub(super) fn signed_number(number: f64) -> String {
+    // A number that rounds to zero has no sign.
+    let rounded = (number * 100.0).round() / 100.0 + 0.0;
+    format!("{rounded:+.2}")
+}
+
+/// The two sums, for a program.
+pub(super) fn sums(known: &MemoryPotentials) -> serde_json::Value {
+    serde_json::json!({ "attention": known.attention, "decision": known.decision })
+}
+
+/// A document for a program.
+pub(super) fn document(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}

@@ -1,0 +1,30 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::backup::content;
+use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_audit as audit;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The backup is unpacked beside the state and checked; then the two are swapped atomically, so one of
+them is always intact. A state with runs or memory entries is replaced only with --force, and a state
+in use by a process never. Runs that had not finished can be resumed.")]
+pub struct RestoreArgs {
+    /// File written by `wf backup`
+    file: PathBuf,
+    /// Replace a state that has runs or memory
+    #[arg(long)]
+    force: bool,
+}
+
+/// Restores a backup.
+pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<CliExitCode, CommandError> {
+    let file = normalize_path(&ui.env.cwd().join(&args.file));
+    let state = ui.workspace().state;
+    let made = audit::restore(&file, &state, args.force, ui.env.now())?;
+    let shown = relative_path(&state, ui.env.cwd());
+    ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(&made)));
+    Ok(CliExitCode::Ok)
+}

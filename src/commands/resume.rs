@@ -1,0 +1,82 @@
+use clap::Args;
+
+use crate::approve::reauthorize;
+use crate::execute::{OutputArgs, finish, session};
+use crate::given::{approval_of_run, secrets_of_run};
+use crate::goals::wake_daemon;
+use crate::lineage::{outermost_run, retried_run};
+use crate::outdated::warn_of_changed_results;
+use crate::which::attempt_name_from_text;
+use crate::{CliExitCode, CommandError, RunArg, Ui, load};
+use wf_base::name::RunId;
+use wf_core::machine::RunOutcome;
+use wf_engine as engine;
+use wf_report::goal_name;
+use wf_store::{RunState, StateFolder, StoreReader};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Finished steps do not run again. A step that was running when the engine died is repeated if it is
+`idempotent` or its `retry.on` lists `interrupted`, and fails otherwise. To run again what failed in a
+finished run, use `wf retry`.")]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    telling: OutputArgs,
+}
+
+/// Resumes a run.
+pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_whole_log(&ui.workspace().state)?;
+    let run = args.run.resolve(&reader)?;
+    let row = reader.run(&run)?;
+    if let Some((above, attempt)) = &row.parent {
+        let attempt = attempt_name_from_text(&reader, above, attempt)?;
+        let message = format!("run {} is nested in another run: {attempt}", run.short());
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        let top = outermost_run(&reader, &run)?;
+        return Err(failure.hint(format!("resume that one: wf resume {}", top.short())));
+    }
+    if let RunState::Ended(outcome) = row.state {
+        // Its engine may have died just after the end.
+        engine::tidy(&StateFolder::new(&ui.workspace().state))?;
+        let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        return Err(match (&row.goal, outcome) {
+            (Some(_), _) => failure
+                .hint(format!("for another reconciliation: wf goal run {}", goal_name(&row.plan, &row.path))),
+            (None, RunOutcome::Succeeded) => failure,
+            (None, _) => failure.hint(format!("to run again what did not succeed: wf retry {}", run.short())),
+        });
+    }
+    let ready = load::load_recorded(ui, &reader, &run)?;
+    let past = retried_run(&reader, &row, &ready.plan)?;
+    reauthorize(ui, &reader, &run, &ready)?;
+    warn_of_changed_results(ui, &reader, &run, &ready)?;
+    let given = secrets_of_run(&reader, &run, &ready.plan)?;
+    let approved = approval_of_run(&reader, &run)?;
+    drop(reader);
+    let session = session(ui, &ready, &args.telling)?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    let finished = engine::resume(&session, &run, ready.plan.clone(), past);
+    let exit = finish(ui, &ready, &session, finished, &args.telling);
+    // If it is a run of a goal, a daemon concludes its reconciliation.
+    wake_daemon(&ready.workspace.state);
+    exit
+}
+
+/// Concludes a cancelled run that no engine works on.
+pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_whole_log(&ui.workspace().state)?;
+    let ready = load::load_recorded(ui, &reader, run)?;
+    let given = secrets_of_run(&reader, run, &ready.plan)?;
+    let approved = approval_of_run(&reader, run)?;
+    drop(reader);
+    let telling = OutputArgs::default();
+    let session = session(ui, &ready, &telling)?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    engine::cancel(&session, run, ready.plan.clone())?;
+    wake_daemon(&ready.workspace.state);
+    Ok(CliExitCode::Ok)
+}

@@ -1,0 +1,168 @@
+use clap::Args;
+
+use crate::approve::{ApprovalArgs, authorize};
+use crate::choose::StepSelectionArgs;
+use crate::execute::{OutputArgs, finish, lost_use_race, prune, session};
+use crate::given::secrets_of_run;
+use crate::lineage::outermost_run;
+use crate::load::LoadedPlan;
+use crate::outlook::{RetryPreview, check_selection};
+use crate::params::{self, ParamArgs};
+use crate::which::attempt_name_from_text;
+use crate::{CliExitCode, CommandError, RunArg, RunOptions, Ui, load};
+use wf_base::name::RunId;
+use wf_engine::reuse::{RepeatRequest, RepeatedRun};
+use wf_engine::{self as engine, RunRequest};
+use wf_lang::DiskFiles;
+use wf_model::{JsonObject, SecretDeclaration};
+use wf_report::goal_name;
+use wf_report::record::RunLifecycle;
+use wf_store::{RunRow, StoreReader};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The new run has the parameters of the old one and reuses the results of its successful steps, also
+inside of nested plans. It uses the current files: a step that has changed since, or reads a changed
+parameter, runs again, and so do its dependents.
+
+Examples:
+  wf retry --last                        run again what did not succeed
+  wf retry 1a2b --from build             `build` and its dependents
+  wf retry 1a2b --only 'test[eu]'        only one item
+  wf retry 1a2b --from nightly/compile   a step inside of the plan used by `nightly`
+  wf retry 1a2b -p day=2026-11-02        with a different parameter
+  wf retry 1a2b --from build --dry-run   show what would run again and why, without running it
+
+To continue an interrupted run, use `wf resume`.")]
+pub struct RetryArgs {
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    choice: StepSelectionArgs,
+    #[command(flatten)]
+    params: ParamArgs,
+    /// Show what would run again and why, and touch nothing
+    #[arg(long, conflicts_with_all = ["json", "junit", "report"])]
+    dry_run: bool,
+    #[command(flatten)]
+    approval: ApprovalArgs,
+    #[command(flatten)]
+    telling: OutputArgs,
+}
+
+/// Runs a plan again.
+pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    let reader = StoreReader::from_whole_log(&workspace.state)?;
+    let old = args.run.resolve(&reader)?;
+    let row = reader.run(&old)?;
+    refuse(&reader, &row)?;
+    let files = DiskFiles::new(&workspace.root);
+    let ready = load::load_plan(ui, &files, workspace, row.path.clone(), RunOptions::at_present(ui, None))?;
+    let choice = args.choice.resolve(&reader, &old, &ready.plan)?;
+    let params = params::resolve_for_retry(ui, ready.plan.parts(), &args.params, &row.params)?;
+    let before = load::recorded_plan_or_current(&reader, &old, &ready)?;
+    let ask = RepeatRequest {
+        run: Some(old.clone()),
+        earlier_plan: before.clone(),
+        current_plan: ready.plan.clone(),
+        choice: choice.clone(),
+    };
+    let past = RepeatedRun::of(&reader, ask, &params)?;
+    let past = engine::unchanged(&ready.workspace.root, &reader, past)?;
+    let root = &ready.workspace.root;
+    check_selection((root, &reader), &past, "")?;
+    let outlook = RetryPreview::of(root, &reader, &past)?;
+    let given = match &before {
+        Some(before) => secrets_of_run(&reader, &old, before)?,
+        None => Vec::new(),
+    };
+    drop(reader);
+    if past.is_done() {
+        ui.print_message(&nothing_to_retry(&old));
+        return Ok(CliExitCode::Ok);
+    }
+    if args.dry_run {
+        ui.print(&(outlook.summary_line(&old) + &outlook.list()))?;
+        return Ok(CliExitCode::Ok);
+    }
+    ui.print_info(&outlook.summary_line(&old));
+    let config = ready.options.write_to(choice.record());
+    loop {
+        let what = (params.clone(), past.clone(), config.clone());
+        if let Some(exit) = start_retry(ui, args, (&ready, &given), what)? {
+            return Ok(exit);
+        }
+    }
+}
+
+/// Starts the new run; `None` if another run took the next use of the approval.
+fn start_retry(
+    ui: &Ui,
+    args: &RetryArgs,
+    (ready, given): (&LoadedPlan, &[SecretDeclaration]),
+    (params, past, config): (JsonObject, RepeatedRun, serde_json::Value),
+) -> Result<Option<CliExitCode>, CommandError> {
+    let run = ui.env.new_run()?;
+    let entered = authorize(ui, ready, (&run, &params), &args.approval)?;
+    let session = session(ui, ready, &args.telling)?;
+    let approved = Some(&entered.approved);
+    engine::recover(&session, (&ready.plan, approved), given.to_vec())?;
+    let request = RunRequest {
+        run,
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        params,
+        past: Some(past),
+        approved: Some(entered.approved),
+        config,
+        claim: None,
+    };
+    let finished = engine::run(&session, request);
+    if lost_use_race(&finished) {
+        return Ok(None);
+    }
+    let exit = finish(ui, ready, &session, finished, &args.telling)?;
+    prune(ui, &session, ready);
+    Ok(Some(exit))
+}
+
+fn refuse(reader: &StoreReader, row: &RunRow) -> Result<(), CommandError> {
+    let short = row.id.short();
+    if let Some((above, attempt)) = &row.parent {
+        let attempt = attempt_name_from_text(reader, above, attempt)?;
+        let message = format!("run {short} is nested in another run: {attempt}");
+        let top = outermost_run(reader, &row.id)?;
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(format!(
+            "retry that one: wf retry {}; select inner steps with --from STEP/INNER",
+            top.short()
+        )));
+    }
+    let failure = |what: &str| CommandError::new(CliExitCode::Usage, format!("run {short} {what}"));
+    match RunLifecycle::of(row, reader.owner(&row.id)?) {
+        RunLifecycle::Running => Err(failure("has not finished")
+            .hint(format!("wait until it finishes, or cancel it: wf cancel {short}"))),
+        RunLifecycle::Waiting => Err(failure("waits for approval")
+            .hint(format!("wf approve {short} or wf deny {short}, then wf resume {short}"))),
+        RunLifecycle::Interrupted => {
+            Err(failure("has not finished").hint(format!("resume it: wf resume {short}")))
+        }
+        // A reconciliation starts with a check run, and is not repeated in part.
+        RunLifecycle::Ended(_) if row.goal.is_some() => {
+            let message = format!("run {short} belongs to a reconciliation of the goal `{}`", row.plan);
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            Err(failure.hint(format!("start another one: wf goal run {}", goal_name(&row.plan, &row.path))))
+        }
+        RunLifecycle::Ended(_) => Ok(()),
+    }
+}
+
+/// The message if there is nothing to run again.
+fn nothing_to_retry(run: &RunId) -> String {
+    let short = run.short();
+    format!(
+        "run {short} succeeded and nothing has changed since: nothing to run again\n\
+         to run it again anyway: wf retry {short} --all, or --from STEP\n"
+    )
+}

@@ -1,0 +1,135 @@
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::approve::{ApprovalArgs, authorize};
+use crate::execute::{OutputArgs, finish, lost_use_race, prune, session};
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, RunOptions, Ui, load, params, relative_path, watch};
+use wf_engine::{self as engine, RunRequest};
+use wf_report::Forecast;
+use wf_store::StoreDurability;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf run workflows/nightly.md -p day=2026-11-21
+  wf run nightly                     by its id, anywhere in the workspace
+  wf run plan.md --dry-run           show what would run, in which order, without running it
+  wf run plan.md --junit out/wf.xml  for a CI server
+  wf run plan.md --json              print each event as a line of JSON
+
+The first Ctrl-C cancels the run: its steps receive SIGTERM and its `finally` steps run. The second
+one kills the remaining processes.")]
+pub struct RunArgs {
+    /// Plan, by its file or its id (`wf list` lists both)
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+    #[command(flatten)]
+    params: params::ParamArgs,
+    /// Show what would run, and touch nothing
+    #[arg(long, conflicts_with_all = ["junit", "report"])]
+    dry_run: bool,
+    #[command(flatten)]
+    approval: ApprovalArgs,
+    #[command(flatten)]
+    telling: OutputArgs,
+    /// Maximum number of concurrent steps, overriding the plan
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+    /// Run every step even if the cache has a result; new results are cached
+    #[arg(long)]
+    no_cache: bool,
+    /// Durability of the record of the run, overriding wf.yaml
+    #[arg(long, value_name = "HOW")]
+    durability: Option<DurabilityArg>,
+}
+
+/// The durability of the record of a run.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DurabilityArg {
+    /// Survives power loss
+    Full,
+    /// Survives a crash of wf; power loss may take the last moments
+    Normal,
+}
+
+impl From<DurabilityArg> for StoreDurability {
+    fn from(survives: DurabilityArg) -> Self {
+        match survives {
+            DurabilityArg::Full => Self::Full,
+            DurabilityArg::Normal => Self::Normal,
+        }
+    }
+}
+
+/// Runs a plan. A refusal to start it is recorded, too.
+pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
+    let done = start_run(ui, args);
+    if let Err(failure) = &done
+        && !args.dry_run
+        && matches!(failure.exit, CliExitCode::Usage | CliExitCode::Invalid | CliExitCode::Approval)
+    {
+        watch::record_refusal(ui, &args.plan, failure);
+    }
+    done
+}
+
+fn start_run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
+    loop {
+        if let Some(exit) = try_start(ui, args)? {
+            return Ok(exit);
+        }
+    }
+}
+
+/// Starts a run; `None` if another run took the next use of the approval.
+fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandError> {
+    let begun = RunOptions {
+        durability: args.durability.map(StoreDurability::from),
+        no_cache: args.no_cache,
+        ..RunOptions::at_present(ui, args.jobs)
+    };
+    let ready = load::load_named(ui, &args.plan, begun)?;
+    let params = params::resolve(ui, ready.plan.parts(), &args.params)?;
+    if args.dry_run {
+        let forecast = Forecast::of(&ready.plan, &ready.path, params);
+        if args.telling.json {
+            ui.print_json(&forecast.json())?;
+        } else {
+            ui.print(&forecast.render())?;
+        }
+        return Ok(Some(CliExitCode::Ok));
+    }
+    let run = ui.env.new_run()?;
+    let entered = authorize(ui, &ready, (&run, &params), &args.approval)?;
+    let session = session(ui, &ready, &args.telling)?;
+    let request = RunRequest {
+        run,
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        params,
+        past: None,
+        approved: Some(entered.approved),
+        config: ready.options.write_to(serde_json::Value::Null),
+        claim: None,
+    };
+    let finished = engine::run(&session, request);
+    if lost_use_race(&finished) {
+        return Ok(None);
+    }
+    let exit = finish(ui, &ready, &session, finished, &args.telling)?;
+    prune(ui, &session, &ready);
+    print_record_location(ui, &ready);
+    Ok(Some(exit))
+}
+
+/// Prints the location of the record, if the commands shown would not find it from here.
+fn print_record_location(ui: &Ui, ready: &LoadedPlan) {
+    let state = &ready.workspace.state;
+    if *state != ui.workspace().state {
+        let shown = relative_path(state, ui.env.cwd());
+        ui.print_info_line(&format!("the state is in {shown}: pass --state {shown} to use it"));
+    }
+}

@@ -1,0 +1,103 @@
+use std::io::Read;
+
+use clap::Args;
+
+use crate::which::attempt_name_from_text;
+use crate::{CliExitCode, CommandError, RunArg, Ui, load, load_record};
+use wf_base::name::RunId;
+use wf_report::record::{RunRecord, show, trust};
+use wf_report::rounds::rounds_table;
+use wf_store::{BlobStore, StateFolder, StoreDurability, StoreReader};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf show --last                            the latest run
+  wf show 1a2b --json                       everything about a run, as JSON
+  wf show 1a2b --artifact out/report.html   print an artifact of the run")]
+pub struct ShowArgs {
+    #[command(flatten)]
+    run: RunArg,
+    /// Write one JSON document
+    #[arg(long, conflicts_with = "artifact")]
+    json: bool,
+    /// Show details of every re-planning round
+    #[arg(long, conflicts_with_all = ["json", "artifact"])]
+    rounds: bool,
+    /// Write the content of this artifact to standard output
+    #[arg(long, value_name = "PATH")]
+    artifact: Option<String>,
+}
+
+/// Shows a run.
+pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
+    let state = ui.workspace().state;
+    let reader = StoreReader::open(&state)?;
+    let run = args.run.resolve(&reader)?;
+    if let Some(path) = &args.artifact {
+        let blobs = BlobStore::new(StateFolder::new(&state).blobs(), StoreDurability::Normal);
+        return artifact(ui, &reader, &blobs, (&run, path));
+    }
+    let record = load_record(&reader, &run)?;
+    if args.rounds {
+        return print_decisions(ui, &record);
+    }
+    if args.json {
+        ui.print_json(&document(&reader, &run, &record)?)?;
+    } else {
+        let mut record = record;
+        if let Some((above, attempt)) = &mut record.run.parent {
+            *attempt = attempt_name_from_text(&reader, above, attempt)?;
+        }
+        ui.print(&show(&record, ui.env.now()))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// Prints the decisions of the controller on a run.
+fn print_decisions(ui: &Ui, record: &RunRecord) -> Result<CliExitCode, CommandError> {
+    if record.held.rounds.is_empty() {
+        ui.print_info("no finished rounds; only plans with `replan` have rounds\n");
+    } else {
+        ui.print(&rounds_table(&record.held.rounds, true))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// The record as one document, with the trust in the values of its plan.
+fn document(reader: &StoreReader, run: &RunId, record: &RunRecord) -> Result<String, CommandError> {
+    let mut document = record.document();
+    if let (Some(plan), Some(fields)) = (load::recorded_plan_if_valid(reader, run)?, document.as_object_mut())
+    {
+        fields.insert("taint".into(), trust(&plan));
+    }
+    Ok(format!("{document:#}\n"))
+}
+
+fn artifact(
+    ui: &Ui,
+    reader: &StoreReader,
+    blobs: &BlobStore,
+    (run, path): (&RunId, &str),
+) -> Result<CliExitCode, CommandError> {
+    let rows = reader.artifacts(run)?;
+    let Some(row) = rows.iter().rfind(|row| row.artifact.path == path) else {
+        let failure = CommandError::new(CliExitCode::Usage, format!("the run has no artifact `{path}`"));
+        let known: Vec<&str> = rows.iter().map(|row| row.artifact.path.as_str()).collect();
+        return Err(match known.as_slice() {
+            [] => failure.hint("it has no artifacts"),
+            _ => failure.hint(format!("its artifacts are {}", known.join(", "))),
+        });
+    };
+    let mut file = blobs.open(&row.artifact.digest)?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = file.read(&mut buffer).map_err(|error| {
+            CommandError::new(CliExitCode::State, format!("cannot read the stored file: {error}"))
+        })?;
+        match buffer.get(..read) {
+            None | Some([]) => return Ok(CliExitCode::Ok),
+            Some(bytes) => ui.print_bytes(bytes)?,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::commands::goal::{instant, local};
+use crate::goals::{GoalSource, find_path, list_goals};
+use crate::{CliExitCode, CommandError, Ui, load};
+use wf_base::name::PlanId;
+use wf_base::time::{Moment, format_duration, parse_duration};
+use wf_core::goal::{
+    ReconciliationPart, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate,
+};
+use wf_model::Goal;
+use wf_report::{BAD, ColumnAlign, DIM, NAME, TextTable, WARN, paint};
+use wf_store::StoreReader;
+
+/// The number of latest reconciliations from which a duration is estimated.
+const DURATION_SAMPLES: usize = 50;
+
+/// Simulate the scheduler over a period
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Uses a simulated clock and the scheduler of the daemon; no process is started and nothing is
+recorded. A reconciliation takes the time given by --takes, else the time of the latest ones of the
+goal, else no time.
+
+Examples:
+  wf sim goals --from 2027-01-01T00:00:00Z --to 2028-01-01T00:00:00Z
+  wf sim goals nightly --takes 26h                     reconciliations that take too long
+  wf sim goals --down 2027-03-27T20:00:00Z..2027-03-29T06:00:00Z
+  wf sim goals nightly --list                          every slot with its result")]
+pub struct SimGoalsArgs {
+    /// IDs or files of the goals [default: all of the workspace]
+    #[arg(value_name = "GOAL")]
+    goals: Vec<String>,
+    /// Start of the period [default: now]
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    from: Option<Moment>,
+    /// End of the period [default: 365 days later]
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    to: Option<Moment>,
+    /// Duration of a reconciliation; of one goal: GOAL=TIME
+    #[arg(long, value_name = "[GOAL=]TIME")]
+    takes: Vec<String>,
+    /// Period in which the daemon is down
+    #[arg(long, value_name = "FROM..TO", value_parser = outage)]
+    down: Vec<(Moment, Moment)>,
+    /// List every scheduled time
+    #[arg(long)]
+    list: bool,
+    /// Write a line of JSON for each scheduled time
+    #[arg(long, conflicts_with = "list")]
+    json: bool,
+}
+
+fn outage(text: &str) -> Result<(Moment, Moment), String> {
+    let (from, to) = text.split_once("..").ok_or("expected FROM..TO")?;
+    let (from, to) = (instant(from)?, instant(to)?);
+    if to <= from {
+        return Err("it ends before it starts".into());
+    }
+    Ok((from, to))
+}
+
+/// Simulates goals.
+pub fn run(ui: &Ui, args: &SimGoalsArgs) -> Result<CliExitCode, CommandError> {
+    let goals = goals(ui, &args.goals)?;
+    if goals.is_empty() {
+        ui.print_info("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");
+        return Ok(CliExitCode::Ok);
+    }
+    let from = args.from.unwrap_or_else(|| ui.env.now());
+    let to = args.to.unwrap_or(from.after(Duration::from_hours(24 * 365)));
+    if to <= from {
+        let message = format!("--to {to} is not after --from {from}");
+        return Err(CommandError::new(CliExitCode::Usage, message));
+    }
+    let scenario = SimulationScenario {
+        takes: estimated_durations(ui, &goals, &args.takes)?,
+        goals: goals.clone(),
+        from,
+        to,
+        outages: args.down.clone(),
+    };
+    // A year of many goals is millions of scheduled times: the exit of the process frees them at once.
+    let simulated = ManuallyDrop::new(simulate(scenario));
+    if args.json {
+        for goal in &goals {
+            for (row, at) in simulated.ledger.rows(&goal.id) {
+                ui.print_json(&(line(goal, row, at) + "\n"))?;
+            }
+        }
+    } else {
+        if args.list {
+            ui.print(&slots(&goals, &simulated))?;
+        }
+        ui.print(&summary(&goals, &simulated))?;
+        let wakes = simulated.wakes;
+        let time = format_duration(Duration::from_secs(to.since(from).as_secs()));
+        ui.print_info_line(&format!("{time} · the daemon woke up {wakes} times"));
+    }
+    Ok(CliExitCode::Ok)
+}
+
+fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
+    let workspace = ui.workspace();
+    if names.is_empty() {
+        let found = list_goals(&GoalSource::Disk, &workspace);
+        for broken in found.iter().filter(|found| found.goal.is_err()) {
+            let warning = paint(WARN, "warning:");
+            ui.print_message_line(&format!("{warning} skipped {}: its file is invalid", broken.path));
+        }
+        return Ok(found.into_iter().filter_map(|found| found.goal.ok()).collect());
+    }
+    let one = |name: &String| {
+        let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
+        let files = GoalSource::Disk.files(&workspace);
+        Ok(load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?.1)
+    };
+    names.iter().map(one).collect()
+}
+
+/// Returns the duration of a reconciliation of each goal.
+fn estimated_durations(
+    ui: &Ui,
+    goals: &[Arc<Goal>],
+    said: &[String],
+) -> Result<BTreeMap<PlanId, Duration>, CommandError> {
+    let reader = StoreReader::open(&ui.workspace().state).ok();
+    let mut takes = BTreeMap::new();
+    for goal in goals {
+        let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));
+        let known = known.transpose()?.unwrap_or_default();
+        let times = known.iter().filter_map(|cycle| {
+            let (ended, _, _) = cycle.ended.as_ref()?;
+            Some(ended.since(cycle.started_at))
+        });
+        takes.insert(goal.id.clone(), times.max().unwrap_or_default());
+    }
+    for text in said {
+        let (name, time) = text.split_once('=').unwrap_or(("", text));
+        let usage =
+            |reason: String| CommandError::new(CliExitCode::Usage, format!("--takes {text}: {reason}"));
+        let time = parse_duration(time).map_err(|bad| usage(bad.to_string()))?;
+        let mut found = false;
+        for goal in goals.iter().filter(|goal| name.is_empty() || goal.id.as_str() == name) {
+            takes.insert(goal.id.clone(), time);
+            found = true;
+        }
+        if !found {
+            return Err(usage(format!("unknown goal `{name}`")));
+        }
+    }
+    Ok(takes)
+}
+
+/// A scheduled time as one line of JSON, as `wf goal history --json` writes it.
+fn line(goal: &Goal, row: &SlotEntry, at: Moment) -> String {
+    json!({
+        "goal": goal.id,
+        "slot": row.slot,
+        "last": row.last,
+        "count": row.count,
+        "state": row.state,
+        "cause": row.cause,
+        "reason": row.reason,
+        "at": at,
+    })
+    .to_string()
+}
+
+/// Lists every scheduled time, in chronological order.
+fn slots(goals: &[Arc<Goal>], simulated: &SimulationResult) -> String {
+    let columns = ["slot", "local", "goal", "state", "reason"].map(|name| (name, ColumnAlign::Left));
+    let mut table = TextTable::new(&columns);
+    let mut rows: Vec<(&Arc<Goal>, &SlotEntry)> = Vec::new();
+    for goal in goals {
+        rows.extend(simulated.ledger.rows(&goal.id).map(|(row, _)| (goal, row)));
+    }
+    rows.sort_by_key(|(_, row)| row.slot);
+    for (goal, row) in rows {
+        let style = match row.state {
+            SlotState::Missed => BAD,
+            SlotState::Skipped => DIM,
+            _ => anstyle::Style::new(),
+        };
+        let state = match row.count {
+            1 => row.state.as_str().to_owned(),
+            count => format!("{count} {}", row.state.as_str()),
+        };
+        let reason = match row.cause {
+            wf_core::goal::ReconciliationCause::CatchUp => format!("catch-up, {}", row.reason),
+            _ => row.reason.clone(),
+        };
+        table.row(vec![
+            (row.slot.to_second(), NAME),
+            (local(&goal.timing, goal.timing.zone_at(row.slot), row.slot), DIM),
+            (goal.id.to_string(), anstyle::Style::new()),
+            (state, style),
+            (reason, anstyle::Style::new()),
+        ]);
+    }
+    table.render()
+}
+
+/// Summarizes the results of the scheduled times, goal by goal, with the reasons.
+fn summary(goals: &[Arc<Goal>], simulated: &SimulationResult) -> String {
+    let mut table = TextTable::new(&[
+        ("goal", ColumnAlign::Left),
+        ("slots", ColumnAlign::Right),
+        ("state", ColumnAlign::Left),
+        ("reason", ColumnAlign::Left),
+    ]);
+    let plain = anstyle::Style::new();
+    for goal in goals {
+        let mut name = goal.id.to_string();
+        for (count, was, reason) in counts(goal, simulated) {
+            let style = if was == SlotState::Missed.as_str() { BAD } else { plain };
+            table.row(vec![
+                (std::mem::take(&mut name), NAME),
+                (count.to_string(), plain),
+                (was.to_owned(), style),
+                (reason, plain),
+            ]);
+        }
+    }
+    table.render()
+}
+
+/// Counts the scheduled times of a goal by result and reason; at least one line.
+fn counts(goal: &Goal, simulated: &SimulationResult) -> Vec<(u64, &'static str, String)> {
+    let mut counts: BTreeMap<(SlotState, &str), u64> = BTreeMap::new();
+    for (row, _) in simulated.ledger.rows(&goal.id) {
+        let reason = match row.state {
+            SlotState::Started => row.cause.as_str(),
+            // Which one does not matter in a sum.
+            _ if row.reason.starts_with("the reconciliation of") => "a reconciliation was running",
+            _ => &row.reason,
+        };
+        *counts.entry((row.state, reason)).or_default() += row.count;
+    }
+    let of = |all: &[(PlanId, Moment)]| all.iter().filter(|(id, _)| *id == goal.id).count() as u64;
+    let more = [
+        (of(&simulated.overlaps), "overlapped", "started beside another reconciliation"),
+        (of(&simulated.cancelled), "cancelled", "replaced by a later slot"),
+    ];
+    let slots = counts.into_iter();
+    let mut all: Vec<_> =
+        slots.map(|((state, reason), count)| (count, state.as_str(), reason.to_owned())).collect();
+    let more = more.into_iter().filter(|(count, _, _)| *count > 0);
+    all.extend(more.map(|(count, was, reason)| (count, was, reason.to_owned())));
+    if all.is_empty() {
+        all.push((0, "due", String::new()));
+    }
+    all
+}

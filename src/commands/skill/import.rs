@@ -1,0 +1,125 @@
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::skills::adapted;
+use crate::skills::fetch::{FetchedSkill, fetch_skill};
+use crate::skills::put::{SKILLS, SkillFolderLock};
+use crate::skills::{consent, locks};
+use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_app::skills::{InspectedSkill, detect, inspect_skill};
+use wf_skill::import::{ConversionOptions, SkillConversion, SkillFormat, adapt};
+
+/// Convert a skill of another format to the standard, and put it into skills/
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Reports how each field was converted, which files were left out, and what to review by hand. Markdown
+and scripts are not changed. No run uses the skill before `wf skill lock NAME`.
+
+Examples:
+  wf skill import ../.claude/skills/tables --dry-run
+  wf skill import git:https://example.org/skills#v1:tables --name sums")]
+pub struct SkillImportArgs {
+    /// A folder, git:URL#REV:FOLDER, or bundled:NAME
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// New name [default: its own]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Format of the skill
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    format: SkillFormatArg,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Only show what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The format of a skill.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SkillFormatArg {
+    /// Detect it
+    Auto,
+    /// The standard: every other field is dropped
+    Standard,
+    /// Claude Code
+    Claude,
+    /// Codex and similar
+    Openai,
+}
+
+impl SkillFormatArg {
+    fn format(self) -> Option<SkillFormat> {
+        match self {
+            Self::Auto => None,
+            Self::Standard => Some(SkillFormat::Standard),
+            Self::Claude => Some(SkillFormat::Claude),
+            Self::Openai => Some(SkillFormat::Openai),
+        }
+    }
+}
+
+/// Imports a skill. It is not locked: that follows its review.
+pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    let fetched = fetch_skill(ui, &args.source)?;
+    let ask = ConversionOptions {
+        folder: &fetched.folder,
+        name: args.name.as_deref(),
+        format: args.format.format(),
+    };
+    let (bundle, done) = adapt(&fetched.bundle, &ask, &detect).map_err(|bad| {
+        let source = fetched.source.escape_debug();
+        CommandError::new(CliExitCode::Invalid, format!("cannot import {source}: {bad}")).hint(bad.help)
+    })?;
+    let studied = inspect_skill(&done.name, bundle);
+    if args.dry_run {
+        require_free_name(&workspace, &done.name)?;
+    } else {
+        consent::statement_name(&done.name)?;
+        let hold = SkillFolderLock::acquire(ui, &workspace)?;
+        require_free_name(&workspace, &done.name)?;
+        hold.stage(&done.name, &studied.bundle)?.install()?;
+    }
+    if args.json {
+        let document = document(args, &fetched, &done, &studied);
+        return ui.print_json(&format!("{document}\n")).map(|()| CliExitCode::Ok);
+    }
+    ui.print(&adapted::adaptation_text(&fetched, &done, &studied, args.dry_run))?;
+    Ok(CliExitCode::Ok)
+}
+
+/// Refuses a name that is taken.
+fn require_free_name(workspace: &Workspace, name: &str) -> Result<(), CommandError> {
+    let lies = workspace.root.join(SKILLS).join(name);
+    let is_there = std::fs::symlink_metadata(lies).is_ok();
+    if !is_there && !locks::read_lock(workspace)?.skills.contains_key(name) {
+        return Ok(());
+    }
+    let message = format!("the skill `{name}` already exists");
+    let hint = format!(
+        "import it under another name with --name NAME, or remove the existing one: wf skill remove {name}"
+    );
+    Err(CommandError::new(CliExitCode::Usage, message).hint(hint))
+}
+
+fn document(
+    args: &SkillImportArgs,
+    fetched: &FetchedSkill,
+    done: &SkillConversion,
+    studied: &InspectedSkill,
+) -> Value {
+    json!({
+        "v": 1,
+        "source": fetched.source,
+        "commit": fetched.commit,
+        "imported": !args.dry_run,
+        "folder": format!("{SKILLS}/{}", done.name),
+        "locked": false,
+        "next": format!("wf skill lock {}", done.name),
+        "refuses_lock": studied.is_dangerous(),
+        "transformation": done,
+        "report": studied.report,
+    })
+}

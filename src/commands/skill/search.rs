@@ -1,0 +1,62 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::shelves::{find, left_out_json, line, sentence, warn_of_broken};
+use crate::{CliExitCode, CommandError, Ui};
+use wf_report::{BOLD, ColumnAlign, DIM, TextTable};
+use wf_skill::{DiscoveredSkill, SearchableSkill, Skill, search};
+
+/// Search skills by words in their names, descriptions and texts
+#[derive(Args, Debug)]
+pub struct SkillSearchArgs {
+    /// Words that must all occur
+    #[arg(value_name = "WORD", required = true)]
+    words: Vec<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Searches skills.
+pub fn run(ui: &Ui, args: &SkillSearchArgs) -> Result<CliExitCode, CommandError> {
+    let (all, _) = find(ui);
+    warn_of_broken(ui, &all);
+    let counts = |one: &&DiscoveredSkill| one.shadowed_by.is_none();
+    let loaded: Vec<(&DiscoveredSkill, &Skill)> =
+        all.found.iter().filter(counts).filter_map(|one| Some((one, one.skill.as_ref().ok()?))).collect();
+    let among: Vec<SearchableSkill<'_>> = loaded
+        .iter()
+        .map(|(one, skill)| SearchableSkill {
+            name: &skill.name,
+            description: &skill.description,
+            body: one.text.get(skill.body.range()).unwrap_or(""),
+        })
+        .collect();
+    let found = search(&args.words, &among);
+    let hits = found.iter().filter_map(|(at, fit)| Some((loaded.get(*at)?, fit)));
+    if args.json {
+        let hits: Vec<Value> = hits
+            .map(|((one, skill), fit)| {
+                json!({
+                    "name": skill.name,
+                    "path": one.shown(),
+                    "description": skill.description,
+                    "fit": fit,
+                })
+            })
+            .collect();
+        let document = json!({"v": 1, "skills": hits, "left_out": left_out_json(&all)});
+        ui.print_json(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))?;
+    } else if found.is_empty() {
+        ui.print_info("no skill matches all these words\n");
+    } else {
+        let columns = ["skill", "path", "description"].map(|name| (name, ColumnAlign::Left));
+        let mut table = TextTable::new(&columns);
+        for ((one, skill), _) in hits {
+            let about = (sentence(&skill.description), anstyle::Style::new());
+            table.row(vec![(line(&skill.name), BOLD), (line(&one.shown()), DIM), about]);
+        }
+        ui.print(&table.render())?;
+    }
+    Ok(CliExitCode::Ok)
+}

@@ -1,0 +1,80 @@
+use clap::Args;
+
+use crate::skills::consent::SignArgs;
+use crate::skills::fetch::{self, fetch_skill};
+use crate::skills::needs::AcceptDangerArgs;
+use crate::skills::place::{SkillInstallation, install_skill};
+use crate::skills::put::{SKILLS, SkillFolderLock};
+use crate::skills::{SkillUseError, locks};
+use crate::{CliExitCode, CommandError, Ui};
+use wf_app::skills::inspect_skill;
+use wf_skill::lock::changes;
+
+/// Fetch installed skills again from their sources
+#[derive(Args, Debug)]
+pub struct SkillUpdateArgs {
+    /// Names of the skills [default: all that are locked]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Write one JSON document per skill
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    accept: AcceptDangerArgs,
+    #[command(flatten)]
+    sign: SignArgs,
+}
+
+/// Updates skills.
+pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError> {
+    let workspace = ui.workspace();
+    let hold = SkillFolderLock::acquire(ui, &workspace)?;
+    let lock = locks::read_lock(&workspace)?;
+    let names: Vec<String> = match args.names.as_slice() {
+        [] => lock.skills.keys().cloned().collect(),
+        named => named.to_vec(),
+    };
+    if names.is_empty() {
+        ui.print_info("no locked skills\n");
+    }
+    for name in names {
+        let locked = lock.skills.get(&name).ok_or_else(|| not_locked(&name))?;
+        if locked.folder != format!("{SKILLS}/{name}") || locked.source == format!("path:{}", locked.folder) {
+            ui.print_info_line(&format!(
+                "{name} was locked in place, so lock it again: wf skill lock {name}"
+            ));
+            continue;
+        }
+        let at_root =
+            locked.source.strip_prefix("path:").map(|path| workspace.root.join(path).display().to_string());
+        let fetched = fetch_skill(ui, at_root.as_deref().unwrap_or(&locked.source))?;
+        // After an interrupted update the new files are there already.
+        let here = fetch::read_folder(&workspace.root.join(&locked.folder))?;
+        let changed = changes(&locked.files, &here);
+        if !changed.is_empty() && here != fetched.bundle {
+            return Err(SkillUseError::Changed(changed).failure(&name));
+        }
+        if changes(&locked.files, &fetched.bundle).is_empty() {
+            ui.print_info_line(&format!("{name} is up to date"));
+            continue;
+        }
+        let way = SkillInstallation {
+            workspace: &workspace,
+            lock: &hold,
+            source: locked.source.clone(),
+            commit: fetched.commit,
+            installed_folder: None,
+            sign: &args.sign,
+            accept: &args.accept,
+            json: args.json,
+        };
+        install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// The failure for a skill without a lock.
+pub(super) fn not_locked(name: &str) -> CommandError {
+    let message = format!("the skill `{}` is not locked", name.escape_debug());
+    CommandError::new(CliExitCode::Usage, message).hint("for the locked skills: wf skill lock --check")
+}

@@ -1,0 +1,116 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_base::untrusted::untrusted;
+use wf_skill::disk::SkillFolderProblem;
+use wf_skill::{SHELVES, SkillTextError, disk};
+
+/// The folders in which skills are not searched.
+const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "__pycache__"];
+
+/// A skill, or a path that was named as one.
+pub struct SkillLocation {
+    /// The path, as it is shown.
+    pub shown: String,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The folder's own name.
+    pub name: String,
+    /// The name of its file.
+    pub file: &'static str,
+    /// The content of the file, or the reason why there is none.
+    pub text: Result<String, SkillTextError>,
+}
+
+/// Returns the folder of a skill of the workspace whose name was given in place of a path.
+fn named(ui: &Ui, given: &Path) -> Option<String> {
+    let name = given.to_str().filter(|name| !name.contains('/'))?;
+    let root = ui.workspace().root;
+    let mut folders = SHELVES.iter().map(|shelf| root.join(shelf).join(name));
+    let found = folders.find(|folder| folder.is_dir())?;
+    Some(untrusted(&relative_path(&found, ui.env.cwd())).to_string())
+}
+
+/// Returns the place that a path names. A path that does not exist is a failure.
+pub fn find_skill(ui: &Ui, path: &Path) -> Result<SkillLocation, CommandError> {
+    let given = path;
+    let path = normalize_path(&ui.env.cwd().join(path));
+    if !path.exists() {
+        let message = format!("Path does not exist: {}", untrusted(&given.display().to_string()));
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        return Err(match named(ui, given) {
+            Some(folder) => failure.hint(format!("name its directory: {folder}")),
+            None => failure,
+        });
+    }
+    let is_skill_md = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
+    let folder = match path.parent() {
+        Some(parent) if is_skill_md && path.is_file() => parent.to_path_buf(),
+        _ => path,
+    };
+    Ok(read(ui, folder))
+}
+
+fn read(ui: &Ui, folder: PathBuf) -> SkillLocation {
+    let shown = untrusted(&relative_path(&folder, ui.env.cwd())).to_string();
+    let name = folder.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+    let (file, text) = match disk::skill_md(&folder) {
+        _ if !folder.is_dir() => ("SKILL.md", Err(SkillTextError::NoFolder)),
+        Ok(None) => ("SKILL.md", Err(SkillTextError::NoFile)),
+        Ok(Some((file, bytes))) => (file, String::from_utf8(bytes).map_err(|_| SkillTextError::NotText)),
+        Err(error) => match error.reason {
+            SkillFolderProblem::Link => ("SKILL.md", Err(SkillTextError::Link)),
+            _ => ("SKILL.md", Err(SkillTextError::Unreadable)),
+        },
+    };
+    SkillLocation { shown, folder, name, file, text }
+}
+
+/// Returns the skills that paths name: a skill, its SKILL.md, or all skills below a folder.
+pub fn find_skills(ui: &Ui, paths: &[PathBuf]) -> Result<Vec<SkillLocation>, CommandError> {
+    let mut all = Vec::new();
+    for path in paths {
+        let named = find_skill(ui, path)?;
+        if named.text != Err(SkillTextError::NoFile) {
+            all.push(named);
+            continue;
+        }
+        let below = collect(&named.folder);
+        if below.is_empty() {
+            all.push(named);
+        }
+        all.extend(below.into_iter().map(|folder| read(ui, folder)));
+    }
+    Ok(all)
+}
+
+/// Returns all folders with a SKILL.md below a folder, in order, without following links.
+fn collect(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut rest = below(folder);
+    while let Some(path) = rest.pop() {
+        let is_skill = ["SKILL.md", "skill.md"].iter().any(|name| entry_exists(&path.join(name)));
+        if is_skill {
+            found.push(path);
+        } else {
+            rest.extend(below(&path));
+        }
+    }
+    found
+}
+
+/// Returns the folders in a folder, the last first.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut below: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
+    below.retain(|path| !SKIPPED_FOLDERS.iter().any(|name| path.ends_with(name)));
+    below.sort_by(|one, other| other.cmp(one));
+    below
+}
+
+/// True if an entry of any type exists: a non-file is a finding, and is not passed over.
+fn entry_exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}

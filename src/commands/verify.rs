@@ -1,0 +1,187 @@
+use clap::Args;
+use serde_json::json;
+
+use crate::execute::open_session;
+use crate::given::{approval_of_run, secrets_of_run};
+use crate::which::{ResolvedTask, find_step};
+use crate::{CliExitCode, CommandError, RunArg, Ui, load};
+use wf_base::diag::nearest;
+use wf_base::name::{RunId, TaskPath};
+use wf_core::machine::{Event, EventKind, TaskId};
+use wf_core::observe::RunRef;
+use wf_core::verify::ReverifiedResult;
+use wf_engine::{self as engine, Reverification};
+use wf_report::ItemNames;
+use wf_report::follow::CombinedObserver;
+use wf_report::record::{all_pass, findings};
+use wf_store::StoreReader;
+
+/// The depth to which nested runs are verified; deeper ones cannot be made.
+const DEPTH: usize = 32;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Verifies every checked result: whether its files are unchanged, whether the files of its checks are
+the same as when the run started, and whether its checks pass now. Works at any time, during a run or
+long after it. Nothing is recorded.
+
+Exit code 0 if at least one result was verified, and all of those still pass and are fresh.
+
+Examples:
+  wf verify --last                  the latest run
+  wf verify 1a2b --step build       one step
+  wf verify 1a2b --step 'test[2]'   one item
+  wf verify 1a2b --json             for a program")]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    run: RunArg,
+    /// Only this step or item: `build`, `test[2]` or `outer/inner`
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Verifies the results of a run again.
+pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::from_whole_log(&ui.workspace().state)?;
+    let run = args.run.resolve(&reader)?;
+    let found = match &args.step {
+        Some(step) => Some(selected_tasks(step, &run, &reader)?),
+        None => None,
+    };
+    let (run, only) = match found {
+        Some(ResolvedTask { run, place, .. }) => (run, Some(place)),
+        None => (run, None),
+    };
+    let top = outermost(&reader, &run)?;
+    let ready = load::load_recorded(ui, &reader, &top)?;
+    let events = reader.events(&top, 0)?;
+    let runs = below(ui, &reader, (&run, only), DEPTH)?;
+    check_step_exists(&runs)?;
+    let names = names(&reader, &top, &runs)?;
+    // Where no check runs, only names and digests are printed.
+    let given =
+        if runs.iter().any(has_verdict) { secrets_of_run(&reader, &top, &ready.plan)? } else { Vec::new() };
+    let approved = approval_of_run(&reader, &top)?;
+    drop(reader);
+    let session = open_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    let outermost = engine::OutermostRun { run: &top, plan: &ready.plan, events: &events };
+    let all = engine::verify(&session, &outermost, runs)?;
+    if args.json {
+        ui.print_json(&document(&run, &all))?;
+    } else {
+        ui.print(&findings(&all, &names))?;
+    }
+    Ok(if all_pass(&all) { CliExitCode::Ok } else { CliExitCode::RunFailed })
+}
+
+fn has_verdict(again: &Reverification) -> bool {
+    let mut facts = again.events.iter().map(|(_, event)| &event.fact);
+    facts.any(|fact| matches!(fact, EventKind::CheckCompleted { .. } | EventKind::StepReused { .. }))
+}
+
+fn selected_tasks(step: &str, run: &RunId, reader: &StoreReader) -> Result<ResolvedTask, CommandError> {
+    let subject = step.parse::<TaskPath>();
+    let subject = subject.map_err(|error| CommandError::new(CliExitCode::Usage, error.to_string()))?;
+    find_step(run.clone(), &subject, reader)
+}
+
+/// Refuses a step that the plan does not have.
+fn check_step_exists(runs: &[Reverification]) -> Result<(), CommandError> {
+    let Some(Reverification { only: Some(place), plan, .. }) = runs.first() else {
+        return Ok(());
+    };
+    if plan.find(place.step.as_str()).is_some() {
+        return Ok(());
+    }
+    let message = format!("the plan `{}` has no step `{}`", plan.id(), place.step);
+    let steps = plan.steps().iter().map(|step| step.id.as_str());
+    let failure = CommandError::new(CliExitCode::Usage, message);
+    Err(match nearest(place.step.as_str(), steps) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    })
+}
+
+/// Returns the outermost run that a run is part of.
+fn outermost(reader: &StoreReader, run: &RunId) -> Result<RunId, CommandError> {
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    Ok(top)
+}
+
+/// Returns the steps above a run, outermost first.
+fn path(reader: &StoreReader, run: &RunId) -> Result<Vec<String>, CommandError> {
+    let mut path = Vec::new();
+    let mut at = run.clone();
+    while let Some((above, attempt)) = reader.run(&at)?.parent {
+        path.insert(0, place_of(&attempt).to_owned());
+        at = above;
+    }
+    Ok(path)
+}
+
+/// Returns the keys of the items of runs, and of those that they are part of.
+fn names(reader: &StoreReader, top: &RunId, runs: &[Reverification]) -> Result<ItemNames, CommandError> {
+    let mut names = ItemNames::default();
+    for again in runs {
+        let mut note = |run: &RunRef, events: &[(u64, Event)]| {
+            for (_, event) in events {
+                names.record(run, event);
+            }
+        };
+        note(&again.run, &again.events);
+        let mut at = again.run.id.clone();
+        while at != *top
+            && let Some((above, _)) = reader.run(&at)?.parent
+        {
+            let run = RunRef { id: above.clone(), path: path(reader, &above)?, ..again.run.clone() };
+            note(&run, &reader.events(&above, 0)?);
+            at = above;
+        }
+    }
+    Ok(names)
+}
+
+fn place_of(attempt: &str) -> &str {
+    attempt.rsplit_once('#').map_or(attempt, |(place, _)| place)
+}
+
+/// Returns a run and those nested in the last attempts of its steps.
+fn below(
+    ui: &Ui,
+    reader: &StoreReader,
+    (run, only): (&RunId, Option<TaskId>),
+    depth: usize,
+) -> Result<Vec<Reverification>, CommandError> {
+    let plan = load::recorded_plan(ui, reader, run)?;
+    let children = reader.children(run)?;
+    let mut all = vec![Reverification {
+        run: RunRef { id: run.clone(), plan: plan.id().clone(), path: path(reader, run)? },
+        plan,
+        params: reader.run(run)?.params,
+        events: reader.events(run, 0)?,
+        only: only.clone(),
+    }];
+    let last = |(at, attempt): (usize, &str)| {
+        let mut later = children.iter().skip(at + 1);
+        !later.any(|(_, other)| place_of(other) == place_of(attempt))
+    };
+    for (at, (child, attempt)) in children.iter().enumerate() {
+        let wanted = only.as_ref().is_none_or(|only| only.to_string() == place_of(attempt));
+        if depth > 0 && wanted && last((at, attempt)) {
+            all.extend(below(ui, reader, (child, None), depth - 1)?);
+        }
+    }
+    Ok(all)
+}
+
+fn document(run: &RunId, all: &[ReverifiedResult]) -> String {
+    let document = json!({ "v": 1, "run": run, "holds": all_pass(all), "results": all });
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}

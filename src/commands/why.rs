@@ -1,0 +1,136 @@
+use clap::Args;
+
+use crate::lineage::retried_run_of_nested;
+use crate::which::{ResolvedTask, StepArg, find_step};
+use crate::{CliExitCode, CommandError, RunOptions, Ui, load};
+use wf_base::name::RunId;
+use wf_core::goal::ReconciliationPart;
+use wf_engine::reuse::StepFate;
+use wf_exec::cache::{differences, miss_reason};
+use wf_report::record::{CacheExplanation, RunRecord, StepExplanation, explain_step, explain_step_json};
+use wf_store::StoreReader;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wf why --last build        the latest run
+  wf why 1a2b fetch[2]       an item of a repeated step
+  wf why 1a2b outer/inner    a step of a nested run")]
+pub struct WhyArgs {
+    #[command(flatten)]
+    step: StepArg,
+    /// Write one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Explains a step.
+pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
+    let reader = StoreReader::open(&ui.workspace().state)?;
+    let (run, subject) = args.step.resolve(&reader)?;
+    let Some(subject) = subject else {
+        return Err(no_step(&reader, &run)?);
+    };
+    let found = find_step(run, &subject, &reader)?;
+    let record = crate::load_record(&reader, &found.run)?;
+    let plan = load::recorded_plan(ui, &reader, &found.run)?;
+    if plan.find(found.place.step.as_str()).is_none() {
+        let message = format!("the plan `{}` has no step `{}`", plan.id(), found.place.step);
+        let steps = plan.steps().iter().map(|step| step.id.as_str());
+        let near = wf_base::diag::nearest(found.place.step.as_str(), steps);
+        let failure = CommandError::new(CliExitCode::Usage, message);
+        return Err(match near {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure,
+        });
+    }
+    let cache = cache(&reader, &record, &found)?;
+    let again = rerun_reason(&reader, &found)?;
+    let of = StepExplanation {
+        record: &record,
+        plan: &plan,
+        place: &found.place,
+        cache: cache.as_ref(),
+        rerun_reason: again.as_deref(),
+    };
+    if args.json {
+        ui.print_json(&format!("{:#}\n", explain_step_json(&of)))?;
+    } else {
+        ui.print(&explain_step(&of))?;
+    }
+    Ok(CliExitCode::Ok)
+}
+
+/// The failure if no step was named.
+fn no_step(reader: &StoreReader, run: &RunId) -> Result<CommandError, CommandError> {
+    let short = run.short();
+    Ok(if reader.run(run)?.goal == Some(ReconciliationPart::Look) {
+        let failure = CommandError::new(
+            CliExitCode::Usage,
+            format!("run {short} is a check run of a goal: it has no steps"),
+        );
+        failure.hint(format!("for the results of its checks: wf show {short}"))
+    } else {
+        let failure = CommandError::new(CliExitCode::Usage, "no step given: name one after the run");
+        failure.hint(format!("for its steps: wf show {short}"))
+    })
+}
+
+/// The reason why the step ran again, if its run repeats another.
+fn rerun_reason(reader: &StoreReader, found: &ResolvedTask) -> Result<Option<String>, CommandError> {
+    let past = retried_run_of_nested(reader, &found.run)?;
+    let fate = past.as_ref().and_then(|past| past.fate(&found.place.step));
+    Ok(match fate {
+        Some(StepFate::Rerun(again)) => Some(again.reason.to_string()),
+        _ => None,
+    })
+}
+
+/// The outermost run that a run is part of.
+fn top(reader: &StoreReader, run: &RunId) -> Result<RunId, CommandError> {
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    Ok(top)
+}
+
+fn cache(
+    reader: &StoreReader,
+    record: &RunRecord,
+    found: &ResolvedTask,
+) -> Result<Option<CacheExplanation>, CommandError> {
+    let step = &found.place.step;
+    let own = |row: &&wf_store::StepRow| row.step == *step && row.item == found.place.item;
+    let row = record.steps.iter().find(own);
+    let key = row.and_then(|row| row.item_key.as_deref());
+    let Some((hit, parts)) = reader.cache_parts(&found.run, step, key)? else {
+        return Ok(None);
+    };
+    let plan = wf_base::name::PlanId::parse(&record.run.plan);
+    let earlier = match plan {
+        Ok(plan) if !hit => reader.last_cache_parts(&plan, step, key, &found.run)?,
+        _ => None,
+    };
+    let used = row.and_then(|row| row.cache_key.as_deref());
+    let used = match used.and_then(|used| used.parse().ok()) {
+        Some(used) => reader.cache_get(&used)?,
+        None => None,
+    };
+    Ok(Some(CacheExplanation {
+        reuses: !RunOptions::recorded(&reader.config(&top(reader, &found.run)?)?).no_cache,
+        hit,
+        producer: used.map(|entry| entry.run),
+        changes: earlier.as_ref().map(|(_, old)| changes(old, &parts)).unwrap_or_default(),
+        refused: miss_reason(&parts).map(str::to_owned),
+        compared_run: earlier.map(|(run, _)| run),
+    }))
+}
+
+/// The changes since another run queried the cache; if there are none, the reason it left no result.
+fn changes(old: &serde_json::Value, new: &serde_json::Value) -> Vec<String> {
+    match differences(old, new) {
+        none if none.is_empty() => miss_reason(old).map(str::to_owned).into_iter().collect(),
+        changes => changes,
+    }
+}

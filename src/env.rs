@@ -1,0 +1,238 @@
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::daemon::TestClock;
+use super::{CliExitCode, CommandError};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_base::time::{Clock, FixedClock, Moment, SystemClock};
+use wf_store::LEASE;
+
+/// The variables that control the clock, the ids and the death of `wf` itself, for its tests.
+pub const FOR_TESTS: [&str; 5] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP"];
+
+/// The default width of lines.
+const WIDTH: usize = 100;
+
+/// The environment of `wf`, read once.
+///
+/// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
+/// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](wf_base::failpoint) and
+/// `WF_LEASE` is the length of leases in milliseconds. With `WF_WARP` (an instant) a daemon moves its
+/// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for
+/// use refuses them, because knowing the seed means knowing every key that is made.
+#[derive(Clone)]
+pub struct CliEnv {
+    vars: BTreeMap<String, String>,
+    cwd: PathBuf,
+    clock: Arc<dyn Clock>,
+    test_clock: Option<TestClock>,
+    /// True if the user can be asked.
+    pub is_interactive: bool,
+    /// True if standard output is a terminal.
+    pub terminal: bool,
+    /// The width and height of the terminal.
+    pub size: (usize, usize),
+}
+
+impl CliEnv {
+    /// Reads the environment.
+    pub fn read() -> Result<Self, CommandError> {
+        Self::read_as("engine")
+    }
+
+    /// Reads the environment of a process with a certain role in a run.
+    pub fn read_as(role: &str) -> Result<Self, CommandError> {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let vars: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
+        let cwd = std::env::current_dir().map_err(|error| {
+            CommandError::new(CliExitCode::Usage, format!("cannot access the current directory: {error}"))
+        })?;
+        refuse_test_variables(&vars, cfg!(debug_assertions))?;
+        if let Some(plan) = vars.get("WF_CRASH") {
+            wf_base::failpoint::arm(plan, role)
+                .map_err(|reason| CommandError::new(CliExitCode::Usage, reason))?;
+        }
+        let terminal = std::io::stdout().is_terminal();
+        let (clock, warp) = clock(vars.get("WF_NOW"), vars.get("WF_WARP"))?;
+        Ok(Self {
+            clock,
+            test_clock: warp,
+            is_interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            terminal,
+            size: size(vars.get("COLUMNS"), terminal),
+            vars,
+            cwd,
+        })
+    }
+
+    /// A variable; `None` if it is not set, not text, or empty.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        let value = self.vars.get(name).map(String::as_str);
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// All variables that are text, except those that are for tests of `wf` itself.
+    pub fn host(&self) -> BTreeMap<String, String> {
+        let mut host = self.vars.clone();
+        host.retain(|name, _| !FOR_TESTS.contains(&name.as_str()));
+        host
+    }
+
+    /// Only certain variables, as far as they are set.
+    pub fn vars_named(&self, names: &[&str]) -> Vec<(String, String)> {
+        let set = |name: &&str| Some(((*name).to_owned(), self.vars.get(*name)?.clone()));
+        names.iter().filter_map(set).collect()
+    }
+
+    /// The current folder.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
+    /// The clock that a daemon moves itself, in tests.
+    pub fn warp(&self) -> Option<TestClock> {
+        self.test_clock.clone()
+    }
+
+    /// The current instant.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// The login name of the user who runs `wf`, as far as it is known: `USER`, else `LOGNAME`,
+    /// else the system's name for the owner of this process.
+    pub fn login(&self) -> Option<String> {
+        let told = ["USER", "LOGNAME"].into_iter().find_map(|name| self.var(name));
+        told.map(str::to_owned).or_else(|| {
+            let users = std::fs::read_to_string("/etc/passwd").ok()?;
+            let uid = rustix::process::getuid().as_raw().to_string();
+            let is_own = |line: &&str| line.split(':').nth(2) == Some(&uid);
+            let own = users.lines().find(is_own)?;
+            own.split(':').next().map(str::to_owned)
+        })
+    }
+
+    /// True if this is a job of GitHub Actions.
+    pub fn in_actions(&self) -> bool {
+        matches!(self.var("GITHUB_ACTIONS"), Some("true" | "1"))
+    }
+
+    /// True in a job of any continuous integration: `CI` is set, and not to a no.
+    pub fn in_ci(&self) -> bool {
+        let is_no = |said: &str| ["false", "0"].contains(&said);
+        self.var("CI").is_some_and(|said| !is_no(said))
+    }
+
+    /// The time a run stays with a process that gives no sign of life.
+    pub fn lease(&self) -> Result<Duration, CommandError> {
+        let Some(text) = self.var("WF_LEASE") else {
+            return Ok(LEASE);
+        };
+        let millis = text.parse().map_err(|_| {
+            CommandError::new(CliExitCode::Usage, format!("WF_LEASE={text}: expected milliseconds"))
+        })?;
+        Ok(Duration::from_millis(millis))
+    }
+
+    /// An id for a new run.
+    pub fn new_run(&self) -> Result<RunId, CommandError> {
+        let mut bytes = [0; 16];
+        if let Some(seed) = self.var("WF_SEED") {
+            let digest = Sha256Digest::of_bytes(seed.as_bytes());
+            bytes.copy_from_slice(digest.bytes().split_at(16).0);
+            return Ok(RunId::from_bytes(bytes));
+        }
+        seeded_bytes(&mut bytes)?;
+        Ok(RunId::from_bytes(bytes))
+    }
+
+    /// Random bytes for a purpose. Under a seed, they are the same for the same purpose.
+    pub fn random(&self, purpose: &str) -> Result<[u8; 32], CommandError> {
+        let mut bytes = [0; 32];
+        if let Some(seed) = self.var("WF_SEED") {
+            return Ok(*Sha256Digest::of_parts([seed.as_bytes(), purpose.as_bytes()]).bytes());
+        }
+        seeded_bytes(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Refuses variables that are for tests alone, in a program that was not built for them.
+fn refuse_test_variables(vars: &BTreeMap<String, String>, for_tests: bool) -> Result<(), CommandError> {
+    let set = FOR_TESTS.into_iter().find(|name| vars.contains_key(*name));
+    match set.filter(|_| !for_tests) {
+        Some(name) => Err(CommandError::new(
+            CliExitCode::Usage,
+            format!("{name} is set, but only test builds of wf support it"),
+        )
+        .hint(format!("unset {name}"))),
+        None => Ok(()),
+    }
+}
+
+fn seeded_bytes(bytes: &mut [u8]) -> Result<(), CommandError> {
+    getrandom::fill(bytes).map_err(|error| {
+        let message = format!("cannot read random bytes from the system: {error}");
+        CommandError::new(CliExitCode::State, message)
+    })
+}
+
+/// The clock: that of the system, or one that stands still or that a daemon moves.
+fn clock(
+    fixed: Option<&String>,
+    end: Option<&String>,
+) -> Result<(Arc<dyn Clock>, Option<TestClock>), CommandError> {
+    let moment = |name: &str, text: &String| {
+        let parsed = Moment::parse(text);
+        parsed.map_err(|error| CommandError::new(CliExitCode::Usage, format!("{name}: {error}")))
+    };
+    let Some(text) = fixed else {
+        return Ok((Arc::new(SystemClock), None));
+    };
+    let now = moment("WF_NOW", text)?;
+    let Some(end) = end else {
+        return Ok((Arc::new(FixedClock(now)), None));
+    };
+    let warp = TestClock::new(now, moment("WF_WARP", end)?);
+    Ok((Arc::new(warp.clone()), Some(warp)))
+}
+
+fn size(columns: Option<&String>, terminal: bool) -> (usize, usize) {
+    let seen = terminal
+        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
+        .flatten()
+        .map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)))
+        .filter(|(columns, rows)| *columns > 0 && *rows > 0);
+    let told = columns.and_then(|columns| columns.parse().ok());
+    let (width, height) = seen.unwrap_or((WIDTH, 24));
+    (told.unwrap_or(width).clamp(20, 400), height)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{FOR_TESTS, refuse_test_variables};
+
+    #[test]
+    fn what_is_for_tests_is_refused_by_a_program_that_is_not() {
+        for name in FOR_TESTS {
+            let vars = BTreeMap::from([(name.to_owned(), "1".to_owned())]);
+            assert!(refuse_test_variables(&vars, true).is_ok());
+            let refusal = crate::failure::render(&refuse_test_variables(&vars, false).unwrap_err());
+            assert!(refusal.contains(&format!("unset {name}")), "{refusal}");
+        }
+        assert!(refuse_test_variables(&BTreeMap::new(), false).is_ok());
+    }
+}

@@ -1,0 +1,60 @@
+//! The inputs of an earlier engine that the next one must know, too: secrets and approvals.
+
+use std::sync::Arc;
+
+use super::{CommandError, load};
+use wf_base::name::RunId;
+use wf_core::machine::{EventKind, RunApproval};
+use wf_engine as engine;
+use wf_model::{Plan, SecretDeclaration};
+use wf_store::StoreReader;
+
+/// The secrets that a run was given, those nested in it, and those that it repeats: any of them may
+/// occur in their results.
+pub fn secrets_of_run(
+    reader: &StoreReader,
+    run: &RunId,
+    plan: &Arc<Plan>,
+) -> Result<Vec<SecretDeclaration>, CommandError> {
+    let mut given = Vec::new();
+    collect_from_run(reader, (run, plan), &mut given)?;
+    let mut before = reader.run(run)?.retry_of;
+    // Deleted runs, and those of another version, are skipped.
+    while let Some(old) = before
+        && let Some(plan) = load::recorded_plan_if_valid(reader, &old)?
+    {
+        collect_from_run(reader, (&old, &plan), &mut given)?;
+        before = reader.run(&old)?.retry_of;
+    }
+    Ok(given)
+}
+
+fn collect_from_run(
+    reader: &StoreReader,
+    (run, plan): (&RunId, &Arc<Plan>),
+    given: &mut Vec<SecretDeclaration>,
+) -> Result<(), CommandError> {
+    for secret in engine::secrets_given(plan, &reader.events(run, 0)?) {
+        let same = |other: &SecretDeclaration| other.name == secret.name && other.source == secret.source;
+        if !given.iter().any(same) {
+            given.push(secret);
+        }
+    }
+    for (child, _) in reader.children(run)? {
+        let id = reader.run(&child)?.plan;
+        if let Some(used) = engine::plans_used(plan).find(|used| used.id().as_str() == id) {
+            collect_from_run(reader, (&child, used), given)?;
+        }
+    }
+    Ok(())
+}
+
+/// The approval that a run started with, if it needed one.
+pub fn approval_of_run(reader: &StoreReader, run: &RunId) -> Result<Option<RunApproval>, CommandError> {
+    let events = reader.events(run, 0)?;
+    let approved = events.into_iter().find_map(|(_, event)| match event.fact {
+        EventKind::RunApproved(approved) => Some(*approved),
+        _ => None,
+    });
+    Ok(approved)
+}

@@ -1,0 +1,380 @@
+use std::sync::Arc;
+
+use super::told::SignalListener;
+use crate::approve::{RunAuthorization, authorize_goal, check_programs_accepted, reauthorize};
+use crate::execute::{OutputArgs, open_store, prune, session};
+use crate::given::{approval_of_run, secrets_of_run};
+use crate::lineage::retried_run;
+use crate::load::{self, LoadedPlan};
+use crate::outdated::warn_of_changed_results;
+use crate::{CliExitCode, CommandError, Ui};
+use wf_app::goals::FileLock;
+use wf_app::goals::reconciliation_params;
+use wf_app::goals::{FollowUps, follow_ups};
+use wf_app::goals::{check_result, own_checks, repair_result};
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::goal::{
+    GoalOutcome, ReconciliationCause, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
+    RepairOutcome, next_step,
+};
+use wf_engine::{self as engine, EngineError, FinishedRun, RunRequest};
+use wf_model::{Goal, GoalApproval, JsonObject};
+use wf_store::{
+    ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,
+    StoreReader,
+};
+
+/// The number of ended reconciliations examined to decide on notifications.
+const EXAMINED_RECONCILIATIONS: usize = 1000;
+
+/// A reconciliation that is to start.
+#[derive(Clone, Copy, Debug)]
+pub struct ReconciliationRequest {
+    /// The scheduled time, which must be due; `None`: the user started it now.
+    pub slot: Option<Moment>,
+    /// The cause.
+    pub cause: ReconciliationCause,
+    /// The token of the daemon that decided about the scheduled time.
+    pub token: Option<u64>,
+}
+
+/// The end of a reconciliation.
+#[derive(Clone, Debug)]
+pub struct ReconciliationResult {
+    /// The goal.
+    pub goal: PlanId,
+    /// The verdict.
+    pub verdict: GoalOutcome,
+}
+
+/// Starts a reconciliation of a goal and works on it to its end. `ready` is the plan of its check run.
+pub fn start_reconciliation(
+    ui: &Ui,
+    (ready, goal): (&LoadedPlan, &Arc<Goal>),
+    begin: ReconciliationRequest,
+    telling: &OutputArgs,
+) -> Result<ReconciliationResult, CommandError> {
+    let slot = begin.slot.map_or_else(|| ui.env.now().to_string(), |slot| slot.to_string());
+    let run = run_id(ui, &format!("look of {} at {slot}", goal.id))?;
+    let state = &ready.workspace.state;
+    let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
+    let entered = authorize_goal(ui, ready, ReconciliationPart::Look, (&run, &given))?;
+    let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
+    let claim = ReconciliationClaim::Look {
+        goal: goal.id.clone(),
+        slot: begin.slot,
+        cause: begin.cause,
+        token: begin.token,
+    };
+    let mut told = SignalListener::listen()?;
+    let begun = start(ui, ready, (run.clone(), given, entered, claim), telling);
+    match begun {
+        Ok(()) => conclude(ui, &run, (telling, &mut told), hold),
+        Err(failure) => {
+            // A reconciliation without a record has not started, and leaves nothing.
+            let reader = StoreReader::open(state);
+            let known = reader.and_then(|reader| reader.cycle(&run));
+            if matches!(known, Ok(None) | Err(StoreError::NoState(_))) {
+                hold.remove();
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Resumes a reconciliation whose process died. Waits for a process that works on it.
+pub fn adopt_reconciliation(
+    ui: &Ui,
+    run: &RunId,
+    telling: &OutputArgs,
+) -> Result<ReconciliationResult, CommandError> {
+    let state = ui.workspace().state;
+    let hold = FileLock::lock_blocking(&state, &lock_name(run))?;
+    let cycle = cycle(&StoreReader::open(&state)?, run)?;
+    // Its pending approval may have been answered since.
+    if let Some((_, health, reason)) = cycle.ended.clone()
+        && health != ReconciliationHealth::Waiting
+    {
+        hold.remove();
+        return Ok(ReconciliationResult { goal: cycle.goal, verdict: GoalOutcome { health, reason } });
+    }
+    let mut told = SignalListener::listen()?;
+    let runs = [Some(run), cycle.repair.as_ref()];
+    for run in runs.into_iter().flatten() {
+        match resume(ui, run, telling) {
+            Ok(()) => {}
+            Err(failure) if is_permanent(&failure) => {
+                let short = run.short();
+                let reason = failure_message(&failure);
+                return stop_reason(ui, &cycle, format!("run {short} cannot be resumed: {reason}"), hold);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    conclude(ui, run, (telling, &mut told), hold)
+}
+
+/// True if trying again leads to the same, until the user changes something.
+fn is_permanent(failure: &CommandError) -> bool {
+    matches!(failure.exit, CliExitCode::Approval | CliExitCode::Usage | CliExitCode::Invalid)
+}
+
+/// The message of a failure; an already reported one has none left.
+fn failure_message(failure: &CommandError) -> &str {
+    match failure.message.as_str() {
+        "" => "its files, or those of the workspace, are invalid",
+        message => message,
+    }
+}
+
+/// Suspends a reconciliation that cannot continue as things are; it does not block any other.
+fn stop_reason(
+    ui: &Ui,
+    cycle: &ReconciliationRow,
+    reason: String,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let state = ui.workspace().state;
+    let reader = StoreReader::open(&state)?;
+    let health = ReconciliationHealth::Waiting;
+    let verdict = GoalOutcome { health, reason };
+    let ready = load::load_recorded_as(ui, &reader, &cycle.run, Some(ReconciliationPart::Repair));
+    let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
+    if let Some((goal, ready)) = goal {
+        return record_end(ui, &ready, (&goal, &cycle.run), verdict, hold);
+    }
+    // Notifications need the text that names the recipients.
+    let store = Store::open(&state, StoreDurability::Full, ui.env.clock())?;
+    let end = ReconciliationEnd {
+        run: cycle.run.clone(),
+        verdict: verdict.clone(),
+        at: ui.env.now(),
+        pause: None,
+        notices: Vec::new(),
+    };
+    store.end_cycle(end).wait()?;
+    hold.remove();
+    let goal = cycle.goal.clone();
+    Ok(ReconciliationResult { goal, verdict })
+}
+
+/// The path of the lock of a reconciliation.
+fn lock_name(run: &RunId) -> String {
+    format!("{run}.lock")
+}
+
+fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, CommandError> {
+    reader.cycle(run)?.ok_or_else(|| {
+        let message = format!("run {} is not a check run of a goal", run.short());
+        CommandError::new(CliExitCode::Usage, message)
+    })
+}
+
+/// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
+fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, CommandError> {
+    let mut bytes = [0; 16];
+    let drawn = ui.env.random(purpose)?;
+    bytes.copy_from_slice(drawn.split_at(16).0);
+    Ok(RunId::from_bytes(bytes))
+}
+
+fn start(
+    ui: &Ui,
+    ready: &LoadedPlan,
+    (run, params, entered, claim): (RunId, JsonObject, RunAuthorization, ReconciliationClaim),
+    telling: &OutputArgs,
+) -> Result<(), CommandError> {
+    let session = session(ui, ready, telling)?;
+    let sources = ready.sources.iter().cloned().chain([entered.token]);
+    let finished = engine::run(
+        &session,
+        RunRequest {
+            run,
+            plan: ready.plan.clone(),
+            path: ready.path.clone(),
+            sources: sources.collect(),
+            params,
+            past: None,
+            approved: Some(entered.approved),
+            config: ready.options.write_to(serde_json::Value::Null),
+            claim: Some(claim),
+        },
+    );
+    let done = run_outcome(finished);
+    prune(ui, &session, ready);
+    done
+}
+
+/// Resumes a run of a reconciliation, if it has not ended.
+fn resume(ui: &Ui, run: &RunId, telling: &OutputArgs) -> Result<(), CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let row = reader.run(run)?;
+    if row.state != RunState::Running {
+        return Ok(());
+    }
+    let ready = load::load_recorded(ui, &reader, run)?;
+    let past = retried_run(&reader, &row, &ready.plan)?;
+    reauthorize(ui, &reader, run, &ready)?;
+    warn_of_changed_results(ui, &reader, run, &ready)?;
+    let given = secrets_of_run(&reader, run, &ready.plan)?;
+    let approved = approval_of_run(&reader, run)?;
+    drop(reader);
+    let session = session(ui, &ready, telling)?;
+    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
+}
+
+/// The outcome of a run is read from its record; a suspended one is no error.
+fn run_outcome(finished: Result<FinishedRun, EngineError>) -> Result<(), CommandError> {
+    match finished {
+        Ok(_) | Err(EngineError::Parked { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Brings a reconciliation to its end, from its record.
+fn conclude(
+    ui: &Ui,
+    run: &RunId,
+    (telling, told): (&OutputArgs, &mut SignalListener),
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let ready = load::load_recorded_as(ui, &reader, run, Some(ReconciliationPart::Repair))?;
+    let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
+        return Err(CommandError::new(CliExitCode::State, "the check run was recorded without its goal"));
+    };
+    let verdict = match check_result(&reader, run)? {
+        None => GoalOutcome {
+            health: ReconciliationHealth::Waiting,
+            reason: format!("the checks wait for approval: wf approve {}", run.short()),
+        },
+        Some(found) => match next_step(goal.on_failure, &found, None) {
+            ReconciliationStep::End(verdict) => verdict,
+            ReconciliationStep::Repair => {
+                // A request to exit before the last check of the check run includes the repair, too.
+                let repaired = if told.exit_requested() {
+                    RepairOutcome::Cancelled
+                } else {
+                    repair(ui, &ready, (run, &reader), telling)?
+                };
+                match next_step(goal.on_failure, &found, Some(&repaired)) {
+                    ReconciliationStep::End(verdict) => verdict,
+                    ReconciliationStep::Repair => {
+                        return Err(CommandError::new(CliExitCode::Bug, "a repair of a repair"));
+                    }
+                }
+            }
+        },
+    };
+    record_end(ui, &ready, (&goal, run), verdict, hold)
+}
+
+/// Repairs, unless that was done or waits already; returns the result.
+fn repair(
+    ui: &Ui,
+    ready: &LoadedPlan,
+    (look, reader): (&RunId, &StoreReader),
+    telling: &OutputArgs,
+) -> Result<RepairOutcome, CommandError> {
+    let cycle = cycle(reader, look)?;
+    if let Some(run) = &cycle.repair {
+        return repair_result(reader, run);
+    }
+    if let Some(waits) = other_repair(reader, &cycle.goal)? {
+        return Ok(waits);
+    }
+    let Some(of) = &ready.goal else {
+        return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
+    };
+    let checks = own_checks(reader, look)?;
+    let given = reconciliation_params(&ready.plan, &of.goal, cycle.slot, &checks)?;
+    // Running it by hand accepts the programs; a standing approval pins all files anyway.
+    if cycle.slot.is_some()
+        && of.goal.approval == GoalApproval::None
+        && let Err(refusal) = check_programs_accepted(ui, ready)?
+    {
+        let reason = format!("{refusal}; wf goal accept {}", cycle.goal);
+        return Ok(RepairOutcome::Waits(reason));
+    }
+    let run = run_id(ui, &format!("repair of {look}"))?;
+    let entered = match authorize_goal(ui, ready, ReconciliationPart::Repair, (&run, &given)) {
+        Ok(entered) => entered,
+        Err(failure) if failure.exit == CliExitCode::Approval => {
+            let path = &ready.path;
+            let reason = format!("{}; wf approve {path}", failure.message);
+            return Ok(RepairOutcome::Waits(reason));
+        }
+        // A failure that needs the user is not fixed by trying again.
+        Err(failure) if is_permanent(&failure) => {
+            let reason = failure_message(&failure);
+            return Ok(RepairOutcome::Failed(format!("it could not start: {reason}")));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let claim = ReconciliationClaim::Repair { cycle: look.clone() };
+    if let Err(failure) = start(ui, ready, (run.clone(), given, entered, claim), telling) {
+        // Another reconciliation of the goal was faster.
+        return other_repair(reader, &cycle.goal)?.ok_or(failure);
+    }
+    repair_result(reader, &run)
+}
+
+/// Returns the reason to wait while another repair of the goal has not ended: two at once would
+/// undo each other.
+fn other_repair(reader: &StoreReader, goal: &PlanId) -> Result<Option<RepairOutcome>, CommandError> {
+    let before = reader.cycles(goal, EXAMINED_RECONCILIATIONS)?;
+    for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
+        if let Ok(row) = reader.run(old)
+            && row.state == RunState::Running
+        {
+            return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
+                let reason = format!("another repair is running: {}", old.short());
+                Ok(Some(RepairOutcome::Waits(reason)))
+            } else {
+                repair_result(reader, old).map(Some)
+            };
+        }
+    }
+    Ok(None)
+}
+
+/// Records the end of a reconciliation with all that follows from it.
+fn record_end(
+    ui: &Ui,
+    ready: &LoadedPlan,
+    (goal, run): (&Goal, &RunId),
+    verdict: GoalOutcome,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let state = &ready.workspace.state;
+    let reader = StoreReader::open(state)?;
+    let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
+    before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
+    let at = ui.env.now();
+    let cycle = cycle(&reader, run)?;
+    let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
+        *health == ReconciliationHealth::Waiting
+            && verdict.health == ReconciliationHealth::Waiting
+            && *reason == verdict.reason
+    };
+    // A reconciliation that still waits sends no notification.
+    let follows = if cycle.ended.as_ref().is_some_and(waits) {
+        FollowUps::default()
+    } else {
+        let resumed = reader.resumed(&goal.id)?;
+        follow_ups(goal, (&before, resumed), (&cycle, &verdict, at))
+    };
+    let store = open_store(ui, ready)?;
+    let end = ReconciliationEnd {
+        run: run.clone(),
+        verdict: verdict.clone(),
+        at,
+        pause: follows.pause,
+        notices: follows.notices,
+    };
+    store.end_cycle(end).wait()?;
+    hold.remove();
+    Ok(ReconciliationResult { goal: goal.id.clone(), verdict })
+}

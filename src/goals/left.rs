@@ -1,0 +1,62 @@
+use crate::CommandError;
+use crate::approve::approval_requests;
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+use wf_store::{ReconciliationRow, RunState, StoreError, StoreReader};
+
+/// A reconciliation that waited for approvals, and may be resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumableReconciliation {
+    /// The reconciliation, by its first run.
+    pub run: RunId,
+    /// The number of answers so far: it is not tried twice with the same number.
+    pub answers: usize,
+}
+
+/// The reconciliations that waited and may be resumed, and the expiry of the next pending approval.
+pub fn resumable_reconciliations(
+    reader: &StoreReader,
+    now: Moment,
+) -> Result<(Vec<ResumableReconciliation>, Option<Moment>), CommandError> {
+    let (mut found, mut over): (Vec<ResumableReconciliation>, Option<Moment>) = (Vec::new(), None);
+    for cycle in reader.waiting_cycles()? {
+        let (heard, until) = answers_received(reader, &cycle, now)?;
+        over = [over, until].into_iter().flatten().min();
+        if heard > 0 {
+            let run = cycle.run;
+            found.push(ResumableReconciliation { run, answers: heard });
+        }
+    }
+    Ok((found, over))
+}
+
+/// The number of answers that a reconciliation has received, and the time at which a pending
+/// approval expires.
+fn answers_received(
+    reader: &StoreReader,
+    cycle: &ReconciliationRow,
+    now: Moment,
+) -> Result<(usize, Option<Moment>), StoreError> {
+    let run = cycle.repair.as_ref().unwrap_or(&cycle.run);
+    if reader.run(run)?.state != RunState::Running {
+        return Ok((1, None));
+    }
+    let all = approval_requests(reader, run)?;
+    let (mut heard, mut over) = (0, None);
+    let mut is_open = false;
+    for open in all.iter().filter(|posed| posed.outcome.is_none()) {
+        is_open = true;
+        heard += reader.answers(&open.run, open.request.request)?.len();
+        if open.request.expires <= now {
+            heard += 1;
+        } else {
+            over = [over, Some(open.request.expires)].into_iter().flatten().min();
+        }
+    }
+    // Earlier answers count, too: an answer to the next request makes a new number.
+    let before = all.iter().filter(|posed| posed.outcome.is_some()).count();
+    Ok(match (heard, is_open) {
+        (0, true) => (0, over),
+        (heard, _) => (heard + before + 1, over),
+    })
+}

@@ -1,0 +1,48 @@
+use std::path::Path;
+
+use super::cycle::ReconciliationRequest;
+use crate::approve::check_accepted;
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, Ui};
+use wf_app::goals::notifications;
+use wf_model::{Goal, GoalEvent};
+use wf_store::{Store, StoreDurability};
+
+/// The file of the state folder that a daemon watches: it is written by every command whose changes
+/// the daemon should examine.
+pub const WAKE_FILE: &str = "goals/poke";
+
+/// Wakes the daemon, if there is one.
+pub fn wake_daemon(state: &Path) {
+    // Without a daemon nothing is lost; with one, it examines goals at the next scheduled time anyway.
+    let _ = std::fs::write(state.join(WAKE_FILE), b"");
+}
+
+/// Handles a scheduled time whose reconciliation did not start. One without approval is not retried
+/// forever: the scheduled time is skipped, and a notification is sent.
+///
+/// The notification uses the goal's own `notify`, so none is sent for an unaccepted goal.
+pub fn handle_start_failure(
+    ui: &Ui,
+    (ready, goal): (&LoadedPlan, &Goal),
+    begin: ReconciliationRequest,
+    failure: CommandError,
+) -> CommandError {
+    let Some(slot) = begin.slot.filter(|_| failure.exit == CliExitCode::Approval) else {
+        return failure;
+    };
+    let state = ui.workspace().state;
+    let Ok(store) = Store::open(&state, StoreDurability::Full, ui.env.clock()) else {
+        return failure;
+    };
+    let now = ui.env.now();
+    let news = if matches!(check_accepted(ui, ready), Ok(Ok(()))) {
+        notifications(goal, GoalEvent::Waiting, (&failure.message, None, now))
+    } else {
+        Vec::new()
+    };
+    let left = store.skip_slot(&goal.id, (slot, begin.token), &failure.message, (news, now));
+    // If that fails, the scheduled time stays due and is tried again.
+    let _ = left.wait();
+    failure
+}

@@ -1,0 +1,76 @@
+//! The history of a retried run, restored from its record.
+
+use std::sync::Arc;
+
+use super::{CommandError, load};
+use wf_base::name::{RunId, TaskPath};
+use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
+use wf_model::{Plan, StepWork};
+use wf_store::{RunRow, StoreReader};
+
+/// Returns the run that a run repeats, and the results it reuses, by the plan that it was recorded
+/// with. `None` if it repeats none.
+pub fn retried_run(
+    reader: &StoreReader,
+    row: &RunRow,
+    now: &Arc<Plan>,
+) -> Result<Option<RepeatedRun>, CommandError> {
+    let Some(old) = &row.retry_of else {
+        return Ok(None);
+    };
+    let choice = RepeatChoice::recorded(&reader.config(&row.id)?);
+    let ask = RepeatRequest {
+        run: Some(old.clone()),
+        earlier_plan: load::recorded_plan_if_valid(reader, old)?,
+        current_plan: Arc::clone(now),
+        choice,
+    };
+    let past = RepeatedRun::of(reader, ask, &row.params)?;
+    Ok(Some(as_recorded(reader, past, &row.id)?))
+}
+
+/// Returns the results a run reuses, as decided when it started: files may have changed since.
+fn as_recorded(reader: &StoreReader, past: RepeatedRun, run: &RunId) -> Result<RepeatedRun, CommandError> {
+    let events = reader.events(run, 0)?;
+    Ok(past.as_recorded(events.iter().map(|(_, event)| event)))
+}
+
+/// Does the same for a run that may be nested in another. Also `None` where the record does not
+/// tell any more.
+pub fn retried_run_of_nested(reader: &StoreReader, run: &RunId) -> Result<Option<RepeatedRun>, CommandError> {
+    let row = reader.run(run)?;
+    let Some((above, attempt)) = &row.parent else {
+        let Some(now) = load::recorded_plan_if_valid(reader, run)? else {
+            return Ok(None);
+        };
+        return retried_run(reader, &row, &now);
+    };
+    let Some(outer) = retried_run_of_nested(reader, above)? else {
+        return Ok(None);
+    };
+    let Ok(subject) = attempt.parse::<TaskPath>() else {
+        return Ok(None);
+    };
+    let spot = subject.spot;
+    let item = spot.item.and_then(|item| item.parse::<u32>().ok());
+    let rows = reader.steps(above)?;
+    let own = rows.into_iter().find(|row| row.step == spot.step && row.item == item);
+    let key = own.and_then(|row| row.item_key);
+    let uses = outer.plan().find(spot.step.as_str());
+    let uses = uses.is_some_and(|ix| matches!(outer.plan().step(ix).work, StepWork::Uses(_)));
+    if !uses {
+        return Ok(None);
+    }
+    let nested = outer.nested(reader, &spot.step, key.as_deref(), Some(&row.params))?;
+    let nested = nested.map(|nested| as_recorded(reader, nested, run));
+    nested.transpose()
+}
+
+/// The outermost run that a run is part of; itself, if it is not nested.
+pub fn outermost_run(reader: &StoreReader, run: &RunId) -> Result<RunId, CommandError> {
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    Ok(top)
+}

@@ -1,0 +1,66 @@
+use crate::{Ui, Workspace, relative_path};
+use wf_base::source::{SourceText, Span};
+use wf_lang::LoadedSpec;
+use wf_report::follow::Verbosity;
+use wf_report::mistakes::{CheckedFile, annotations, summary, text};
+use wf_report::{DeclarationSite, DeclarationSites};
+
+/// The diagnostics, file by file, with paths as seen from the current folder.
+pub fn diagnostics_by_file(ui: &Ui, workspace: &Workspace, loaded: &LoadedSpec) -> Vec<CheckedFile> {
+    let mut files: Vec<CheckedFile> = loaded
+        .sources
+        .iter()
+        .map(|source| CheckedFile { source: with_shown_path(ui, workspace, source), diagnostics: Vec::new() })
+        .collect();
+    for (file, diagnostic) in &loaded.diagnostics {
+        if let Some(checked) = files.get_mut(*file) {
+            checked.diagnostics.push(diagnostic.clone());
+        }
+    }
+    files
+}
+
+/// A text under its path as seen from the current folder.
+pub(super) fn with_shown_path(ui: &Ui, workspace: &Workspace, source: &SourceText) -> SourceText {
+    let path = relative_path(&workspace.root.join(source.path()), ui.env.cwd());
+    source.with_path(path)
+}
+
+/// Prints the diagnostics of files, if there are any.
+pub fn print_diagnostics(ui: &Ui, all: &[CheckedFile]) {
+    if all.iter().all(|file| file.diagnostics.is_empty()) {
+        return;
+    }
+    let errors = all.iter().any(|file| file.count(wf_base::diag::Severity::Error) > 0);
+    if ui.volume == Verbosity::Quiet && !errors {
+        return;
+    }
+    let drawn: String = all.iter().map(|file| text(file, ui.env.size.0)).collect();
+    ui.print_message(&drawn);
+    ui.print_message(&summary(all));
+    if ui.env.in_actions() {
+        ui.print_message(&annotations(all));
+    }
+}
+
+/// The places where the steps and the checks of the plans among files are written.
+pub(super) fn declaration_sites(loaded: &LoadedSpec) -> DeclarationSites {
+    let mut sites = DeclarationSites::default();
+    for (source, plan) in loaded.sources.iter().zip(&loaded.plans) {
+        let Some(plan) = plan else { continue };
+        let Some(id) = plan.id.as_ref().map(|id| &id.value) else {
+            continue;
+        };
+        let site = |span: Span| DeclarationSite {
+            path: source.path().to_owned(),
+            line: source.line_column(span.start).line,
+        };
+        for step in plan.steps.iter().flatten().chain(&plan.finally) {
+            sites.put_step(id, &step.id.value, site(step.id.span));
+        }
+        for check in plan.checks() {
+            sites.put_check(id, &check.name.value, site(check.name.span));
+        }
+    }
+    sites
+}

@@ -1,0 +1,203 @@
+use std::collections::BTreeSet;
+use std::io::{BufRead, Read};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
+use wf_report::{BOLD, DIM, paint};
+
+/// The number of times a value is asked for before the command gives up.
+const MAX_PROMPTS: usize = 3;
+
+/// The largest file of parameters, in bytes.
+const MAX_FILE_SIZE: u64 = 16 * 1024 * 1024;
+
+/// The parameters of a plan, as given.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ParamArgs {
+    /// Set a parameter (NAME=VALUE; non-string values are parsed as JSON)
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
+    param: Vec<String>,
+    /// Read parameters from a JSON file (overridden by -p)
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+}
+
+/// Resolves the parameters of a run: given, asked for on a terminal, or default.
+pub fn resolve(ui: &Ui, parts: &PlanParts, args: &ParamArgs) -> Result<JsonObject, CommandError> {
+    resolve_some(ui, &parts.params, args)
+}
+
+/// Does the same for some of the parameters of a plan.
+pub fn resolve_some(ui: &Ui, params: &[PlanParam], args: &ParamArgs) -> Result<JsonObject, CommandError> {
+    resolve_all(ui, params, args, JsonObject::new())
+}
+
+fn resolve_all(
+    ui: &Ui,
+    params: &[PlanParam],
+    args: &ParamArgs,
+    mut given: JsonObject,
+) -> Result<JsonObject, CommandError> {
+    if let Some(path) = &args.params {
+        given.extend(params_from_file(ui, path)?);
+    }
+    given.extend(parse_pairs(&args.param, params)?);
+    if ui.env.is_interactive {
+        ask_all(ui, params, &mut given)?;
+    }
+    Ok(resolve_params(params, &given)?)
+}
+
+/// Resolves the parameters of a run that repeats another: the values of that run for parameters
+/// that the plan still has, overridden by what is given now.
+pub fn resolve_for_retry(
+    ui: &Ui,
+    parts: &PlanParts,
+    args: &ParamArgs,
+    old: &JsonObject,
+) -> Result<JsonObject, CommandError> {
+    let has = |name: &str| parts.params.iter().any(|param| param.name.as_str() == name);
+    let old = old.iter().filter(|(name, _)| has(name));
+    let old = old.map(|(name, value)| (name.clone(), value.clone()));
+    resolve_all(ui, &parts.params, args, old.collect())
+}
+
+fn params_from_file(ui: &Ui, path: &std::path::Path) -> Result<JsonObject, CommandError> {
+    let path = normalize_path(&ui.env.cwd().join(path));
+    let shown = relative_path(&path, ui.env.cwd());
+    let wrong = |reason: &str| CommandError::new(CliExitCode::Usage, format!("--params {shown}: {reason}"));
+    let mut text = Vec::new();
+    std::fs::File::open(&path)
+        .and_then(|file| file.take(MAX_FILE_SIZE + 1).read_to_end(&mut text))
+        .map_err(|error| wrong(&error.to_string()))?;
+    if text.len() as u64 > MAX_FILE_SIZE {
+        return Err(wrong(&format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20)));
+    }
+    match serde_json::from_slice(&text) {
+        Ok(Value::Object(given)) => Ok(given),
+        Ok(_) => Err(wrong("it is not a JSON object")),
+        Err(error) => Err(wrong(&error.to_string())),
+    }
+}
+
+/// Reads `name=value` pairs by the types that the plan declares.
+fn parse_pairs(texts: &[String], params: &[PlanParam]) -> Result<JsonObject, CommandError> {
+    let mut given = JsonObject::new();
+    let mut seen = BTreeSet::new();
+    for text in texts {
+        let Some((name, value)) = text.split_once('=') else {
+            let message = format!("-p {text}: expected NAME=VALUE");
+            return Err(CommandError::new(CliExitCode::Usage, message));
+        };
+        if !seen.insert(name) {
+            let message = format!("-p {name}: duplicate parameter");
+            return Err(CommandError::new(CliExitCode::Usage, message));
+        }
+        let declared = params.iter().find(|param| param.name.as_str() == name);
+        let value = declared.map_or_else(|| value.into(), |param| param.schema.read(value));
+        given.insert(name.to_owned(), value);
+    }
+    Ok(given)
+}
+
+/// Asks for missing values, unless there is an error that no answer would fix.
+fn ask_all(ui: &Ui, params: &[PlanParam], given: &mut JsonObject) -> Result<(), CommandError> {
+    let Err(bad) = resolve_params(params, given) else {
+        return Ok(());
+    };
+    if bad.problems.len() > bad.missing.len() {
+        return Ok(());
+    }
+    for param in params {
+        if bad.missing.contains(&param.name) {
+            given.insert(param.name.to_string(), ask_value(ui, param)?);
+        }
+    }
+    Ok(())
+}
+
+fn ask_value(ui: &Ui, param: &PlanParam) -> Result<Value, CommandError> {
+    for _ in 0..MAX_PROMPTS {
+        ui.print_message(&question(param));
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer).unwrap_or(0);
+        if read == 0 {
+            break;
+        }
+        let answer = answer.trim_end_matches(['\n', '\r']);
+        if answer.is_empty() {
+            ui.print_message("a value is required; to pass an empty string, use -p\n");
+            continue;
+        }
+        let value = param.schema.read(answer);
+        match param.schema.first_mistake(&value) {
+            None => return Ok(value),
+            Some(mistake) => ui.print_message_line(&mistake),
+        }
+    }
+    let message = format!("missing parameter `{0}`: pass it with -p {0}=…", param.name);
+    Err(CommandError::new(CliExitCode::Usage, message))
+}
+
+fn question(param: &PlanParam) -> String {
+    let mut hints = Vec::new();
+    let schema = param.schema.text();
+    let word = |key: &str| schema.get(key).and_then(Value::as_str);
+    hints.extend(word("format").or(param.schema.simple_type()).map(str::to_owned));
+    if let Some(Value::Array(choices)) = schema.get("enum") {
+        let choice = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let choices: Vec<String> = choices.iter().map(choice).collect();
+        hints.push(format!("one of {}", choices.join(", ")));
+    }
+    let about = param.description.as_deref().map(|text| format!("{text}\n"));
+    let hints = paint(DIM, &format!("({})", hints.join(", "))).replace("()", "");
+    let name = paint(BOLD, param.name.as_str());
+    format!("{}{name} {hints}: ", about.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse_pairs, question};
+    use serde_json::{Value, json};
+    use wf_base::name::Name;
+    use wf_model::{PlanParam, ValueSchema};
+    use wf_report::plain;
+
+    fn param(schema: Value) -> PlanParam {
+        PlanParam {
+            name: Name::parse("day").unwrap(),
+            schema: ValueSchema::new(schema).unwrap(),
+            default: None,
+            taint: wf_model::TaintLevel::Owner,
+            description: Some("Which day".into()),
+        }
+    }
+
+    #[test]
+    fn a_question_says_what_fits() {
+        let day = param(json!({"type": "string", "format": "date"}));
+        assert_eq!(plain(&question(&day)), "Which day\nday (date): ");
+        let choice = param(json!({"type": "string", "enum": ["eu", "us"]}));
+        assert_eq!(plain(&question(&choice)), "Which day\nday (string, one of eu, us): ");
+    }
+
+    #[test]
+    fn values_are_read_by_their_types() {
+        let check = |kind: &str, text: &str| {
+            let param = param(json!({ "type": kind }));
+            parse_pairs(&[text.to_owned()], &[param]).map(|given| given.get("day").cloned())
+        };
+        assert_eq!(check("integer", "day=3"), Ok(Some(json!(3))));
+        assert_eq!(check("string", "day=a=b"), Ok(Some(json!("a=b"))));
+        assert!(check("string", "day").is_err());
+        let twice = ["day=1".to_owned(), "day=2".to_owned()];
+        assert!(parse_pairs(&twice, &[param(json!({}))]).is_err());
+    }
+}

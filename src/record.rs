@@ -1,0 +1,66 @@
+use super::CommandError;
+use super::load::recorded_plan_if_valid;
+use wf_base::name::RunId;
+use wf_core::machine::BudgetLedger;
+use wf_report::record::{
+    GapTrajectory, LoopedAttempt, NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord,
+};
+use wf_store::{RunRow, StoreError, StoreReader};
+
+/// The depth to which nested runs are read; deeper ones cannot be made.
+const MAX_DEPTH: usize = 32;
+
+/// Reads the stored record of a run, and of those nested in it.
+pub fn load_record(reader: &StoreReader, run: &RunId) -> Result<RunRecord, CommandError> {
+    let mut record = nested_records(reader, run, MAX_DEPTH)?;
+    record.top = outermost_parent(reader, &record.run)?;
+    if record.is_stale()
+        && let Some(plan) = recorded_plan_if_valid(reader, run)?
+    {
+        record.mark_stale_dependants(&plan);
+    }
+    Ok(record)
+}
+
+/// The outermost run that a run is part of; `None`: it is not nested.
+pub fn outermost_parent(reader: &StoreReader, run: &RunRow) -> Result<Option<RunId>, StoreError> {
+    let (mut top, mut above) = (None, run.parent.clone());
+    while let Some((run, _)) = above {
+        above = reader.run(&run)?.parent;
+        top = Some(run);
+    }
+    Ok(top)
+}
+
+fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {
+    let mut nested = Vec::new();
+    if depth > 0 {
+        for (child, attempt) in reader.children(run)? {
+            let record = nested_records(reader, &child, depth - 1)?;
+            nested.push(NestedRunRecord { attempt, record });
+        }
+    }
+    let checks = reader.checks(run)?;
+    let held = reader.facts(run, &RunDecisions::EVENTS)?;
+    let ledger = BudgetLedger::of_events(&reader.facts(run, &BudgetLedger::EVENTS)?);
+    let (row, owner) = (reader.run(run)?, reader.owner(run)?);
+    let record = RunRecord {
+        v: RECORD_VERSION,
+        life: RunLifecycle::of(&row, owner),
+        top: None,
+        run: row,
+        repeated_by: reader.repeats(run)?,
+        owner,
+        steps: reader.steps(run)?,
+        attempts: reader.attempts(run)?,
+        gaps: GapTrajectory::of_checks(&checks),
+        loops: LoopedAttempt::from_events(&reader.facts(run, &LoopedAttempt::EVENTS)?),
+        shaken: Vec::new(),
+        checks,
+        held: RunDecisions::from_events(&held),
+        ledger: ledger.is_worth_reporting().then_some(ledger),
+        artifacts: reader.artifacts(run)?,
+        nested,
+    };
+    Ok(record.with_waiting_tasks())
+}

@@ -1,0 +1,151 @@
+use crate::failure::render;
+use std::backtrace::BacktraceStatus;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::args::{Cli, CliCommand};
+use super::ui::without_commands;
+use super::{CliEnv, CliExitCode, CommandError, Ui, commands, keep, require_utf8};
+use wf_app::REPORT;
+use wf_base::untrusted::{plain, rendered, styled, untrusted};
+use wf_exec::sandbox;
+
+/// Runs a command line; this is the whole program.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    install_panic_hook();
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(ended) = sandbox::stage(&args).or_else(|| keep::run_supervisor(&args)) {
+        return ended;
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(asked) => return handle_clap_error(&asked),
+    };
+    let entered = cli.global.start_dir.as_deref().map_or(Ok(()), change_dir);
+    let env = match entered.and_then(|()| CliEnv::read()) {
+        Ok(env) => env,
+        Err(failure) => return report_error(&failure),
+    };
+    let ui = Ui::new(env, &cli.global);
+    match run(&ui, &cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            ui.print_message(&render(&failure));
+            failure.exit.into()
+        }
+    }
+}
+
+/// Changes to a folder, before anything is read.
+fn change_dir(dir: &Path) -> Result<(), CommandError> {
+    let cannot = |error| {
+        let message = format!("-C {}: cannot change to this directory: {error}", dir.display());
+        CommandError::new(CliExitCode::Usage, message)
+    };
+    std::env::set_current_dir(dir).map_err(cannot)
+}
+
+fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
+    // These two need no workspace.
+    if !matches!(command, CliCommand::Schema(_) | CliCommand::Completions(_)) {
+        let workspace = ui.workspace();
+        require_utf8(&workspace.root)?;
+        require_utf8(&workspace.state)?;
+    }
+    match command {
+        CliCommand::Init(args) => commands::init::run(ui, args),
+        CliCommand::Check(args) => commands::check::run(ui, args),
+        CliCommand::Run(args) => commands::run::run(ui, args),
+        CliCommand::Resume(args) => commands::resume::run(ui, args),
+        CliCommand::Retry(args) => commands::retry::run(ui, args),
+        CliCommand::Cancel(args) => commands::cancel::run(ui, args),
+        CliCommand::Deny(args) => commands::deny::run(ui, args),
+        CliCommand::List(args) => commands::list::run(ui, args),
+        CliCommand::Runs(args) => commands::runs::run(ui, args),
+        CliCommand::Show(args) => commands::show::run(ui, args),
+        CliCommand::Logs(args) => commands::logs::run(ui, args),
+        CliCommand::Why(args) => commands::why::run(ui, args),
+        CliCommand::Verify(args) => commands::verify::run(ui, args),
+        CliCommand::Attest(args) => commands::attest::run(ui, args),
+        CliCommand::Approve(args) => commands::approve::run(ui, args),
+        CliCommand::Key(args) => commands::key::run(ui, args),
+        CliCommand::Audit(args) => commands::audit::run(ui, args),
+        CliCommand::Memory(args) => commands::memory::run(ui, args),
+        CliCommand::Goal(args) => commands::goal::run(ui, args),
+        CliCommand::Skill(args) => commands::skill::run(ui, args),
+        CliCommand::Connection(args) => commands::connection::run(ui, args),
+        CliCommand::Daemon(args) => commands::daemon::run(ui, args),
+        CliCommand::Sim(args) => commands::sim::run(ui, args),
+        CliCommand::Graph(args) => commands::graph::run(ui, args),
+        CliCommand::Gate(args) => commands::gate::run(ui, args),
+        CliCommand::Diff(args) => commands::diff::run(ui, args),
+        CliCommand::Replan(args) => commands::replan::run(ui, args),
+        CliCommand::Schema(args) => commands::schema::run(ui, args),
+        CliCommand::Backup(args) => commands::backup::run(ui, args),
+        CliCommand::Restore(args) => commands::restore::run(ui, args),
+        CliCommand::Doctor(args) => commands::doctor::run(ui, args),
+        CliCommand::Completions(args) => commands::completions::run(ui, args),
+    }
+}
+
+/// Help and versions are answers, everything else is a wrong command line.
+fn handle_clap_error(asked: &clap::Error) -> ExitCode {
+    // Help is all of wf; a mistake quotes what was typed.
+    let text = if asked.use_stderr() {
+        one_line(asked.render().to_string())
+    } else {
+        rendered(&asked.render().ansi().to_string())
+    };
+    let text = sanitized(&text);
+    if asked.use_stderr() {
+        anstream::eprint!("{text}");
+        CliExitCode::Usage
+    } else {
+        anstream::print!("{text}");
+        CliExitCode::Ok
+    }
+    .into()
+}
+
+/// An error of the command line, which quotes arguments, without styles: each on one line.
+fn one_line(mistake: String) -> String {
+    let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    arguments
+        .filter(|argument| argument.contains('\n'))
+        .flat_map(|argument| [plain(&argument), argument])
+        .fold(mistake, |text, argument| text.replace(&argument, &untrusted(&argument).to_string()))
+}
+
+fn report_error(failure: &CommandError) -> ExitCode {
+    anstream::eprint!("{}", sanitized(&render(&failure)));
+    failure.exit.into()
+}
+
+/// A text that is safe to print before the kind of output is known.
+fn sanitized(text: &str) -> String {
+    without_commands(&styled(text))
+}
+
+/// Makes a panic, in any thread, report that it is a bug in `wf` and what to do about it, and exit
+/// the program: the remaining state is not reliable, and the process that resumes the run finds the
+/// record, as after any other death. Nothing is unwound, so a release has no tables for it.
+#[expect(clippy::exit, reason = "nothing that is left can be relied on to return")]
+fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        let place = place.unwrap_or_else(|| "an unknown location".into());
+        // A panic quotes values, which may be untrusted.
+        let message = untrusted(panic.payload_as_str().unwrap_or("no message"));
+        let trace = match std::backtrace::Backtrace::capture() {
+            trace if trace.status() == BacktraceStatus::Captured => format!("{trace}\n"),
+            _ => String::new(),
+        };
+        let text =
+            format!("bug in wf at {place}: {message}; the record of your run is intact\n{trace}{REPORT}\n");
+        anstream::eprint!("{}", sanitized(&text));
+        std::process::exit(i32::from(CliExitCode::Bug.code()));
+    }));
+}

@@ -1,0 +1,198 @@
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use anstream::{AutoStream, ColorChoice};
+
+use super::args::{ColorMode, GlobalArgs};
+use super::{CliEnv, CommandError, Workspace};
+use wf_base::untrusted::{self, styled, styled_line};
+use wf_report::follow::Verbosity;
+
+/// The output of a command: answers go to standard output, messages about the way to them go to
+/// standard error.
+///
+/// **Invariant:** besides [`Ui::print_bytes`], only the styles of `wf` and line ends get to a
+/// terminal or a log as they are; other controls are visible marks, or escapes in JSON.
+pub struct Ui {
+    /// The environment.
+    pub env: CliEnv,
+    /// The verbosity.
+    pub volume: Verbosity,
+    color: ColorMode,
+    state: Option<PathBuf>,
+}
+
+impl Ui {
+    /// The output as the options request it.
+    pub fn new(env: CliEnv, global: &GlobalArgs) -> Self {
+        let volume = match (global.quiet, global.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        Self { env, volume, color: global.color, state: global.state.clone() }
+    }
+
+    /// The workspace of the current folder.
+    pub fn workspace(&self) -> Workspace {
+        self.workspace_of(self.env.cwd())
+    }
+
+    /// The workspace of a folder.
+    pub fn workspace_of(&self, dir: &Path) -> Workspace {
+        Workspace::find(dir, self.state.as_deref(), self.env.cwd())
+    }
+
+    /// Standard output, for whole texts; strips colours where they are not wanted.
+    pub fn out(&self) -> impl Write + Send + use<> {
+        let choice = self.color_choice(&io::stdout(), is_file(&io::stdout()));
+        self.guarded(AutoStream::new(io::stdout(), choice))
+    }
+
+    /// Standard error, for whole texts; strips colours where they are not wanted.
+    pub fn err(&self) -> impl Write + Send + use<> {
+        let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
+        self.guarded(AutoStream::new(io::stderr(), choice))
+    }
+
+    fn guarded<W: Write>(&self, out: W) -> SanitizedWriter<W> {
+        SanitizedWriter { out, in_actions: self.env.in_actions() }
+    }
+
+    /// True if standard output shows colours.
+    pub fn colors(&self) -> bool {
+        self.color_choice(&io::stdout(), is_file(&io::stdout())) != ColorChoice::Never
+    }
+
+    /// Prints an answer.
+    pub fn print(&self, text: &str) -> Result<(), CommandError> {
+        let mut out = self.out();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints one line of an answer, whatever characters are in it.
+    pub fn print_line(&self, line: &str) -> Result<(), CommandError> {
+        self.print(&format!("{}\n", styled_line(line)))
+    }
+
+    /// Prints JSON: invisible characters are escaped, and the values are unchanged.
+    pub fn print_json(&self, text: &str) -> Result<(), CommandError> {
+        self.print_bytes(untrusted::json(text).as_bytes())
+    }
+
+    /// Prints bytes as they are, where the user asked for exactly these.
+    #[expect(clippy::unused_self, reason = "where answers go is for the face to say")]
+    pub fn print_bytes(&self, bytes: &[u8]) -> Result<(), CommandError> {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Prints a message beside the answer. A closed stream is ignored.
+    pub fn print_message(&self, text: &str) {
+        let _ = self.err().write_all(text.as_bytes());
+    }
+
+    /// Prints one line beside the answer, whatever characters are in it.
+    pub fn print_message_line(&self, line: &str) {
+        self.print_message(&format!("{}\n", styled_line(line)));
+    }
+
+    /// Returns a printer of messages beside the answer that outlives this.
+    pub fn message_printer(&self) -> impl Fn(&str) + use<> {
+        let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
+        let in_actions = self.env.in_actions();
+        move |text| {
+            let out = AutoStream::new(io::stderr(), choice);
+            let _ = SanitizedWriter { out, in_actions }.write_all(text.as_bytes());
+        }
+    }
+
+    /// Prints a message beside the answer, unless quiet is requested.
+    pub fn print_info(&self, text: &str) {
+        if self.volume > Verbosity::Quiet {
+            self.print_message(text);
+        }
+    }
+
+    /// Prints one line beside the answer, unless quiet is requested.
+    pub fn print_info_line(&self, line: &str) {
+        self.print_info(&format!("{}\n", styled_line(line)));
+    }
+
+    fn color_choice(&self, stream: &impl anstream::stream::RawStream, is_file: bool) -> ColorChoice {
+        match self.color {
+            ColorMode::Always => ColorChoice::Always,
+            ColorMode::Never => ColorChoice::Never,
+            // The log of GitHub Actions shows colours, and is not a terminal; a file is for programs.
+            ColorMode::Auto if self.env.in_actions() && !is_file => ColorChoice::Always,
+            ColorMode::Auto if is_file => ColorChoice::Never,
+            ColorMode::Auto => AutoStream::choice(stream),
+        }
+    }
+}
+
+/// A writer that passes only output that is safe to display. Each write is a whole text.
+struct SanitizedWriter<W> {
+    out: W,
+    in_actions: bool,
+}
+
+impl<W: Write> Write for SanitizedWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let safe = styled(&text);
+        let safe = if self.in_actions { Cow::Owned(without_commands(&safe)) } else { safe };
+        self.out.write_all(safe.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Lines that GitHub Actions does not take for commands: it obeys `::` at the beginning of a line,
+/// and `##[` anywhere.
+pub(super) fn without_commands(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let line = line.replace("##[", "⟨U+0023⟩#[");
+        let body = line.trim_start();
+        let (indent, _) = line.split_at(line.len() - body.len());
+        match body.strip_prefix("::") {
+            Some(rest) => plain.extend([indent, "⟨U+003A⟩:", rest]),
+            None => plain.push_str(&line),
+        }
+    }
+    plain
+}
+
+/// True if a stream goes into a file.
+fn is_file(stream: &impl AsFd) -> bool {
+    let own = stream.as_fd().try_clone_to_owned().map(File::from);
+    let about = own.and_then(|file| file.metadata());
+    about.is_ok_and(|about| about.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_commands;
+
+    #[test]
+    fn a_line_is_no_command() {
+        for (text, shown) in [
+            ("a :: b\n", "a :: b\n"),
+            ("a\n  ::error::b\n", "a\n  ⟨U+003A⟩:error::b\n"),
+            ("a ##[add-mask]b", "a ⟨U+0023⟩#[add-mask]b"),
+        ] {
+            assert_eq!(without_commands(text), shown);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+use clap::Args;
+
+use super::{CliExitCode, CommandError};
+use wf_base::name::{RunId, TaskPath, TaskRef};
+use wf_core::machine::TaskId;
+use wf_store::{StoreError, StoreReader};
+
+/// A run: by a prefix of its id, or the latest one.
+#[derive(Args, Clone, Debug)]
+pub struct RunArg {
+    /// Run ID or unique prefix
+    #[arg(value_name = "RUN", required_unless_present = "last")]
+    run: Option<String>,
+    /// The latest run
+    #[arg(long, conflicts_with = "run")]
+    last: bool,
+}
+
+/// A run and perhaps a step of it.
+#[derive(Args, Clone, Debug)]
+pub struct StepArg {
+    /// Run ID or unique prefix (not with --last), and the step: `build`, `fetch[2]`, `fetch[eu]#3`
+    /// or `outer/inner`
+    #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
+    names: Vec<String>,
+    /// The latest run
+    #[arg(long)]
+    last: bool,
+}
+
+/// A run and perhaps the step of it with a pending approval.
+#[derive(Args, Clone, Debug)]
+pub struct PendingApprovalArg {
+    /// Run ID or unique prefix (not with --last), and the step that waits, if several do; `run` is
+    /// the run itself
+    #[arg(value_names = ["RUN", "STEP"], num_args = 0..=2)]
+    names: Vec<String>,
+    /// The latest run
+    #[arg(long)]
+    last: bool,
+}
+
+/// A step of a run, found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedTask {
+    /// The run that the step belongs to; a nested run if it was named so.
+    pub run: RunId,
+    /// The step or item.
+    pub place: TaskId,
+    /// The attempt, if one was named.
+    pub attempt: Option<u32>,
+}
+
+impl RunArg {
+    /// A run given by name.
+    pub fn by_name(name: &str) -> Self {
+        Self { run: Some(name.to_owned()), last: false }
+    }
+
+    /// Resolves the named run.
+    pub fn resolve(&self, reader: &StoreReader) -> Result<RunId, CommandError> {
+        find_run(self.run.as_deref(), reader)
+    }
+}
+
+impl StepArg {
+    /// Resolves the named run, and the step as named.
+    pub fn resolve(&self, reader: &StoreReader) -> Result<(RunId, Option<TaskPath>), CommandError> {
+        let (run, step) = split_names(self.last, &self.names)?;
+        let subject = step.map(str::parse::<TaskPath>).transpose();
+        let subject = subject.map_err(|error| usage_error(&error.to_string()))?;
+        Ok((find_run(run, reader)?, subject))
+    }
+}
+
+impl PendingApprovalArg {
+    /// Resolves the named run, and the step as named.
+    pub fn resolve(&self, reader: &StoreReader) -> Result<(RunId, Option<&str>), CommandError> {
+        let (run, step) = split_names(self.last, &self.names)?;
+        Ok((find_run(run, reader)?, step))
+    }
+}
+
+/// A run, `None` if it is the latest one, and a step.
+type RunAndStepNames<'a> = (Option<&'a str>, Option<&'a str>);
+
+/// Splits positional arguments: with `--last`, the first is the step.
+pub fn split_names(last: bool, names: &[String]) -> Result<RunAndStepNames<'_>, CommandError> {
+    match (last, names) {
+        (true, []) => Ok((None, None)),
+        (true, [step]) => Ok((None, Some(step))),
+        (false, [run]) => Ok((Some(run), None)),
+        (false, [run, step]) => Ok((Some(run), Some(step))),
+        (true, _) => Err(usage_error("--last and RUN are mutually exclusive")),
+        (false, _) => Err(usage_error("no run given: pass the start of its id, or --last")),
+    }
+}
+
+fn usage_error(message: &str) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
+}
+
+/// Returns the run whose id begins with this prefix, or the latest one.
+pub fn find_run(prefix: Option<&str>, reader: &StoreReader) -> Result<RunId, CommandError> {
+    match prefix {
+        Some(prefix) => Ok(reader.find_run(prefix)?),
+        None => Ok(reader.last_run()?),
+    }
+}
+
+/// Returns a task of a run as it is shown to users.
+pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
+    if place.item.is_none() {
+        return Ok(place.to_string());
+    }
+    let rows = reader.steps(run)?;
+    let own = rows.iter().find(|row| row.step == place.step && row.item == place.item);
+    Ok(place.display_name(own.and_then(|row| row.item_key.as_deref())))
+}
+
+/// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are
+/// unknown: the numbers stay.
+pub fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &str) -> String {
+    let known = reader.zip(place.parse::<TaskId>().ok());
+    let called = known.and_then(|(reader, place)| task_name(reader, run, &place).ok());
+    called.unwrap_or_else(|| place.to_owned())
+}
+
+/// Returns an attempt of a run as it is shown to users, by its text: `build[linux]#2`.
+pub fn attempt_name_from_text(
+    reader: &StoreReader,
+    run: &RunId,
+    attempt: &str,
+) -> Result<String, StoreError> {
+    let (place, number) = attempt.rsplit_once('#').unwrap_or((attempt, ""));
+    let shown = match place.parse::<TaskId>() {
+        Ok(place) => task_name(reader, run, &place)?,
+        Err(_) => place.to_owned(),
+    };
+    Ok(if number.is_empty() { shown } else { format!("{shown}#{number}") })
+}
+
+/// Finds a step below a run, in nested runs where it is named so.
+pub fn find_step(run: RunId, subject: &TaskPath, reader: &StoreReader) -> Result<ResolvedTask, CommandError> {
+    let mut run = run;
+    for spot in &subject.above {
+        run = last_nested_run(&run, &find_task(&run, spot, reader)?, reader)?;
+    }
+    Ok(ResolvedTask { place: find_task(&run, &subject.spot, reader)?, run, attempt: subject.attempt })
+}
+
+/// The last run nested in a task.
+fn last_nested_run(run: &RunId, place: &TaskId, reader: &StoreReader) -> Result<RunId, CommandError> {
+    let name = place.to_string();
+    let of = |attempt: &str| attempt.rsplit_once('#').is_some_and(|(place, _)| place == name);
+    let children = reader.children(run)?;
+    let found = children.into_iter().rfind(|(_, attempt)| of(attempt));
+    let none = || usage_error(&format!("no run is nested in `{name}` of run {}", run.short()));
+    found.map(|(child, _)| child).ok_or_else(none)
+}
+
+/// A task by its step and the number or key of its item.
+fn find_task(run: &RunId, spot: &TaskRef, reader: &StoreReader) -> Result<TaskId, CommandError> {
+    let Some(item) = &spot.item else {
+        return Ok(TaskId::of_step(&spot.step));
+    };
+    let steps = reader.steps(run)?;
+    let own = steps.iter().filter(|row| row.step == spot.step);
+    let by_key = own.filter(|row| row.item_key.as_ref() == Some(item)).find_map(|row| row.item);
+    // Names are read as they are shown: a key takes precedence over a number.
+    let found = by_key.or_else(|| item.parse().ok());
+    let none = || usage_error(&format!("`{}` has no item `{item}`", spot.step));
+    Ok(TaskId { step: spot.step.clone(), item: Some(found.ok_or_else(none)?) })
+}

@@ -17,7 +17,7 @@ const KILLS: u32 = 30;
 const ENGINES: u32 = 4;
 
 /// Layers of steps, each of which needs some of the layer before it and leaves a line when it runs.
-/// Some are checked, some wait for their turn only so long: these are never staged.
+/// Some are checked, some wait for their turn only so long.
 fn layered(dice: &mut Dice) -> (usize, String) {
     let room = 1 + dice.below(4);
     let mut text = format!("---\nkind: plan\nid: layered\npolicy: {{max_parallel: {room}}}\nsteps:\n");

@@ -31,7 +31,7 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
             machine.turn(MachineInput { at: Moment::from_millis(at), what });
         events.iter().for_each(&mut see);
         open.extend(effects.into_iter().filter_map(|effect| match effect {
-            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => Some(attempt),
+            Effect::Start { attempt, .. } => Some(attempt),
             _ => None,
         }));
         next = open.pop_front().map(ended);

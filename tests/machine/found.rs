@@ -193,8 +193,8 @@ fn what_was_tried_goes_on_after_a_failure_that_stops_though_it_waits_for_room() 
     killed.now = 6000;
     killed.feed(woke(TimerKind::Retry(attempt("a", 2))));
     let effects = killed.feed(ended(attempt("b", 1), WorkExit::Code { code: 1 }));
-    assert_eq!(words(&effects), ["unstage", "start"]);
-    assert!(matches!(&effects[1], Effect::Start { attempt: a, .. } if *a == attempt("a", 2)));
+    assert_eq!(words(&effects), ["start"]);
+    assert!(matches!(&effects[0], Effect::Start { attempt: a, .. } if *a == attempt("a", 2)));
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod rooms;
 mod rounds;
 mod rules;
 mod simulated;
-mod staged;
+mod stop;
 mod traces;
 mod word;
 mod world;

@@ -141,8 +141,7 @@ impl Play {
                     })
                     .collect();
             }
-            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => self.ended(attempt),
-            Effect::Unstage { attempt } => InputKind::Unstaged { attempt },
+            Effect::Start { attempt, .. } => self.ended(attempt),
             Effect::Kill { attempt: Some(attempt), .. } => super::world::ended(attempt, WorkExit::Cancelled),
             Effect::Check { attempt, phase, .. } => {
                 let verdicts = vec![verdict(self.ruling(attempt.as_ref()))];

@@ -165,8 +165,6 @@ impl World {
                 self.open.retain(|open| !matches!(open, Effect::Lock { place: p, .. } if p == place));
             } else if let Effect::Kill { attempt, .. } = &effect {
                 self.kill(attempt.as_ref());
-            } else if let Effect::Unstage { .. } = &effect {
-                self.unstage(effect);
             } else {
                 self.open.push(effect);
             }
@@ -174,23 +172,8 @@ impl World {
         turn.events
     }
 
-    /// What is staged and has not begun does not begin.
-    fn unstage(&mut self, effect: Effect) {
-        let Effect::Unstage { attempt: wanted } = &effect else {
-            return;
-        };
-        let staged = |open: &&mut Effect| matches!(open, Effect::Stage { attempt, .. } if attempt == wanted);
-        if let Some(open) = self.open.iter_mut().find(staged) {
-            *open = effect;
-        }
-    }
-
-    /// A killed attempt ends as cancelled, whatever its fate; one that is staged does not begin.
+    /// A killed attempt ends as cancelled, whatever its fate.
     fn kill(&mut self, attempt: Option<&Attempt>) {
-        if let Some(attempt) = attempt {
-            let attempt = attempt.clone();
-            self.unstage(Effect::Unstage { attempt });
-        }
         for open in &mut self.open {
             if let Effect::Start { attempt: started, .. } = open
                 && Some(&*started) == attempt
@@ -202,7 +185,7 @@ impl World {
 
     /// Answers one open effect, picked by the dice. False if there is none.
     pub fn answer(&mut self, machine: &mut Machine, dice: &mut Dice) -> bool {
-        let ready: Vec<usize> = (0..self.open.len()).filter(|at| self.answerable(machine, *at)).collect();
+        let ready: Vec<usize> = (0..self.open.len()).filter(|at| self.answerable(*at)).collect();
         let Some(pick) = ready.get(dice.below(ready.len().max(1))) else {
             return false;
         };
@@ -213,32 +196,13 @@ impl World {
         true
     }
 
-    fn answerable(&self, machine: &Machine, at: usize) -> bool {
-        match &self.open[at] {
-            Effect::Lock { .. } => self.holder.is_none(),
-            // It begins when there is room.
-            Effect::Stage { .. } => {
-                let works = |open: &&Effect| {
-                    matches!(
-                        open,
-                        Effect::Start { .. }
-                            | Effect::Watch { .. }
-                            | Effect::Kill { .. }
-                            | Effect::Check { .. }
-                    )
-                };
-                let works = self.open.iter().filter(works).count();
-                works < machine.plan().parts().policy.max_parallel as usize
-            }
-            _ => true,
-        }
+    fn answerable(&self, at: usize) -> bool {
+        !matches!(&self.open[at], Effect::Lock { .. }) || self.holder.is_none()
     }
 
     fn happening(&mut self, effect: Effect) -> Option<InputKind> {
         match effect {
-            // That what was staged began is seen at its end.
-            Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } => Some(self.ended(attempt)),
-            Effect::Unstage { attempt } => Some(InputKind::Unstaged { attempt }),
+            Effect::Start { attempt, .. } => Some(self.ended(attempt)),
             Effect::Watch { attempt, .. } => Some(ended(attempt, WorkExit::Interrupted)),
             Effect::Kill { attempt, .. } => Some(ended(attempt?, WorkExit::Cancelled)),
             Effect::Check { attempt, phase, .. } => Some(self.judged(attempt, phase)),

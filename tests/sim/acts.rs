@@ -82,7 +82,6 @@ impl World {
                     let back = |job: &Job| matches!(job, Job::Unlock { place: p, .. } if p == place);
                     !self.is_free(lock) || engine.units.iter().any(|unit| back(&unit.job))
                 }
-                Job::Staged { again: false, .. } => !unit.stop && !self.has_room(at),
                 _ => false,
             };
             if !waits {
@@ -94,14 +93,6 @@ impl World {
             acts.extend(timers.map(|(number, (due, _))| (due.millis(), Act::Timer(at, number))));
         }
         acts
-    }
-
-    /// Whether those who count have room for one more of a run.
-    fn has_room(&self, at: usize) -> bool {
-        let run = &self.runs[at];
-        let units = run.engine.iter().flat_map(|engine| &engine.units);
-        let works = units.filter(|unit| matches!(unit.job, Job::Work { .. }));
-        works.count() < run.plan.parts().policy.max_parallel as usize
     }
 
     /// Whether nobody who lives holds a lock.
@@ -123,7 +114,7 @@ impl World {
                 let engine = self.engine(at);
                 engine.written -= 1;
                 let turn = engine.turns.pop_front().expect("it was written");
-                self.carry_out_all(at, turn.effects, turn.bad_ends)
+                self.carry_out_all(at, turn.effects)
             }
             Act::Unit(at, number) => self.work_on(at, number),
             Act::Timer(at, number) => {
@@ -160,28 +151,6 @@ impl Engine {
     /// Begins the work of an attempt, or finds out what became of it.
     pub fn work(&mut self, attempt: Attempt, again: bool, due: i64) {
         self.spawn(Job::Work { attempt, again }, due);
-    }
-
-    /// Gives an attempt to those who count, who refuse it if it was decided before a bad end.
-    pub fn stage(&mut self, (attempt, again): (Attempt, bool), due: i64, bad_ends: u32) {
-        self.spawn(Job::Staged { attempt, again }, due);
-        if bad_ends < self.bad_ends {
-            self.refuse_staged();
-        }
-    }
-
-    /// Those who count do not let an attempt begin that is staged, if it has not begun.
-    pub fn refuse(&mut self, attempt: &Attempt) {
-        for unit in &mut self.units {
-            unit.stop |= matches!(&unit.job, Job::Staged { attempt: a, .. } if a == attempt);
-        }
-    }
-
-    /// The same, for all that are staged.
-    pub fn refuse_staged(&mut self) {
-        for unit in &mut self.units {
-            unit.stop |= matches!(&unit.job, Job::Staged { again: false, .. });
-        }
     }
 
     /// Begins something that comes back.

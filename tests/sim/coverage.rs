@@ -12,7 +12,7 @@ use super::faults::Fault;
 pub struct Coverage(BTreeMap<(&'static str, &'static str), u64>);
 
 /// Every kind of event.
-const FACTS: [&str; 35] = [
+const FACTS: [&str; 33] = [
     "run_started",
     "step_reused",
     "item_reused",
@@ -20,8 +20,6 @@ const FACTS: [&str; 35] = [
     "step_expanded",
     "lock_requested",
     "cache_hit",
-    "attempt_staged",
-    "attempt_unstaged",
     "attempt_started",
     "attempt_ended",
     "check_completed",
@@ -51,9 +49,9 @@ const FACTS: [&str; 35] = [
 ];
 
 /// Every kind of effect.
-const EFFECTS: [&str; 16] = [
-    "start", "stage", "unstage", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill",
-    "finish", "confirm", "gate", "ask", "dismiss",
+const EFFECTS: [&str; 14] = [
+    "start", "check", "wake", "lock", "unlock", "lookup", "remember", "watch", "kill", "finish", "confirm",
+    "gate", "ask", "dismiss",
 ];
 
 /// Every kind of timer.
@@ -63,10 +61,8 @@ const TIMERS: [&str; 6] = ["retry", "wait", "queue", "ask", "run", "budget"];
 const EXITS: [&str; 7] = ["code", "signal", "done", "timed_out", "cancelled", "unable", "interrupted"];
 
 /// Every kind of input.
-const INPUTS: [&str; 13] = [
+const INPUTS: [&str; 11] = [
     "begin",
-    "began",
-    "unstaged",
     "ended",
     "judged",
     "woke",
@@ -150,8 +146,6 @@ fn fact(fact: &EventKind) -> &'static str {
         EventKind::StepExpanded { .. } => "step_expanded",
         EventKind::LockRequested { .. } => "lock_requested",
         EventKind::CacheHit { .. } => "cache_hit",
-        EventKind::AttemptStaged(_) => "attempt_staged",
-        EventKind::AttemptUnstaged(_) => "attempt_unstaged",
         EventKind::AttemptStarted(_) => "attempt_started",
         EventKind::AttemptEnded { .. } => "attempt_ended",
         EventKind::CheckCompleted { .. } => "check_completed",
@@ -189,8 +183,6 @@ fn fact(fact: &EventKind) -> &'static str {
 pub fn effect(effect: &Effect) -> &'static str {
     match effect {
         Effect::Start { .. } => "start",
-        Effect::Stage { .. } => "stage",
-        Effect::Unstage { .. } => "unstage",
         Effect::Check { .. } => "check",
         Effect::Wake { .. } => "wake",
         Effect::Lock { .. } => "lock",
@@ -237,8 +229,6 @@ fn exit(exit: &WorkExit) -> &'static str {
 pub fn input(what: &InputKind) -> &'static str {
     match what {
         InputKind::Begin { .. } => "begin",
-        InputKind::Began { .. } => "began",
-        InputKind::Unstaged { .. } => "unstaged",
         InputKind::Ended(_) => "ended",
         InputKind::Judged { .. } => "judged",
         InputKind::Woke { .. } => "woke",

@@ -22,16 +22,12 @@ pub struct Engine {
     /// The latest time it heard of.
     pub clock: i64,
     pub life: u32,
-    /// How many attempts that are counted ended badly.
-    pub bad_ends: u32,
 }
 
 /// A turn whose effects wait for its events.
 pub struct Turned {
     pub events: Vec<Event>,
     pub effects: Vec<Effect>,
-    /// How many attempts that are counted had ended badly when it was decided.
-    pub bad_ends: u32,
 }
 
 /// A piece of work that an engine waits for.
@@ -50,8 +46,6 @@ pub struct Unit {
 pub enum Job {
     /// The work of an attempt; `again`: it may be under way already.
     Work { attempt: Attempt, again: bool },
-    /// An attempt that begins when there is room; `again`: it may be under way already.
-    Staged { attempt: Attempt, again: bool },
     /// The checks of an attempt, or of the plan.
     Check { attempt: Option<Attempt>, phase: CheckPhase },
     /// A look at evidence.
@@ -81,7 +75,6 @@ impl Engine {
             units: Vec::new(),
             clock: i64::MIN,
             life,
-            bad_ends: 0,
         }
     }
 
@@ -118,21 +111,11 @@ impl Engine {
         self.units.iter().any(|unit| works(&unit.job)) || self.waiting().any(asked)
     }
 
-    /// Whether an attempt is staged, or about to be.
-    fn stages(&self, attempt: &Attempt) -> bool {
-        let staged = |job: &Job| matches!(job, Job::Staged { attempt: a, .. } if a == attempt);
-        self.units.iter().any(|unit| staged(&unit.job))
-            || (self.waiting())
-                .any(|effect| matches!(effect, Effect::Stage { attempt: a, .. } if a == attempt))
-    }
-
     /// Whether an input would answer something that was asked for.
     pub fn asked(&self, what: &InputKind) -> bool {
         let done = |job: &dyn Fn(&Job) -> bool| self.units.iter().any(|unit| job(&unit.job));
         match what {
-            InputKind::Began { attempt } => self.stages(attempt) || self.works(attempt),
-            InputKind::Unstaged { attempt } => self.stages(attempt),
-            InputKind::Ended(ended) => self.stages(&ended.attempt) || self.works(&ended.attempt),
+            InputKind::Ended(ended) => self.works(&ended.attempt),
             InputKind::Judged { attempt, phase, .. } => {
                 done(&|job| matches!(job, Job::Check { attempt: a, phase: p } if (a, p) == (attempt, phase)))
                     || self.waiting().any(

@@ -103,7 +103,6 @@ pub struct Book {
     pub awaits: bool,
     pub cached: bool,
     pub kept: bool,
-    pub staged: bool,
 }
 
 /// How a place ended.
@@ -291,13 +290,11 @@ impl Ledger {
                 book.awaits = false;
                 book.begins(0);
             }
-            EventKind::AttemptStaged(Attempt { place, .. }) => self.at(place).staged = true,
-            EventKind::AttemptUnstaged(Attempt { place, .. }) => self.at(place).staged = false,
             EventKind::AttemptStarted(Attempt { place, attempt }) => {
                 let book = self.at(place);
                 (book.live, book.attempts) = (Some(*attempt), *attempt);
                 (book.due, book.verdicts, book.checking) = (None, (0, 0), false);
-                (book.awaits, book.cached, book.staged) = (false, false, false);
+                (book.awaits, book.cached) = (false, false);
                 book.begins(*attempt);
             }
             EventKind::AttemptEnded { attempt, how, .. } => {

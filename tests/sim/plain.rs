@@ -1,4 +1,4 @@
-//! Plans of plain steps, which are staged.
+//! Plans of plain steps.
 
 use std::time::Duration;
 

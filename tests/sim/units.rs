@@ -14,7 +14,7 @@ use super::world::{World, text};
 
 impl World {
     /// Carries out the effects of a turn, unless the engine dies in between.
-    pub fn carry_out_all(&mut self, at: usize, effects: Vec<Effect>, bad_ends: u32) -> Result<(), Broken> {
+    pub fn carry_out_all(&mut self, at: usize, effects: Vec<Effect>) -> Result<(), Broken> {
         for effect in effects {
             let dies = self.faults.has(Fault::Torn) && self.dice.one_in(4 * self.seldom);
             if dies && self.may_die() {
@@ -22,12 +22,12 @@ impl World {
                 self.coverage.count("fault", Fault::Torn.name());
                 return Ok(());
             }
-            self.carry_out(at, effect, bad_ends)?;
+            self.carry_out(at, effect)?;
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, at: usize, effect: Effect, bad_ends: u32) -> Result<(), Broken> {
+    fn carry_out(&mut self, at: usize, effect: Effect) -> Result<(), Broken> {
         self.coverage.count("effect", coverage::effect(&effect));
         self.look(at, Seen::Act(&effect))?;
         self.say(|| format!("run {at}:   does {}", text(&effect)));
@@ -41,10 +41,6 @@ impl World {
                     self.coverage.count("work", "corrected");
                 }
             }
-            Effect::Stage { attempt, since, .. } => {
-                engine.stage((attempt, since.is_some()), soon, bad_ends);
-            }
-            Effect::Unstage { attempt } => engine.refuse(&attempt),
             Effect::Watch { attempt, .. } => engine.work(attempt, true, soon),
             Effect::Check { attempt, phase, .. } => {
                 engine.spawn(Job::Check { attempt, phase }, soon);
@@ -77,7 +73,6 @@ impl World {
         for unit in &mut self.engine(at).units {
             let hit = match &unit.job {
                 Job::Work { attempt: works, .. } => Some(works) == attempt,
-                Job::Staged { attempt: staged, .. } => Some(staged) == attempt,
                 Job::Check { attempt: checked, .. } => checked.as_ref() == attempt,
                 Job::Gate { place: gated, .. } => gated.as_ref() == place,
                 Job::Plan { .. } => attempt.is_none(),
@@ -95,9 +90,6 @@ impl World {
         let unit = &self.engine(at).units[number];
         let (job, begun, stop) = (unit.job.clone(), unit.begun, unit.stop);
         let what = match job {
-            Job::Staged { attempt, again } => {
-                return self.enter(at, number, &attempt, again);
-            }
             Job::Work { attempt, again } if !begun => {
                 return self.begin(at, number, &attempt, again);
             }
@@ -139,28 +131,6 @@ impl World {
         };
         self.engine(at).units.remove(number);
         self.feed(at, i64::MIN, what)
-    }
-
-    /// Lets an attempt begin that is staged, or not; or finds out what became of it.
-    fn enter(&mut self, at: usize, number: usize, attempt: &Attempt, again: bool) -> Result<(), Broken> {
-        let stop = self.engine(at).units[number].stop;
-        let begun = again && (!self.adopts || self.runs[at].processes.contains_key(attempt));
-        // A unit may find at any moment that what was staged does not begin.
-        if !begun && (again || stop || self.dice.one_in(16)) {
-            self.engine(at).units.remove(number);
-            let attempt = attempt.clone();
-            return self.feed(at, i64::MIN, InputKind::Unstaged { attempt });
-        }
-        self.engine(at).units[number].job = Job::Work { attempt: attempt.clone(), again };
-        self.begin(at, number, attempt, again)?;
-        let works = |job: &Job| matches!(job, Job::Work { attempt: a, .. } if a == attempt);
-        let engine = self.runs[at].engine.as_ref();
-        let works = engine.is_some_and(|engine| engine.units.iter().any(|unit| works(&unit.job)));
-        if works && !self.dice.one_in(4) {
-            let attempt = attempt.clone();
-            return self.feed(at, i64::MIN, InputKind::Began { attempt });
-        }
-        Ok(())
     }
 
     /// Begins the work of an attempt, or finds out what became of it.
@@ -215,12 +185,6 @@ impl World {
             fate.exit = WorkExit::Cancelled;
         }
         process.state = Life::Ended(fate.exit.clone());
-        let well = fate.exit == (WorkExit::Code { code: 0 }) && fate.outputs.is_empty();
-        if !well {
-            let engine = self.engine(at);
-            engine.bad_ends += 1;
-            engine.refuse_staged();
-        }
         self.runs[at].write_file(&attempt.place);
         ended(attempt.clone(), fate)
     }

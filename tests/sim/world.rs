@@ -301,12 +301,9 @@ impl World {
         self.look(at, Seen::Turn(&turn))?;
         let MachineTurn { events, effects } = turn;
         if events.is_empty() && self.engine(at).turns.is_empty() {
-            let bad_ends = self.engine(at).bad_ends;
-            return self.carry_out_all(at, effects, bad_ends);
+            return self.carry_out_all(at, effects);
         }
-        let engine = self.engine(at);
-        let bad_ends = engine.bad_ends;
-        engine.turns.push_back(Turned { events, effects, bad_ends });
+        self.engine(at).turns.push_back(Turned { events, effects });
         Ok(())
     }
 

@@ -6,18 +6,16 @@ use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::Instant;
 
 use wf_base::time::Moment;
 use wf_core::machine::{
-    ApprovalRequest, Attempt, Effect, Event, EventKind, InputKind, Machine, MachineInput, MachineTurn, TaskId,
+    ApprovalRequest, Attempt, Event, EventKind, InputKind, Machine, MachineInput, MachineTurn, TaskId,
 };
 use wf_exec::StopLevel;
 use wf_store::{AppendResult, NewRun, StoreError};
 
 use super::end::finished_run_of;
 use super::run::RunContext;
-use super::stage::CapacityTracker;
 use super::timers::RunTimers;
 use super::undurable::{CommitQueue, PendingTurn};
 use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish};
@@ -46,8 +44,6 @@ pub(super) struct RunDispatcher {
     /// The unit that checks evidence before the run ends.
     pub(super) confirms: Option<AbortHandle>,
     commit_queue: CommitQueue,
-    /// The requests to the supervisor, which counts attempts.
-    pub(super) capacity: CapacityTracker,
     stop_level: StopLevel,
     end: Option<FinishedRun>,
 }
@@ -56,8 +52,6 @@ pub(super) struct RunDispatcher {
 enum DispatchEvent {
     Durable(Result<AppendResult, StoreError>),
     Unit((u32, UnitResult)),
-    Began(Attempt),
-    Due,
     Timer,
     Stop,
     CheckApprovals,
@@ -79,11 +73,10 @@ impl RunDispatcher {
             Some(false) => StopLevel::Gently,
             Some(true) => StopLevel::AtOnce,
         };
-        let looks_first = run.view.as_ref().is_some_and(|view| view.is_bound());
         Self {
             now: run.session.clock.now(),
             run,
-            machine: machine.checking_workspace_first(looks_first),
+            machine,
             timers: RunTimers::default(),
             units: JoinSet::new(),
             stops: BTreeMap::new(),
@@ -93,7 +86,6 @@ impl RunDispatcher {
             nested: BTreeSet::new(),
             confirms: None,
             commit_queue: CommitQueue::new(new),
-            capacity: CapacityTracker::new(),
             stop_level: told,
             end,
         }
@@ -126,7 +118,7 @@ impl RunDispatcher {
         if self.machine.has_begun() {
             let now = self.clock(Moment::default());
             let turn = self.machine.resume(now);
-            self.record(turn, true);
+            self.record(turn);
         } else {
             let begin = evidence::begin(&self.run)?;
             self.process_input(Moment::default(), begin);
@@ -139,18 +131,10 @@ impl RunDispatcher {
                 return Ok(end);
             }
             self.commit_queue.send(&self.run);
-            if !self.capacity.unreported_starts.is_empty() {
-                self.commit_queue.send_soon();
-            }
             self.park()?;
             match self.wait(&mut stop).await? {
                 DispatchEvent::Durable(answer) => self.durable(&answer?),
                 DispatchEvent::Unit((round, report)) => self.on_unit_end(round, report?),
-                DispatchEvent::Began(attempt) => self.capacity.unreported_starts.push_back(attempt),
-                DispatchEvent::Due => {
-                    self.report_started();
-                    self.commit_queue.send_now();
-                }
                 DispatchEvent::Timer => self.fire_due_timers(),
                 DispatchEvent::Stop => self.on_stop_signal(&mut stop),
                 DispatchEvent::CheckApprovals => self.poll_approvals(),
@@ -183,13 +167,11 @@ impl RunDispatcher {
         if self.commit_queue.is_empty() && self.units.is_empty() && sleep.is_none() {
             return Err(EngineError::Stuck);
         }
-        let (awaits, due) = (self.commit_queue.awaits_commit(), self.commit_queue.due());
+        let awaits = self.commit_queue.awaits_commit();
         tokio::select! {
             biased;
             answer = self.commit_queue.answer(), if awaits => Ok(DispatchEvent::Durable(answer)),
             Some(report) = self.units.join_next(), if !self.units.is_empty() => Ok(DispatchEvent::Unit(unit_result(report))),
-            Some(attempt) = self.capacity.started.recv() => Ok(DispatchEvent::Began(attempt)),
-            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Ok(DispatchEvent::Due),
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(DispatchEvent::Timer),
             Ok(()) = stop.changed() => Ok(DispatchEvent::Stop),
             () = tokio::time::sleep(APPROVAL_POLL_INTERVAL), if asks => Ok(DispatchEvent::CheckApprovals),
@@ -231,31 +213,17 @@ impl RunDispatcher {
 
     /// Gives the machine an input and sends the result to the disk.
     pub(super) fn process_input(&mut self, at_least: Moment, what: InputKind) {
-        // Nothing waits for a beginning to be durable, nor for the next attempt unless few are
-        // staged.
-        let hurries = !matches!(what, InputKind::Began { .. }) && !self.capacity.has_enough_staged();
         let at = self.clock(at_least);
         let turn = self.machine.turn(MachineInput { at, what });
-        self.record(turn, hurries);
+        self.record(turn);
     }
 
-    fn record(&mut self, turn: MachineTurn, hurries: bool) {
+    fn record(&mut self, turn: MachineTurn) {
         let MachineTurn { events, effects } = turn;
         if events.is_empty() && self.commit_queue.is_empty() {
-            let bad_ends = self.capacity.failures;
-            return effects.into_iter().for_each(|effect| self.execute_effect(effect, bad_ends));
+            return effects.into_iter().for_each(|effect| self.execute_effect(effect));
         }
-        let stages = |effect| matches!(effect, &Effect::Stage { .. });
-        let hurries = hurries || !effects.iter().all(stages) || self.machine.outcome().is_some();
-        self.commit_queue.push(PendingTurn {
-            round: self.machine.replans(),
-            failures: self.capacity.failures,
-            events,
-            effects,
-        });
-        if hurries {
-            self.commit_queue.send_now();
-        }
+        self.commit_queue.push(PendingTurn { round: self.machine.replans(), events, effects });
     }
 
     /// Carries out and shows what was sent first, which is now durable.
@@ -267,12 +235,12 @@ impl RunDispatcher {
             let overtaken = turn.round < self.machine.replans();
             let effects = turn.effects.into_iter();
             let valid = effects.filter(|effect| !(overtaken && effect.prepares()));
-            orders.extend(valid.map(|effect| (effect, turn.failures)));
+            orders.extend(valid);
             events.extend(turn.events);
         }
         publish::durable(&self.run, appended, events);
-        for (effect, bad_ends) in orders {
-            self.execute_effect(effect, bad_ends);
+        for effect in orders {
+            self.execute_effect(effect);
         }
     }
 
@@ -312,11 +280,6 @@ impl RunDispatcher {
             InputKind::Ended(ended) => {
                 self.nested.remove(&ended.attempt);
                 self.stops.remove(&Some(ended.attempt.clone()));
-                self.capacity.note_attempt_end(&ended.attempt);
-            }
-            InputKind::Unstaged { attempt } => {
-                self.capacity.forget_staged(attempt);
-                self.stops.remove(&Some(attempt.clone()));
             }
             InputKind::Gated { place, .. } => {
                 let asked = place.as_ref();
@@ -333,15 +296,6 @@ impl RunDispatcher {
             self.process_input(Moment::default(), InputKind::Stale(stale));
         }
         self.process_input(Moment::default(), what);
-        // After the ends that let them begin, with those ends on their way to the disk.
-        self.report_started();
-    }
-
-    /// Reports to the machine the staged attempts that began.
-    fn report_started(&mut self) {
-        while let Some(attempt) = self.capacity.next_begun() {
-            self.process_input(Moment::default(), InputKind::Began { attempt });
-        }
     }
 
     /// Tells the machine to end the run, once for each degree of insistence.

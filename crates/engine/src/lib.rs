@@ -35,7 +35,6 @@ mod scope;
 mod session;
 mod showing;
 mod signals;
-mod stage;
 mod steps;
 mod supply;
 mod timers;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
 
-use wf_core::machine::{ApprovalRequest, Attempt, Effect, is_plain};
+use wf_core::machine::{ApprovalRequest, Attempt, Effect};
 use wf_exec::StopLevel;
 use wf_model::StepWork;
 
@@ -13,8 +13,8 @@ use super::run::RunContext;
 use super::{asking, evidence, gating, judging, locks, planning, steps, unit};
 
 impl RunDispatcher {
-    /// Carries out an effect, decided after the given number of bad ends.
-    pub(super) fn execute_effect(&mut self, effect: Effect, bad_ends: u64) {
+    /// Carries out an effect.
+    pub(super) fn execute_effect(&mut self, effect: Effect) {
         let run = Arc::clone(&self.run);
         match effect {
             Effect::Wake { timer, at } => self.set_timer(at, timer),
@@ -22,7 +22,6 @@ impl RunDispatcher {
                 let degree = if force { StopLevel::AtOnce } else { StopLevel::Gently };
                 self.send_stop(attempt.as_ref(), degree);
             }
-            Effect::Unstage { attempt } => self.capacity.take_back(&attempt),
             Effect::Unlock { place, lock } => {
                 if let Some(waiter) = self.lock_waits.remove(&place) {
                     waiter.abort();
@@ -59,7 +58,7 @@ impl RunDispatcher {
                     looks.abort();
                 }
             }
-            other => self.spawn(run, other, bad_ends),
+            other => self.spawn(run, other),
         }
     }
 
@@ -92,26 +91,13 @@ impl RunDispatcher {
         }
     }
 
-    /// Starts a unit of work, decided after the given number of bad ends.
-    fn spawn(&mut self, run: Arc<RunContext>, effect: Effect, bad_ends: u64) {
+    /// Starts a unit of work.
+    fn spawn(&mut self, run: Arc<RunContext>, effect: Effect) {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                let seat = self.staging_position(&attempt);
-                let seated = seat.map(|(_, room)| self.capacity.claim_now(room, bad_ends));
                 self.start(unit::AttemptTask {
-                    seated,
                     correction,
                     tool_args,
-                    ..unit::AttemptTask::new(run, attempt, item_value, reads)
-                });
-            }
-            Effect::Stage { attempt, since, item_value, reads } => {
-                let seat = self.staging_position(&attempt);
-                let seated =
-                    seat.map(|(at, room)| self.capacity.claim_staged(at, &attempt, (room, bad_ends)));
-                self.start(unit::AttemptTask {
-                    since,
-                    seated,
                     ..unit::AttemptTask::new(run, attempt, item_value, reads)
                 });
             }
@@ -125,16 +111,6 @@ impl RunDispatcher {
             }
             other => self.spawn_check(run, other),
         }
-    }
-
-    /// Returns the position of an attempt in plan order, and the concurrency limit, for one that is
-    /// counted.
-    fn staging_position(&self, attempt: &Attempt) -> Option<(u64, u32)> {
-        let plan = self.run.current_plan();
-        let ix = plan.find(attempt.place.step.as_str())?;
-        let item = attempt.place.item.map_or(0, |item| u64::from(item) + 1);
-        let room = plan.parts().policy.max_parallel.max(1);
-        is_plain(&plan, ix).then_some(((u64::from(ix.0) << 32) + item, room))
     }
 
     /// Starts to ask gates, to check, or to look at evidence or into the cache.

@@ -15,9 +15,7 @@ use super::{EngineError, EngineSession, evidence};
 /// that its begun steps read, in any alternative.
 pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclaration> {
     let begun = events.iter().filter_map(|(_, event)| match &event.fact {
-        EventKind::AttemptStarted(attempt) | EventKind::AttemptStaged(attempt) => {
-            plan.find(attempt.place.step.as_str())
-        }
+        EventKind::AttemptStarted(attempt) => plan.find(attempt.place.step.as_str()),
         _ => None,
     });
     let begun: BTreeSet<_> = begun.collect();

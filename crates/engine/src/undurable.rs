@@ -1,26 +1,17 @@
 //! The decisions that are not durable yet.
 //!
-//! They are sent to the disk at once, or held for a moment if nothing waits for them, to share a
-//! write with what follows.
+//! All that is decided between two waits of the loop is sent to the disk in one write.
 
 use std::collections::VecDeque;
-use std::time::Duration;
-
-use tokio::time::Instant;
 
 use super::run::RunContext;
 use wf_core::machine::{Effect, Event};
 use wf_store::{AppendResult, EventBatch, NewRun, StoreError, WriteTicket};
 
-/// The maximum time that something is held.
-const MAX_HOLD_TIME: Duration = Duration::from_millis(5);
-
 /// The facts and effects decided at once.
 pub(super) struct PendingTurn {
     /// The number of rounds ordered by then.
     pub(super) round: u32,
-    /// The number of bad ends known by then.
-    pub(super) failures: u64,
     pub(super) events: Vec<Event>,
     pub(super) effects: Vec<Effect>,
 }
@@ -33,15 +24,11 @@ pub(super) struct CommitQueue {
     follows: u64,
     sent: VecDeque<(WriteTicket<AppendResult>, Vec<PendingTurn>)>,
     pending: Vec<PendingTurn>,
-    /// The time at which held decisions are sent.
-    due: Option<Instant>,
-    /// True if they are sent before anything else is waited for.
-    flush: bool,
 }
 
 impl CommitQueue {
     pub(super) fn new(new: Option<NewRun>) -> Self {
-        Self { new, follows: 0, sent: VecDeque::new(), pending: Vec::new(), due: None, flush: false }
+        Self { new, follows: 0, sent: VecDeque::new(), pending: Vec::new() }
     }
 
     /// Sets the number of durable events of the run.
@@ -53,33 +40,13 @@ impl CommitQueue {
         self.sent.is_empty() && self.pending.is_empty()
     }
 
-    /// Adds a decision to those that are held.
+    /// Adds a decision to those that are sent next.
     pub(super) fn push(&mut self, decided: PendingTurn) {
         self.pending.push(decided);
-        self.send_soon();
     }
 
-    /// Schedules what is held, and what will be by then, to be sent soon.
-    pub(super) fn send_soon(&mut self) {
-        self.due.get_or_insert_with(|| Instant::now() + MAX_HOLD_TIME);
-    }
-
-    /// Schedules what is held to be sent before anything else is waited for.
-    pub(super) fn send_now(&mut self) {
-        self.flush = true;
-    }
-
-    /// Returns the time at which held decisions are sent.
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due
-    }
-
-    /// Sends what is held, if it is due.
+    /// Sends what was decided since the last time.
     pub(super) fn send(&mut self, run: &RunContext) {
-        if !std::mem::take(&mut self.flush) {
-            return;
-        }
-        self.due = None;
         if self.pending.is_empty() {
             return;
         }

@@ -20,7 +20,6 @@ use wf_model::{HttpCall, JsonObject, Step, StepWork, WaitCondition};
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
 use super::run::RunContext;
-use super::stage::CapacityHandle;
 use super::steps::step_of;
 use super::words::skill_argv;
 use super::{artifacts, nested};
@@ -31,10 +30,8 @@ pub(super) struct AttemptTask {
     pub(super) attempt: Attempt,
     pub(super) item: Option<StepItem>,
     pub(super) reads: JsonObject,
-    /// The time at which it began or was staged, if the engine died since.
+    /// The time at which it began, if the engine died since.
     pub(super) since: Option<Moment>,
-    /// Its seat, if it is counted.
-    pub(super) seated: Option<CapacityHandle>,
     /// The feedback on the attempt before, if there was one.
     pub(super) correction: Option<Box<AttemptFeedback>>,
     /// The arguments as rewritten by gates.
@@ -42,14 +39,14 @@ pub(super) struct AttemptTask {
 }
 
 impl AttemptTask {
-    /// Creates the work of an attempt that begins now, is not counted, and gets no feedback.
+    /// Creates the work of an attempt that begins now and gets no feedback.
     pub(super) fn new(
         run: Arc<RunContext>,
         attempt: Attempt,
         item: Option<StepItem>,
         reads: JsonObject,
     ) -> Self {
-        Self { run, attempt, item, reads, since: None, seated: None, correction: None, tool_args: None }
+        Self { run, attempt, item, reads, since: None, correction: None, tool_args: None }
     }
 
     /// Does the work and reports its end.
@@ -73,10 +70,7 @@ impl AttemptTask {
             StepWork::Http(_) if self.since.is_some() => self.end_without_outputs(WorkExit::Interrupted),
             StepWork::Http(http) => self.or_unable(self.request(http, step, stop).await),
             _ => {
-                let Some(done) = self.process(step, stop).await? else {
-                    let attempt = self.attempt;
-                    return Ok(Some(InputKind::Unstaged { attempt }));
-                };
+                let done = self.process(step, stop).await?;
                 self.or_unable(done)
             }
         };
@@ -138,56 +132,31 @@ impl AttemptTask {
         Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
     }
 
-    /// Runs the step's process, or determines the state of one that an earlier engine asked for;
-    /// `None`: it was staged, and does not begin.
+    /// Runs the step's process, or determines the state of one that an earlier engine asked for.
     async fn process(
         &self,
         step: &Step,
         stop: watch::Receiver<StopLevel>,
-    ) -> Result<Option<Result<AttemptEnd, WorkError>>, SupervisorLost> {
+    ) -> Result<Result<AttemptEnd, WorkError>, SupervisorLost> {
         if let Some(gone) = self.recall_outcome(&stop).await {
-            return Ok(Some(Ok(self.end_with_outputs(step, gone))));
-        }
-        let seated = self.seated.as_ref();
-        // A staged process that began before the engine died was recalled.
-        if self.since.is_some() && self.is_staged() {
-            return Ok(None);
+            return Ok(Ok(self.end_with_outputs(step, gone)));
         }
         let job = match self.prepare_command(step, &stop).await {
             Ok(Some(job)) => job,
-            // It was told to end before it was asked to begin.
-            Ok(None) if self.is_staged() => return Ok(None),
             unready => {
-                if let Some(seated) = seated {
-                    seated.note_lost(&self.attempt);
-                }
                 if unready.is_err() {
                     self.run.session.executor.ensure_supervised()?;
                 }
-                return Ok(Some(unready.map(|_| self.end_without_outputs(WorkExit::Cancelled))));
+                return Ok(unready.map(|_| self.end_without_outputs(WorkExit::Cancelled)));
             }
         };
         let hands = &self.run.session.executor;
-        let seat = seated.map(|seated| seated.claim);
-        let gone = hands.run(self.task(), job, seat, self.wires(stop)).await?;
-        if let (Some(gone), Some(seated)) = (&gone, seated) {
-            seated.note_end(&self.attempt, gone);
-        }
-        Ok(gone.map(|gone| Ok(self.end_with_outputs(step, gone))))
-    }
-
-    fn is_staged(&self) -> bool {
-        let seated = self.seated.as_ref();
-        seated.is_some_and(|seated| seated.claim.staged.is_some())
+        let gone = hands.run(self.task(), job, self.wires(stop)).await?;
+        Ok(Ok(self.end_with_outputs(step, gone)))
     }
 
     fn wires(&self, stop: watch::Receiver<StopLevel>) -> JobHooks {
-        let seated = self.seated.as_ref();
-        JobHooks {
-            stop,
-            on_output: self.on_output(),
-            staged: seated.and_then(|seated| seated.staged_hooks(&self.attempt)),
-        }
+        JobHooks { stop, on_output: self.on_output() }
     }
 
     /// Returns the command to execute; `None` if the step was told to end before that was known.

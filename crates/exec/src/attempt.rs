@@ -88,11 +88,6 @@ impl ProcessJob {
 }
 
 impl ProcessOutcome {
-    /// True if the work succeeded and left no outputs and no running process.
-    pub fn is_plainly_well(&self) -> bool {
-        self.exit == WorkExit::Code { code: 0 } && self.output.is_empty() && !self.service
-    }
-
     /// Work that could not start, or whose outcome is unknown.
     pub fn without(exit: impl Into<WorkExit>) -> Self {
         Self {

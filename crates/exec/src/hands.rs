@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 use super::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
-use super::keeper::{CapacityClaim, JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
+use super::keeper::{JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
 use super::probe::{self, ProbeJob, ProbeOutcome};
 use super::{StopLevel, WorkError};
 use wf_base::time::SystemClock;
@@ -44,20 +44,15 @@ impl ProcessExecutor {
         }
     }
 
-    /// Runs the work of an attempt; `None`: it was staged and does not begin. Without a supervisor
-    /// there is no queue: a staged attempt begins at once.
+    /// Runs the work of an attempt.
     pub async fn run(
         &self,
         task: RunAttempt,
         job: ProcessJob,
-        seat: Option<CapacityClaim>,
         wires: JobHooks,
-    ) -> Result<Option<ProcessOutcome>, SupervisorLost> {
+    ) -> Result<ProcessOutcome, SupervisorLost> {
         match self {
             Self::InProcess => {
-                if let Some(staged) = wires.staged {
-                    (staged.on_begin)();
-                }
                 let ties = ProcessHooks {
                     mark: own_mark(),
                     mask: job.mask(),
@@ -66,9 +61,9 @@ impl ProcessExecutor {
                     on_output: wires.on_output,
                     on_start: None,
                 };
-                Ok(Some(attempt::run(job, ties).await))
+                Ok(attempt::run(job, ties).await)
             }
-            Self::Supervised(keeper) => keeper.run(task, job, seat, wires).await,
+            Self::Supervised(keeper) => keeper.run(task, job, wires).await,
         }
     }
 

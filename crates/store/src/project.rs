@@ -93,8 +93,6 @@ pub(super) fn event(connection: &Connection, position: RunPosition, event: &Even
         | EventKind::ItemReused { .. }
         | EventKind::StepDeselected { .. }
         | EventKind::ResultDropped { .. }
-        | EventKind::AttemptStaged(_)
-        | EventKind::AttemptUnstaged(_)
         | EventKind::RunDraining { .. }
         | EventKind::CancelRequested { .. }
         | EventKind::RunTimedOut

@@ -18,15 +18,9 @@ use super::ensure;
 fn begins(fact: &EventKind) -> Option<&TaskId> {
     match fact {
         EventKind::LockRequested { place, .. } | EventKind::CacheHit { place, .. } => Some(place),
-        EventKind::AttemptStaged(attempt) | EventKind::AttemptStarted(attempt) => Some(&attempt.place),
+        EventKind::AttemptStarted(attempt) => Some(&attempt.place),
         _ => None,
     }
-}
-
-/// Whether an event tells that something began that was staged: it may have begun before anybody
-/// could take it back.
-fn was_staged(known: &Ledger, fact: &EventKind) -> bool {
-    matches!(fact, EventKind::AttemptStarted(attempt) if known.book(&attempt.place).staged)
 }
 
 pub fn ending(look: &Look<'_>) -> Result<(), String> {
@@ -38,7 +32,7 @@ pub fn ending(look: &Look<'_>) -> Result<(), String> {
     };
     let known = look.decided();
     let may = if is_finally(look.plan(), place) { known.cancelled != Some(true) } else { !known.ending() };
-    ensure(may || was_staged(known, &event.fact), || format!("{place} begins at the end: {:?}", event.fact))
+    ensure(may, || format!("{place} begins at the end: {:?}", event.fact))
 }
 
 pub fn stopping(look: &Look<'_>) -> Result<(), String> {
@@ -63,9 +57,7 @@ pub fn stopping(look: &Look<'_>) -> Result<(), String> {
     let goes_on = known.book(place).attempts > known.book(place).base
         && look.plan().parts().policy.on_failure == OnStepFailure::Stop;
     let may = !known.stopping || asks_status(step) || is_finally(look.plan(), place) || goes_on;
-    ensure(may || was_staged(known, &event.fact), || {
-        format!("{place} begins after a failure: {:?}", event.fact)
-    })
+    ensure(may, || format!("{place} begins after a failure: {:?}", event.fact))
 }
 
 pub fn told(look: &Look<'_>) -> Result<(), String> {
@@ -79,14 +71,12 @@ pub fn told(look: &Look<'_>) -> Result<(), String> {
     };
     let works = engine.units.iter().filter(|unit| !unit.told);
     let works = works.filter_map(|unit| match &unit.job {
-        Job::Work { attempt, .. } | Job::Staged { attempt, .. } => Some(Some(attempt)),
+        Job::Work { attempt, .. } => Some(Some(attempt)),
         Job::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });
     let asked = waiting().filter_map(|effect| match effect {
-        Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } | Effect::Watch { attempt, .. } => {
-            Some(Some(attempt))
-        }
+        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => Some(Some(attempt)),
         Effect::Check { attempt, .. } => Some(attempt.as_ref()),
         _ => None,
     });

@@ -11,8 +11,7 @@ use super::ensure;
 fn begins(event: &Event) -> Option<&TaskId> {
     match &event.fact {
         EventKind::LockRequested { place, .. } | EventKind::CacheHit { place, .. } => Some(place),
-        EventKind::AttemptStaged(attempt)
-        | EventKind::AttemptStarted(attempt)
+        EventKind::AttemptStarted(attempt)
         | EventKind::AttemptEnded { attempt, .. }
         | EventKind::RetryScheduled { attempt, .. } => Some(&attempt.place),
         _ => None,
@@ -66,16 +65,6 @@ pub fn attempts(look: &Look<'_>) -> Result<(), String> {
         ensure(*attempt == wanted, || format!("{place}#{attempt} comes, #{wanted} is next"))
     };
     match &event.fact {
-        EventKind::AttemptStaged(attempt) => {
-            let book = look.decided().book(&attempt.place);
-            ensure(!book.staged && book.live.is_none(), || format!("{attempt} is staged twice"))?;
-            number(book.attempts + 1, attempt)
-        }
-        EventKind::AttemptUnstaged(attempt) => {
-            let book = look.decided().book(&attempt.place);
-            ensure(book.staged, || format!("{attempt} was not staged"))?;
-            number(book.attempts + 1, attempt)
-        }
         EventKind::AttemptStarted(attempt) => {
             let book = look.decided().book(&attempt.place);
             number(book.attempts + 1, attempt)?;
@@ -214,9 +203,9 @@ pub fn kept(look: &Look<'_>) -> Result<(), String> {
         return Ok(());
     };
     let (place, fine) = match &event.fact {
-        EventKind::AttemptStaged(Attempt { place, .. })
-        | EventKind::AttemptStarted(Attempt { place, .. })
-        | EventKind::CacheHit { place, .. } => (place, false),
+        EventKind::AttemptStarted(Attempt { place, .. }) | EventKind::CacheHit { place, .. } => {
+            (place, false)
+        }
         EventKind::StepEnded { place, state, .. } => (place, *state == StepState::Succeeded),
         _ => return Ok(()),
     };

@@ -61,8 +61,6 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
             let book = known.book(&attempt.place);
             book.attempts >= attempt.attempt || over(&attempt.place)
         }
-        Effect::Stage { attempt, .. } => known.book(&attempt.place).staged,
-        Effect::Unstage { .. } => known.ending() || known.stopping,
         Effect::Check { attempt: Some(attempt), .. } => {
             let book = known.book(&attempt.place);
             book.checking && book.live == Some(attempt.attempt) || over(&attempt.place)
@@ -118,8 +116,6 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
         let (place, kind) = match &event.fact {
             EventKind::LockRequested { place, .. } => (Some(place), "waits"),
             EventKind::CacheHit { place, .. } => (Some(place), "hits"),
-            EventKind::AttemptStaged(attempt) => (Some(&attempt.place), "is staged"),
-            EventKind::AttemptUnstaged(attempt) => (Some(&attempt.place), "is unstaged"),
             EventKind::AttemptStarted(attempt) => (Some(&attempt.place), "starts"),
             EventKind::AttemptEnded { attempt, .. } => (Some(&attempt.place), "ends"),
             EventKind::RetryScheduled { attempt, .. } => (Some(&attempt.place), "rests"),
@@ -142,8 +138,6 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
                 (Some(&attempt.place), "is worked on")
             }
-            Effect::Stage { attempt, .. } => (Some(&attempt.place), "is set out"),
-            Effect::Unstage { attempt } => (Some(&attempt.place), "is taken back"),
             Effect::Check { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is checked"),
             Effect::Kill { attempt, .. } => (attempt.as_ref().map(|a| &a.place), "is killed"),
             Effect::Lock { place, .. } => (Some(place), "locks"),
@@ -169,10 +163,8 @@ pub fn asked_once(look: &Look<'_>) -> Result<(), String> {
     };
     let under_way = |wanted: &dyn Fn(&Job) -> bool| engine.units.iter().any(|unit| wanted(&unit.job));
     let twice = match effect {
-        Effect::Start { attempt, .. } | Effect::Stage { attempt, .. } | Effect::Watch { attempt, .. } => {
-            under_way(
-                &|job| matches!(job, Job::Work { attempt: a, .. } | Job::Staged { attempt: a, .. } if a.place == attempt.place),
-            )
+        Effect::Start { attempt, .. } | Effect::Watch { attempt, .. } => {
+            under_way(&|job| matches!(job, Job::Work { attempt: a, .. } if a.place == attempt.place))
         }
         Effect::Check { attempt, .. } => {
             under_way(&|job| matches!(job, Job::Check { attempt: a, .. } if a == attempt))

@@ -23,7 +23,6 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
     match look.seen {
         Seen::Turn(_) => {
             let busy = look.decided().busy(look.plan());
-            let most = most + unheard(look);
             ensure(busy <= most, || format!("{busy} run at once, at most {most} may"))?;
             if look.world.thorough { counted(look, most) } else { Ok(()) }
         }
@@ -38,16 +37,6 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
         Seen::Over => counted(look, 0),
         _ => Ok(()),
     }
-}
-
-/// How many have ended without the machine knowing: that what was staged began in their place may be
-/// heard before.
-fn unheard(look: &Look<'_>) -> usize {
-    let ended = look.run().processes.iter().filter(|(attempt, process)| {
-        let book = look.decided().book(&attempt.place);
-        process.state != Life::Alive && book.live == Some(attempt.attempt) && !book.checking
-    });
-    ended.count()
 }
 
 /// The room that is taken is that of what is being done.

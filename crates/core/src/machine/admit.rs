@@ -6,16 +6,8 @@ use std::sync::Arc;
 use super::advance::wait_end;
 use super::scope::{self, TaskScope};
 use super::state::{self, ActivityKind, TaskActivity, TaskIx};
-use super::{Effect, EventKind, Machine, TimerKind, stage};
+use super::{Effect, EventKind, Machine, TimerKind};
 use wf_model::StepWork;
-
-/// The start mode of the task whose turn it is.
-enum StartMode {
-    /// At once: there is room.
-    Immediate,
-    /// As soon as another task has ended: there is no room.
-    Staged,
-}
 
 impl Machine {
     /// Starts the tasks that there is room for. True if that may let other tasks proceed.
@@ -25,39 +17,20 @@ impl Machine {
             if let Some(spot) = self.first_startable(&self.state.roomless) {
                 self.state.roomless.remove(&spot);
                 self.admit_one(spot);
-            } else if let Some((spot, entry)) = self.next_in_turn() {
+            } else if let Some(spot) = self.next_in_turn() {
                 self.state.queue.remove(&spot);
-                match entry {
-                    StartMode::Immediate => self.admit_one(spot),
-                    StartMode::Staged => self.stage(spot),
-                }
+                self.admit_one(spot);
             } else {
-                self.make_way();
                 return moved;
             }
             moved = true;
         }
     }
 
-    /// Returns the task whose turn it is and its start mode, if there is room or it may be staged.
-    fn next_in_turn(&self) -> Option<(TaskIx, StartMode)> {
-        let spot = self.next_task()?;
+    /// Returns the task whose turn it is, if there is room for it.
+    fn next_in_turn(&self) -> Option<TaskIx> {
         let room = self.plan.parts().policy.max_parallel.max(1);
-        let staged = self.state.staging.staged;
-        // Only the supervisor tells staged work from the rest, and it counts nothing but processes.
-        if self.state.busy.saturating_add(staged) < room {
-            let may = staged == 0 || stage::is_plain(&self.plan, spot.ix());
-            return may.then_some((spot, StartMode::Immediate));
-        }
-        let most = stage::max_staged(room, self.state.staging.well);
-        // A task that precedes staged ones need not wait for them.
-        let may = staged < most || staged < most.saturating_mul(2) && Some(spot) < self.last_staged();
-        (may && self.may_stage(spot)).then_some((spot, StartMode::Staged))
-    }
-
-    /// Returns the task whose turn it is.
-    pub(super) fn next_task(&self) -> Option<TaskIx> {
-        self.first_startable(&self.state.queue)
+        if self.state.busy < room { self.first_startable(&self.state.queue) } else { None }
     }
 
     /// Returns the first waiting task that may start. While a task that takes up room waits to get
@@ -103,13 +76,8 @@ impl Machine {
         let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
         match scope::work_reads(&view, step) {
             Ok(reads) => {
-                let live = TaskActivity {
-                    attempt: 0,
-                    since: self.now,
-                    doing: ActivityKind::Looking,
-                    room: true,
-                    plain: false,
-                };
+                let live =
+                    TaskActivity { attempt: 0, since: self.now, doing: ActivityKind::Looking, room: true };
                 self.state.start_activity(spot, live);
                 let item_value = self.state.item(spot).cloned();
                 self.turn.effects.push(Effect::Lookup { place, item_value, reads });

@@ -1,10 +1,7 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use std::time::Duration;
-
 use super::ends::TaskEnd;
 use super::gates::has_gates;
-use super::stage::is_plain;
 use super::state::{
     self, ActivityKind, AttemptResult, CancelRequest, MachineState, StepItems, TaskActivity, TaskIx,
 };
@@ -75,12 +72,9 @@ impl MachineState {
                 self.start_attempt(plan, at, &cached, doing);
                 self.store_result(plan, place, AttemptResult::from_cache(found));
             }
-            EventKind::AttemptStaged(attempt) => self.stage_attempt(plan, at, attempt),
-            EventKind::AttemptUnstaged(attempt) => self.unstage_attempt(plan, attempt),
             EventKind::AttemptStarted(attempt) => self.begin_attempt(plan, at, attempt),
             EventKind::AttemptEnded { attempt, how, failure_class, outputs, artifacts, standing, .. } => {
                 self.record_attempt(plan, attempt, how, *failure_class);
-                self.staging.count_ended(how, self.attempt_duration(plan, at, attempt));
                 let (outputs, artifacts) = (outputs.clone(), artifacts.clone());
                 self.apply_work_end(
                     plan,
@@ -104,12 +98,6 @@ impl MachineState {
             EventKind::StepEnded { place, .. } => self.apply_task_end(plan, at, place, fact),
             _ => {}
         }
-    }
-
-    /// Returns the time that an attempt under way has taken.
-    fn attempt_duration(&self, plan: &Plan, at: Moment, attempt: &Attempt) -> Duration {
-        let live = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.live.get(&spot));
-        live.map_or(Duration::ZERO, |live| at.since(live.since))
     }
 
     fn wait_for_lock(&mut self, plan: &Plan, place: &TaskId) {
@@ -210,8 +198,6 @@ impl MachineState {
     pub(super) fn end_activity(&mut self, spot: TaskIx) {
         if let Some(live) = self.live.remove(&spot) {
             self.busy -= u32::from(live.room);
-            self.staging.plain -= u32::from(live.room && live.plain);
-            self.staging.staged -= u32::from(live.doing == ActivityKind::Staged);
         }
     }
 
@@ -219,8 +205,6 @@ impl MachineState {
     pub(super) fn start_activity(&mut self, spot: TaskIx, live: TaskActivity) {
         self.end_activity(spot);
         self.busy += u32::from(live.room);
-        self.staging.plain += u32::from(live.room && live.plain);
-        self.staging.staged += u32::from(live.doing == ActivityKind::Staged);
         self.live.insert(spot, live);
     }
 
@@ -229,16 +213,7 @@ impl MachineState {
             return;
         };
         let room = doing != ActivityKind::Working || takes_room(plan, spot);
-        self.start_activity(
-            spot,
-            TaskActivity {
-                attempt: attempt.attempt,
-                since: at,
-                doing,
-                room,
-                plain: doing == ActivityKind::Working && is_plain(plan, spot.ix()),
-            },
-        );
+        self.start_activity(spot, TaskActivity { attempt: attempt.attempt, since: at, doing, room });
         if plan.step(spot.ix()).concurrency.is_some() {
             self.locked.insert(spot);
         }

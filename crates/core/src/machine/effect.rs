@@ -26,28 +26,6 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_args: Option<Box<serde_json::Value>>,
     },
-    /// Execute a step's work as soon as another task has ended well, so that the concurrency limit
-    /// holds. Answered by [`Began`](super::InputKind::Began) and then by [`Ended`](super::AttemptEnd),
-    /// or by [`Unstaged`](super::InputKind::Unstaged).
-    Stage {
-        /// The attempt.
-        #[serde(flatten)]
-        attempt: Attempt,
-        /// The staging time, if the engine died since: determine the state of the attempt.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        since: Option<Moment>,
-        /// The item, where the step is repeated.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        item_value: Option<StepItem>,
-        /// The values that the work's templates read, by reference as written.
-        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-        reads: JsonObject,
-    },
-    /// Keep a staged attempt from beginning, if it has not begun.
-    Unstage {
-        /// The attempt.
-        attempt: Attempt,
-    },
     /// Run the checks of a phase: of an attempt whose work succeeded, or the plan's own. Answered by
     /// [`Judged`](super::InputKind::Judged).
     Check {

@@ -120,12 +120,7 @@ pub enum EventKind {
         #[serde(flatten)]
         found: CachedResult,
     },
-    /// An attempt will begin as soon as another one has ended, and is not seen to begin before this
-    /// is durable. It is started or unstaged before any other fact about its task.
-    AttemptStaged(Attempt),
-    /// A staged attempt has not begun, and will not before it is staged or started anew.
-    AttemptUnstaged(Attempt),
-    /// An attempt began. Durable before anything acts, if the attempt was not staged.
+    /// An attempt began. Durable before anything acts.
     AttemptStarted(Attempt),
     /// The work of an attempt ended; nothing is verified yet.
     AttemptEnded {

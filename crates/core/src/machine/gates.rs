@@ -81,7 +81,6 @@ impl Machine {
             since: self.now,
             doing: ActivityKind::Entering,
             room: super::apply::takes_room(&self.plan, spot),
-            plain: false,
         };
         self.state.start_activity(spot, live);
         self.ask_gates(Some(spot), point);

@@ -139,13 +139,7 @@ impl MachineState {
             if let Some(place) = &ask.place {
                 self.dequeue(plan, place);
             }
-            let live = TaskActivity {
-                attempt: 0,
-                since: at,
-                doing: ActivityKind::Asking,
-                room: false,
-                plain: false,
-            };
+            let live = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
             self.start_activity(spot, live);
         } else {
             self.set_activity(spot, ActivityKind::Asking);

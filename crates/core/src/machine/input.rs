@@ -49,16 +49,6 @@ pub enum InputKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         intent: Option<IntentAdvice>,
     },
-    /// A staged attempt began. Answers [`Effect::Stage`](super::Effect::Stage).
-    Began {
-        /// The attempt.
-        attempt: Attempt,
-    },
-    /// A staged attempt has not begun, and will not. Answers the same.
-    Unstaged {
-        /// The attempt.
-        attempt: Attempt,
-    },
     /// The work of an attempt ended. Answers [`Effect::Start`](super::Effect::Start).
     Ended(AttemptEnd),
     /// All checks of a phase have been run. Answers [`Effect::Check`](super::Effect::Check).

@@ -52,7 +52,6 @@ mod round;
 mod rounds;
 mod scope;
 mod shown;
-mod stage;
 mod standing;
 mod state;
 mod subject;
@@ -87,7 +86,6 @@ pub use request::{AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, 
 pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundFailureClass};
 pub use rounds::NO_ALTERNATIVE_LEFT;
 pub use shown::UsedAlternative;
-pub use stage::is_plain;
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
 pub use subject::{Attempt, TaskId};

@@ -38,9 +38,6 @@ impl Machine {
         }
         // A stop request from before may not have reached what runs.
         self.kill_live(self.state.is_force_cancelled());
-        if self.state.stopping.is_some() {
-            self.unstage();
-        }
         self.advance();
         self.notice_budget();
         std::mem::take(&mut self.turn)
@@ -133,9 +130,6 @@ impl Machine {
         };
         let attempt = state::attempt(&plan, spot, live.attempt);
         let item_value = self.state.item(spot).cloned();
-        if matches!(live.doing, ActivityKind::Staged | ActivityKind::Working) {
-            self.inherited.insert(spot);
-        }
         match (live.doing, &step.work) {
             // The approval is requested again with all others.
             (ActivityKind::Asking, _) => {
@@ -156,7 +150,6 @@ impl Machine {
                 let timer = TimerKind::Wait(attempt);
                 self.turn.effects.push(Effect::Wake { timer, at });
             }
-            (ActivityKind::Staged, _) => self.request_staged_state(spot, attempt, live.since),
             (ActivityKind::Working, _) => {
                 let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
                 let reads = scope::work_reads(&view, step).unwrap_or_default();

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::control::ControllerState;
 use super::pairs;
-use super::stage::StagingCounts;
 use super::tries::AttemptHistory;
 use super::{
     ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing, StepCounts, StepItem,
@@ -49,9 +48,6 @@ pub struct MachineState {
     pub(super) live: BTreeMap<TaskIx, TaskActivity>,
     /// The number of them that take up room.
     pub(super) busy: u32,
-    /// The counts of them, and of those before, for staging others.
-    #[serde(default)]
-    pub(super) staging: StagingCounts,
     /// Tasks between two attempts, with the scheduled time of the next.
     #[serde(with = "pairs")]
     pub(super) resting: BTreeMap<TaskIx, Moment>,
@@ -214,9 +210,6 @@ pub(super) struct TaskActivity {
     pub(super) doing: ActivityKind,
     /// True if it takes up room.
     pub(super) room: bool,
-    /// True if only the exit of its process matters.
-    #[serde(default)]
-    pub(super) plain: bool,
 }
 
 /// A pending approval.
@@ -232,8 +225,6 @@ pub(super) struct PendingApproval {
 pub(super) enum ActivityKind {
     /// Its cache key is being looked up.
     Looking,
-    /// Its work begins as soon as another's has ended; it takes up no room.
-    Staged,
     /// Its work runs.
     Working,
     /// Its checks run.
@@ -266,7 +257,6 @@ impl MachineState {
             roomless: BTreeSet::new(),
             live: BTreeMap::new(),
             busy: 0,
-            staging: StagingCounts::default(),
             resting: BTreeMap::new(),
             locking: BTreeSet::new(),
             returning: BTreeSet::new(),

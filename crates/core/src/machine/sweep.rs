@@ -43,8 +43,6 @@ impl Machine {
         }
         if killing {
             self.kill_live(forced);
-        } else {
-            self.unstage();
         }
     }
 

@@ -1,6 +1,5 @@
 //! The processing of an input.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::flaw::bad_outputs;
@@ -25,13 +24,6 @@ pub struct Machine {
     pub(super) state: MachineState,
     pub(super) turn: MachineTurn,
     pub(super) now: Moment,
-    /// Tasks that an earlier engine began or staged: another supervisor may have their processes,
-    /// so nothing is staged beside them.
-    pub(super) inherited: BTreeSet<TaskIx>,
-    /// Tasks that are staged and being taken back, since others come before them.
-    pub(super) withdrawing: BTreeSet<TaskIx>,
-    /// True if the workspace is checked when a step begins, so that nothing is staged.
-    pub(super) checks_workspace_first: bool,
 }
 
 /// The result of an input: facts, and the effects to carry out once they are durable.
@@ -58,22 +50,7 @@ impl Machine {
     /// Creates a run that has not begun. `params` are resolved.
     pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
         let state = MachineState::new(&plan, run, params);
-        Self {
-            base: Arc::clone(&plan),
-            plan,
-            state,
-            turn: MachineTurn::default(),
-            now: Moment::default(),
-            inherited: BTreeSet::new(),
-            withdrawing: BTreeSet::new(),
-            checks_workspace_first: false,
-        }
-    }
-
-    /// Sets whether the workspace is checked when a step begins.
-    #[must_use]
-    pub fn checking_workspace_first(self, looks_first: bool) -> Self {
-        Self { checks_workspace_first: looks_first, ..self }
+        Self { base: Arc::clone(&plan), plan, state, turn: MachineTurn::default(), now: Moment::default() }
     }
 
     /// Processes an input. One that answers nothing open changes nothing.
@@ -134,8 +111,6 @@ impl Machine {
                     self.gate_start();
                 }
             }
-            InputKind::Began { attempt } => self.on_attempt_begun(&attempt),
-            InputKind::Unstaged { attempt } => self.on_unstaged(&attempt),
             InputKind::Ended(ended) => self.on_attempt_end(ended),
             InputKind::Judged { attempt: Some(attempt), phase, verdicts, seen } => {
                 self.on_verdicts(&attempt, phase, verdicts, seen);
@@ -206,13 +181,9 @@ impl Machine {
     }
 
     pub(super) fn on_attempt_end(&mut self, ended: AttemptEnd) {
-        // The source of the end need not have seen the beginning.
-        self.on_attempt_begun(&ended.attempt);
         let Some((spot, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
             return;
         };
-        self.inherited.remove(&spot);
-        self.withdrawing.remove(&spot);
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
         let mistake = ended.exit.is_success().then(|| bad_outputs(step, &ended.outputs)).flatten();

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::desk::{AttemptRequest, Supervisor, WorkSender};
 use super::follow::AttemptSubscription;
 use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, send, write};
-use super::message::{RequestFollowUp, RunAttempt, SupervisorReply, SupervisorRequest};
+use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
 use crate::StopLevel;
 use crate::log::LogStream;
 use crate::probe::{self, ProbeJob};
@@ -82,9 +82,7 @@ impl ServedConnection {
                 }
             }
             SupervisorFrame::Message(_) => self.begin(number, frame.decode()?),
-            SupervisorFrame::Output(..) | SupervisorFrame::Began => {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
+            SupervisorFrame::Output(..) => return Err(io::ErrorKind::InvalidData.into()),
         }
         Ok(())
     }
@@ -124,32 +122,21 @@ impl ServedRequest {
 async fn answer(
     desk: &Supervisor,
     ask: SupervisorRequest,
-    mut talk: ServedRequest,
+    talk: ServedRequest,
     work: &WorkSender,
 ) -> io::Result<()> {
     match ask {
-        SupervisorRequest::Run { task, job, show, seat } => {
-            let asked = AttemptRequest { task: task.clone(), job: *job, show, seat };
-            let mut following = match desk.accept(asked) {
+        SupervisorRequest::Run { task, job, show } => {
+            match desk.accept(AttemptRequest { task, job: *job, show }) {
                 Ok((accepted, following)) => {
-                    if accepted.is_some() {
-                        let _ = work.send(accepted);
-                    }
-                    following
+                    let _ = work.send(Some(accepted));
+                    forward_output(following, talk).await
                 }
-                Err(answer) => return talk.answer(&answer).await,
-            };
-            if wait_for_start(desk, &task, &mut following, &mut talk).await? {
-                forward_output(following, talk).await
-            } else {
-                talk.answer(&SupervisorReply::Unstaged).await
+                Err(answer) => talk.answer(&answer).await,
             }
         }
         SupervisorRequest::Follow { task, show } => match desk.follow(&task, show) {
-            Some(following) => {
-                talk.send_frame(&SupervisorFrame::Began).await?;
-                forward_output(following, talk).await
-            }
+            Some(following) => forward_output(following, talk).await,
             None => talk.answer(&SupervisorReply::Unknown).await,
         },
         SupervisorRequest::Probe(probe) => examine(desk, *probe, talk).await,
@@ -160,37 +147,6 @@ async fn answer(
             talk.answer(&SupervisorReply::Sealed).await
         }
     }
-}
-
-/// Waits until a staged attempt begins and reports that; false: it does not begin. It is withdrawn
-/// by any message or by the loss of the client.
-async fn wait_for_start(
-    desk: &Supervisor,
-    task: &RunAttempt,
-    following: &mut AttemptSubscription,
-    talk: &mut ServedRequest,
-) -> io::Result<bool> {
-    let Some(mut begun) = following.started.take() else {
-        return Ok(true);
-    };
-    let begins = tokio::select! {
-        biased;
-        begins = &mut begun => begins.is_ok(),
-        told = talk.follow_ups.recv() => {
-            if desk.take_back(task) {
-                return Ok(false);
-            }
-            // It begins, or was refused, at this very moment.
-            if let Some(told) = told {
-                following.forward_stop(told);
-            }
-            begun.await.is_ok()
-        }
-    };
-    if begins {
-        talk.send_frame(&SupervisorFrame::Began).await?;
-    }
-    Ok(begins)
 }
 
 /// Forwards the output and the outcome of an attempt, and the messages to it.
@@ -229,8 +185,6 @@ async fn examine(desk: &Supervisor, probe: ProbeJob, mut talk: ServedRequest) ->
                 listens = told.is_some();
                 match told {
                     Some(RequestFollowUp::End(degree)) => drop(stop.send_replace(degree)),
-                    // It has already begun.
-                    Some(RequestFollowUp::TakeBack) => {}
                     None => drop(stop.send_replace(StopLevel::AtOnce)),
                 }
             }

@@ -3,13 +3,12 @@
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use super::frame::{FrameReader, SupervisorFrame, send};
 use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
@@ -30,24 +29,11 @@ pub struct JobHooks {
     pub stop: watch::Receiver<StopLevel>,
     /// Receives the output.
     pub on_output: Option<OnOutput>,
-    /// The handling of the staged phase, if the work is staged.
-    pub staged: Option<StagedHooks>,
 }
-
-/// The withdrawal of a staged attempt, and the callback for its beginning.
-pub struct StagedHooks {
-    /// Notified to withdraw the attempt.
-    pub withdraw: Arc<Notify>,
-    /// Called when it begins.
-    pub on_begin: OnBegin,
-}
-
-/// Called when something begins.
-pub type OnBegin = Box<dyn FnOnce() + Send>;
 
 impl From<(watch::Receiver<StopLevel>, Option<OnOutput>)> for JobHooks {
     fn from((stop, on_output): (watch::Receiver<StopLevel>, Option<OnOutput>)) -> Self {
-        Self { stop, on_output, staged: None }
+        Self { stop, on_output }
     }
 }
 
@@ -102,13 +88,12 @@ pub(super) async fn converse(
     ask: &SupervisorRequest,
     wires: JobHooks,
 ) -> io::Result<CallResult> {
-    let JobHooks { mut stop, mut on_output, mut staged } = wires;
+    let JobHooks { mut stop, mut on_output } = wires;
     talk.send_frame(SupervisorFrame::message(ask)?).await?;
     let already = *stop.borrow_and_update();
     if already != StopLevel::No {
         talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(already))?).await?;
     }
-    let take_back = staged.as_ref().map(|staged| Arc::clone(&staged.withdraw));
     let (mut out, mut err) = (Vec::new(), Vec::new());
     loop {
         let frame = tokio::select! {
@@ -117,18 +102,9 @@ pub(super) async fn converse(
                 talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(degree))?).await?;
                 continue;
             }
-            () = taken_back(take_back.as_deref()) => {
-                talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::TakeBack)?).await?;
-                continue;
-            }
         };
         match (frame, &mut on_output) {
             (SupervisorFrame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
-            (SupervisorFrame::Began, _) => {
-                if let Some(staged) = staged.take() {
-                    (staged.on_begin)();
-                }
-            }
             (SupervisorFrame::Output(LogStream::Out, bytes), None) => out.extend(bytes),
             (SupervisorFrame::Output(_, bytes), None) => err.extend(bytes),
             // A supervisor never sends `Told`.
@@ -138,14 +114,6 @@ pub(super) async fn converse(
                 return Ok(CallResult { answer, out, err });
             }
         }
-    }
-}
-
-/// Waits until an attempt is withdrawn; forever if it is not staged.
-async fn taken_back(staged: Option<&Notify>) {
-    match staged {
-        Some(take_back) => take_back.notified().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -17,7 +17,6 @@ use super::call::{self, CallResult, JobHooks, SerialConnection};
 use super::journal;
 use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
 use super::mux::MuxConnection;
-use super::pool::CapacityClaim;
 use super::recall::kill_the_rest;
 use crate::StopLevel;
 use crate::attempt::{ProcessJob, ProcessOutcome};
@@ -132,25 +131,22 @@ impl SupervisorClient {
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Runs the work of an attempt; `None`: it was staged and does not begin. The work continues if
-    /// this future is dropped.
+    /// Runs the work of an attempt. The work continues if this future is dropped.
     pub(crate) async fn run(
         &self,
         task: RunAttempt,
         job: ProcessJob,
-        seat: Option<CapacityClaim>,
         wires: JobHooks,
-    ) -> Result<Option<ProcessOutcome>, SupervisorLost> {
+    ) -> Result<ProcessOutcome, SupervisorLost> {
         let job = Box::new(job);
         let show = wires.on_output.is_some();
-        let ask = SupervisorRequest::Run { task, job, show, seat };
+        let ask = SupervisorRequest::Run { task, job, show };
         let called = match self.mux() {
             Ok(mux) => mux.ask(&ask, wires).await,
             Err(error) => Err(error),
         };
         match called.map_err(|_| self.is_gone())?.answer {
-            SupervisorReply::Gone(gone) => Ok(Some(*gone)),
-            SupervisorReply::Unstaged => Ok(None),
+            SupervisorReply::Gone(gone) => Ok(*gone),
             _ => Err(SupervisorLost),
         }
     }

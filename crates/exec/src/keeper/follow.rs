@@ -35,16 +35,12 @@ pub(super) struct AttemptSubscription {
     pub(super) outcome: oneshot::Receiver<ProcessOutcome>,
     /// The stop request.
     stop: watch::Sender<StopLevel>,
-    /// The beginning, if it is staged; closed if it does not begin.
-    pub(super) started: Option<oneshot::Receiver<()>>,
 }
 
 impl AttemptSubscription {
-    /// Passes on a stop request; an attempt that has begun cannot be withdrawn.
-    pub(super) fn forward_stop(&self, told: RequestFollowUp) {
-        if let RequestFollowUp::End(degree) = told {
-            self.stop.send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
-        }
+    /// Passes on a stop request.
+    pub(super) fn forward_stop(&self, RequestFollowUp::End(degree): RequestFollowUp) {
+        self.stop.send_if_modified(|stop| std::mem::replace(stop, degree.max(*stop)) < degree);
     }
 }
 
@@ -53,7 +49,7 @@ impl AttemptHandle {
         let (to, shown) = mpsc::channel(OUTPUT_QUEUE_LENGTH);
         let (end, ended) = oneshot::channel();
         self.followers.lock().push(AttemptFollower { output: shows.then_some(to), outcome: end });
-        AttemptSubscription { output: shown, outcome: ended, stop: self.stop.clone(), started: None }
+        AttemptSubscription { output: shown, outcome: ended, stop: self.stop.clone() }
     }
 }
 

@@ -31,8 +31,6 @@ pub(super) enum SupervisorFrame {
     FollowUp(Vec<u8>),
     /// Output of a process.
     Output(LogStream, Vec<u8>),
-    /// The staged attempt has begun.
-    Began,
 }
 
 impl SupervisorFrame {
@@ -50,7 +48,7 @@ impl SupervisorFrame {
     pub(super) fn decode<T: DeserializeOwned>(&self) -> io::Result<T> {
         match self {
             Self::Message(bytes) | Self::FollowUp(bytes) => Ok(serde_json::from_slice(bytes)?),
-            Self::Output(..) | Self::Began => Err(io::ErrorKind::InvalidData.into()),
+            Self::Output(..) => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 
@@ -61,8 +59,7 @@ impl SupervisorFrame {
             Self::Output(LogStream::Out, bytes) => (1, &bytes[..]),
             Self::Output(LogStream::Err, bytes) => (2, &bytes[..]),
             Self::Output(LogStream::Note, bytes) => (3, &bytes[..]),
-            Self::Began => (4, &[][..]),
-            Self::FollowUp(bytes) => (5, &bytes[..]),
+            Self::FollowUp(bytes) => (4, &bytes[..]),
         };
         let length = u32::try_from(bytes.len()).ok();
         let length = length.filter(|length| *length <= MAX_FRAME_BYTES);
@@ -146,7 +143,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         };
         let [kind, a, b, c, d, length @ ..] = *head;
         let length = u32::from_le_bytes(length);
-        if length > MAX_FRAME_BYTES || kind > 5 {
+        if length > MAX_FRAME_BYTES || kind > 4 {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let Some(bytes) = rest.get(..length as usize) else {
@@ -159,7 +156,6 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             1 => SupervisorFrame::Output(LogStream::Out, bytes),
             2 => SupervisorFrame::Output(LogStream::Err, bytes),
             3 => SupervisorFrame::Output(LogStream::Note, bytes),
-            4 => SupervisorFrame::Began,
             _ => SupervisorFrame::FollowUp(bytes),
         };
         Ok(Some((u32::from_le_bytes([a, b, c, d]), frame)))
@@ -184,7 +180,6 @@ mod tests {
             SupervisorFrame::Output(LogStream::Err, vec![255; 1000]),
             SupervisorFrame::Output(LogStream::Note, Vec::new()),
             SupervisorFrame::follow_up(RequestFollowUp::End(StopLevel::Gently)).unwrap(),
-            SupervisorFrame::Began,
         ];
         let sending = async {
             for (number, frame) in (1..).zip(&frames) {
@@ -206,14 +201,15 @@ mod tests {
     async fn what_waits_is_written_at_once() {
         let (one, other) = tokio::io::duplex(4096);
         let (to, messages) = outgoing();
+        let follow_up = SupervisorFrame::follow_up(RequestFollowUp::End(StopLevel::Gently)).unwrap();
         for number in 0..3 {
-            to.send(SupervisorFrame::Began.about(number).unwrap()).await.unwrap();
+            to.send(follow_up.about(number).unwrap()).await.unwrap();
         }
         drop(to);
         write(one, messages).await.unwrap();
         let mut other = FrameReader::new(other);
         for number in 0..3 {
-            assert_eq!(other.next().await.unwrap(), Some((number, SupervisorFrame::Began)));
+            assert_eq!(other.next().await.unwrap(), Some((number, follow_up.clone())));
         }
         assert_eq!(other.next().await.unwrap(), None);
     }

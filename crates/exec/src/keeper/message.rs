@@ -1,6 +1,5 @@
 use serde::{Deserialize, Serialize};
 
-use super::pool::CapacityClaim;
 use crate::attempt::{ProcessJob, ProcessOutcome};
 use crate::probe::ProbeJob;
 use crate::sandbox::IsolationKind;
@@ -29,9 +28,6 @@ pub(super) enum SupervisorRequest {
         job: Box<ProcessJob>,
         /// True to show the output.
         show: bool,
-        /// The share of the run's room, if it is counted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        seat: Option<CapacityClaim>,
     },
     /// Runs a probe that ends with the connection.
     Probe(Box<ProbeJob>),
@@ -57,8 +53,6 @@ pub(super) enum SupervisorRequest {
 pub(super) enum RequestFollowUp {
     /// Terminates the work.
     End(StopLevel),
-    /// Withdraws the attempt if it is staged and has not begun; otherwise it continues.
-    TakeBack,
 }
 
 /// The answer of a supervisor: the last message of a connection.
@@ -82,6 +76,4 @@ pub(super) enum SupervisorReply {
     Unknown,
     /// The run is sealed.
     Sealed,
-    /// A staged attempt does not begin.
-    Unstaged,
 }

@@ -11,9 +11,6 @@
 //!    └──── presence: its end is the engine's death      └── keepers/<id>.journal
 //! ```
 //!
-//! Attempts that are *staged* wait at the supervisor, which lets one begin in the place of another
-//! that succeeded: see [`CapacityClaim`]. If the engine dies they never begin.
-//!
 //! **Invariant:** the journal records an attempt before its process starts. An attempt that no
 //! journal names was never started and is safe to start. **Invariant:** a run that was taken over
 //! is *sealed* at the supervisors of its former owners: nothing of it begins there any more.
@@ -27,14 +24,12 @@ mod frame;
 mod journal;
 mod message;
 mod mux;
-mod pool;
 mod recall;
 mod serve;
 
-pub use call::{JobHooks, StagedHooks};
+pub use call::JobHooks;
 pub use client::{SupervisorClient, SupervisorLost, SupervisorStart};
 pub use journal::{JournalLine, JournalRecord, SupervisorJournal, read as read_journal};
 pub use message::RunAttempt;
-pub use pool::CapacityClaim;
 pub use recall::{RecalledOutcome, SupervisorSearch, at_work, conclude, keepers, orphans, outlast, recall};
 pub use serve::serve;

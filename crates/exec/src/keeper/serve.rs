@@ -85,8 +85,7 @@ async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
             }
             Some(accepted) = accepted.recv() => {
                 if let Some(accepted) = accepted {
-                    let (desk, more) = (Arc::clone(&desk), to.clone());
-                    attempts.spawn(Box::pin(async move { desk.work(accepted, &more).await }));
+                    attempts.spawn(Box::pin(Arc::clone(&desk).work(accepted)));
                 }
             }
             // Zombies that a step left must not be visible for long.

@@ -1,4 +1,4 @@
-//! Steps that begin in the place of others, with real processes.
+//! Fans of short independent steps, with real processes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,22 +51,7 @@ fn no_more_run_at_once_than_may_and_each_runs_once() {
     let (most, times) = seen(&sandbox);
     assert_eq!((most, times.len()), (2, 40));
     assert!(times.values().all(|times| *times == 1), "{times:?}");
-    assert!(events(&sandbox, "attempt_staged") > 20);
     assert_eq!(events(&sandbox, "attempt_started"), 40);
-}
-
-#[test]
-fn what_becomes_ready_comes_before_what_is_staged_and_follows_it_in_the_plan() {
-    let sandbox = Sandbox::new();
-    let late = "  - {id: late, depends_on: [s0], run: \"echo +late >> ran.txt\"}\n  - {id: s1,";
-    let plan = fan(9, "").replace("0.01", "0.3");
-    sandbox.file("fan.md", plan.replacen("  - {id: s1,", late, 1));
-    sandbox.wf(&["run", "fan.md"]).exits(0);
-    let ran = sandbox.read("ran.txt");
-    let began: Vec<&str> = ran.lines().filter(|line| line.starts_with('+')).collect();
-    let at = began.iter().position(|line| *line == "+late");
-    // s2 began when s0 ended.
-    assert!(at.is_some_and(|at| at < 5), "{began:?}");
 }
 
 #[test]
@@ -80,8 +65,29 @@ fn nothing_begins_after_a_failure_though_others_end_well() {
     sandbox.file("fan.md", plan);
     sandbox.wf(&["run", "fan.md"]).exits(1);
     assert!(!sandbox.at("began").exists());
-    assert_eq!(events(&sandbox, "attempt_staged"), 2);
-    assert_eq!(events(&sandbox, "attempt_unstaged"), 2);
+    assert_eq!(events(&sandbox, "attempt_started"), 2);
+}
+
+#[test]
+fn a_failure_ends_no_other_step_but_as_succeeded_or_not_started() {
+    let mut text = String::from("---\nkind: plan\nid: fan\npolicy: {max_parallel: 2}\nsteps:\n");
+    for at in 0..300 {
+        let _ = writeln!(text, "  - {{id: s{at}, exec: [\"{}\"]}}", if at == 150 { "false" } else { "true" });
+    }
+    let sandbox = Sandbox::new();
+    sandbox.file("fan.md", text + "---\n");
+    sandbox.wf(&["run", "fan.md"]).exits(1);
+    let database = sandbox.database();
+    let mut ends = database
+        .prepare(
+            "SELECT json_extract(body, '$.state'), count(*) FROM events WHERE kind = 'step_ended' GROUP BY 1",
+        )
+        .unwrap();
+    let ends = ends.query_map([], |row| Ok((row.get(0)?, row.get::<_, u32>(1)? as usize))).unwrap();
+    let ends: BTreeMap<String, usize> = ends.map(Result::unwrap).collect();
+    let of = |state: &str| ends.get(state).copied().unwrap_or(0);
+    assert_eq!((of("failed"), of("succeeded") + of("skipped")), (1, 299), "{ends:?}");
+    assert_eq!(events(&sandbox, "attempt_started"), 1 + of("succeeded"));
 }
 
 #[test]
@@ -127,12 +133,11 @@ fn what_never_began_is_not_in_doubt_when_all_were_killed() {
     sandbox.file("fan.md", fan(6, ", on_failure: continue").replace("0.01", "30"));
     let mut child = sandbox.start(&["run", "fan.md"]);
     until("two steps run", || sandbox.read("ran.txt").lines().count() == 2);
-    until("others are staged", || events(&sandbox, "attempt_staged") == 4);
     assert!(keeper_of(child.id()).is_some());
     kill_both(&mut child);
     let mut resumed = sandbox.start(&["resume", "--last"]);
     until("two others run", || sandbox.read("ran.txt").lines().count() == 4);
-    assert_eq!(events(&sandbox, "attempt_unstaged"), 4);
+    assert_eq!(events(&sandbox, "attempt_started"), 4);
     let (_, times) = seen(&sandbox);
     assert!(times.values().all(|times| *times == 1), "{times:?}");
     kill_both(&mut resumed);
@@ -170,40 +175,4 @@ fn what_cannot_even_begin_holds_nobody_up() {
     let (most, times) = seen(&sandbox);
     assert!(most <= 2, "{most}");
     assert_eq!(times.len(), 8);
-}
-
-#[test]
-fn what_was_let_begin_and_could_not_holds_no_room() {
-    // The first two cannot be compared; the others are staged behind them.
-    let plan = "---\nkind: plan\nid: fan\npolicy: {max_parallel: 2, on_failure: continue}\nsteps:\n  \
-                - {id: each, for_each: [x, y, 1, 2, 3, 4, 5, 6], \
-                exec: [touch, \"ran-{{ item < 9 }}-{{ item }}\"]}\n---\n";
-    let sandbox = Sandbox::new();
-    sandbox.file("fan.md", plan);
-    let ended = sandbox.wf(&["run", "fan.md"]).exits(1);
-    ended.says("2 of 8 items failed");
-    let ran = |number: &u32| sandbox.at(&format!("ran-true-{number}")).exists();
-    assert_eq!((1..7).filter(ran).count(), 6);
-    assert_eq!(events(&sandbox, "attempt_unstaged"), 4);
-}
-
-#[test]
-fn what_began_while_its_engine_stood_still_is_seen_to_run_by_who_goes_on() {
-    let sandbox = Sandbox::new();
-    let plan = fan(4, "").replace("0.01", "0.5").replacen("sleep 0.5; echo -s2", "sleep 30; echo -s2", 1);
-    sandbox.file("fan.md", plan);
-    let mut child = sandbox.start(&["run", "fan.md"]);
-    until("others are staged", || {
-        sandbox.read("ran.txt").lines().count() == 2 && events(&sandbox, "attempt_staged") == 2
-    });
-    let engine = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(engine, rustix::process::Signal::STOP).unwrap();
-    until("s2 begins without it", || sandbox.read("ran.txt").contains("+s2"));
-    assert_eq!(events(&sandbox, "attempt_started"), 2);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let mut resumed = sandbox.start(&["resume", "--last"]);
-    until("all that began is recorded", || events(&sandbox, "attempt_started") == 4);
-    assert!(!sandbox.read("ran.txt").contains("-s2"));
-    kill_both(&mut resumed);
 }

@@ -39,12 +39,14 @@ openssl pkeyutl -verify -pubin -inkey "$key" -rawin \
 # The files: one line each, as sha256sum reads it. A path is a string of JSON, and may hold anything; what
 # sha256sum writes otherwise makes its line begin with a backslash. Links stand apart.
 : > "$work/links"
-awk -v links="$work/links" '
+: > "$work/modes"
+awk -v links="$work/links" -v modes="$work/modes" '
 { text = text $0 "\n" }
 END {
-    while (match(text, /\{"digest":"[0-9a-f]+",("link":true,)?"path":"/)) {
+    while (match(text, /\{"digest":"[0-9a-f]+",("executable":true,)?("link":true,)?"path":"/)) {
         digest = substr(text, RSTART + 11, 64)
         is_link = substr(text, RSTART + 77, 6) == "\"link\""
+        is_executable = substr(text, RSTART + 77, 12) == "\"executable\""
         text = substr(text, RSTART + RLENGTH)
         path = mark = ""
         while ((c = substr(text, 1, 1)) != "\"") {
@@ -66,7 +68,10 @@ END {
             path = path c
         }
         if (is_link) print digest " " path > links
-        else print mark digest "  " path
+        else {
+            print mark digest "  " path
+            print (is_executable ? "x" : "-") " " path > modes
+        }
     }
 }' "$work/payload" > "$work/files" || refuse "its list of files cannot be read"
 sha256sum --check --quiet "$work/files" || refuse "a file is not the one that was approved"
@@ -77,6 +82,16 @@ while IFS= read -r line; do
     [ "$(readlink -n -- "$link" | sha256sum | cut -d ' ' -f 1)" = "${line%% *}" ] ||
         refuse "a link is not the one that was approved: $link"
 done < "$work/links"
+# An approval of a plan in advance binds the executable bit.
+case $(sed -n 's/.*"scope":"\([a-z_]*\)".*/\1/p' "$work/payload") in full_plan | standing)
+    while IFS= read -r line; do
+        file=$(printf '%bx' "${line#* }")
+        file=${file%x}
+        case $file in -*) file=./$file ;; esac
+        mode=$(find "$file" -prune ! -type l \( -perm -100 -o -perm -010 -o -perm -001 \) -exec echo x \;)
+        [ "${mode:--}" = "${line%% *}" ] || refuse "its executable bit is not the one that was approved: $file"
+    done < "$work/modes" ;;
+esac
 
 cat "$work/payload"
 echo

@@ -1,7 +1,8 @@
 //! Keys and approvals of whoever runs plans, through the real program, and what others make of them.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use crate::approvals::{approved, office};
@@ -102,6 +103,44 @@ fn openssl_checks_links() {
         fs::remove_file(&path).unwrap();
         symlink("another", &path).unwrap();
         check().exits(4).says("a link is not the one that was approved");
+    }
+}
+
+#[test]
+fn an_executable_bit_is_what_was_approved() {
+    let (plain, executable) = ([0o644, 0o600], [0o755, 0o700, 0o645]);
+    let attack = "test -x asset && echo evil > out || echo good > out";
+    let plan =
+        format!("---\nkind: plan\nid: p\nsteps:\n  - {{id: s, writes: [out], run: \"{attack}\"}}\n---\n");
+    for name in ["asset", "plan.md", "-n", "a b\\n.sh", "line\nend "] {
+        for (before, same, other) in [(0o644, &plain[..], &executable[..]), (0o755, &executable, &plain)] {
+            let office = office(1);
+            office.place.file("asset", "text\n").file(name, "text\n").file("plan.md", &plan);
+            let chmod =
+                |mode| fs::set_permissions(office.place.at(name), Permissions::from_mode(mode)).unwrap();
+            chmod(before);
+            office.by("ada", &["approve", "--yes", "--executions", "9", "plan.md"]).exits(0);
+            let check = || checked_by_openssl(&office, "ada", "plan.approval.json");
+            let run = || office.by("bob", &["run", "plan.md"]);
+            for mode in same {
+                chmod(*mode);
+                check().exits(0);
+                run().exits(0);
+            }
+            for mode in other {
+                chmod(*mode);
+                check().exits(4).says("its executable bit is not the one that was approved");
+                run().exits(4).says("changed: its mode");
+            }
+        }
+    }
+    // Without an approval in advance the same change decides what the step does.
+    let place = Sandbox::new();
+    place.file("plan.md", &plan).file("asset", "text\n");
+    for (mode, said) in [(0o644, "good\n"), (0o755, "evil\n")] {
+        fs::set_permissions(place.at("asset"), Permissions::from_mode(mode)).unwrap();
+        place.wf(&["run", "plan.md"]).exits(0);
+        assert_eq!(place.read("out"), said);
     }
 }
 

@@ -83,9 +83,16 @@ pub(super) fn with_texts(
     ready: &LoadedPlan,
     files: impl IntoIterator<Item = PinnedFile>,
 ) -> Result<Vec<PinnedFile>, CommandError> {
+    let mut pins: Vec<PinnedFile> = files.into_iter().collect();
     let texts = ready.sources.iter();
     let texts = texts.map(|(path, text)| PinnedFile::file(path, Sha256Digest::of_bytes(text.as_bytes())));
-    let mut pins: Vec<PinnedFile> = texts.chain(files).collect();
+    // An executable text is in the tree with its mode.
+    let is_in_tree = |text: &PinnedFile| {
+        let executable = PinnedFile { executable: true, ..text.clone() };
+        pins.contains(&executable)
+    };
+    let texts: Vec<PinnedFile> = texts.filter(|text| !is_in_tree(text)).collect();
+    pins.extend(texts);
     pins.sort();
     pins.dedup();
     if let Some([one, _]) =

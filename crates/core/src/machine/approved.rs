@@ -30,14 +30,24 @@ pub struct PinnedFile {
     /// True for a symbolic link, whose content is the path that it holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub link: bool,
+    /// True for a file that someone may execute: of mode 100755 in git, not 100644.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executable: bool,
     /// SHA-256 of its content.
     pub digest: Sha256Digest,
 }
 
 impl PinnedFile {
-    /// Creates the pin of a file that is no link.
+    /// Creates the pin of a file that is no link and not executable.
     pub fn file(path: impl Into<String>, digest: Sha256Digest) -> Self {
-        Self { path: path.into(), link: false, digest }
+        Self { path: path.into(), link: false, executable: false, digest }
+    }
+
+    /// Returns the path, and the executable bit if nothing else differs from another pin of it.
+    pub fn difference(&self, other: &Self) -> String {
+        let is_bit_alone = (self.link, self.digest) == (other.link, other.digest);
+        let which = if is_bit_alone { " (its executable bit)" } else { "" };
+        format!("{}{which}", self.path)
     }
 }
 

@@ -20,6 +20,9 @@ const READ_FLAGS: OFlags =
 pub struct FileContent {
     /// True for a link, whose content is its target path.
     pub link: bool,
+    /// True for a file that someone may execute.
+    pub executable: bool,
+    /// SHA-256 of the content.
     pub digest: Sha256Digest,
 }
 
@@ -51,14 +54,14 @@ fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, ManifestSta
         FileType::RegularFile => {
             let file = File::from(rustix::fs::openat(&folder, name, READ_FLAGS, Mode::empty())?);
             let digest = Sha256Digest::of_reader(&file)?;
-            let content = FileContent { link: false, digest };
             // The stamp after reading.
-            Ok((content, stamp(&rustix::fs::fstat(&file)?)))
+            let read = stamp(&rustix::fs::fstat(&file)?);
+            Ok((FileContent { link: false, executable: read.mode & 0o111 != 0, digest }, read))
         }
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
-            let content = FileContent { link: true, digest: Sha256Digest::of_bytes(target.as_bytes()) };
-            Ok((content, stamp(&found)))
+            let digest = Sha256Digest::of_bytes(target.as_bytes());
+            Ok((FileContent { link: true, executable: false, digest }, stamp(&found)))
         }
         _ => Err(Errno::NXIO.into()),
     }

@@ -21,6 +21,7 @@ mod manifest;
 mod text;
 mod walk;
 
+pub use content::FileContent;
 pub use difference::{DifferenceRules, ManifestDifference};
 pub use manifest::WorkspaceManifest;
 use manifest::{ManifestFolder, ManifestNode, ManifestStamp};

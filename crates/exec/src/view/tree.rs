@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::declared::DeclaredProducts;
 use crate::WorkError;
 use crate::beneath::ConfinedDir;
-use crate::manifest::{ExcludedFiles, WorkspaceManifest};
+use crate::manifest::{ExcludedFiles, FileContent, WorkspaceManifest};
 use wf_core::machine::PinnedFile;
 
 /// The suffix of an approval's file name, which is written after the files it covers.
@@ -53,9 +53,10 @@ pub(super) fn bound(
     for path in kept.files() {
         if let Some(pin) = approved.remove(&*path)
             && is_bound(&path, declared)
-            && reader.pin(&path)? != *pin
+            && let current = reader.pin(&path)?
+            && current != *pin
         {
-            return changed(&pin.path);
+            return changed(&pin.difference(&current));
         }
     }
     let gone = approved.into_values().find(|pin| is_bound(Path::new(&pin.path), declared));
@@ -87,7 +88,7 @@ impl<'a> ManifestReader<'a> {
             let reason = format!("cannot approve {}: its name is not valid UTF-8; rename it", path.display());
             WorkError::logical(reason)
         })?;
-        let content = self.manifest.content(&self.root, path)?;
-        Ok(PinnedFile { path: name.to_owned(), link: content.link, digest: content.digest })
+        let FileContent { link, executable, digest } = self.manifest.content(&self.root, path)?;
+        Ok(PinnedFile { path: name.to_owned(), link, executable, digest })
     }
 }

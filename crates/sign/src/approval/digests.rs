@@ -32,6 +32,7 @@ impl fmt::Display for ApprovedFileDifference {
         let how = match (self.approved, self.found) {
             (None, _) => "added",
             (_, None) => "missing",
+            (approved, found) if approved == found => "changed: its mode",
             _ => "changed",
         };
         write!(f, "{} {how}", self.path)
@@ -44,7 +45,7 @@ pub fn differences(approved: &[PinnedFile], found: &[PinnedFile]) -> Vec<Approve
     let paths: BTreeSet<&str> = approved.keys().chain(found.keys()).copied().collect();
     let differs = paths.into_iter().filter_map(|path| {
         let (was, is) = (approved.get(path), found.get(path));
-        let digest = |contents: Option<&PathContents>| contents?.first().map(|(_, digest)| *digest);
+        let digest = |contents: Option<&PathContents>| contents?.first().map(|(_, digest, _)| *digest);
         (was != is).then(|| ApprovedFileDifference {
             path: path.to_owned(),
             approved: digest(was),
@@ -54,15 +55,15 @@ pub fn differences(approved: &[PinnedFile], found: &[PinnedFile]) -> Vec<Approve
     differs.collect()
 }
 
-/// The contents at a path: whether it is a link, and the digest. A link to a text that a plan is made of has
+/// The contents at a path: whether it is a link, the digest, and whether it is executable. A link to a text that a plan is made of has
 /// two entries, the text first.
-type PathContents = BTreeSet<(bool, Sha256Digest)>;
+type PathContents = BTreeSet<(bool, Sha256Digest, bool)>;
 
 fn by_path(pins: &[PinnedFile]) -> BTreeMap<&str, PathContents> {
     let mut paths: BTreeMap<&str, PathContents> = BTreeMap::new();
     for pin in pins {
         let contents = paths.entry(&pin.path).or_default();
-        contents.insert((pin.link, pin.digest));
+        contents.insert((pin.link, pin.digest, pin.executable));
     }
     paths
 }
@@ -124,6 +125,8 @@ mod tests {
         }
         let link = PinnedFile { link: true, ..a.clone() };
         assert_ne!(plan_digest(&[link]), plan_digest(slice::from_ref(&a)));
+        let executable = PinnedFile { executable: true, ..a.clone() };
+        assert_ne!(plan_digest(&[executable]), plan_digest(slice::from_ref(&a)));
         // The same as `sha256sum` computes.
         let text = format!("[{{\"digest\":\"{}\",\"path\":\"a\"}}]", a.digest);
         assert_eq!(plan_digest(&[a]), Sha256Digest::of_bytes(text.as_bytes()));
@@ -136,6 +139,11 @@ mod tests {
         let told: Vec<String> = differences(&approved, &found).iter().map(ToString::to_string).collect();
         assert_eq!(told, ["b changed", "c missing", "d added"]);
         assert!(differences(&approved, &approved).is_empty());
+        let mut executable = approved.clone();
+        executable[1].executable = true;
+        for (one, other) in [(&approved, &executable), (&executable, &approved)] {
+            assert_eq!(differences(one, other)[0].to_string(), "b changed: its mode");
+        }
     }
 
     #[test]

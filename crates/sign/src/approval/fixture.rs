@@ -39,7 +39,7 @@ pub(super) fn files() -> Vec<PinnedFile> {
 
 pub(super) fn statement() -> ApprovalStatement {
     ApprovalStatement {
-        v: 1,
+        v: super::VERSION,
         scope: ApprovalScope::FullPlan,
         verdict: ApprovalDecision::Approved,
         reason: None,

@@ -20,8 +20,8 @@ fn only_the_one_form_is_read() {
     assert!(parsed(|_| {}).is_ok());
     let refused = |change: fn(&mut Value)| refusal(parsed(change));
     assert_eq!(
-        refused(|it| it["v"] = json!(2)),
-        "unsupported approval format version 2; this wf supports version 1"
+        refused(|it| it["v"] = json!(1)),
+        "unsupported approval format version 1; this wf supports version 2"
     );
     assert!(refused(|it| it["extra"] = json!(1)).contains("unknown field `extra`"));
     assert!(refused(|it| it["plan"]["extra"] = json!(1)).contains("unknown field `extra`"));

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{ApprovalScope, ApprovedFileDifference};
+use super::{ApprovalScope, ApprovedFileDifference, VERSION};
 use wf_base::name::RunId;
 use wf_base::time::{Moment, format_duration};
 
@@ -17,7 +17,7 @@ pub enum ApprovalRefusal {
     #[error("not an approval, but a signed document of type {0}")]
     OtherPayload(String),
     /// The version of the format is unknown.
-    #[error("unsupported approval format version {0}; this wf supports version 1")]
+    #[error("unsupported approval format version {0}; this wf supports version {VERSION}")]
     Version(u64),
     /// The text is not in canonical form.
     #[error("the approval is not canonical JSON")]

@@ -11,8 +11,8 @@ use wf_base::time::Moment;
 use wf_core::machine::PinnedFile;
 use wf_model::ValueSchema;
 
-/// The version of the format of statements.
-pub const VERSION: u32 = 1;
+/// The version of the format of statements: since 2 they bind the executable bit of files.
+pub const VERSION: u32 = 2;
 
 /// The scope of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

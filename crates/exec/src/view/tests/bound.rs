@@ -93,6 +93,29 @@ fn a_step_begins_only_in_what_was_approved() {
 }
 
 #[test]
+fn the_executable_bit_is_approved_with_the_content() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let scene = Scene::new();
+    let chmod = |mode| {
+        fs::set_permissions(scene.dir.path().join("src/a.py"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let (plain, executable) = ([0o644, 0o600, 0o666], [0o755, 0o700, 0o645, 0o654]);
+    for (approved, same, other) in [(0o644, &plain[..], &executable[..]), (0o755, &executable, &plain)] {
+        chmod(approved);
+        let files = scene.tree(None);
+        for mode in same {
+            chmod(*mode);
+            scene.bound(&files).admit_unconfined().unwrap();
+        }
+        for mode in other {
+            chmod(*mode);
+            let refused = refusal(&scene.bound(&files));
+            assert!(refused.ends_with("approved: src/a.py (its executable bit)"), "{mode:o}: {refused}");
+        }
+    }
+}
+
+#[test]
 fn what_is_new_keeps_a_step_from_beginning_wherever_it_comes_from() {
     let scene = Scene::new();
     let approved = scene.tree(None);

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::early::EarlyOutput;
 use super::ending::{changed_result, run_notification, task_ending};
 use super::held::gate_or_approval_notification;
 use super::under_way::{DisplayedTask, RunInProgress, TaskInProgress};
@@ -17,7 +16,6 @@ use wf_core::observe::RunRef;
 pub struct RunTracker {
     runs: BTreeMap<RunId, RunInProgress>,
     names: ItemNames,
-    early_output: EarlyOutput,
     /// The time of the first event: a resumed run may begin with events of a nested one.
     first_event_at: Option<Moment>,
     /// The time worked on the run before.
@@ -114,9 +112,10 @@ impl RunTracker {
     /// Processes output.
     pub fn output(&mut self, run: &RunRef, attempt: &Attempt, bytes: &[u8]) {
         let number = attempt.attempt;
-        match self.task_in_progress(run, &attempt.place) {
-            Some(busy) if busy.attempt >= number => busy.output_tail.push(bytes),
-            _ => self.early_output.push(&run.id, attempt, bytes),
+        if let Some(busy) = self.task_in_progress(run, &attempt.place)
+            && busy.attempt >= number
+        {
+            busy.output_tail.push(bytes);
         }
     }
 
@@ -192,13 +191,9 @@ impl RunTracker {
 
     fn on_attempt_started(&mut self, run: &RunRef, attempt: &Attempt, at: Moment) -> RunNotification {
         self.open_run(run);
-        let tail = self.early_output.take(&run.id, attempt);
         if let Some(open) = self.runs.get_mut(&run.id) {
             let begun = open.places.get(&attempt.place);
-            let busy = TaskInProgress {
-                output_tail: tail,
-                ..TaskInProgress::new(begun.map_or(at, |busy| busy.since), attempt.attempt)
-            };
+            let busy = TaskInProgress::new(begun.map_or(at, |busy| busy.since), attempt.attempt);
             open.places.insert(attempt.place.clone(), busy);
         }
         RunNotification::Started { subject: self.subject(run, &attempt.place), attempt: attempt.attempt }

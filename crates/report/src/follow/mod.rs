@@ -9,7 +9,6 @@
 
 mod actions;
 mod board;
-mod early;
 mod ending;
 mod held;
 mod json;

@@ -45,7 +45,9 @@ pub fn accepts(
             let named = |pin: &&PinnedFile| {
                 pin.path == content.config || content.files.iter().any(|one| one.path == pin.path)
             };
-            statement.files.iter().filter(named).cloned().collect()
+            let named = statement.files.iter().filter(named);
+            // What a goal names is accepted by its content alone.
+            named.map(|pin| PinnedFile { executable: false, ..pin.clone() }).collect()
         }
         (approved, _) => {
             let asked = ApprovalScope::GoalAccept;

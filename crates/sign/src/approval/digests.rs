@@ -55,8 +55,8 @@ pub fn differences(approved: &[PinnedFile], found: &[PinnedFile]) -> Vec<Approve
     differs.collect()
 }
 
-/// The contents at a path: whether it is a link, the digest, and whether it is executable. A link to a text that a plan is made of has
-/// two entries, the text first.
+/// The contents at a path: whether it is a link, the digest, and whether it is executable. A link to a text
+/// that a plan is made of has two entries, the text first.
 type PathContents = BTreeSet<(bool, Sha256Digest, bool)>;
 
 fn by_path(pins: &[PinnedFile]) -> BTreeMap<&str, PathContents> {

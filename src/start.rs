@@ -120,7 +120,7 @@ fn one_line(mistake: String) -> String {
 }
 
 fn report_error(failure: &CommandError) -> ExitCode {
-    anstream::eprint!("{}", sanitized(&render(&failure)));
+    anstream::eprint!("{}", sanitized(&render(failure)));
     failure.exit.into()
 }
 

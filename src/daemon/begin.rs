@@ -49,7 +49,7 @@ impl Daemon<'_> {
         };
         let started = self.children.start(&way, errand);
         if let Err(failure) = &started {
-            self.ui.print_message(&render(&failure));
+            self.ui.print_message(&render(failure));
         }
         started.is_ok()
     }

@@ -70,9 +70,11 @@ fn nothing_begins_after_a_failure_though_others_end_well() {
 
 #[test]
 fn a_failure_ends_no_other_step_but_as_succeeded_or_not_started() {
-    let mut text = String::from("---\nkind: plan\nid: fan\npolicy: {max_parallel: 2}\nsteps:\n");
-    for at in 0..300 {
-        let _ = writeln!(text, "  - {{id: s{at}, exec: [\"{}\"]}}", if at == 150 { "false" } else { "true" });
+    let mut text = String::from("---\nkind: plan\nid: fan\npolicy: {max_parallel: 4}\nsteps:\n");
+    for at in 0..60 {
+        // What runs beside the failure outlasts it.
+        let script = if at == 20 { "exit 1" } else { "sleep 0.1" };
+        let _ = writeln!(text, "  - {{id: s{at}, run: {script}}}");
     }
     let sandbox = Sandbox::new();
     sandbox.file("fan.md", text + "---\n");
@@ -86,7 +88,8 @@ fn a_failure_ends_no_other_step_but_as_succeeded_or_not_started() {
     let ends = ends.query_map([], |row| Ok((row.get(0)?, row.get::<_, u32>(1)? as usize))).unwrap();
     let ends: BTreeMap<String, usize> = ends.map(Result::unwrap).collect();
     let of = |state: &str| ends.get(state).copied().unwrap_or(0);
-    assert_eq!((of("failed"), of("succeeded") + of("skipped")), (1, 299), "{ends:?}");
+    assert_eq!((of("failed"), of("succeeded") + of("skipped")), (1, 59), "{ends:?}");
+    assert!(of("skipped") > 0, "{ends:?}");
     assert_eq!(events(&sandbox, "attempt_started"), 1 + of("succeeded"));
 }
 

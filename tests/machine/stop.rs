@@ -27,12 +27,19 @@ fn play_fan(ids: &[&str], max_parallel: u32, seed: u64) -> Killed {
         _ => None,
     });
     let mut under_way: Vec<Attempt> = watched.collect();
+    let mut has_failed = false;
     while !under_way.is_empty() {
         assert!(under_way.len() <= max_parallel as usize, "seed {seed}");
         let attempt = under_way.swap_remove(dice.below(under_way.len()));
         let code = i32::from(attempt.place.step.as_str() == failing);
         let effects = run.feed(ended(attempt, WorkExit::Code { code }));
-        under_way.extend(started(effects));
+        // An attempt under way is let end, and none starts after the failure.
+        let is_kill = |effect: &Effect| matches!(effect, Effect::Kill { .. });
+        assert!(!effects.iter().any(is_kill), "seed {seed}");
+        let next: Vec<Attempt> = started(effects).collect();
+        has_failed |= code != 0;
+        assert!(!has_failed || next.is_empty(), "seed {seed}: {next:?}");
+        under_way.extend(next);
     }
     assert_eq!(end_of(&run.events, failing).map(|end| end.0), Some(StepState::Failed), "seed {seed}");
     run

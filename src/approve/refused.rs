@@ -32,15 +32,15 @@ pub(super) fn differences_text(workspace: &Workspace, files: &[ApprovedFileDiffe
 }
 
 fn difference_text(workspace: &Workspace, file: &ApprovedFileDifference) -> String {
+    let label = paint(BAD, "different:");
+    // The mode is another, and the content the same.
+    if file.approved == file.found {
+        return format!("{label} {file}\n");
+    }
     let short = |digest: Option<wf_base::digest::Sha256Digest>| {
         digest.map_or_else(|| "none".to_owned(), |digest| digest.short())
     };
-    let text = format!(
-        "{} {file}: approved {}, found {}\n",
-        paint(BAD, "different:"),
-        short(file.approved),
-        short(file.found)
-    );
+    let text = format!("{label} {file}: approved {}, found {}\n", short(file.approved), short(file.found));
     let (Some(approved), Some(found)) = (file.approved, file.found) else {
         return text;
     };

@@ -170,7 +170,7 @@ fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn RunObs
     } else if is_live(ui) {
         let (width, height) = ui.env.size;
         let screen = TerminalInfo { width, height, color: ui.colors(), steps: ready.plan.steps().len() };
-        all.add(LiveView::new(std::io::stdout(), screen, (ui.volume, board), ui.env.clock()));
+        all.add(LiveView::new(std::io::stdout(), screen, ui.volume, board, ui.env.clock()));
     } else {
         all.add(PlainPrinter::new(ui.out(), ui.volume, board));
     }

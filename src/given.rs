@@ -17,13 +17,13 @@ pub fn secrets_of_run(
     plan: &Arc<Plan>,
 ) -> Result<Vec<SecretDeclaration>, CommandError> {
     let mut given = Vec::new();
-    collect_from_run(reader, (run, plan), &mut given)?;
+    collect_from_run(reader, run, plan, &mut given)?;
     let mut before = reader.run(run)?.retry_of;
     // Deleted runs, and those of another version, are skipped.
     while let Some(old) = before
         && let Some(plan) = load::recorded_plan_if_valid(reader, &old)?
     {
-        collect_from_run(reader, (&old, &plan), &mut given)?;
+        collect_from_run(reader, &old, &plan, &mut given)?;
         before = reader.run(&old)?.retry_of;
     }
     Ok(given)
@@ -31,7 +31,8 @@ pub fn secrets_of_run(
 
 fn collect_from_run(
     reader: &StoreReader,
-    (run, plan): (&RunId, &Arc<Plan>),
+    run: &RunId,
+    plan: &Arc<Plan>,
     given: &mut Vec<SecretDeclaration>,
 ) -> Result<(), CommandError> {
     for secret in engine::secrets_given(plan, &reader.events(run, 0)?) {
@@ -43,7 +44,7 @@ fn collect_from_run(
     for (child, _) in reader.children(run)? {
         let id = reader.run(&child)?.plan;
         if let Some(used) = engine::plans_used(plan).find(|used| used.id().as_str() == id) {
-            collect_from_run(reader, (&child, used), given)?;
+            collect_from_run(reader, &child, used, given)?;
         }
     }
     Ok(())

@@ -89,7 +89,8 @@ pub fn load_for_review(ui: &Ui, path: &Path) -> Result<LoadedPlan, CommandError>
 pub fn load_goal(
     ui: &Ui,
     files: &dyn SpecFileSource,
-    (workspace, path): (Workspace, &str),
+    workspace: Workspace,
+    path: &str,
     part: ReconciliationPart,
 ) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
     let begun = RunOptions::at_present(ui, None).of_goal(part);

@@ -33,9 +33,10 @@ pub struct RetryPreview {
 impl RetryPreview {
     /// Collects everything that is known before the run starts.
     pub fn of(root: &Path, reader: &StoreReader, past: &RepeatedRun) -> Result<Self, StoreError> {
-        let mut outlook = Self { checks: !past.plan().parts().verify.is_empty(), ..Self::default() };
-        outlook.collect_step((root, reader), past, "")?;
-        Ok(outlook)
+        let preview = Self { checks: !past.plan().parts().verify.is_empty(), ..Self::default() };
+        let mut collector = PreviewCollector { root, reader, preview };
+        collector.collect_steps(past, "")?;
+        Ok(collector.preview)
     }
 
     /// One line: `retries run 1a2b3c4d · reuses 2 results: c, d · runs again: a, b (+3 downstream)`.
@@ -76,29 +77,37 @@ impl RetryPreview {
         text
     }
 
-    fn collect_step(
-        &mut self,
-        (root, reader): (&Path, &StoreReader),
-        past: &RepeatedRun,
-        above: &str,
-    ) -> Result<(), StoreError> {
+    fn write_step(&mut self, name: &str, verb: &'static str, reason: &str) {
+        self.lines.push((name.to_owned(), verb, reason.to_owned()));
+    }
+}
+
+/// Fills a preview, plan by plan.
+struct PreviewCollector<'a> {
+    root: &'a Path,
+    reader: &'a StoreReader,
+    preview: RetryPreview,
+}
+
+impl PreviewCollector<'_> {
+    fn collect_steps(&mut self, past: &RepeatedRun, above: &str) -> Result<(), StoreError> {
         let kept = past.reused_results().into_iter();
-        self.reused.extend(kept.map(|kept| match kept.item {
+        self.preview.reused.extend(kept.map(|kept| match kept.item {
             Some(key) => format!("{above}{}[{key}]", kept.step),
             None => format!("{above}{}", kept.step),
         }));
         for (step, fate) in past.fates() {
             let name = format!("{above}{step}");
             match fate {
-                StepFate::Reused => self.write_step(&name, "kept", ""),
-                StepFate::Settled => self.write_step(&name, "skipped", "as before"),
+                StepFate::Reused => self.preview.write_step(&name, "kept", ""),
+                StepFate::Settled => self.preview.write_step(&name, "skipped", "as before"),
                 StepFate::Deselected => {
-                    self.deselected += 1;
-                    self.write_step(&name, "left out", "not selected");
+                    self.preview.deselected += 1;
+                    self.preview.write_step(&name, "left out", "not selected");
                 }
                 StepFate::Rerun(again) => {
-                    self.write_step(&name, "runs again", &again.reason.to_string());
-                    self.add_rerun((root, reader), past, &name, (step, again))?;
+                    self.preview.write_step(&name, "runs again", &again.reason.to_string());
+                    self.add_rerun(past, &name, step, again)?;
                 }
             }
         }
@@ -109,41 +118,37 @@ impl RetryPreview {
     /// reused.
     fn add_rerun(
         &mut self,
-        (root, reader): (&Path, &StoreReader),
         past: &RepeatedRun,
         name: &str,
-        (step, again): (&wf_base::name::Name, &StepRerun),
+        step: &wf_base::name::Name,
+        again: &StepRerun,
     ) -> Result<(), StoreError> {
-        let before = self.rerun_roots.len();
+        let before = self.preview.rerun_roots.len();
         for key in past.repeated_items(step) {
             let named = match &key {
                 Some(key) => format!("{name}[{key}]"),
                 None => name.to_owned(),
             };
             if again.reuses_nested
-                && let Some(nested) = past.nested(reader, step, key.as_deref(), None)?
+                && let Some(nested) = past.nested(self.reader, step, key.as_deref(), None)?
                 && nested.run().is_some()
             {
-                let nested = unchanged(root, reader, nested)?;
-                self.collect_step((root, reader), &nested, &format!("{named}/"))?;
+                let nested = unchanged(self.root, self.reader, nested)?;
+                self.collect_steps(&nested, &format!("{named}/"))?;
             } else if key.is_some() && !again.reused_items.is_empty() {
-                self.write_step(&named, "runs again", "");
-                self.rerun_roots.push(named);
+                self.preview.write_step(&named, "runs again", "");
+                self.preview.rerun_roots.push(named);
             }
         }
-        if self.rerun_roots.len() > before {
+        if self.preview.rerun_roots.len() > before {
             return Ok(());
         }
         if again.reason.is_own() {
-            self.rerun_roots.push(name.to_owned());
+            self.preview.rerun_roots.push(name.to_owned());
         } else if again.reason != RerunReason::Finally {
-            self.downstream += 1;
+            self.preview.downstream += 1;
         }
         Ok(())
-    }
-
-    fn write_step(&mut self, name: &str, verb: &'static str, reason: &str) {
-        self.lines.push((name.to_owned(), verb, reason.to_owned()));
     }
 }
 
@@ -159,7 +164,8 @@ fn abbreviated(all: &[String]) -> String {
 
 /// Refuses a selection that cannot run: a dependency did not succeed and was not selected.
 pub fn check_selection(
-    (root, reader): (&Path, &StoreReader),
+    root: &Path,
+    reader: &StoreReader,
     past: &RepeatedRun,
     above: &str,
 ) -> Result<(), CommandError> {
@@ -172,7 +178,7 @@ pub fn check_selection(
             let nested = past.nested(reader, step, key.as_deref(), None)?;
             if let Some(nested) = nested.filter(|_| again.reuses_nested) {
                 let nested = unchanged(root, reader, nested)?;
-                check_selection((root, reader), &nested, &format!("{above}{step}/"))?;
+                check_selection(root, reader, &nested, &format!("{above}{step}/"))?;
             }
         }
         let declared = plan.find(step.as_str()).map(|ix| plan.step(ix));

@@ -46,12 +46,13 @@ const ACCEPTANCE_VALIDITY: Duration = Duration::from_hours(100 * 365 * 24);
 /// is reviewed.
 pub fn accept_goal(
     ui: &Ui,
-    (ready, goal): (LoadedPlan, &Goal),
+    ready: LoadedPlan,
+    goal: &Goal,
     args: &AcceptanceArgs,
 ) -> Result<(), CommandError> {
     let out = acceptance_path(&ready.workspace, &goal.id);
     let is_goal = true;
-    let bounds = param_bounds(ui, (ready.plan.parts(), is_goal), &ParamBoundArgs::default())?;
+    let bounds = param_bounds(ui, ready.plan.parts(), is_goal, &ParamBoundArgs::default())?;
     let pins = reviewed_files(&ready)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
     let mut proposal = PlanReview { ready, bounds, pins, rules };
@@ -59,8 +60,7 @@ pub fn accept_goal(
     ui.print(&changes_text(&proposal, &read_token(&proposal.ready.workspace, &out)))?;
     confirm(ui, args.yes, &format!("Accept {}?", goal.id))?;
     keys::key_folder(ui)?;
-    let secret = (args.key.as_deref(), &args.passphrase);
-    let signer = owner::owner_signer(ui, &mut proposal.rules, secret)?;
+    let signer = owner::owner_signer(ui, &mut proposal.rules, args.key.as_deref(), &args.passphrase)?;
     let mut bytes = [0; 16];
     let drawn = ui.env.random(&format!("nonce of the acceptance of {}", goal.id))?;
     bytes.copy_from_slice(drawn.split_at(16).0);

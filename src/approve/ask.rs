@@ -54,7 +54,8 @@ struct AnswerContext {
 /// Answers a pending approval, and records the answer. The engine that works on the run continues by it.
 pub fn answer_approval(
     ui: &Ui,
-    (run, step): (&RunId, Option<&str>),
+    run: &RunId,
+    step: Option<&str>,
     verdict: ApprovalDecision,
     args: &AnswerArgs,
 ) -> Result<CliExitCode, CommandError> {
@@ -84,20 +85,20 @@ pub fn answer_approval(
             "restore it, or produce it again: wf cancel {short}, then wf retry {short} --from {step}"
         )));
     }
-    let known = (case.events.as_slice(), case.evidence.as_slice());
-    ui.print_message(&questions::approval_request_text(&case.request.request, &case.row, known));
+    let request = &case.request.request;
+    ui.print_message(&questions::approval_request_text(request, &case.row, &case.events, &case.evidence));
     let question = match verdict {
         ApprovalDecision::Approved => "Approve?",
         ApprovalDecision::Denied => "Deny?",
     };
     confirm(ui, args.yes, question)?;
     let mut rules = SigningRules::of(ui, &workspace)?;
-    let signer = owner::owner_signer(ui, &mut rules, (args.key.as_deref(), &args.secret))?;
+    let signer = owner::owner_signer(ui, &mut rules, args.key.as_deref(), &args.secret)?;
     let token = ApprovalToken::sign(statement(ui, &case, verdict, args, &rules)?, &signer);
     let key = signer.public().id();
     let (decided, enough) = combined_result(ui, &reader, &case, &token, &rules)?;
     drop(reader);
-    record_answer(ui, &case, verdict, (&token, key, enough))?;
+    record_answer(ui, &case, verdict, &token, key, enough)?;
     wake_daemon(&workspace.state);
     ui.print(&result_message(&case, verdict, &decided))?;
     Ok(CliExitCode::Ok)
@@ -239,7 +240,9 @@ fn record_answer(
     ui: &Ui,
     case: &AnswerContext,
     verdict: ApprovalDecision,
-    (token, key, enough): (&ApprovalToken, Sha256Digest, AnswerQuorum),
+    token: &ApprovalToken,
+    key: Sha256Digest,
+    enough: AnswerQuorum,
 ) -> Result<(), CommandError> {
     let word = match verdict {
         ApprovalDecision::Approved => "approved",

@@ -31,7 +31,8 @@ pub(super) struct ParamBounds {
 /// Reads the bounds on the parameters of a plan that are to be approved.
 pub(super) fn param_bounds(
     ui: &Ui,
-    (parts, is_goal): (&PlanParts, bool),
+    parts: &PlanParts,
+    is_goal: bool,
     args: &ParamBoundArgs,
 ) -> Result<ParamBounds, CommandError> {
     let mut open: BTreeMap<String, ParamBound> = BTreeMap::new();

@@ -60,7 +60,8 @@ struct AuthorizationRequest<'a> {
 pub fn authorize(
     ui: &Ui,
     ready: &LoadedPlan,
-    (run, params): (&RunId, &JsonObject),
+    run: &RunId,
+    params: &JsonObject,
     args: &ApprovalArgs,
 ) -> Result<RunAuthorization, CommandError> {
     let mut rules = SigningRules::of(ui, &ready.workspace)?;
@@ -77,8 +78,7 @@ pub fn authorize(
     if in_advance {
         return authorize_by_token(ui, &start, &rules, args);
     }
-    let secret = (args.key.as_deref(), &args.passphrase);
-    let signer = owner::owner_signer(ui, &mut rules, secret)?;
+    let signer = owner::owner_signer(ui, &mut rules, args.key.as_deref(), &args.passphrase)?;
     let mut bytes = [0; 16];
     let drawn = ui.env.random(&format!("nonce {run}"))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
@@ -104,7 +104,7 @@ pub fn authorize(
     let alone = Approvers { required: 1, ..rules.approvers.clone() };
     let token = ApprovalToken::sign(statement, &signer);
     let initiator = Some(signer.public().id());
-    verify_token(ui, &start, &token, (&alone, initiator, 0))
+    verify_token(ui, &start, &token, &alone, initiator, 0)
 }
 
 pub(super) fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
@@ -125,7 +125,7 @@ fn authorize_by_token(
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let initiator = rules.initiator(&signers);
     let used = use_count(&ready.workspace, &token)?;
-    verify_token(ui, start, &token, (&rules.approvers, initiator, used))
+    verify_token(ui, start, &token, &rules.approvers, initiator, used)
 }
 
 /// Reads a token.
@@ -151,7 +151,9 @@ fn verify_token(
     ui: &Ui,
     start: &AuthorizationRequest<'_>,
     token: &ApprovalToken,
-    (approvers, initiator, used): (&Approvers, Option<Sha256Digest>, u32),
+    approvers: &Approvers,
+    initiator: Option<Sha256Digest>,
+    used: u32,
 ) -> Result<RunAuthorization, CommandError> {
     let ready = start.ready;
     let subject = ApprovalContext {

@@ -13,7 +13,8 @@ const EPHEMERAL_KEY_NAME: &str = "a temporary key for this run";
 pub fn owner_signer(
     ui: &Ui,
     rules: &mut SigningRules,
-    (name, secret): (Option<&str>, &PassphraseArgs),
+    name: Option<&str>,
+    secret: &PassphraseArgs,
 ) -> Result<Signer, CommandError> {
     let keys = match KeyFolder::of(&ui.env.host()) {
         Ok(keys) => keys,

@@ -39,7 +39,7 @@ pub fn approved_tree(
     let tracked = tracked_files(&ready.workspace.root);
     // The content of a workspace that no commit has is unknown.
     let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
-    statement_pins(ui, (ready, params), token, tracked.as_ref())
+    statement_pins(ui, ready, params, token, tracked.as_ref())
 }
 
 /// Returns the same for a started run: the approved files as they are now.
@@ -51,12 +51,13 @@ pub fn current_tree(
 ) -> Result<ApprovedTree, CommandError> {
     let files = approved.pinned_files.iter().map(|pin| PathBuf::from(&pin.path));
     let token = token_path(Path::new(&ready.path));
-    statement_pins(ui, (ready, params), &token, Some(&files.collect()))
+    statement_pins(ui, ready, params, &token, Some(&files.collect()))
 }
 
 fn statement_pins(
     ui: &Ui,
-    (ready, params): (&LoadedPlan, &JsonObject),
+    ready: &LoadedPlan,
+    params: &JsonObject,
     token: &Path,
     tracked: Option<&BTreeSet<PathBuf>>,
 ) -> Result<ApprovedTree, CommandError> {

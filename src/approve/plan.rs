@@ -61,7 +61,7 @@ impl PlanApprovalArgs {
 impl PlanApprovalArgs {
     /// The same options for signing for a skill.
     pub fn for_skill(&self) -> SignArgs {
-        SignArgs::of((self.yes, self.expires), self.key.as_ref(), &self.passphrase)
+        SignArgs::of(self.yes, self.expires, self.key.as_ref(), &self.passphrase)
     }
 
     fn executions(&self, ready: &LoadedPlan) -> u32 {
@@ -103,7 +103,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
         return Err(failure.hint("create one with `wf key init`"));
     };
     check_can_sign(&rules, &key)?;
-    let bounds = param_bounds(ui, (ready.plan.parts(), ready.goal.is_some()), &args.bounds)?;
+    let bounds = param_bounds(ui, ready.plan.parts(), ready.goal.is_some(), &args.bounds)?;
     let out = token_at(ui, &ready, args.out.as_ref());
     let pins = approved_tree(ui, &ready, &bounds.known_values, &out)?.files;
     let proposal = PlanReview { ready, bounds, pins, rules };
@@ -235,7 +235,7 @@ fn is_withdrawn(
     let Some(of) = &ready.goal else {
         return Ok(false);
     };
-    let found = withdrawal_time(&ready.workspace, (&of.goal.id, statement), now)?;
+    let found = withdrawal_time(&ready.workspace, &of.goal.id, statement, now)?;
     Ok(found.is_some())
 }
 

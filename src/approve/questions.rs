@@ -48,7 +48,7 @@ fn collect_nested(
     above: &ParentTasks,
 ) -> Result<Vec<RunApprovalRequest>, StoreError> {
     let events = reader.events(run, 0)?;
-    let mut found = collect_run((run, above), events.iter().map(|(_, event)| event));
+    let mut found = collect_run(run, above, events.iter().map(|(_, event)| event));
     for posed in &mut found {
         if let Some(place) = &posed.request.place {
             posed.path.push(task_name(reader, run, place)?);
@@ -68,7 +68,8 @@ fn collect_nested(
 }
 
 fn collect_run<'a>(
-    (run, above): (&RunId, &ParentTasks),
+    run: &RunId,
+    above: &ParentTasks,
     events: impl Iterator<Item = &'a Event>,
 ) -> Vec<RunApprovalRequest> {
     let mut found: Vec<RunApprovalRequest> = Vec::new();

@@ -9,7 +9,6 @@ use crate::{CommandError, Ui};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{EventKind, RunApproval};
-use wf_model::JsonObject;
 use wf_sign::approval::{
     ApprovalContext, ApprovalRefusal, ApprovalToken, ReviewPolicy, check, check_unconsumed,
 };
@@ -24,15 +23,14 @@ pub fn reauthorize(
     run: &RunId,
     ready: &LoadedPlan,
 ) -> Result<(), CommandError> {
-    let Some((at, approved)) = recorded_approval(reader, run)? else {
+    let Some(recorded) = recorded_approval(reader, run)? else {
         return Ok(());
     };
+    let approved = &recorded.approved;
     let pinned = [&*approved.pinned_files, &*approved.skills].concat();
     check_skills(ui, ready, &pinned, true)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
-    let params = reader.run(run)?.params;
-    let told = reverify_approval(ui, reader, (run, ready, &params), (at, &approved, &rules));
-    match told? {
+    match reverify_approval(ui, reader, run, ready, &recorded, &rules)? {
         Ok(()) => Ok(()),
         // Under this policy a user who resumes a run approves it; the key may be of another machine.
         Err(ApprovalRefusal::Unlisted(_) | ApprovalRefusal::Missing(_))
@@ -44,14 +42,17 @@ pub fn reauthorize(
     }
 }
 
-/// Returns the approval that a run started with, and the time.
-fn recorded_approval(
-    reader: &StoreReader,
-    run: &RunId,
-) -> Result<Option<(Moment, RunApproval)>, CommandError> {
+/// The approval that a run started with, and the time.
+struct RecordedApproval {
+    at: Moment,
+    approved: RunApproval,
+}
+
+/// Returns the approval that a run started with.
+fn recorded_approval(reader: &StoreReader, run: &RunId) -> Result<Option<RecordedApproval>, CommandError> {
     let events = reader.events(run, 0)?;
     let found = events.into_iter().find_map(|(_, event)| match event.fact {
-        EventKind::RunApproved(approved) => Some((event.at, *approved)),
+        EventKind::RunApproved(approved) => Some(RecordedApproval { at: event.at, approved: *approved }),
         _ => None,
     });
     Ok(found)
@@ -60,9 +61,13 @@ fn recorded_approval(
 fn reverify_approval(
     ui: &Ui,
     reader: &StoreReader,
-    (run, ready, params): (&RunId, &LoadedPlan, &JsonObject),
-    (at, approved, rules): (Moment, &RunApproval, &SigningRules),
+    run: &RunId,
+    ready: &LoadedPlan,
+    recorded: &RecordedApproval,
+    rules: &SigningRules,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
+    let RecordedApproval { at, approved } = recorded;
+    let params = reader.run(run)?.params;
     let path = token_path(Path::new(&ready.path)).display().to_string();
     let texts = reader.sources(run)?;
     let Some((_, text)) = texts.into_iter().find(|(name, _)| *name == path) else {
@@ -76,7 +81,7 @@ fn reverify_approval(
     // Of a run that signed for itself only the texts are compared: the files that it executes may
     // be its own products.
     let files = if approved.is_in_advance() {
-        current_tree(ui, ready, params, approved)?.files
+        current_tree(ui, ready, &params, approved)?.files
     } else {
         token.statement().files.clone()
     };
@@ -90,12 +95,12 @@ fn reverify_approval(
         plan: ready.plan.id(),
         path: &ready.path,
         files: &files,
-        params,
+        params: &params,
         run: Some(run),
         ask: None,
         initiator: approved.initiator,
         spawned: spawned.as_ref(),
-        now: at,
+        now: *at,
     };
     let told = match approved.execution {
         // A check run used up nothing of it.

@@ -30,7 +30,8 @@ pub fn authorize_goal(
     ui: &Ui,
     ready: &LoadedPlan,
     part: ReconciliationPart,
-    (run, params): (&RunId, &JsonObject),
+    run: &RunId,
+    params: &JsonObject,
 ) -> Result<RunAuthorization, CommandError> {
     let Some(of) = &ready.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
@@ -39,7 +40,7 @@ pub fn authorize_goal(
     let reviewed = rules.approvers.policy == ReviewPolicy::Reviewed;
     let repairs = part == ReconciliationPart::Repair && of.goal.approval == GoalApproval::Standing;
     if !(reviewed || repairs) {
-        return authorize(ui, ready, (run, params), &ApprovalArgs::default());
+        return authorize(ui, ready, run, params, &ApprovalArgs::default());
     }
     let path = token_at(ui, ready, None);
     let ApprovedTree { files: pins, products } = approved_tree(ui, ready, params, &path)?;
@@ -47,9 +48,8 @@ pub fn authorize_goal(
     let workspace = &ready.workspace;
     let token =
         read_token(workspace, &path).map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
-    let of = (&of.goal.id, token.statement());
     if part == ReconciliationPart::Repair
-        && let Some(at) = withdrawal_time(workspace, of, ui.env.now())?
+        && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), ui.env.now())?
     {
         let refusal = ApprovalRefusal::Withdrawn(at);
         return Err(refuse_run(ui, workspace, &ready.path, &refusal));
@@ -59,7 +59,7 @@ pub fn authorize_goal(
         GoalAuthorizationRequest { ready, run, params, part, pins, initiator: rules.initiator(&signers) };
     let used = use_count(workspace, &token)?;
     let (ValidApproval { by }, execution) = start
-        .verified(ui, (&token, &rules.approvers, used))
+        .verified(ui, &token, &rules.approvers, used)
         .map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
     let statement = token.statement();
     let approved = RunApproval {
@@ -94,7 +94,9 @@ impl GoalAuthorizationRequest<'_> {
     fn verified(
         &self,
         ui: &Ui,
-        (token, approvers, used): (&ApprovalToken, &Approvers, u32),
+        token: &ApprovalToken,
+        approvers: &Approvers,
+        used: u32,
     ) -> Result<(ValidApproval, u32), wf_sign::approval::ApprovalRefusal> {
         let spawned = spawned_goal(self.ready, &self.pins);
         let subject = ApprovalContext {

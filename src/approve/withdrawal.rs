@@ -21,7 +21,8 @@ pub struct StandingApproval {
 /// Returns the standing approval beside a goal, as far as it can be read; a refusal if there is none.
 pub fn standing_approval(
     workspace: &Workspace,
-    (goal, path): (&PlanId, &str),
+    goal: &PlanId,
+    path: &str,
     now: Moment,
 ) -> Result<Result<StandingApproval, ApprovalRefusal>, CommandError> {
     let found = read_token(workspace, &token_path(&workspace.root.join(path)));
@@ -32,7 +33,7 @@ pub fn standing_approval(
     let statement = token.statement().clone();
     Ok(Ok(StandingApproval {
         used: use_count(workspace, &token)?,
-        withdrawn: withdrawal_time(workspace, (goal, &statement), now)?,
+        withdrawn: withdrawal_time(workspace, goal, &statement, now)?,
         statement,
     }))
 }
@@ -47,7 +48,8 @@ fn is_goal_approval(token: ApprovalToken) -> Result<ApprovalToken, ApprovalRefus
 /// Returns the time at which a standing approval of a goal was withdrawn, if it was.
 pub(super) fn withdrawal_time(
     workspace: &Workspace,
-    (goal, statement): (&PlanId, &ApprovalStatement),
+    goal: &PlanId,
+    statement: &ApprovalStatement,
     now: Moment,
 ) -> Result<Option<Moment>, CommandError> {
     let withdrawals = match StoreReader::from_log(&workspace.state) {
@@ -55,6 +57,5 @@ pub(super) fn withdrawal_time(
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    let of = (statement.nonce.as_str(), statement.issued);
-    Ok(withdrawn_at(&withdrawals, of, (now, SKEW)))
+    Ok(withdrawn_at(&withdrawals, statement.nonce.as_str(), statement.issued, now, SKEW))
 }

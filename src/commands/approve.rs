@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
     let run = which::find_run(run, &reader)?;
     drop(reader);
     let given = args.plan.for_answer(args.reason.as_ref());
-    answer_approval(ui, (&run, step), ApprovalDecision::Approved, &given)
+    answer_approval(ui, &run, step, ApprovalDecision::Approved, &given)
 }
 
 /// True if a name may be that of a run.

@@ -26,5 +26,5 @@ pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
     let reader = StoreReader::from_log(&ui.workspace().state)?;
     let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
-    answer_approval(ui, (&run, step), ApprovalDecision::Denied, &args.answer)
+    answer_approval(ui, &run, step, ApprovalDecision::Denied, &args.answer)
 }

@@ -107,7 +107,7 @@ impl LogView<'_> {
     /// Returns the selected attempts, each before those of the run nested in it.
     fn entries(&self) -> Result<Vec<AttemptLog>, CommandError> {
         let mut entries = Vec::new();
-        self.collect((&self.run, self.attempts()?), "", DEPTH, &mut entries)?;
+        self.collect(&self.run, self.attempts()?, "", DEPTH, &mut entries)?;
         Ok(entries)
     }
 
@@ -126,7 +126,8 @@ impl LogView<'_> {
 
     fn collect(
         &self,
-        (run, attempts): (&RunId, Vec<Attempt>),
+        run: &RunId,
+        attempts: Vec<Attempt>,
         above: &str,
         depth: usize,
         entries: &mut Vec<AttemptLog>,
@@ -146,7 +147,7 @@ impl LogView<'_> {
             });
             if let Some(child) = children.get(&own.to_string()).filter(|_| depth > 0) {
                 let inner = self.reader.attempts(child)?.iter().map(attempt).collect();
-                self.collect((child, inner), &format!("{name}/"), depth - 1, entries)?;
+                self.collect(child, inner, &format!("{name}/"), depth - 1, entries)?;
             }
         }
         Ok(())

@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     let approved = approval_of_run(&reader, &run)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
-    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     let finished = engine::resume(&session, &run, ready.plan.clone(), past);
     let exit = finish(ui, &ready, &session, finished, &args.telling);
     // If it is a run of a goal, a daemon concludes its reconciliation.
@@ -75,7 +75,7 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     drop(reader);
     let telling = OutputArgs::default();
     let session = session(ui, &ready, &telling)?;
-    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     engine::cancel(&session, run, ready.plan.clone())?;
     wake_daemon(&ready.workspace.state);
     Ok(CliExitCode::Ok)

@@ -71,7 +71,7 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     let past = RepeatedRun::of(&reader, ask, &params)?;
     let past = engine::unchanged(&ready.workspace.root, &reader, past)?;
     let root = &ready.workspace.root;
-    check_selection((root, &reader), &past, "")?;
+    check_selection(root, &reader, &past, "")?;
     let outlook = RetryPreview::of(root, &reader, &past)?;
     let given = match &before {
         Some(before) => secrets_of_run(&reader, &old, before)?,
@@ -87,36 +87,44 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
         return Ok(CliExitCode::Ok);
     }
     ui.print_info(&outlook.summary_line(&old));
-    let config = ready.options.write_to(choice.record());
+    let start = RetryStart { params, past, config: ready.options.write_to(choice.record()) };
     loop {
-        let what = (params.clone(), past.clone(), config.clone());
-        if let Some(exit) = start_retry(ui, args, (&ready, &given), what)? {
+        if let Some(exit) = start_retry(ui, args, &ready, &given, start.clone())? {
             return Ok(exit);
         }
     }
+}
+
+/// The values that a new run takes from the old one and from the command line.
+#[derive(Clone)]
+struct RetryStart {
+    params: JsonObject,
+    past: RepeatedRun,
+    config: serde_json::Value,
 }
 
 /// Starts the new run; `None` if another run took the next use of the approval.
 fn start_retry(
     ui: &Ui,
     args: &RetryArgs,
-    (ready, given): (&LoadedPlan, &[SecretDeclaration]),
-    (params, past, config): (JsonObject, RepeatedRun, serde_json::Value),
+    ready: &LoadedPlan,
+    given: &[SecretDeclaration],
+    start: RetryStart,
 ) -> Result<Option<CliExitCode>, CommandError> {
     let run = ui.env.new_run()?;
-    let entered = authorize(ui, ready, (&run, &params), &args.approval)?;
+    let entered = authorize(ui, ready, &run, &start.params, &args.approval)?;
     let session = session(ui, ready, &args.telling)?;
     let approved = Some(&entered.approved);
-    engine::recover(&session, (&ready.plan, approved), given.to_vec())?;
+    engine::recover(&session, &ready.plan, approved, given.to_vec())?;
     let request = RunRequest {
         run,
         plan: ready.plan.clone(),
         path: ready.path.clone(),
         sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
-        params,
-        past: Some(past),
+        params: start.params,
+        past: Some(start.past),
         approved: Some(entered.approved),
-        config,
+        config: start.config,
         claim: None,
     };
     let finished = engine::run(&session, request);

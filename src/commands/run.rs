@@ -102,7 +102,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         return Ok(Some(CliExitCode::Ok));
     }
     let run = ui.env.new_run()?;
-    let entered = authorize(ui, &ready, (&run, &params), &args.approval)?;
+    let entered = authorize(ui, &ready, &run, &params, &args.approval)?;
     let session = session(ui, &ready, &args.telling)?;
     let request = RunRequest {
         run,

@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
     let run = args.run.resolve(&reader)?;
     if let Some(path) = &args.artifact {
         let blobs = BlobStore::new(StateFolder::new(&state).blobs(), StoreDurability::Normal);
-        return artifact(ui, &reader, &blobs, (&run, path));
+        return artifact(ui, &reader, &blobs, &run, path);
     }
     let record = load_record(&reader, &run)?;
     if args.rounds {
@@ -78,7 +78,8 @@ fn artifact(
     ui: &Ui,
     reader: &StoreReader,
     blobs: &BlobStore,
-    (run, path): (&RunId, &str),
+    run: &RunId,
+    path: &str,
 ) -> Result<CliExitCode, CommandError> {
     let rows = reader.artifacts(run)?;
     let Some(row) = rows.iter().rfind(|row| row.artifact.path == path) else {

@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
     let top = outermost(&reader, &run)?;
     let ready = load::load_recorded(ui, &reader, &top)?;
     let events = reader.events(&top, 0)?;
-    let runs = below(ui, &reader, (&run, only), DEPTH)?;
+    let runs = below(ui, &reader, &run, only.as_ref(), DEPTH)?;
     check_step_exists(&runs)?;
     let names = names(&reader, &top, &runs)?;
     // Where no check runs, only names and digests are printed.
@@ -67,7 +67,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
     let approved = approval_of_run(&reader, &top)?;
     drop(reader);
     let session = open_session(ui, &ready, false, Box::new(CombinedObserver::default()))?;
-    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     let outermost = engine::OutermostRun { run: &top, plan: &ready.plan, events: &events };
     let all = engine::verify(&session, &outermost, runs)?;
     if args.json {
@@ -156,7 +156,8 @@ fn place_of(attempt: &str) -> &str {
 fn below(
     ui: &Ui,
     reader: &StoreReader,
-    (run, only): (&RunId, Option<TaskId>),
+    run: &RunId,
+    only: Option<&TaskId>,
     depth: usize,
 ) -> Result<Vec<Reverification>, CommandError> {
     let plan = load::recorded_plan(ui, reader, run)?;
@@ -166,16 +167,16 @@ fn below(
         plan,
         params: reader.run(run)?.params,
         events: reader.events(run, 0)?,
-        only: only.clone(),
+        only: only.cloned(),
     }];
     let last = |(at, attempt): (usize, &str)| {
         let mut later = children.iter().skip(at + 1);
         !later.any(|(_, other)| place_of(other) == place_of(attempt))
     };
     for (at, (child, attempt)) in children.iter().enumerate() {
-        let wanted = only.as_ref().is_none_or(|only| only.to_string() == place_of(attempt));
+        let wanted = only.is_none_or(|only| only.to_string() == place_of(attempt));
         if depth > 0 && wanted && last((at, attempt)) {
-            all.extend(below(ui, reader, (child, None), depth - 1)?);
+            all.extend(below(ui, reader, child, None, depth - 1)?);
         }
     }
     Ok(all)

@@ -102,7 +102,7 @@ impl GoalExamination {
                 1 => "1 slot was missed".to_owned(),
                 count => format!("{count} slots were missed"),
             };
-            let bodies = notifications(goal, GoalEvent::Missed, (&reason, None, now));
+            let bodies = notifications(goal, GoalEvent::Missed, &reason, None, now);
             bodies.into_iter().map(|body| (&goal.id, body))
         });
         let tickets: Vec<_> =

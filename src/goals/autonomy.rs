@@ -47,7 +47,7 @@ impl AutonomyStatus {
         let approvers = SigningRules::of(ui, workspace)?.approvers;
         let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
         let approval =
-            if is_free { None } else { Some(standing_approval(workspace, (&goal.id, &ready.path), now)?) };
+            if is_free { None } else { Some(standing_approval(workspace, &goal.id, &ready.path, now)?) };
         let mut limits = ready.config.autonomy;
         limits.longest = limits.longest.min(approvers.validity);
         let held = approval.as_ref().and_then(|found| found.as_ref().ok());

@@ -51,7 +51,8 @@ pub struct ReconciliationResult {
 /// Starts a reconciliation of a goal and works on it to its end. `ready` is the plan of its check run.
 pub fn start_reconciliation(
     ui: &Ui,
-    (ready, goal): (&LoadedPlan, &Arc<Goal>),
+    ready: &LoadedPlan,
+    goal: &Arc<Goal>,
     begin: ReconciliationRequest,
     telling: &OutputArgs,
 ) -> Result<ReconciliationResult, CommandError> {
@@ -59,7 +60,7 @@ pub fn start_reconciliation(
     let run = run_id(ui, &format!("look of {} at {slot}", goal.id))?;
     let state = &ready.workspace.state;
     let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
-    let entered = authorize_goal(ui, ready, ReconciliationPart::Look, (&run, &given))?;
+    let entered = authorize_goal(ui, ready, ReconciliationPart::Look, &run, &given)?;
     let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
     let claim = ReconciliationClaim::Look {
         goal: goal.id.clone(),
@@ -68,9 +69,9 @@ pub fn start_reconciliation(
         token: begin.token,
     };
     let mut told = SignalListener::listen()?;
-    let begun = start(ui, ready, (run.clone(), given, entered, claim), telling);
+    let begun = start(ui, ready, run_request(ready, run.clone(), given, entered, claim), telling);
     match begun {
-        Ok(()) => conclude(ui, &run, (telling, &mut told), hold),
+        Ok(()) => conclude(ui, &run, telling, &mut told, hold),
         Err(failure) => {
             // A reconciliation without a record has not started, and leaves nothing.
             let reader = StoreReader::open(state);
@@ -112,7 +113,7 @@ pub fn adopt_reconciliation(
             Err(failure) => return Err(failure),
         }
     }
-    conclude(ui, run, (telling, &mut told), hold)
+    conclude(ui, run, telling, &mut told, hold)
 }
 
 /// True if trying again leads to the same, until the user changes something.
@@ -142,7 +143,7 @@ fn stop_reason(
     let ready = load::load_recorded_as(ui, &reader, &cycle.run, Some(ReconciliationPart::Repair));
     let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
     if let Some((goal, ready)) = goal {
-        return record_end(ui, &ready, (&goal, &cycle.run), verdict, hold);
+        return record_end(ui, &ready, &goal, &cycle.run, verdict, hold);
     }
     // Notifications need the text that names the recipients.
     let store = Store::open(&state, StoreDurability::Full, ui.env.clock())?;
@@ -179,29 +180,29 @@ fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, CommandError> {
     Ok(RunId::from_bytes(bytes))
 }
 
-fn start(
-    ui: &Ui,
+fn run_request(
     ready: &LoadedPlan,
-    (run, params, entered, claim): (RunId, JsonObject, RunAuthorization, ReconciliationClaim),
-    telling: &OutputArgs,
-) -> Result<(), CommandError> {
+    run: RunId,
+    params: JsonObject,
+    entered: RunAuthorization,
+    claim: ReconciliationClaim,
+) -> RunRequest {
+    RunRequest {
+        run,
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        params,
+        past: None,
+        approved: Some(entered.approved),
+        config: ready.options.write_to(serde_json::Value::Null),
+        claim: Some(claim),
+    }
+}
+
+fn start(ui: &Ui, ready: &LoadedPlan, request: RunRequest, telling: &OutputArgs) -> Result<(), CommandError> {
     let session = session(ui, ready, telling)?;
-    let sources = ready.sources.iter().cloned().chain([entered.token]);
-    let finished = engine::run(
-        &session,
-        RunRequest {
-            run,
-            plan: ready.plan.clone(),
-            path: ready.path.clone(),
-            sources: sources.collect(),
-            params,
-            past: None,
-            approved: Some(entered.approved),
-            config: ready.options.write_to(serde_json::Value::Null),
-            claim: Some(claim),
-        },
-    );
-    let done = run_outcome(finished);
+    let done = run_outcome(engine::run(&session, request));
     prune(ui, &session, ready);
     done
 }
@@ -221,7 +222,7 @@ fn resume(ui: &Ui, run: &RunId, telling: &OutputArgs) -> Result<(), CommandError
     let approved = approval_of_run(&reader, run)?;
     drop(reader);
     let session = session(ui, &ready, telling)?;
-    engine::recover(&session, (&ready.plan, approved.as_ref()), given)?;
+    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
 }
 
@@ -237,7 +238,8 @@ fn run_outcome(finished: Result<FinishedRun, EngineError>) -> Result<(), Command
 fn conclude(
     ui: &Ui,
     run: &RunId,
-    (telling, told): (&OutputArgs, &mut SignalListener),
+    telling: &OutputArgs,
+    told: &mut SignalListener,
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
     let reader = StoreReader::from_log(&ui.workspace().state)?;
@@ -257,7 +259,7 @@ fn conclude(
                 let repaired = if told.exit_requested() {
                     RepairOutcome::Cancelled
                 } else {
-                    repair(ui, &ready, (run, &reader), telling)?
+                    repair(ui, &ready, run, &reader, telling)?
                 };
                 match next_step(goal.on_failure, &found, Some(&repaired)) {
                     ReconciliationStep::End(verdict) => verdict,
@@ -268,14 +270,15 @@ fn conclude(
             }
         },
     };
-    record_end(ui, &ready, (&goal, run), verdict, hold)
+    record_end(ui, &ready, &goal, run, verdict, hold)
 }
 
 /// Repairs, unless that was done or waits already; returns the result.
 fn repair(
     ui: &Ui,
     ready: &LoadedPlan,
-    (look, reader): (&RunId, &StoreReader),
+    look: &RunId,
+    reader: &StoreReader,
     telling: &OutputArgs,
 ) -> Result<RepairOutcome, CommandError> {
     let cycle = cycle(reader, look)?;
@@ -299,7 +302,7 @@ fn repair(
         return Ok(RepairOutcome::Waits(reason));
     }
     let run = run_id(ui, &format!("repair of {look}"))?;
-    let entered = match authorize_goal(ui, ready, ReconciliationPart::Repair, (&run, &given)) {
+    let entered = match authorize_goal(ui, ready, ReconciliationPart::Repair, &run, &given) {
         Ok(entered) => entered,
         Err(failure) if failure.exit == CliExitCode::Approval => {
             let path = &ready.path;
@@ -314,7 +317,7 @@ fn repair(
         Err(failure) => return Err(failure),
     };
     let claim = ReconciliationClaim::Repair { cycle: look.clone() };
-    if let Err(failure) = start(ui, ready, (run.clone(), given, entered, claim), telling) {
+    if let Err(failure) = start(ui, ready, run_request(ready, run.clone(), given, entered, claim), telling) {
         // Another reconciliation of the goal was faster.
         return other_repair(reader, &cycle.goal)?.ok_or(failure);
     }
@@ -344,7 +347,8 @@ fn other_repair(reader: &StoreReader, goal: &PlanId) -> Result<Option<RepairOutc
 fn record_end(
     ui: &Ui,
     ready: &LoadedPlan,
-    (goal, run): (&Goal, &RunId),
+    goal: &Goal,
+    run: &RunId,
     verdict: GoalOutcome,
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
@@ -364,7 +368,7 @@ fn record_end(
         FollowUps::default()
     } else {
         let resumed = reader.resumed(&goal.id)?;
-        follow_ups(goal, (&before, resumed), (&cycle, &verdict, at))
+        follow_ups(goal, &before, resumed, &cycle, &verdict, at)
     };
     let store = open_store(ui, ready)?;
     let end = ReconciliationEnd {

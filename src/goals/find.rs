@@ -135,7 +135,7 @@ pub fn load_by_name(ui: &Ui, name: &str) -> Result<(LoadedPlan, Arc<Goal>), Comm
     let workspace = ui.workspace();
     let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
     let files = GoalSource::Disk.files(&workspace);
-    load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)
+    load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)
 }
 
 /// A revision owned by the caller.

@@ -24,7 +24,8 @@ pub fn wake_daemon(state: &Path) {
 /// The notification uses the goal's own `notify`, so none is sent for an unaccepted goal.
 pub fn handle_start_failure(
     ui: &Ui,
-    (ready, goal): (&LoadedPlan, &Goal),
+    ready: &LoadedPlan,
+    goal: &Goal,
     begin: ReconciliationRequest,
     failure: CommandError,
 ) -> CommandError {
@@ -37,7 +38,7 @@ pub fn handle_start_failure(
     };
     let now = ui.env.now();
     let news = if matches!(check_accepted(ui, ready), Ok(Ok(()))) {
-        notifications(goal, GoalEvent::Waiting, (&failure.message, None, now))
+        notifications(goal, GoalEvent::Waiting, &failure.message, None, now)
     } else {
         Vec::new()
     };

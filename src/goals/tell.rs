@@ -75,8 +75,8 @@ fn load_reported_goal(ui: &Ui, reader: &StoreReader, message: &Value) -> Result<
     let workspace = ui.workspace();
     let path = message.get("path").and_then(Value::as_str);
     let files = DiskFiles::new(&workspace.root);
-    let place = (workspace.clone(), path.unwrap_or_default());
-    Ok(load::load_goal(ui, &files, place, ReconciliationPart::Look)?.0)
+    let path = path.unwrap_or_default();
+    Ok(load::load_goal(ui, &files, workspace.clone(), path, ReconciliationPart::Look)?.0)
 }
 
 /// Refuses to execute the notification command of a goal that is not accepted as it is. The texts
@@ -144,8 +144,8 @@ async fn notification_channel(
     let declared = ready.plan.parts().secrets.clone();
     let host = Arc::new(ui.env.host());
     let root = ready.workspace.root.clone();
-    let places = (root.clone(), ready.workspace.state.clone());
-    let secrets = PlanSecrets::new(declared, Arc::clone(&host), places, ProcessExecutor::InProcess);
+    let (state, executor) = (&ready.workspace.state, ProcessExecutor::InProcess);
+    let secrets = PlanSecrets::new(declared, Arc::clone(&host), &root, state, executor);
     if let Some(argv) = by.get("exec").and_then(Value::as_array) {
         let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
         let known = secrets.known().await;

@@ -7,8 +7,8 @@ mod own;
 mod passphrase;
 
 pub use own::{
-    OwnKey, choose_signing_key, default_key_name, generate_key, key_error, key_folder, open_key, own_keys,
-    store_key,
+    NewKey, OwnKey, choose_signing_key, default_key_name, generate_key, key_error, key_folder, open_key,
+    own_keys, store_key,
 };
 pub use passphrase::{
     KeyProtection, NewKeyArgs, PassphraseArgs, ask_hidden as asked_secretly, choose_protection,

@@ -76,8 +76,13 @@ pub fn choose_signing_key(
     find_key(keys, chosen.clone()).map(Some)
 }
 
-/// A key that is not stored yet: its text and its public key.
-pub type NewKey = (PrivateKeyText, PublicKey);
+/// A key that is not stored yet.
+pub struct NewKey {
+    /// Its text, encrypted or not.
+    pub pem: PrivateKeyText,
+    /// Its public part.
+    pub public: PublicKey,
+}
 
 /// Creates a key of random bytes.
 pub fn generate_key(ui: &Ui, name: &str, under: &KeyProtection) -> Result<NewKey, CommandError> {
@@ -97,7 +102,7 @@ pub fn generate_key(ui: &Ui, name: &str, under: &KeyProtection) -> Result<NewKey
         KeyProtection::Nothing => signer.to_pem(),
     };
     let pem = pem.map_err(|bad| CommandError::new(CliExitCode::Bug, bad.to_string()))?;
-    Ok((pem, signer.public()))
+    Ok(NewKey { pem, public: signer.public() })
 }
 
 fn half_of_seed(bytes: [u8; 32]) -> [u8; 16] {
@@ -107,12 +112,8 @@ fn half_of_seed(bytes: [u8; 32]) -> [u8; 16] {
 }
 
 /// Stores a key as it is, encrypted or not, under a name that no other key has.
-pub fn store_key(
-    ui: &Ui,
-    keys: &KeyFolder,
-    name: &str,
-    (pem, public): NewKey,
-) -> Result<OwnKey, CommandError> {
+pub fn store_key(ui: &Ui, keys: &KeyFolder, name: &str, new: NewKey) -> Result<OwnKey, CommandError> {
+    let NewKey { pem, public } = new;
     keys.add(name, &pem, &public.pem()).map_err(|bad| key_error(&bad))?;
     let (key, named) = (public.id(), name.to_owned());
     watch::record_quietly(ui, WorkspaceAction::KeyMade { key, name: named });

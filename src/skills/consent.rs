@@ -39,11 +39,7 @@ pub struct SignArgs {
 
 impl SignArgs {
     /// The same options as given to another command; no approval is valid longer than permitted.
-    pub fn of(
-        (yes, expires): (bool, Option<Duration>),
-        key: Option<&String>,
-        secret: &PassphraseArgs,
-    ) -> Self {
+    pub fn of(yes: bool, expires: Option<Duration>, key: Option<&String>, secret: &PassphraseArgs) -> Self {
         Self {
             yes,
             expires: expires.map(|asks| asks.min(SKILL_VALIDITY)),
@@ -145,7 +141,7 @@ pub fn find_installer(
     let mut rules = SigningRules::of(ui, workspace)?;
     let name = args.key.as_deref();
     if rules.approvers.policy == ReviewPolicy::Owner {
-        let signer = approve::owner_signer(ui, &mut rules, (name, &args.secret))?;
+        let signer = approve::owner_signer(ui, &mut rules, name, &args.secret)?;
         let id = signer.public().id();
         return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
@@ -163,12 +159,13 @@ impl SkillInstaller {
     pub fn sign(
         &self,
         ui: &Ui,
-        (name, locked): (&str, &mut LockedSkill),
+        name: &str,
+        locked: &mut LockedSkill,
         args: &SignArgs,
     ) -> Result<(), CommandError> {
         locked.approvals.clear();
         if let Some(signer) = &self.signer {
-            add_signature(ui, (name, locked), signer, args)?;
+            add_signature(ui, name, locked, signer, args)?;
         }
         Ok(())
     }
@@ -178,7 +175,8 @@ impl SkillInstaller {
 pub fn approve(
     ui: &Ui,
     workspace: &Workspace,
-    (name, locked): (&str, &mut LockedSkill),
+    name: &str,
+    locked: &mut LockedSkill,
     args: &SignArgs,
 ) -> Result<SigningRules, CommandError> {
     let mut rules = SigningRules::of(ui, workspace)?;
@@ -197,7 +195,7 @@ pub fn approve(
     // An invalid signature is not carried over: it would invalidate the valid ones.
     locked.approvals.retain(|envelope| may_stay(&rules, envelope, id));
     let signer = keys::open_key(ui, &keys, &key, &args.secret)?;
-    add_signature(ui, (name, locked), &signer, args)?;
+    add_signature(ui, name, locked, &signer, args)?;
     Ok(rules)
 }
 
@@ -216,7 +214,8 @@ fn may_stay(rules: &SigningRules, envelope: &Value, id: Sha256Digest) -> bool {
 
 fn add_signature(
     ui: &Ui,
-    (name, locked): (&str, &mut LockedSkill),
+    name: &str,
+    locked: &mut LockedSkill,
     signer: &Signer,
     args: &SignArgs,
 ) -> Result<(), CommandError> {

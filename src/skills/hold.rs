@@ -53,7 +53,7 @@ pub fn check_all_usable(
     let lock = locks::read_lock(workspace)?;
     let rules = SigningRules::of(ui, workspace)?;
     let each = names.iter().map(|name| {
-        let held = check_usable(ui, workspace, (&rules, &lock), name);
+        let held = check_usable(ui, workspace, &rules, &lock, name);
         held.map_err(|wrong| wrong.failure(name))
     });
     each.collect()
@@ -63,7 +63,8 @@ pub fn check_all_usable(
 pub fn check_usable(
     ui: &Ui,
     workspace: &Workspace,
-    (rules, lock): (&SigningRules, &SkillLock),
+    rules: &SigningRules,
+    lock: &SkillLock,
     name: &str,
 ) -> Result<ApprovedSkill, SkillUseError> {
     statement_name(name).map_err(SkillUseError::Unreadable)?;

@@ -55,7 +55,7 @@ pub fn install_skill(
     }
     let mut lock = locks::read_lock(way.workspace)?;
     let before = lock.skills.get(name);
-    show(ui, studied, &all, (before, &terms), way)?;
+    show(ui, studied, &all, before, &terms, way)?;
     let places = tell::private_paths(studied);
     let question = match places.as_slice() {
         [] => terms.question().to_owned(),
@@ -64,7 +64,7 @@ pub fn install_skill(
     confirm(ui, way.sign.yes, &question)?;
     let by = consent::find_installer(ui, way.workspace, way.sign)?;
     let mut locked = entry(studied, way, &by, terms);
-    by.sign(ui, (name, &mut locked), way.sign)?;
+    by.sign(ui, name, &mut locked, way.sign)?;
     match &way.installed_folder {
         None => staged.install()?,
         Some(_) => drop(staged),
@@ -72,7 +72,7 @@ pub fn install_skill(
     let approvals = approval_state(ui, &by, name, &locked);
     lock.skills.insert(name.to_owned(), locked.clone());
     locks::write_lock(way.workspace, &lock)?;
-    result_message(ui, studied, &locked, (&all, &approvals, way))?;
+    result_message(ui, studied, &locked, &all, &approvals, way)?;
     Ok(CliExitCode::Ok)
 }
 
@@ -106,7 +106,8 @@ fn show(
     ui: &Ui,
     studied: &InspectedSkill,
     all: &[ScriptTrial],
-    (before, terms): (Option<&LockedSkill>, &InstallTerms),
+    before: Option<&LockedSkill>,
+    terms: &InstallTerms,
     way: &SkillInstallation<'_>,
 ) -> Result<(), CommandError> {
     let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::trials_text(all);
@@ -145,7 +146,9 @@ fn result_message(
     ui: &Ui,
     studied: &InspectedSkill,
     locked: &LockedSkill,
-    (all, approvals, way): (&[ScriptTrial], &SkillApprovalState, &SkillInstallation<'_>),
+    all: &[ScriptTrial],
+    approvals: &SkillApprovalState,
+    way: &SkillInstallation<'_>,
 ) -> Result<(), CommandError> {
     if way.json {
         let document = tell::document(studied, Some(locked), all, approvals);

@@ -43,7 +43,8 @@ pub fn plans_used(plan: &Plan) -> impl Iterator<Item = &Arc<Plan>> {
 /// secrets are run.
 pub fn recover(
     session: &EngineSession,
-    (plan, approved): (&Arc<Plan>, Option<&RunApproval>),
+    plan: &Arc<Plan>,
+    approved: Option<&RunApproval>,
     given: Vec<SecretDeclaration>,
 ) -> Result<(), EngineError> {
     if given.is_empty() {
@@ -56,9 +57,9 @@ pub fn recover(
     let read = block_on(async {
         for secret in given {
             let name = secret.name.clone();
-            let places = (session.root.clone(), session.store.folder().path().to_path_buf());
+            let (state, executor) = (session.store.folder().path(), session.executor.clone());
             let host = Arc::clone(&session.host);
-            let secrets = PlanSecrets::new(vec![secret], host, places, session.executor.clone())
+            let secrets = PlanSecrets::new(vec![secret], host, &session.root, state, executor)
                 .with(session.secrets.clone())
                 .pinned(pins.clone());
             secrets.get(&name).await?;

@@ -100,8 +100,8 @@ impl RunContext {
         let dir = session.store.folder().create_run(&this.id)?;
         let declared = plan.parts().secrets.clone();
         let host = Arc::clone(&session.host);
-        let places = (session.root.clone(), session.store.folder().path().to_path_buf());
-        let secrets = PlanSecrets::new(declared, host, places, session.executor.clone());
+        let (state, executor) = (session.store.folder().path(), session.executor.clone());
+        let secrets = PlanSecrets::new(declared, host, &session.root, state, executor);
         let secrets = secrets.with(session.secrets.clone());
         let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, SecretMask::default()));

@@ -249,7 +249,7 @@ impl AttemptTask {
         });
         let mut env = env.map_err(|error| WorkError::logical(error.to_string()))?;
         let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
-        let argv = self.argv(step, (path, &cwd))?;
+        let argv = self.argv(step, path, &cwd)?;
         let around = run.session.around.as_ref();
         let is_confined = around.is_some() && step.allow.is_some();
         let unseen = self.hidden_paths(is_confined).await?;

@@ -30,11 +30,7 @@ impl AttemptTask {
     }
 
     /// Returns the program and its arguments; none if the step is no process.
-    pub(super) fn argv(
-        &self,
-        step: &Step,
-        (path, cwd): (Option<&str>, &Path),
-    ) -> Result<Vec<String>, WorkError> {
+    pub(super) fn argv(&self, step: &Step, path: Option<&str>, cwd: &Path) -> Result<Vec<String>, WorkError> {
         let logical = |error: EvalError| WorkError::logical(error.to_string());
         let none = BTreeMap::new();
         match &step.work {

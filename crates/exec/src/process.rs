@@ -104,7 +104,7 @@ pub(super) fn spawn_fed(
         let (started, confined) = sandbox::start((command, feed), asked, env, mark)?;
         (started, Some(confined))
     } else {
-        (spawn_unconfined((command, feed), &cwd, &env)?, None)
+        (spawn_unconfined(command, feed, &cwd, &env)?, None)
     };
     let ends = rustix::process::pidfd_open(started.pid, PidfdFlags::NONBLOCK);
     let ends = ends.map_err(io::Error::from).and_then(watched);
@@ -131,7 +131,8 @@ pub(super) fn spawn_fed(
 
 /// Starts an unconfined process.
 fn spawn_unconfined(
-    (command, feed): (&ProcessCommand, Option<&OwnedFd>),
+    command: &ProcessCommand,
+    feed: Option<&OwnedFd>,
     cwd: &Path,
     env: &[String],
 ) -> Result<SpawnedProcess, WorkError> {

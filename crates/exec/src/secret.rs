@@ -119,14 +119,15 @@ impl PlanSecrets {
     pub fn new(
         declared: Vec<SecretDeclaration>,
         host: Arc<HostEnv>,
-        (root, state): (PathBuf, PathBuf),
+        root: &Path,
+        state: &Path,
         hands: ProcessExecutor,
     ) -> Self {
         Self {
             declared,
             host,
-            root,
-            state,
+            root: root.to_path_buf(),
+            state: state.to_path_buf(),
             executor: hands,
             shared_redactions: SharedRedactions::default(),
             known: Mutex::default(),

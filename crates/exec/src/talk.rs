@@ -191,8 +191,7 @@ mod tests {
         #[test]
         fn lines_are_the_same_however_they_come(
             text in "[a\n]{0,60}",
-            sizes in prop::collection::vec(1..9_usize, 1..9),
-        ) {
+            sizes in prop::collection::vec(1..9_usize, 1..9)) {
             let mut chunks = Vec::new();
             let mut rest = text.as_bytes();
             for size in sizes.iter().cycle() {

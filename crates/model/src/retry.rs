@@ -119,8 +119,7 @@ mod tests {
         #[test]
         fn no_wait_is_longer_than_the_longest(
             times in (times(), times()), numbers in (numbers(), numbers()),
-            attempt in attempts(), seed in any::<u64>(),
-        ) {
+            attempt in attempts(), seed in any::<u64>()) {
             let retry = RetryPolicy {
                 max: u32::MAX,
                 backoff: times.0,

@@ -103,7 +103,7 @@ impl SkillCall {
                 Value::String(text) => arg.schema.read(&text),
                 other => other,
             };
-            match arg_mistake((&arg.schema, arg.position), &value) {
+            match arg_mistake(&arg.schema, arg.position, &value) {
                 None => Ok((arg, value)),
                 Some(mistake) => {
                     Err(SkillArgError::Misfit { name: arg.name.clone(), script: self.path(), mistake })
@@ -115,7 +115,7 @@ impl SkillCall {
 }
 
 /// Returns the mistake in the value of an argument, if any.
-pub fn arg_mistake((schema, position): (&ValueSchema, Option<u32>), value: &Value) -> Option<String> {
+pub fn arg_mistake(schema: &ValueSchema, position: Option<u32>, value: &Value) -> Option<String> {
     if let Value::String(text) = value
         && text.contains('\0')
     {

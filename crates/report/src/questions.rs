@@ -15,7 +15,8 @@ use wf_store::RunRow;
 pub fn approval_request_text(
     ask: &ApprovalRequest,
     row: &RunRow,
-    (events, files): (&[(u64, Event)], &[Artifact]),
+    events: &[(u64, Event)],
+    files: &[Artifact],
 ) -> String {
     let name = match &ask.place {
         Some(place) => format!("`{place}` of run {}", row.id.short()),

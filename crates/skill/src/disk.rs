@@ -167,7 +167,7 @@ impl BundleReader<'_> {
         }
         names.sort();
         for name in names {
-            self.entry(here, path, (&name, depth))?;
+            self.entry(here, path, &name, depth)?;
         }
         Ok(())
     }
@@ -176,7 +176,8 @@ impl BundleReader<'_> {
         &mut self,
         here: BorrowedFd<'_>,
         folder: &str,
-        (name, depth): (&[u8], usize),
+        name: &[u8],
+        depth: usize,
     ) -> Result<(), SkillFolderError> {
         let shown = String::from_utf8_lossy(name);
         let join = |name: &str| match folder {

@@ -56,9 +56,9 @@ fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusql
         return Ok(());
     };
     let just_before = |at: Moment| Moment::from_millis(at.millis() - 1);
-    let before = run(&timing, (just_before(row.slot), just_before(slot)));
-    let own = run(&timing, (just_before(slot), slot));
-    let after = run(&timing, (slot, row.last));
+    let before = run(&timing, just_before(row.slot), just_before(slot));
+    let own = run(&timing, just_before(slot), slot);
+    let after = run(&timing, slot, row.last);
     let parts: Vec<(Moment, Moment, u64)> = [before, own, after].into_iter().flatten().collect();
     // The row comes from another schedule: its scheduled times are no longer known.
     if parts.iter().map(|part| part.2).sum::<u64>() != row.count {
@@ -67,13 +67,13 @@ fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusql
     let delete = "DELETE FROM slots WHERE goal = ?1 AND slot = ?2";
     connection.execute(delete, (goal.as_str(), MomentColumn(row.slot)))?;
     for part in parts {
-        put(connection, goal, (&row, part))?;
+        put(connection, goal, &row, part)?;
     }
     Ok(())
 }
 
 /// Returns the first scheduled time of an interval, the last, and their number.
-fn run(timing: &GoalSchedule, (after, until): (Moment, Moment)) -> Option<(Moment, Moment, u64)> {
+fn run(timing: &GoalSchedule, after: Moment, until: Moment) -> Option<(Moment, Moment, u64)> {
     let mut slots = timing.slots(after, until);
     let first = slots.next()?.at;
     Some(slots.fold((first, first, 1), |(first, _, count), slot| (first, slot.at, count + 1)))
@@ -82,7 +82,8 @@ fn run(timing: &GoalSchedule, (after, until): (Moment, Moment)) -> Option<(Momen
 fn put(
     connection: &Connection,
     goal: &PlanId,
-    (row, (slot, last, count)): (&SlotRow, (Moment, Moment, u64)),
+    row: &SlotRow,
+    (slot, last, count): (Moment, Moment, u64),
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(

@@ -46,9 +46,9 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
     for path in paths {
         let files = GoalSource::Disk.files(&workspace);
         let (ready, goal) =
-            load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Repair)?;
+            load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Repair)?;
         if awaited_acceptance(ui, &ready)?.is_some() {
-            accept_goal(ui, (ready, &goal), &args.how)?;
+            accept_goal(ui, ready, &goal, &args.how)?;
         } else if !args.all {
             ui.print_info_line(&format!("{} is already accepted", goal.id));
         }
@@ -61,9 +61,9 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
 pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
     let workspace = ui.workspace();
     let files = GoalSource::Disk.files(&workspace);
-    let (ready, goal) = load::load_goal(ui, &*files, (workspace.clone(), path), ReconciliationPart::Repair)?;
+    let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), path, ReconciliationPart::Repair)?;
     if awaited_acceptance(ui, &ready)?.is_some() {
-        accept_goal(ui, (ready, &goal), &AcceptanceArgs::by_run())?;
+        accept_goal(ui, ready, &goal, &AcceptanceArgs::by_run())?;
     }
     Ok(())
 }

@@ -38,8 +38,7 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     let mut goals: Vec<Value> = Vec::new();
     let mut text = String::new();
     for path in paths {
-        let (ready, goal) =
-            load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?;
+        let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
         let leash = AutonomyStatus::of(ui, &ready, &goal)?;
         goals.push(document(&leash, now));
         text += &autonomy_text(&leash, now);

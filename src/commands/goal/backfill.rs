@@ -86,7 +86,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
     // The leader may start them now: each scheduled time starts once, by the faster of the two.
     drop(lead);
     let mut ended = Vec::new();
-    let exit = work(ui, &goal, (&ready, known.as_ref()), &slots, &mut ended)?;
+    let exit = work(ui, &goal, &ready, known.as_ref(), &slots, &mut ended)?;
     if args.json {
         ui.print_json(&document(&slots, &ended))?;
     }
@@ -140,7 +140,8 @@ fn slots(ui: &Ui, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment>, C
 fn work(
     ui: &Ui,
     goal: &std::sync::Arc<Goal>,
-    (ready, known): (&load::LoadedPlan, Option<&GoalLedgerState>),
+    ready: &load::LoadedPlan,
+    known: Option<&GoalLedgerState>,
     slots: &[Moment],
     done: &mut Vec<(Moment, ReconciliationHealth)>,
 ) -> Result<CliExitCode, CommandError> {
@@ -152,7 +153,7 @@ fn work(
     for slot in slots.iter().filter(|slot| waits(slot)) {
         let ask =
             ReconciliationRequest { slot: Some(*slot), cause: ReconciliationCause::Backfill, token: None };
-        match start_reconciliation(ui, (ready, goal), ask, &OutputArgs::default()) {
+        match start_reconciliation(ui, ready, goal, ask, &OutputArgs::default()) {
             Ok(ended) => {
                 if !ended.verdict.health.is_good() {
                     exit = CliExitCode::RunFailed;

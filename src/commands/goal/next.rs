@@ -89,8 +89,7 @@ pub(super) fn run(ui: &Ui, args: &GoalNextArgs) -> Result<CliExitCode, CommandEr
             let workspace = ui.workspace();
             let path = find_path(ui, &workspace, &GoalSource::Disk, goal)?;
             let files = GoalSource::Disk.files(&workspace);
-            let place = (workspace.clone(), path.as_str());
-            load::load_goal(ui, &*files, place, ReconciliationPart::Look)?.1.timing.clone()
+            load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?.1.timing.clone()
         }
         (None, cron) => {
             let Some(expression) = expression(ui, cron.as_deref().unwrap_or_default()) else {

@@ -92,7 +92,7 @@ fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<Reconcilia
     if lies_there && args.slot.is_none() && ui.env.is_interactive {
         accept::by_run(ui, &path)?;
     }
-    let (ready, goal) = load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?;
+    let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;
     let ask = ReconciliationRequest {
         slot: args.slot,
         cause: args.slot.map_or(ReconciliationCause::Person, |_| cause(args.cause)),
@@ -104,9 +104,9 @@ fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<Reconcilia
     };
     let begun = match waits {
         Some(waits) => Err(CommandError::new(CliExitCode::Approval, format!("{path} {waits}"))),
-        None => start_reconciliation(ui, (&ready, &goal), ask, telling),
+        None => start_reconciliation(ui, &ready, &goal, ask, telling),
     };
-    begun.map_err(|failure| goals::handle_start_failure(ui, (&ready, &goal), ask, failure))
+    begun.map_err(|failure| goals::handle_start_failure(ui, &ready, &goal, ask, failure))
 }
 
 fn cause(said: Option<CauseArg>) -> ReconciliationCause {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::keys::{self, NewKeyArgs, OwnKey, PassphraseArgs, passphrase};
+use crate::keys::{self, NewKey, NewKeyArgs, OwnKey, PassphraseArgs, passphrase};
 use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
 use wf_exec::keyfile::private_text;
 use wf_sign::{BadKey, Signer};
@@ -61,7 +61,7 @@ pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError
         let shown = relative_path(&file, ui.env.cwd());
         CommandError::new(CliExitCode::Usage, format!("{shown}: {bad}"))
     })?;
-    let kept = keys::store_key(ui, &keys, &name, (pem.into(), signer.public()))?;
+    let kept = keys::store_key(ui, &keys, &name, NewKey { pem: pem.into(), public: signer.public() })?;
     print_key(ui, "imported", &kept)
 }
 

@@ -119,7 +119,7 @@ fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
     let one = |name: &String| {
         let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
         let files = GoalSource::Disk.files(&workspace);
-        Ok(load::load_goal(ui, &*files, (workspace.clone(), &path), ReconciliationPart::Look)?.1)
+        Ok(load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?.1)
     };
     names.iter().map(one).collect()
 }

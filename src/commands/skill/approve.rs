@@ -60,7 +60,7 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
     }
     text += &terms.text();
     ui.print(&text)?;
-    let rules = consent::approve(ui, &workspace, (name, locked), sign)?;
+    let rules = consent::approve(ui, &workspace, name, locked, sign)?;
     let held = consent::verify_approvals(ui, &rules, name, locked);
     locks::write_lock(&workspace, &lock)?;
     ui.print(&match held {

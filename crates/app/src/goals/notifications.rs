@@ -18,8 +18,11 @@ pub struct FollowUps {
 /// newest first. Failures before the goal was last resumed do not count.
 pub fn follow_ups(
     goal: &Goal,
-    (before, resumed): (&[ReconciliationRow], Option<Moment>),
-    (cycle, verdict, at): (&ReconciliationRow, &GoalOutcome, Moment),
+    before: &[ReconciliationRow],
+    resumed: Option<Moment>,
+    cycle: &ReconciliationRow,
+    verdict: &GoalOutcome,
+    at: Moment,
 ) -> FollowUps {
     let ends = before.iter().filter_map(|cycle| cycle.ended.as_ref());
     let ends = ends.map(|(at, health, _)| (*at, *health));
@@ -28,14 +31,14 @@ pub fn follow_ups(
     let in_a_row = consecutive_failures(ends, resumed);
     let mut follows = FollowUps::default();
     if let Some(news) = health_notification(last, verdict.health) {
-        follows.notices.extend(notifications(goal, news, (&verdict.reason, Some(cycle), at)));
+        follows.notices.extend(notifications(goal, news, &verdict.reason, Some(cycle), at));
     }
     if let Some(most) = goal.auto_pause_after
         && verdict.health.is_failure()
         && in_a_row + 1 >= most as usize
     {
         let reason = format!("{most} reconciliations failed in a row");
-        follows.notices.extend(notifications(goal, GoalEvent::Paused, (&reason, Some(cycle), at)));
+        follows.notices.extend(notifications(goal, GoalEvent::Paused, &reason, Some(cycle), at));
         follows.pause = Some(reason);
     }
     follows
@@ -45,7 +48,9 @@ pub fn follow_ups(
 pub fn notifications(
     goal: &Goal,
     news: GoalEvent,
-    (reason, cycle, at): (&str, Option<&ReconciliationRow>, Moment),
+    reason: &str,
+    cycle: Option<&ReconciliationRow>,
+    at: Moment,
 ) -> Vec<Value> {
     let wants = |notify: &&NotificationRule| notify.on.contains(&news);
     let runs: Vec<String> = cycle

@@ -104,7 +104,8 @@ impl TaskHistory {
         &mut self,
         attempt: u64,
         criterion: &str,
-        (passed, failure_class): (bool, Option<&str>),
+        passed: bool,
+        failure_class: Option<&str>,
     ) {
         if self.gaps.last().is_none_or(|gap| gap.0 != attempt) {
             self.gaps.push((attempt, 0, 0));

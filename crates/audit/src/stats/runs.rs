@@ -68,8 +68,8 @@ impl RunHistory {
             "check_completed" => {
                 let verdict = entry.about.get("verdict")?;
                 let word = |key: &str| verdict.get(key).and_then(Value::as_str);
-                let ruled = (word("ruling") == Some("pass"), word("failure_class"));
-                place.add_verdict(attempt, word("name")?, ruled);
+                let passed = word("ruling") == Some("pass");
+                place.add_verdict(attempt, word("name")?, passed, word("failure_class"));
             }
             "step_ended" => {
                 let again = !place.is_over(entry.summary_text("state"));

@@ -253,8 +253,7 @@ proptest! {
             weakness(secret).is_none() && !secret.contains('*')
         }),
         before in any::<String>(),
-        after in any::<String>(),
-    ) {
+        after in any::<String>()) {
         let secret = secret.trim();
         let text = format!("{before}{secret}{after}");
         prop_assert!(!SecretMask::new([secret]).text(&text).contains(secret));

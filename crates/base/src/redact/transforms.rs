@@ -110,8 +110,7 @@ proptest! {
         secret in secret(),
         (before, behind) in ("[ -~\n]{0,80}", "[ -~\n]{0,80}"),
         way in prop::sample::select(&WAYS[..]),
-        sizes in prop::collection::vec(1..200_usize, 1..6),
-    ) {
+        sizes in prop::collection::vec(1..200_usize, 1..6)) {
         let text = write(way, &format!("{before}{secret}{behind}"));
         let shown = shown(SecretMask::new([secret.as_str()]).stream(), &text, &sizes);
         prop_assert!(shown.contains("***"), "{:?} {}", way, shown);
@@ -130,8 +129,7 @@ proptest! {
     #[test]
     fn little_else_is_masked(
         secrets in prop::collection::vec(secret(), 1..20),
-        text in prop::collection::vec("[a-z]{1,9}|[0-9]{1,12}|[0-9a-f]{40}|[A-Za-z0-9+/]{76}\n|[ -~]{1,30}", 400),
-    ) {
+        text in prop::collection::vec("[a-z]{1,9}|[0-9]{1,12}|[0-9a-f]{40}|[A-Za-z0-9+/]{76}\n|[ -~]{1,30}", 400)) {
         let text = text.join(" ");
         let shown = SecretMask::new(secrets.iter().map(String::as_str)).text(&text).into_owned();
         prop_assert!(!shown.contains("***") || text.contains("***"), "{}", shown);

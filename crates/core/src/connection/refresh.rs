@@ -124,8 +124,7 @@ mod tests {
         fn a_plan_is_never_at_odds_with_itself(
             token in prop::option::of(-200_000_000_i64..200_000_000),
             refresh in prop::option::of(-9_000_000_000_i64..9_000_000_000),
-            used in 0..9_000_000_000_i64,
-        ) {
+            used in 0..9_000_000_000_i64) {
             let at = |from: i64| Moment::from_millis(NOW.millis() + from);
             let plan = of(token.map(at), refresh.map(at), at(-used));
             prop_assert!(plan.now.is_none() || plan.at.is_none());

@@ -202,8 +202,7 @@ proptest! {
     #[test]
     fn no_script_gets_what_was_not_agreed_to(
         auth in prop::sample::select(vec![AuthMethod::DeviceCode, AuthMethod::BrowserRedirect, AuthMethod::SecureInput]),
-        happenings in prop::collection::vec(happening(), 0..40),
-    ) {
+        happenings in prop::collection::vec(happening(), 0..40)) {
         let mut setup = setup(auth);
         let (mut over, mut completed, mut cancelled) = (false, false, false);
         for (kind, text) in &happenings {

@@ -53,8 +53,7 @@ fn numbers(solved: &SolverOutcome) -> [u64; 5] {
 proptest! {
     #[test]
     fn nothing_is_tried_when_the_budget_is_used_up(
-        replan in replans(), measures in measures(), past in pasts(),
-    ) {
+        replan in replans(), measures in measures(), past in pasts()) {
         let solved = solve(&replan, measures, past);
         if solved.loss.omega >= replan.theta {
             prop_assert!(!solved.directive.acts(), "{:?}", solved);
@@ -64,8 +63,7 @@ proptest! {
 
     #[test]
     fn two_worse_rounds_in_a_row_end_it(
-        replan in replans(), first in measures(), second in measures(), third in measures(),
-    ) {
+        replan in replans(), first in measures(), second in measures(), third in measures()) {
         let one = solve(&replan, first, PreviousRound::default());
         let two = solve(&replan, second, one.past());
         let three = solve(&replan, third, two.past());
@@ -79,8 +77,7 @@ proptest! {
 
     #[test]
     fn two_changes_for_the_worse_end_it(
-        replan in replans(), measures in measures(), more in (0.001..1.0_f64, 0.001..1.0_f64),
-    ) {
+        replan in replans(), measures in measures(), more in (0.001..1.0_f64, 0.001..1.0_f64)) {
         let one = decide(&replan, measures, replan.epsilon + more.0, 0);
         prop_assert!(one.rule != GgsRule::Diverging && one.worsening == 1, "{:?}", one);
         let two = decide(&replan, measures, replan.epsilon + more.1, one.worsening);
@@ -89,8 +86,7 @@ proptest! {
 
     #[test]
     fn the_direction_of_a_change_is_only_urgency(
-        replan in replans(), measures in measures(), change in changes(),
-    ) {
+        replan in replans(), measures in measures(), change in changes()) {
         let up = decide(&replan, measures, change.abs(), 0);
         let down = decide(&replan, measures, -change.abs(), 0);
         prop_assert_eq!(up.directive, down.directive);
@@ -111,8 +107,7 @@ proptest! {
 
     #[test]
     fn only_what_is_at_no_distance_is_accepted(
-        replan in replans(), measures in measures(), past in pasts(),
-    ) {
+        replan in replans(), measures in measures(), past in pasts()) {
         let solved = solve(&replan, measures, past);
         let none = measures.d <= 0.0;
         prop_assert_eq!(solved.directive == Directive::Accept, none, "{:?}", solved);
@@ -128,8 +123,7 @@ proptest! {
 
     #[test]
     fn the_same_numbers_give_the_same_answer_also_through_json(
-        replan in replans(), measures in measures(), past in pasts(),
-    ) {
+        replan in replans(), measures in measures(), past in pasts()) {
         let solved = solve(&replan, measures, past);
         let again = solve(&replan, measures, past);
         prop_assert_eq!(numbers(&solved), numbers(&again));

@@ -210,40 +210,40 @@ impl<'a> SlotDecider<'a> {
             } else if by <= window {
                 // From here on all are on time.
                 if rule.run == MissedTimesChoice::Latest {
-                    late.drain(..).for_each(|slot| self.mark_superseded(&slot));
+                    late.drain(..).for_each(|(number, slot)| self.mark_superseded(number, &slot));
                 }
-                late.drain(..).for_each(|slot| self.accept_late(&slot));
+                late.drain(..).for_each(|(number, slot)| self.accept_late(number, &slot));
                 self.decide_on_time(number, &slot);
             } else if most == 0 {
-                self.mark_missed(&(number, slot), "no scheduler was running in time");
+                self.mark_missed(number, &slot, "no scheduler was running in time");
             } else if by > rule.window {
                 let older = format!("it was processed more than {} late", format_duration(rule.window));
-                self.mark_missed(&(number, slot), &older);
+                self.mark_missed(number, &slot, &older);
             } else {
                 late.push_back((number, slot));
                 if late.len() > most
-                    && let Some(first) = late.pop_front()
+                    && let Some((number, slot)) = late.pop_front()
                 {
-                    self.mark_superseded(&first);
+                    self.mark_superseded(number, &slot);
                 }
             }
         }
-        late.drain(..).for_each(|slot| self.accept_late(&slot));
+        late.drain(..).for_each(|(number, slot)| self.accept_late(number, &slot));
     }
 
-    fn mark_missed(&mut self, (number, slot): &NumberedSlot, reason: &str) {
-        self.rows.push(*number, excluded_or(slot, SlotState::Missed, reason));
+    fn mark_missed(&mut self, number: u64, slot: &Slot, reason: &str) {
+        self.rows.push(number, excluded_or(slot, SlotState::Missed, reason));
     }
 
     /// Marks a late scheduled time as missed in favor of later ones.
-    fn mark_superseded(&mut self, slot: &NumberedSlot) {
+    fn mark_superseded(&mut self, number: u64, slot: &Slot) {
         let reason = match self.goal.missed.run {
             MissedTimesChoice::All => {
                 format!("more than {} slots were missed", self.goal.missed.cap)
             }
             _ => "a later slot runs instead".to_owned(),
         };
-        self.mark_missed(slot, &reason);
+        self.mark_missed(number, slot, &reason);
     }
 
     /// True if a reconciliation is running, or about to start.
@@ -253,40 +253,39 @@ impl<'a> SlotDecider<'a> {
 
     /// Decides about a scheduled time that is on time.
     fn decide_on_time(&mut self, number: u64, slot: &Slot) {
-        let slot = (number, slot);
         let (cause, reason) = (ReconciliationCause::Schedule, "");
         if self.goal.overlap == GoalOverlapPolicy::Allow || !self.is_busy() {
-            self.open_slot(slot, SlotState::Due, cause, reason);
+            self.open_slot(number, slot, SlotState::Due, cause, reason);
             return;
         }
         match self.goal.overlap {
             GoalOverlapPolicy::Skip | GoalOverlapPolicy::Allow => {
                 let reason = self.busy_reason();
-                let row = excluded_or(slot.1, SlotState::Skipped, &reason);
+                let row = excluded_or(slot, SlotState::Skipped, &reason);
                 self.rows.push(number, row);
             }
             GoalOverlapPolicy::QueueOne => {
                 self.drop_queued("a later slot is queued instead");
-                self.open_slot(slot, SlotState::Queued, cause, reason);
+                self.open_slot(number, slot, SlotState::Queued, cause, reason);
             }
-            GoalOverlapPolicy::QueueAll => self.open_slot(slot, SlotState::Queued, cause, reason),
+            GoalOverlapPolicy::QueueAll => self.open_slot(number, slot, SlotState::Queued, cause, reason),
             GoalOverlapPolicy::Replace => {
                 for open in std::mem::take(&mut self.open) {
                     self.close_slot(&open, SlotState::Skipped, "replaced by a later slot");
                 }
                 self.replaces = !self.known.active.is_empty();
                 let state = if self.replaces { SlotState::Queued } else { SlotState::Due };
-                self.open_slot(slot, state, cause, reason);
+                self.open_slot(number, slot, state, cause, reason);
             }
         }
     }
 
     /// Accepts a missed scheduled time to start late: one after the other, whatever the rule for
     /// overlaps.
-    fn accept_late(&mut self, (number, slot): &NumberedSlot) {
+    fn accept_late(&mut self, number: u64, slot: &Slot) {
         let reason = format!("{} late", format_duration(round_duration(self.delay(slot.at))));
         let state = if self.is_busy() { SlotState::Queued } else { SlotState::Due };
-        self.open_slot((*number, slot), state, ReconciliationCause::CatchUp, &reason);
+        self.open_slot(number, slot, state, ReconciliationCause::CatchUp, &reason);
     }
 
     fn drop_queued(&mut self, reason: &str) {
@@ -309,7 +308,8 @@ impl<'a> SlotDecider<'a> {
 
     fn open_slot(
         &mut self,
-        (number, slot): (u64, &Slot),
+        number: u64,
+        slot: &Slot,
         state: SlotState,
         cause: ReconciliationCause,
         reason: &str,

@@ -113,7 +113,7 @@ impl GoalSimulation {
             loop {
                 self.result.considerations += 1;
                 let Ok(turn) = turn(&goal, &mut self.result.ledger, self.now);
-                let ended = self.carry_out((place, &goal), &turn);
+                let ended = self.carry_out(place, &goal, &turn);
                 // A reconciliation that ended at once can only unblock queued ones.
                 if !(ended && turn.is_open) && turn.cancel.is_empty() {
                     self.agenda.put(&place, &turn);
@@ -131,7 +131,7 @@ impl GoalSimulation {
     }
 
     /// Carries out a turn; returns true if a reconciliation ended at once.
-    fn carry_out(&mut self, (place, goal): (GoalIndex, &Goal), turn: &DueActions) -> bool {
+    fn carry_out(&mut self, place: GoalIndex, goal: &Goal, turn: &DueActions) -> bool {
         let mut ended = false;
         for run in &turn.cancel {
             self.result.cancelled.push((goal.id.clone(), self.now));

@@ -19,8 +19,10 @@ pub struct ApprovalWithdrawal {
 /// more than `skew`, because the clock was wrong, applies to its own approval alone.
 pub fn withdrawn_at(
     withdrawals: &[ApprovalWithdrawal],
-    (nonce, issued): (&str, Moment),
-    (now, skew): (Moment, Duration),
+    nonce: &str,
+    issued: Moment,
+    now: Moment,
+    skew: Duration,
 ) -> Option<Moment> {
     let is_of = |one: &&ApprovalWithdrawal| {
         one.nonce == nonce || (issued <= one.at && instant_before(one.at, skew) <= now)
@@ -39,7 +41,7 @@ mod tests {
         let at = Moment::from_millis;
         let withdrawals = [ApprovalWithdrawal { nonce: "a".into(), at: at(1000) }];
         let skew = Duration::from_millis(10);
-        let when = |nonce, issued, now| withdrawn_at(&withdrawals, (nonce, at(issued)), (at(now), skew));
+        let when = |nonce, issued, now| withdrawn_at(&withdrawals, nonce, at(issued), at(now), skew);
         let taken = Some(at(1000));
         assert_eq!(when("a", 900, 2000), taken, "the one that was there");
         assert_eq!(when("a", 1005, 2000), taken, "signed by a clock that was ahead");
@@ -49,6 +51,6 @@ mod tests {
         assert_eq!(when("b", 500, 989), None, "the clock was wrong then");
         assert_eq!(when("b", 500, 990), taken, "it was hardly wrong");
         assert_eq!(when("a", 500, 600), taken);
-        assert_eq!(withdrawn_at(&[], ("a", at(0)), (at(1), skew)), None);
+        assert_eq!(withdrawn_at(&[], "a", at(0), at(1), skew), None);
     }
 }

@@ -7,12 +7,17 @@ use super::advised::{ToolAdvice, is_avoided, is_preferred};
 use crate::ggs::Directive;
 use wf_model::Step;
 
+/// The tools and targets that no further alternative may use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BlockedActuators {
+    pub(super) tools: BTreeSet<String>,
+    pub(super) targets: BTreeSet<String>,
+}
+
 /// The constraints on a choice.
 pub(super) struct ChoiceConstraints<'a> {
-    /// The blocked tools.
-    pub(super) tools: &'a BTreeSet<String>,
-    /// The blocked targets.
-    pub(super) targets: &'a BTreeSet<String>,
+    /// The blocked tools and targets.
+    pub(super) blocked: &'a BlockedActuators,
     /// The tools used in this run.
     pub(super) used: &'a BTreeSet<String>,
     /// The advice from memory.
@@ -26,7 +31,8 @@ pub(super) struct ChoiceConstraints<'a> {
 /// alternatives whose tool memory prefers, then the order of declaration.
 pub(super) fn choose(
     step: &Step,
-    (now, tried): (u32, &BTreeSet<u32>),
+    now: u32,
+    tried: &BTreeSet<u32>,
     ordered: Directive,
     bounds: &ChoiceConstraints<'_>,
 ) -> Option<(u32, Directive)> {
@@ -34,7 +40,7 @@ pub(super) fn choose(
     let open = all.filter(|way| *way != now && !tried.contains(way));
     let allowed = open.filter(|way| is_allowed(step, *way, bounds));
     let ranked = allowed.map(|way| {
-        let kind = kind(step, (now, way), bounds.used);
+        let kind = kind(step, now, way, bounds.used);
         let liked = is_preferred(bounds.advice, step, way);
         ((rank(ordered, kind), !liked, way), kind)
     });
@@ -46,12 +52,12 @@ pub(super) fn choose(
 fn is_allowed(step: &Step, way: u32, bounds: &ChoiceConstraints<'_>) -> bool {
     let target = step.target(way as usize);
     !is_avoided(bounds.advice, step, way)
-        && !bounds.tools.contains(&step.tool(way as usize))
-        && target.is_none_or(|target| !bounds.targets.contains(target))
+        && !bounds.blocked.tools.contains(&step.tool(way as usize))
+        && target.is_none_or(|target| !bounds.blocked.targets.contains(target))
 }
 
 /// Returns the kind of the change from one alternative to another.
-pub(super) fn kind(step: &Step, (from, to): (u32, u32), used: &BTreeSet<String>) -> Directive {
+pub(super) fn kind(step: &Step, from: u32, to: u32, used: &BTreeSet<String>) -> Directive {
     let (old, new) = (step.tool(from as usize), step.tool(to as usize));
     let same_target = step.target(from as usize) == step.target(to as usize);
     if old == new && same_target {
@@ -91,7 +97,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use super::{ChoiceConstraints, choose};
+    use super::{BlockedActuators, ChoiceConstraints, choose};
     use crate::ggs::Directive::{self, BreakSymmetry, ChangeApproach, ChangePath, Refine};
     use crate::machine::{AdviceKind, ToolAdvice};
     use wf_base::name::Name;
@@ -135,10 +141,10 @@ mod tests {
             ("disk:cp", "c"),
             ("disk:dd", "c"),
         ]);
-        let (tools, targets) = (set(tools), set(targets));
+        let blocked = BlockedActuators { tools: set(tools), targets: set(targets) };
         let used = set(&["net:curl"]);
-        let bounds = ChoiceConstraints { tools: &tools, targets: &targets, used: &used, advice };
-        choose(&step, (0, &BTreeSet::from([0])), ordered, &bounds)
+        let bounds = ChoiceConstraints { blocked: &blocked, used: &used, advice };
+        choose(&step, 0, &BTreeSet::from([0]), ordered, &bounds)
     }
 
     #[test]
@@ -199,11 +205,11 @@ mod tests {
     #[test]
     fn each_way_is_chosen_once() {
         let step = step(&[("t", "a"), ("t", "b"), ("u", "b")]);
-        let none = BTreeSet::new();
-        let bounds = ChoiceConstraints { tools: &none, targets: &none, used: &none, advice: &[] };
+        let blocked = BlockedActuators::default();
+        let bounds = ChoiceConstraints { blocked: &blocked, used: &BTreeSet::new(), advice: &[] };
         let (mut now, mut tried) = (0, BTreeSet::from([0]));
         let mut order = Vec::new();
-        while let Some((way, _)) = choose(&step, (now, &tried), Refine, &bounds) {
+        while let Some((way, _)) = choose(&step, now, &tried, Refine, &bounds) {
             order.push(way);
             tried.insert(way);
             now = way;

@@ -105,7 +105,7 @@ impl Machine {
         let way = open.min_by_key(|way| (!is_preferred(advice, written, *way), *way))?;
         Some(AlternativeSwitch {
             step: written.id.clone(),
-            kind: kind(written, (0, way), &std::collections::BTreeSet::new()),
+            kind: kind(written, 0, way, &std::collections::BTreeSet::new()),
             from: None,
             to: written.alternative_id(way as usize).cloned(),
             tool: written.tool(way as usize),

@@ -8,7 +8,7 @@ use super::state::{StepRecord, TaskIx, TaskRecord};
 use super::{CriteriaCount, Machine, RoundFailureClass, StepState};
 use crate::ggs::{self, RoundMeasures};
 use wf_base::name::Name;
-use wf_model::{Check, FailureClass, ReplanSettings, Step, StepIx, StepRepetition};
+use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
 /// The measurement of a round.
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl Machine {
         if slot.state == StepState::Failed {
             let mut logical = false;
             for place in places {
-                logical |= self.measure_place((ix, step), (place, slot), each, measured);
+                logical |= self.measure_place(ix, place, slot, each, measured);
             }
             measured.failing.push((ix.0, logical));
         }
@@ -169,11 +169,13 @@ impl Machine {
     /// Measures a task of a failed step; true if its approach failed.
     fn measure_place(
         &self,
-        (ix, step): (StepIx, &Step),
-        (place, slot): (&TaskRecord, &StepRecord),
+        ix: StepIx,
+        place: &TaskRecord,
+        slot: &StepRecord,
         each: u32,
         measured: &mut RoundMeasurement,
     ) -> bool {
+        let step = self.plan.step(ix);
         let ended = if slot.many.is_some() { place.ended } else { Some(slot.state) };
         match ended {
             Some(StepState::Succeeded) => return false,

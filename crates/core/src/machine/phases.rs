@@ -121,7 +121,7 @@ impl Machine {
             Some((reason, failure_class)) if phase == CheckPhase::Verify => {
                 self.on_refuted_attempt(spot, attempt.attempt, failure_class, reason);
             }
-            Some((reason, failure_class)) => self.rework(spot, (attempt, phase), failure_class, reason),
+            Some((reason, failure_class)) => self.rework(spot, attempt, phase, failure_class, reason),
         }
     }
 
@@ -159,7 +159,8 @@ impl Machine {
     fn rework(
         &mut self,
         spot: TaskIx,
-        (attempt, phase): (&Attempt, CheckPhase),
+        attempt: &Attempt,
+        phase: CheckPhase,
         failure_class: Option<FailureClass>,
         reason: String,
     ) {

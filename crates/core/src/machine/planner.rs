@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::actuator::failure_class;
+use super::actuator::{BlockedActuators, failure_class};
 use super::advised::advice_about;
 use super::measure::RoundMeasurement;
 use super::request::digest;
@@ -183,16 +183,18 @@ impl Machine {
         measured: &RoundMeasurement,
         round: &Round,
     ) -> BlockedActuators {
-        let mut tools: BTreeSet<String> = round.blocked_tools.iter().cloned().collect();
-        let mut targets: BTreeSet<String> = round.blocked_targets.iter().cloned().collect();
+        let mut blocked = BlockedActuators {
+            tools: round.blocked_tools.iter().cloned().collect(),
+            targets: round.blocked_targets.iter().cloned().collect(),
+        };
         if measured.failing.is_empty() {
             let logical = measured.failure_class() != Some(RoundFailureClass::Environmental);
             let directive = round.solved.directive;
             for step in steps {
-                self.rule_out(*step, logical, directive, (&mut tools, &mut targets));
+                self.rule_out(*step, logical, directive, &mut blocked);
             }
         }
-        (tools, targets)
+        blocked
     }
 
     /// Checks that an alternative uses nothing forbidden: what is blocked, what memory says to
@@ -201,17 +203,17 @@ impl Machine {
         &self,
         ix: StepIx,
         alternative: Alternative,
-        (tools, targets): &BlockedActuators,
+        blocked: &BlockedActuators,
         directive: Directive,
     ) -> Result<(), String> {
         let mut step = self.base.step(ix).clone();
         step.alternatives.push(alternative);
         let last = step.alternative_count() - 1;
         let (tool, target) = (step.tool(last), step.target(last));
-        if tools.contains(&tool) {
+        if blocked.tools.contains(&tool) {
             return Err(format!("tool `{tool}` is blocked"));
         }
-        if let Some(target) = target.filter(|target| targets.contains(*target)) {
+        if let Some(target) = target.filter(|target| blocked.targets.contains(*target)) {
             return Err(format!("target `{target}` is blocked"));
         }
         let failure_class = failure_class(&tool);
@@ -266,9 +268,6 @@ impl Machine {
         digest(&self.base)
     }
 }
-
-/// The blocked tools and targets.
-type BlockedActuators = (BTreeSet<String>, BTreeSet<String>);
 
 /// Returns a plan extended by a proposal.
 fn extend_plan(base: &Arc<Plan>, ways: &BTreeMap<Name, ProposedAlternative>) -> Arc<Plan> {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::actuator::{ChoiceConstraints, choose, kind};
+use super::actuator::{BlockedActuators, ChoiceConstraints, choose, kind};
 use super::measure::RoundMeasurement;
 use super::{AlternativeSwitch, EventKind, Machine, Round, StepState};
 use crate::ggs::{self, Directive, SolverOutcome};
@@ -94,17 +94,19 @@ impl Machine {
     /// Blocks what failed, and chooses other alternatives; if there are none, the run is stuck.
     fn redirect(&self, measured: &RoundMeasurement, round: &mut Round) {
         let directive = round.solved.directive;
-        let mut tools = self.state.control.blocked_tools.clone();
-        let mut targets = self.state.control.blocked_targets.clone();
+        let mut blocked = BlockedActuators {
+            tools: self.state.control.blocked_tools.clone(),
+            targets: self.state.control.blocked_targets.clone(),
+        };
         for (step, logical) in &measured.failing {
-            self.rule_out(*step, *logical, directive, (&mut tools, &mut targets));
+            self.rule_out(*step, *logical, directive, &mut blocked);
         }
         let logical = measured.failure_class() != Some(super::RoundFailureClass::Environmental);
         let answered = self.steps_given_alternatives();
         round.changes = if !answered.is_empty() {
             // All alternatives that a planner gave are taken.
             for step in answered.iter().filter(|_| measured.failing.is_empty()) {
-                self.rule_out(*step, logical, directive, (&mut tools, &mut targets));
+                self.rule_out(*step, logical, directive, &mut blocked);
             }
             answered.iter().map(|step| self.change_to_last(*step)).collect()
         } else if measured.failing.is_empty() {
@@ -113,23 +115,23 @@ impl Machine {
             let steps = (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).rev();
             let did = |step: &u32| self.state.step_record(*step).state == StepState::Succeeded;
             let changed = steps.filter(did).find_map(|step| {
-                let (mut tools, mut targets) = (tools.clone(), targets.clone());
-                self.rule_out(step, logical, directive, (&mut tools, &mut targets));
-                let change = self.change(step, directive, (&tools, &targets))?;
-                Some((change, tools, targets))
+                let mut more = blocked.clone();
+                self.rule_out(step, logical, directive, &mut more);
+                let change = self.change(step, directive, &more)?;
+                Some((change, more))
             });
-            changed.map_or_else(Vec::new, |(change, more_tools, more_targets)| {
-                (tools, targets) = (more_tools, more_targets);
+            changed.map_or_else(Vec::new, |(change, more)| {
+                blocked = more;
                 vec![change]
             })
         } else {
             let mut failing: Vec<u32> = measured.failing.iter().map(|(step, _)| *step).collect();
             failing.sort_unstable();
             let changes = failing.into_iter();
-            changes.filter_map(|step| self.change(step, directive, (&tools, &targets))).collect()
+            changes.filter_map(|step| self.change(step, directive, &blocked)).collect()
         };
-        round.blocked_tools = tools.into_iter().collect();
-        round.blocked_targets = targets.into_iter().collect();
+        round.blocked_tools = blocked.tools.into_iter().collect();
+        round.blocked_targets = blocked.targets.into_iter().collect();
         if round.changes.is_empty() {
             round.stop_reason = Some(NO_ALTERNATIVE_LEFT.into());
         } else {
@@ -145,15 +147,15 @@ impl Machine {
         step: u32,
         logical: bool,
         directive: Directive,
-        (tools, targets): (&mut BTreeSet<String>, &mut BTreeSet<String>),
+        blocked: &mut BlockedActuators,
     ) {
         let written = self.base.step(StepIx(step));
         let way = self.state.control.alternative_of(step) as usize;
         let approach = matches!(directive, Directive::ChangeApproach | Directive::BreakSymmetry);
         if logical && approach {
-            tools.insert(written.tool(way));
+            blocked.tools.insert(written.tool(way));
         } else if !logical && directive != Directive::Refine {
-            targets.extend(written.target(way).map(str::to_owned));
+            blocked.targets.extend(written.target(way).map(str::to_owned));
         }
     }
 
@@ -162,13 +164,13 @@ impl Machine {
         &self,
         step: u32,
         directive: Directive,
-        (tools, targets): (&BTreeSet<String>, &BTreeSet<String>),
+        blocked: &BlockedActuators,
     ) -> Option<AlternativeSwitch> {
         let control = &self.state.control;
         let written = self.base.step(StepIx(step));
-        let bounds = ChoiceConstraints { tools, targets, used: &self.tools_used(), advice: &control.advice };
+        let bounds = ChoiceConstraints { blocked, used: &self.tools_used(), advice: &control.advice };
         let now = control.alternative_of(step);
-        let (way, kind) = choose(written, (now, &control.tried_alternatives(step)), directive, &bounds)?;
+        let (way, kind) = choose(written, now, &control.tried_alternatives(step), directive, &bounds)?;
         Some(self.change_to(step, way, kind))
     }
 
@@ -177,7 +179,7 @@ impl Machine {
         let written = self.base.step(StepIx(step));
         let last = u32::try_from(written.alternative_count() - 1).unwrap_or(u32::MAX);
         let now = self.state.control.alternative_of(step);
-        let kind = kind(written, (now, last), &self.tools_used());
+        let kind = kind(written, now, last, &self.tools_used());
         self.change_to(step, last, kind)
     }
 

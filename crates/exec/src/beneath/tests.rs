@@ -114,7 +114,7 @@ fn folders_are_made_inside_alone() {
 
 /// Looks up a path repeatedly while two names are exchanged. Returns the number of misses as
 /// absent, and as outside.
-fn race(dir: &Path, (one, other): (&str, &str), path: &str) -> [usize; 2] {
+fn race(dir: &Path, one: &str, other: &str, path: &str) -> [usize; 2] {
     let beneath = ConfinedDir::open(&dir.join("root")).unwrap();
     let over = AtomicBool::new(false);
     let mut missed = [0, 0];
@@ -143,7 +143,7 @@ fn race(dir: &Path, (one, other): (&str, &str), path: &str) -> [usize; 2] {
 #[test]
 fn a_folder_that_turns_into_a_link_leads_nowhere() {
     let dir = scene();
-    let missed = race(dir.path(), ("root/sub", "root/beside"), "sub/only");
+    let missed = race(dir.path(), "root/sub", "root/beside", "sub/only");
     assert!(missed.iter().sum::<usize>() > 0, "{missed:?}");
 }
 
@@ -153,6 +153,6 @@ fn a_folder_that_is_carried_away_has_nothing_above_it() {
     fs::create_dir_all(dir.path().join("root/sub/inner")).unwrap();
     fs::create_dir_all(dir.path().join("outside/other")).unwrap();
     // Above what was carried away, two folders up, there is `only`; it is not below the root.
-    let missed = race(dir.path(), ("root/sub/inner", "outside/other"), "sub/inner/../../only");
+    let missed = race(dir.path(), "root/sub/inner", "outside/other", "sub/inner/../../only");
     assert!(missed[0] > 0, "{missed:?}");
 }

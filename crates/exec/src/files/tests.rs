@@ -175,8 +175,7 @@ proptest! {
     #[test]
     fn a_value_in_a_glob_means_itself(
         own in r"[ab*?\[\]{},!^\\-]{1,6}",
-        other in r"[ab*?\[\]{},!^\\-]{1,6}",
-    ) {
+        other in r"[ab*?\[\]{},!^\\-]{1,6}") {
         for text in ["out/{{ item }}.txt", "{out,log}/{{ item }}.*", "out/{x,{{ item }}}.txt"] {
             let globs = compile(&glob(&Template::read(text).unwrap(), &Item(&own)).unwrap()).unwrap();
             prop_assert!(globs.is_match(format!("out/{own}.txt")), "{text}");

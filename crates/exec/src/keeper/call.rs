@@ -31,9 +31,10 @@ pub struct JobHooks {
     pub on_output: Option<OnOutput>,
 }
 
-impl From<(watch::Receiver<StopLevel>, Option<OnOutput>)> for JobHooks {
-    fn from((stop, on_output): (watch::Receiver<StopLevel>, Option<OnOutput>)) -> Self {
-        Self { stop, on_output }
+impl JobHooks {
+    /// Creates hooks that leave the output to the result.
+    pub fn without_output(stop: watch::Receiver<StopLevel>) -> Self {
+        Self { stop, on_output: None }
     }
 }
 

@@ -158,7 +158,7 @@ impl SupervisorClient {
         stop: watch::Receiver<StopLevel>,
     ) -> Result<ProbeOutcome, SupervisorLost> {
         let ask = SupervisorRequest::Probe(Box::new(probe));
-        let called = self.request_idle(&ask, (stop, None).into()).await;
+        let called = self.request_idle(&ask, JobHooks::without_output(stop)).await;
         let called = called.map_err(|_| self.is_gone())?;
         match called.answer {
             SupervisorReply::Probed { exit, truncated, isolation, ends } => {

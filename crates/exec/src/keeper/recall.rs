@@ -81,7 +81,7 @@ pub async fn outlast(past: SupervisorSearch<'_>, run: &RunId, place: &str) {
             if task.run == *run && task.attempt.place.to_string() == place {
                 let (_told, stop) = watch::channel(StopLevel::No);
                 let entry = journal::read(&path, &task).ok().flatten().unwrap_or_default();
-                ending(&socket, &path, &task, entry, (stop, None).into()).await;
+                ending(&socket, &path, &task, entry, JobHooks::without_output(stop)).await;
             }
         }
     }
@@ -122,7 +122,7 @@ async fn ending(
 async fn seal(dir: &Path, keeper: &str, run: &RunId) {
     let ask = SupervisorRequest::Seal { run: run.clone() };
     let (_told, stop) = watch::channel(StopLevel::No);
-    let _ = call(&journal::socket(dir, keeper), &ask, (stop, None).into()).await;
+    let _ = call(&journal::socket(dir, keeper), &ask, JobHooks::without_output(stop)).await;
 }
 
 /// Returns the supervisors of a folder and their journals, sorted by name.

@@ -244,8 +244,7 @@ proptest! {
             (any::<bool>(), proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..30)),
             0..30,
         ),
-        limit in 1_u64..600,
-    ) {
+        limit in 1_u64..600) {
         let (_dir, path) = temporary();
         let mut log = writer(&path, limit);
         let mut lines = 0;

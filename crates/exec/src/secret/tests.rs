@@ -13,15 +13,15 @@ async fn read(source: SecretSource, dir: &std::path::Path) -> Result<SecretText,
     ]);
     let name = EnvName::parse("TOKEN").unwrap();
     let secret = SecretDeclaration { name: name.clone(), source, masked: true };
-    let secrets = PlanSecrets::new(vec![secret], Arc::new(host), places(dir), ProcessExecutor::InProcess);
+    let secrets = secrets_in(dir, vec![secret], Arc::new(host));
     let read = secrets.get(&name).await.map_err(|error| error.to_string());
     assert_eq!(secrets.known().await.len(), usize::from(read.is_ok()));
     read
 }
 
 /// A workspace, and its state.
-fn places(dir: &std::path::Path) -> (std::path::PathBuf, std::path::PathBuf) {
-    (dir.to_path_buf(), dir.join(".wf"))
+fn secrets_in(dir: &std::path::Path, declared: Vec<SecretDeclaration>, host: Arc<HostEnv>) -> PlanSecrets {
+    PlanSecrets::new(declared, host, dir, &dir.join(".wf"), ProcessExecutor::InProcess)
 }
 
 fn command(text: &str) -> SecretSource {
@@ -68,8 +68,7 @@ async fn a_secret_is_read_once_and_never_shown() {
     let source = command("echo x >> count; echo s3cr3t-t0ken");
     let name = EnvName::parse("TOKEN").unwrap();
     let secret = SecretDeclaration { name: name.clone(), source, masked: true };
-    let secrets =
-        PlanSecrets::new(vec![secret], Arc::default(), places(dir.path()), ProcessExecutor::InProcess);
+    let secrets = secrets_in(dir.path(), vec![secret], Arc::default());
     let (first, second) = tokio::join!(secrets.get(&name), secrets.get(&name));
     assert_eq!(first.unwrap().expose(), "s3cr3t-t0ken");
     assert!(!format!("{second:?} {secrets:?}").contains("s3cr3t-t0ken"));
@@ -88,7 +87,7 @@ fn declared(secrets: &[(&str, SecretSource, bool)], dir: &std::path::Path) -> Pl
         source: source.clone(),
         masked: *masked,
     });
-    PlanSecrets::new(secrets.collect(), Arc::new(host), places(dir), ProcessExecutor::InProcess)
+    secrets_in(dir, secrets.collect(), Arc::new(host))
 }
 
 async fn known(secrets: &PlanSecrets) -> Vec<String> {

@@ -103,8 +103,7 @@ macro_rules! record {
 
             fn decode(
                 node: &$crate::yaml::YamlNode<'_>,
-                decoder: &mut $crate::decode::SpecDecoder<'_>,
-            ) -> Option<Self> {
+                decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
                 let shape = $crate::decode::MappingShape {
                     noun: $what,
                     known: Self::KEYS,

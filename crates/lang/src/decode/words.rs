@@ -43,8 +43,7 @@ macro_rules! words {
         impl $crate::decode::DecodeSpec for $type {
             fn decode(
                 node: &$crate::yaml::YamlNode<'_>,
-                decoder: &mut $crate::decode::SpecDecoder<'_>,
-            ) -> Option<Self> {
+                decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
                 $crate::decode::word(node, <Self as ::wf_base::keyword::Keyword>::WORDS, &[], decoder)
             }
         }
@@ -53,8 +52,7 @@ macro_rules! words {
         impl $crate::decode::DecodeSpec for $type {
             fn decode(
                 node: &$crate::yaml::YamlNode<'_>,
-                decoder: &mut $crate::decode::SpecDecoder<'_>,
-            ) -> Option<Self> {
+                decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
                 $crate::decode::word(node, &[$(($word, $value)),*], &[], decoder)
             }
         }
@@ -63,8 +61,7 @@ macro_rules! words {
         impl $crate::decode::DecodeSpec for $type {
             fn decode(
                 node: &$crate::yaml::YamlNode<'_>,
-                decoder: &mut $crate::decode::SpecDecoder<'_>,
-            ) -> Option<Self> {
+                decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
                 let later: &[&str] = &[$($($later),*)?];
                 $crate::decode::word(node, &[$(($word, $value)),*], later, decoder)
             }

@@ -128,8 +128,7 @@ proptest! {
     fn any_text_is_a_time_or_a_mistake(
         cron in "[0-9*/,#LW? @a-zA-Zé+-]{0,16}",
         day in "[0-9.T:Z+-]{0,22}",
-        clock in "[0-9:]{0,6}",
-    ) {
+        clock in "[0-9:]{0,6}") {
         let lines = format!(
             "schedule: '{cron}'\ntimezone: '{day}'\nactive_from: '{day}'\nactive_until: '{clock}'\n\
              exclude: ['{day}', {{from: '{clock}', until: '06:00'}}]"

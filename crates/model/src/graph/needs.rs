@@ -162,8 +162,7 @@ mod tests {
     proptest! {
         #[test]
         fn without_circles_the_short_way_and_the_long_way_agree(
-            edges in prop::collection::vec((0..30_usize, 0..30_usize), 0..60),
-        ) {
+            edges in prop::collection::vec((0..30_usize, 0..30_usize), 0..60)) {
             let mut needs = vec![Vec::new(); 30];
             for (step, needed) in edges {
                 needs[step].push(needed);

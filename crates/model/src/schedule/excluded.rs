@@ -92,8 +92,7 @@ proptest! {
         expressions in prop::collection::vec(0..EXPRESSIONS.len(), 1..3),
         zone in prop::sample::select(&ZONES[..]),
         exclude in prop::collection::vec(some_exclusion(), 1..5),
-        days in 1..300u64,
-    ) {
+        days in 1..300u64) {
         let mut timing = GoalSchedule::of(cron(EXPRESSIONS[expressions[0]], zone, DstPolicy::default()));
         for more in &expressions[1..] {
             timing.rules.push(cron(EXPRESSIONS[*more], "Asia/Tokyo", DstPolicy::default()));

@@ -84,8 +84,7 @@ proptest! {
     fn two_intervals_have_the_slots_of_the_whole(
         timing in timing(),
         start in 0i64..2_100_000_000_000,
-        lengths in (0i64..200_000_000, 0i64..200_000_000),
-    ) {
+        lengths in (0i64..200_000_000, 0i64..200_000_000)) {
         let middle = Moment::from_millis(start + lengths.0);
         let end = Moment::from_millis(start + lengths.0 + lengths.1);
         let start = Moment::from_millis(start);

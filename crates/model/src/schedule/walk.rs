@@ -75,7 +75,8 @@ impl<'a> ScheduleWalk<'a> {
     /// Returns a walk from the second `from` to the second `until`, both included.
     pub(super) fn new(
         times: WallClockTimes<'a>,
-        (zone, dst): (&'a ScheduleZone, DstPolicy),
+        zone: &'a ScheduleZone,
+        dst: DstPolicy,
         exclude: &'a [ScheduleExclusion],
         seconds: Range<i64>,
     ) -> Self {

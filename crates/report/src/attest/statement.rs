@@ -157,7 +157,7 @@ fn attested_run(told: &AttestationInput<'_>, nested_in: Option<&str>) -> Option<
         return None;
     };
     let (attempts, ways) = (attested_attempts(told.events), rounds::last_alternatives(told.events));
-    let steps = told.record.steps.iter().map(|row| attested_step((told.plan, &ways), row, &attempts));
+    let steps = told.record.steps.iter().map(|row| attested_step(told.plan, &ways, row, &attempts));
     let own = rounds::last_criteria(told.events).into_iter().map(attested_verdict);
     let nested = told.nested.iter().map(|(attempt, told)| attested_run(told, Some(attempt)));
     Some(AttestedRun {
@@ -194,7 +194,8 @@ fn attested_plan(id: &str, path: &str, sources: &[(String, String)]) -> Option<A
 }
 
 fn attested_step(
-    (plan, ways): (&Plan, &BTreeMap<Name, Name>),
+    plan: &Plan,
+    ways: &BTreeMap<Name, Name>,
     row: &StepRow,
     attempts: &BTreeMap<TaskId, BTreeMap<u32, AttestedAttempt>>,
 ) -> Option<AttestedStep> {

@@ -3,15 +3,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{ChangeDirection, PartChange, PlanDiff, SummaryChange};
 use crate::consent::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind};
 
-/// The name of a part, and its lines.
-type PartLines<'c> = BTreeMap<(&'c str, &'c str), Vec<&'c SummaryLine>>;
+/// A part of a plan: its plan, and its name in there; either may be empty.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PlanPart<'c> {
+    plan: &'c str,
+    name: &'c str,
+}
+
+/// The lines of each part.
+type PartLines<'c> = BTreeMap<PlanPart<'c>, Vec<&'c SummaryLine>>;
 
 /// Finds the changes in meaning from one version to another.
 pub fn diff(before: &PlanSummary, after: &PlanSummary) -> PlanDiff {
     let (old, new) = (parts(before), parts(after));
     let mut found = PlanDiff::default();
     let renamed = moves(&old, &new, &mut found.parts);
-    let is_moved = |line: &SummaryLine| renamed.contains(&(line.plan.as_str(), line.part.as_str()));
+    let is_moved = |line: &SummaryLine| renamed.contains(&PlanPart::of(line));
     let by_path = |consent: &PlanSummary| -> BTreeMap<String, SummaryLine> {
         let lines = consent.lines.iter().filter(|line| !is_moved(line));
         lines.map(|line| (line.path(), line.clone())).collect()
@@ -33,8 +40,7 @@ pub fn diff(before: &PlanSummary, after: &PlanSummary) -> PlanDiff {
 fn parts(consent: &PlanSummary) -> PartLines<'_> {
     let mut parts = PartLines::new();
     for line in &consent.lines {
-        let part = (line.plan.as_str(), line.part.as_str());
-        parts.entry(part).or_default().push(line);
+        parts.entry(PlanPart::of(line)).or_default().push(line);
     }
     parts
 }
@@ -44,7 +50,7 @@ fn moves<'c>(
     old: &PartLines<'c>,
     new: &PartLines<'c>,
     moved: &mut Vec<PartChange>,
-) -> BTreeSet<(&'c str, &'c str)> {
+) -> BTreeSet<PlanPart<'c>> {
     let mut renamed = BTreeSet::new();
     let mut gone: Vec<_> = old.iter().filter(|(part, _)| !new.contains_key(*part)).collect();
     for (part, lines) in new.iter().filter(|(part, _)| !old.contains_key(*part)) {
@@ -52,31 +58,37 @@ fn moves<'c>(
         if let Some(twin) = twin {
             let (other, _) = gone.remove(twin);
             renamed.extend([*part, *other]);
-            moved.push(PartChange::Renamed { from: name(*other), to: name(*part) });
+            moved.push(PartChange::Renamed { from: other.shown(), to: part.shown() });
         } else {
-            moved.push(PartChange::Added { part: name(*part) });
+            moved.push(PartChange::Added { part: part.shown() });
         }
     }
-    let removed = gone.into_iter().map(|(part, _)| PartChange::Removed { part: name(*part) });
+    let removed = gone.into_iter().map(|(part, _)| PartChange::Removed { part: part.shown() });
     moved.extend(removed);
     renamed
 }
 
 /// True if two parts of the same kind have the same content.
-fn has_same_content(a: &(&str, &str), old: &[&SummaryLine], b: &(&str, &str), new: &[&SummaryLine]) -> bool {
+fn has_same_content(a: &PlanPart<'_>, old: &[&SummaryLine], b: &PlanPart<'_>, new: &[&SummaryLine]) -> bool {
     let sort = |within: &str| within.split('.').next().unwrap_or("").to_owned();
     let said = |lines: &[&SummaryLine]| -> Vec<(String, String)> {
         let own = lines.iter().map(|line| (line.key.clone(), line.text.clone()));
         own.collect()
     };
-    a.0 == b.0 && sort(a.1) == sort(b.1) && said(old) == said(new)
+    a.plan == b.plan && sort(a.name) == sort(b.name) && said(old) == said(new)
 }
 
-fn name((plan, within): (&str, &str)) -> String {
-    match (plan, within) {
-        ("", within) => within.to_owned(),
-        (plan, "") => plan.to_owned(),
-        (plan, within) => format!("{plan}: {within}"),
+impl<'c> PlanPart<'c> {
+    fn of(line: &'c SummaryLine) -> Self {
+        Self { plan: &line.plan, name: &line.part }
+    }
+
+    fn shown(&self) -> String {
+        match (self.plan, self.name) {
+            ("", name) => name.to_owned(),
+            (plan, "") => plan.to_owned(),
+            (plan, name) => format!("{plan}: {name}"),
+        }
     }
 }
 

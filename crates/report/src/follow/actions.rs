@@ -40,10 +40,10 @@ impl<W: Write> GithubAnnotator<W> {
         }
         let site = self.sites.step(&ending.run.plan, &ending.step);
         let title = format!("{} failed", ending.subject());
-        self.mark((level, site), &title, text.trim())
+        self.mark(level, site, &title, text.trim())
     }
 
-    fn mark(&self, (level, site): (&str, Option<&DeclarationSite>), title: &str, text: &str) -> String {
+    fn mark(&self, level: &str, site: Option<&DeclarationSite>, title: &str, text: &str) -> String {
         let path = site.map_or(&self.path, |site| &site.path);
         let line = site.map_or(1, |site| site.line).to_string();
         let properties = [("file", path.as_str()), ("line", &line), ("title", title)];
@@ -64,7 +64,7 @@ impl<W: Write> RunObserver for GithubAnnotator<W> {
             Some(RunNotification::Judged { plan, subject, verdict }) if !verdict.passed() => {
                 let site = self.sites.check(&plan, &verdict.name);
                 let title = format!("{subject} failed");
-                let text = self.mark(("error", site), &title, &finding_text(&verdict));
+                let text = self.mark("error", site, &title, &finding_text(&verdict));
                 self.write(&text);
             }
             _ => {}

@@ -48,7 +48,8 @@ impl<W: Write> LiveView<W> {
     pub fn new(
         out: W,
         screen: TerminalInfo,
-        (volume, board): (Verbosity, RunTracker),
+        volume: Verbosity,
+        board: RunTracker,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -233,7 +234,7 @@ mod tests {
         };
         let screen = TerminalInfo { width: 40, height: 10, color: false, steps: 9 };
         let clock = Arc::new(FixedClock(Moment::from_millis(61_500)));
-        let mut live = LiveView::new(Vec::new(), screen, (Verbosity::Normal, RunTracker::default()), clock);
+        let mut live = LiveView::new(Vec::new(), screen, Verbosity::Normal, RunTracker::default(), clock);
         let begun =
             EventKind::RunStarted { logic_version: 1, plan: run.plan.clone(), params: JsonObject::new() };
         live.event(&run, &event(begun));

@@ -188,7 +188,7 @@ fn attempts(of: &StepExplanation<'_>, row: &StepRow, step: Option<&Step>) -> Vec
             );
         }
         if let Some(next) = next.filter(|next| *next != round) {
-            reasons.extend(redo_explanation(of, attempt, (round, next)));
+            reasons.extend(redo_explanation(of, attempt, round, next));
         }
     }
     reasons
@@ -211,11 +211,7 @@ fn retry_count(of: &StepExplanation<'_>, attempt: &AttemptRow) -> u32 {
 }
 
 /// Explains why an attempt of a later round followed.
-fn redo_explanation(
-    of: &StepExplanation<'_>,
-    attempt: &AttemptRow,
-    (from, to): (usize, usize),
-) -> Vec<String> {
+fn redo_explanation(of: &StepExplanation<'_>, attempt: &AttemptRow, from: usize, to: usize) -> Vec<String> {
     let closed = of.record.held.rounds.iter().take(to.saturating_sub(1));
     let closed = closed.skip(from.saturating_sub(1));
     let step = &attempt.step;

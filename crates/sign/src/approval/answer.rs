@@ -198,7 +198,8 @@ mod tests {
     fn judged(
         answers: &[(u8, ApprovalStatement)],
         approvers: &Approvers,
-        (required, names): (Option<u32>, &[String]),
+        required: Option<u32>,
+        names: &[String],
     ) -> (QuorumState, Vec<ApprovalRefusal>) {
         let tokens = answers.iter().map(|(of, statement)| ApprovalToken::sign(statement.clone(), &key(*of)));
         let tokens: Vec<ApprovalToken> = tokens.collect();
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn enough_different_keys_are_a_yes() {
         let yes = |of| (of, answer(of, ApprovalDecision::Approved));
-        let told = |all: &[(u8, ApprovalStatement)], required| judged(all, &approvers(), (required, &[])).0;
+        let told = |all: &[(u8, ApprovalStatement)], required| judged(all, &approvers(), required, &[]).0;
         assert_eq!(count(&told(&[yes(1)], None)), Some(1));
         assert_eq!(count(&told(&[yes(1), yes(1)], Some(2))), None);
         assert_eq!(count(&told(&[yes(1), yes(2)], Some(2))), Some(2));
@@ -242,14 +243,14 @@ mod tests {
     fn a_plan_cannot_ask_for_fewer_than_the_policy() {
         let two = Approvers { required: 2, ..approvers() };
         let yes = [(1, answer(1, ApprovalDecision::Approved))];
-        let (decided, _) = judged(&yes, &two, (Some(1), &[]));
+        let (decided, _) = judged(&yes, &two, Some(1), &[]);
         assert_eq!(count(&decided), None);
     }
 
     #[test]
     fn one_no_outweighs_every_yes() {
         let all = [(1, answer(1, ApprovalDecision::Approved)), (2, answer(2, ApprovalDecision::Denied))];
-        let (decided, _) = judged(&all, &approvers(), (None, &[]));
+        let (decided, _) = judged(&all, &approvers(), None, &[]);
         assert!(matches!(decided, QuorumState::Denied { by, .. } if by.name == "bob"));
     }
 
@@ -257,7 +258,7 @@ mod tests {
     fn what_does_not_count_says_why() {
         let names = ["bob".to_owned()];
         let refused = |of: u8, statement: ApprovalStatement, names: &[String]| {
-            let (decided, refused) = judged(&[(of, statement)], &approvers(), (None, names));
+            let (decided, refused) = judged(&[(of, statement)], &approvers(), None, names);
             assert!(matches!(decided, QuorumState::Open { .. }), "{decided:?}");
             refused.into_iter().next().unwrap()
         };

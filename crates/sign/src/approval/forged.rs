@@ -147,8 +147,7 @@ proptest! {
         reason in proptest::option::of(".{0,20}"),
         number in any::<i64>(),
         float in any::<f64>().prop_filter("JSON has no other", |float| float.is_finite()),
-        executions in 1_u32..,
-    ) {
+        executions in 1_u32..) {
         let mut statement = statement();
         statement.reason = reason;
         statement.executions = executions;

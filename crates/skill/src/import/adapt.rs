@@ -73,7 +73,7 @@ pub fn adapt(
     for value in front.values() {
         refuse_secrets(value, detect)?;
     }
-    let (mut taken, left_out) = partition_files(bundle, (path, format), detect);
+    let (mut taken, left_out) = partition_files(bundle, path, format, detect);
     let own = front.own.unwrap_or_default();
     let mut scripts = scripts(&taken);
     scripts.retain(|path| !own.contains(path.as_str()));

@@ -43,7 +43,8 @@ const SCRIPTS: [&str; 7] = ["bash", "js", "mjs", "pl", "py", "rb", "sh"];
 /// Returns the files of a skill to import, without its SKILL.md, and those to leave out.
 pub(super) fn partition_files(
     bundle: &SkillBundle,
-    (skill_md, format): (&str, SkillFormat),
+    skill_md: &str,
+    format: SkillFormat,
     detect: TextDetector<'_>,
 ) -> (SkillBundle, Vec<OmittedFile>) {
     let (mut taken, mut left_out) = (SkillBundle::default(), Vec::new());

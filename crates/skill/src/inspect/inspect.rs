@@ -89,7 +89,7 @@ pub fn inspect(case: &InspectionInput<'_>) -> Vec<InspectionIssue> {
         let declared = case.declared.scripts.get(path);
         issues.extend(match language(path, &file.bytes) {
             Some(language) => {
-                script((path, &file.bytes), language, &script_permissions(case.declared, path), &shared)
+                script(path, &file.bytes, language, &script_permissions(case.declared, path), &shared)
             }
             None if is_compiled(path) => {
                 let has_source = case.bundle.files.contains_key(&source(path));
@@ -167,7 +167,8 @@ impl SharedShellState {
 }
 
 fn script(
-    (path, bytes): (&str, &[u8]),
+    path: &str,
+    bytes: &[u8],
     language: ScriptLanguage,
     given: &ScriptPermissions,
     shared: &SharedShellState,
@@ -181,8 +182,8 @@ fn script(
     }
     let mut look = FileInspection::new(path, given);
     match language {
-        ScriptLanguage::Shell(_) => shell(&mut look, (text, 0), &shared.variables_set_for(path, text)),
-        ScriptLanguage::Python => python(&mut look, (text, 0)),
+        ScriptLanguage::Shell(_) => shell(&mut look, text, 0, &shared.variables_set_for(path, text)),
+        ScriptLanguage::Python => python(&mut look, text, 0),
         ScriptLanguage::Script => other(&mut look, text, ScriptDialect::Script),
         ScriptLanguage::Other => {
             other(&mut look, text, ScriptDialect::Other);
@@ -240,7 +241,7 @@ fn body(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
                 Some((from, is_shell)) => {
                     if is_shell {
                         let block = text.get(from..at).unwrap_or_default();
-                        shell(&mut look, (block, from), &BTreeSet::new());
+                        shell(&mut look, block, from, &BTreeSet::new());
                     }
                     None
                 }

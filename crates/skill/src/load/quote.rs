@@ -114,7 +114,7 @@ impl RequotedYaml {
                 place = Span::new(line.start + from, line.start + to);
             }
             place = Span::new(place.range().start, line.start + to);
-            line.wrap(from, to, (at == first, at == last));
+            line.wrap(from, to, at == first, at == last);
         }
         self.quoted.push(place);
         Some(())
@@ -149,7 +149,7 @@ impl RequotedYaml {
 }
 
 impl RequotedLine {
-    fn wrap(&mut self, from: usize, to: usize, (opens, closes): (bool, bool)) {
+    fn wrap(&mut self, from: usize, to: usize, opens: bool, closes: bool) {
         let mut text = self.text.get(..from).unwrap_or("").to_owned();
         if opens {
             self.added.push(text.len());

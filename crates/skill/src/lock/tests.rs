@@ -41,8 +41,7 @@ proptest! {
 
     #[test]
     fn any_flipped_bit_of_any_file_is_found(
-        bundle in bundle(), which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), bit in 0..8_u32,
-    ) {
+        bundle in bundle(), which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), bit in 0..8_u32) {
         let files = locked_files(&bundle);
         prop_assert_eq!(changes(&files, &bundle), Vec::new());
         let mut other = bundle.clone();

@@ -99,7 +99,7 @@ impl SkillYamlBuilder {
         };
         let odd = match map.key.take() {
             None => map.key(node),
-            Some(key) => map.value(key, node, column),
+            Some((key, at)) => map.value(key, at, node, column),
         };
         self.odd.extend(odd);
     }
@@ -123,7 +123,8 @@ impl SkillYamlMapping {
 
     fn value(
         &mut self,
-        (key, at): (SkillYamlKey, Span),
+        key: SkillYamlKey,
+        at: Span,
         value: SkillYamlNode,
         column: impl Fn(Span) -> usize,
     ) -> Option<YamlOddity> {

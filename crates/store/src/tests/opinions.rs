@@ -19,7 +19,7 @@ fn claimed(claim: ReconciliationClaim) -> NewRun {
 }
 
 /// A reconciliation of a goal: the check run and the repair, by their numbers.
-fn cycle(store: &Store, of: &str, (look, repair): (u8, u8), facts: Vec<EventKind>) {
+fn cycle(store: &Store, of: &str, look: u8, repair: u8, facts: Vec<EventKind>) {
     let look = run_id(look);
     let claim = ReconciliationClaim::Look {
         goal: goal(of),
@@ -62,8 +62,8 @@ fn deny(store: &Store, run: &RunId, verdict: &str) {
 fn of_two_repairs_of_a_goal_one_begins() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    cycle(&store, "lamp", (1, 2), vec![]);
-    cycle(&store, "door", (3, 4), vec![]);
+    cycle(&store, "lamp", 1, 2, vec![]);
+    cycle(&store, "door", 3, 4, vec![]);
     let look = ReconciliationClaim::Look {
         goal: goal("lamp"),
         slot: None,
@@ -86,7 +86,7 @@ fn of_two_repairs_of_a_goal_one_begins() {
 fn the_last_word_about_a_repair_counts() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    cycle(&store, "lamp", (1, 2), vec![run_ended()]);
+    cycle(&store, "lamp", 1, 2, vec![run_ended()]);
     for (opinion, note, is_new) in [
         (RepairOpinion::Corrected, "", true),
         (RepairOpinion::Corrected, "", false),
@@ -110,10 +110,9 @@ fn a_no_to_a_repair_or_below_it_declines_it_and_to_a_look_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     for at in 0..5 {
-        let numbers = (2 * at + 1, 2 * at + 2);
-        cycle(&store, "lamp", numbers, vec![run_ended()]);
+        cycle(&store, "lamp", 2 * at + 1, 2 * at + 2, vec![run_ended()]);
     }
-    cycle(&store, "door", (21, 22), vec![]);
+    cycle(&store, "door", 21, 22, vec![]);
     let nested = NewRun { parent: Some((run_id(4), "below#1".into())), ..new_run("below") };
     store.append(first(&run_id(30), nested, vec![])).wait().unwrap();
     deny(&store, &run_id(2), "denied");
@@ -166,7 +165,7 @@ fn under_a_withdrawn_approval_nothing_is_recorded() {
             tree: None,
         }))
     };
-    cycle(&store, "lamp", (1, 2), vec![use_of("aa", 1)]);
+    cycle(&store, "lamp", 1, 2, vec![use_of("aa", 1)]);
     let later = Moment::from_millis(NOW.millis() + 1);
     let withdraw = |since| {
         let withdrawn = WithdrawnApproval { nonce: "aa".into(), goal: goal("lamp"), who: None, since };

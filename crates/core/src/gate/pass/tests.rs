@@ -198,8 +198,7 @@ fn keys() -> impl Strategy<Value = Vec<&'static str>> {
 proptest! {
     #[test]
     fn whatever_gates_say_the_rules_hold(
-        said in prop::collection::vec((any::<bool>(), actions(), keys()), 0..8),
-    ) {
+        said in prop::collection::vec((any::<bool>(), actions(), keys()), 0..8)) {
         let lane = |decides: bool| if decides { Policy } else { Quality };
         let gates: Vec<_> = said
             .iter()

@@ -38,7 +38,7 @@ fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
 
 fn inside(step: &StepSpec, read: &ExprRead<'_>, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     match (&read.what.name, &step.matrix) {
-        (ExprReference::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, (step, read), scene, notes),
+        (ExprReference::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, step, read, scene, notes),
         (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, scene, notes),
         (ExprReference::Item, Some(_)) => {
             let message = "`item` is not available in a step with `matrix`".to_owned();
@@ -52,7 +52,8 @@ fn inside(step: &StepSpec, read: &ExprRead<'_>, scene: &RuleContext<'_>, notes: 
 fn axis_exists(
     axis: &str,
     matrix: &MatrixSpec,
-    (step, read): (&StepSpec, &ExprRead<'_>),
+    step: &StepSpec,
+    read: &ExprRead<'_>,
     scene: &RuleContext<'_>,
     notes: &mut FileDiagnostics,
 ) {

@@ -34,7 +34,7 @@ fn describe(circle: &[usize], scene: &RuleContext<'_>) -> Diagnostic {
     };
     let mut places = shown.into_iter().map(|edge| {
         let text = format!("`{}` depends on `{}`", scene.id(edge.0), scene.id(edge.1));
-        (edge_span(*edge, scene), text)
+        (edge_span(edge.0, edge.1, scene), text)
     });
     let (span, label) = places.next().unwrap_or_default();
     let first = Diagnostic::new(Code::Cycle, span, message).with_label(label);
@@ -44,7 +44,7 @@ fn describe(circle: &[usize], scene: &RuleContext<'_>) -> Diagnostic {
 }
 
 /// Returns the location at which a step declares a dependency on another.
-fn edge_span((step, needed): (usize, usize), scene: &RuleContext<'_>) -> Span {
+fn edge_span(step: usize, needed: usize, scene: &RuleContext<'_>) -> Span {
     let step = scene.step(step);
     let said = step.depends_on.iter().find(|id| id.value.as_str() == scene.id(needed));
     said.map_or(step.id.span, |id| id.span)

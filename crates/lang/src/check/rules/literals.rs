@@ -29,7 +29,7 @@ fn of_step(step: &StepSpec, notes: &mut FileDiagnostics) {
 fn of_check(check: &CheckSpec, notes: &mut FileDiagnostics) {
     if let Some(cwd) = &check.cwd {
         let help = "write a literal folder; pass variable parts via `env`, or as an argument of `exec`";
-        note_with_help(("cwd", help), &cwd.value.0, cwd.span, notes);
+        note_with_help("cwd", help, &cwd.value.0, cwd.span, notes);
     }
     let Some(expect) = &check.expect else { return };
     for path in &expect.file_exists.0 {
@@ -43,10 +43,10 @@ fn of_check(check: &CheckSpec, notes: &mut FileDiagnostics) {
 }
 
 fn plain(key: &str, text: &str, span: Span, notes: &mut FileDiagnostics) {
-    note_with_help((key, "write a literal value"), text, span, notes);
+    note_with_help(key, "write a literal value", text, span, notes);
 }
 
-fn note_with_help((key, help): (&str, &str), text: &str, span: Span, notes: &mut FileDiagnostics) {
+fn note_with_help(key: &str, help: &str, text: &str, span: Span, notes: &mut FileDiagnostics) {
     if let Some((_, name)) = templates_in_script(text).first() {
         let message = format!("templates are not supported in `{key}` (found `{name}`)");
         let mistake = Diagnostic::new(Code::ValueWrong, span, message);

@@ -17,7 +17,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
         if let Some(used) = step.skill.as_deref()
             && let Some((_, skill)) = scene.loaded.skill(&used.value.name.value)
         {
-            script(scene, step, (used, skill), notes);
+            script(scene, step, used, skill, notes);
         }
     }
     if let Some(own) = &scene.plan.skills {
@@ -29,7 +29,8 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 fn script(
     scene: &RuleContext<'_>,
     step: &StepSpec,
-    (used, skill): (&Spanned<SkillUse>, &LoadedSkill),
+    used: &Spanned<SkillUse>,
+    skill: &LoadedSkill,
     notes: &mut FileDiagnostics,
 ) {
     let said = used.value.script.as_ref();
@@ -45,7 +46,7 @@ fn script(
     }
     match (found, said) {
         (Some((_, script)), _) => {
-            declared(scene, step, (used, script), notes);
+            declared(scene, step, used, script, notes);
         }
         (None, None) => {
             let message =
@@ -81,7 +82,8 @@ fn undeclared(said: &Spanned<String>, skill: &LoadedSkill, notes: &mut FileDiagn
 fn declared(
     scene: &RuleContext<'_>,
     step: &StepSpec,
-    (used, script): (&Spanned<SkillUse>, &SkillScript),
+    used: &Spanned<SkillUse>,
+    script: &SkillScript,
     notes: &mut FileDiagnostics,
 ) {
     arguments(used, script, notes);
@@ -141,10 +143,10 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDia
 
 /// Returns the mistake in a value that is known already.
 fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
-    let takes = (&arg.schema, arg.position.as_ref().map(|at| at.value));
+    let position = arg.position.as_ref().map(|at| at.value);
     match value.constant()? {
-        serde_json::Value::String(text) => misfit_arg(takes, &arg.schema.read(&text)),
-        other => misfit_arg(takes, &other),
+        serde_json::Value::String(text) => misfit_arg(&arg.schema, position, &arg.schema.read(&text)),
+        other => misfit_arg(&arg.schema, position, &other),
     }
 }
 
@@ -215,7 +217,7 @@ fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, not
             continue;
         };
         let mut seen = BTreeSet::from([scene.file]);
-        for name in usable_skills(scene, (file, plan), &mut seen) {
+        for name in usable_skills(scene, file, plan, &mut seen) {
             if !own.contains(name) {
                 let message = format!(
                     "`{}` uses the skill `{name}`, which is not listed in the plan's `skills`",
@@ -232,7 +234,8 @@ fn check_allowed_skills(scene: &RuleContext<'_>, own: &BTreeSet<&SkillName>, not
 /// that it uses name.
 fn usable_skills<'a>(
     scene: &RuleContext<'a>,
-    (file, plan): (usize, &'a PlanSpec),
+    file: usize,
+    plan: &'a PlanSpec,
     seen: &mut BTreeSet<usize>,
 ) -> BTreeSet<&'a SkillName> {
     if let Some(own) = &plan.skills {
@@ -246,8 +249,8 @@ fn usable_skills<'a>(
         all.extend(way.skill.as_deref().map(|used| &used.value.name.value));
         let next = scene.loaded.used(file, way);
         let plan = |next: usize| Some((next, scene.loaded.plans.get(next)?.as_ref()?));
-        if let Some(next) = next.and_then(plan) {
-            all.extend(usable_skills(scene, next, seen));
+        if let Some((next, plan)) = next.and_then(plan) {
+            all.extend(usable_skills(scene, next, plan, seen));
         }
     }
     all

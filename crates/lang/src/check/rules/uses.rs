@@ -17,7 +17,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
         };
         let is_whole = scene.loaded.is_whole(file);
         for (name, value) in step.with.iter() {
-            check_argument(step, name, value, (plan, is_whole), notes);
+            check_argument(step, name, value, plan, is_whole, notes);
         }
         if !scene.may_hide_uses() {
             required(step, plan, notes);
@@ -29,7 +29,8 @@ fn check_argument(
     step: &StepSpec,
     name: &Spanned<Name>,
     value: &Spanned<ArgumentTemplate>,
-    (plan, is_whole): (&PlanSpec, bool),
+    plan: &PlanSpec,
+    is_whole: bool,
     notes: &mut FileDiagnostics,
 ) {
     let mut params = plan.params.iter();

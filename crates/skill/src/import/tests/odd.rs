@@ -23,8 +23,7 @@ proptest! {
             Just("license"), Just("compatibility"), Just("metadata"), Just("allowed-tools"), Just("tools"),
             Just("when_to_use"), Just("triggers"), Just("requires"), Just("tags"), Just("other"), Just("<<x"),
         ], value()), 0..6),
-        body in "([ -~\n\r]|---\n|é){0,60}",
-    ) {
+        body in "([ -~\n\r]|---\n|é){0,60}") {
         // JSON is YAML, with one notation for every text.
         let mut text = "---\nname: it\ndescription: Does it.\n".to_owned();
         let mut said = std::collections::BTreeSet::new();

@@ -32,9 +32,9 @@ pub(super) fn read(bundle: &SkillBundle) -> FlowFacts {
         let source = CommandText { file: path, scope: Rc::clone(&scope), counts: &|_| true };
         match language {
             Some(ScriptLanguage::Shell(_)) => {
-                shell(&mut facts, &source, (text, 0), 0);
+                shell(&mut facts, &source, text, 0, 0);
             }
-            Some(ScriptLanguage::Python) => python(&mut facts, &source, (text, 0), 0),
+            Some(ScriptLanguage::Python) => python(&mut facts, &source, text, 0, 0),
             None if is_prose(path) => texts(&mut facts, path, text),
             _ => {}
         }

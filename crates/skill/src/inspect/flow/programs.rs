@@ -56,7 +56,8 @@ impl ShellFactReader<'_, '_> {
     pub(super) fn program(
         &mut self,
         command: &ShellCommand,
-        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+        input: ValuePlaceIx,
+        inner: &[ValuePlaceIx],
         out: ValuePlaceIx,
     ) {
         let Some(first) = command.words.first() else {
@@ -91,13 +92,13 @@ impl ShellFactReader<'_, '_> {
             "nc" | "ncat" | "netcat" | "telnet" | "socat" | "mail" | "mailx" | "sendmail" => {
                 let host = self.gathered(&call.operands.values);
                 self.hosts(&call.operands, host);
-                self.sends(call.program.at, (call.input, host), false);
+                self.sends(call.program.at, call.input, host, false);
                 self.fetches(call.program.at, host, call.out);
             }
             "dig" | "nslookup" | "host" | "ping" => {
                 let host = self.gathered(&call.operands.values);
                 self.hosts(&call.operands, host);
-                self.sends(call.program.at, (host, host), false);
+                self.sends(call.program.at, host, host, false);
             }
             "scp" | "rsync" | "rclone" | "sftp" | "ssh" => self.remote_copy(call),
             "git" if call.program.verb() == "clone" => self.clones(call),
@@ -215,7 +216,7 @@ impl ShellFactReader<'_, '_> {
         all
     }
 
-    pub(super) fn sends(&mut self, at: usize, (what, to): (ValuePlaceIx, ValuePlaceIx), is_proof: bool) {
+    pub(super) fn sends(&mut self, at: usize, what: ValuePlaceIx, to: ValuePlaceIx, is_proof: bool) {
         let file = self.source.file.to_owned();
         let event = ValueEvent { file, at, place: what };
         self.facts.sends.push(ValueSend { event, destination: to, is_proof });

@@ -22,12 +22,7 @@ pub(super) struct PythonFactReader<'a, 's> {
 }
 
 /// Reads the facts of a program in Python.
-pub(super) fn python(
-    facts: &mut FlowFacts,
-    source: &CommandText<'_>,
-    (text, base): (&str, usize),
-    depth: usize,
-) {
+pub(super) fn python(facts: &mut FlowFacts, source: &CommandText<'_>, text: &str, base: usize, depth: usize) {
     if depth > DEEPEST {
         return;
     }
@@ -233,7 +228,7 @@ impl PythonFactReader<'_, '_> {
         if rest.first().is_some_and(|token| token.is('(')) {
             let close = outermost(rest, ')').unwrap_or(rest.len());
             let args = rest.get(1..close).unwrap_or_default();
-            let result = self.call((&whole, at), first, args);
+            let result = self.call(&whole, at, first, args);
             self.facts.moves(result, value);
             return long + close + 1;
         }

@@ -62,12 +62,7 @@ const PROOF: [&str; 6] = ["headers", "auth", "cert", "cookies", "api_key", "toke
 impl PythonFactReader<'_, '_> {
     /// Returns the result of a call. `whole` is the full name of the called function, `first` its
     /// first part as written.
-    pub(super) fn call(
-        &mut self,
-        (whole, at): (&str, usize),
-        first: &str,
-        args: &[ScriptToken],
-    ) -> ValuePlaceIx {
+    pub(super) fn call(&mut self, whole: &str, at: usize, first: &str, args: &[ScriptToken]) -> ValuePlaceIx {
         let result = self.facts.value();
         let call =
             PythonCall { whole, first, at, given: parts(args).into_iter().map(named).collect(), result };
@@ -244,7 +239,7 @@ impl PythonFactReader<'_, '_> {
         let (ran, fetched) = (self.facts.runs.len(), self.facts.fetches.len());
         let sent = self.facts.sends.len();
         let text = (words.join(" "), 0);
-        for from in shell(self.facts, &source, (&text.0, text.1), self.depth + 1) {
+        for from in shell(self.facts, &source, &text.0, text.1, self.depth + 1) {
             self.facts.moves(from, call.result);
         }
         // All events of the command are located at the call.

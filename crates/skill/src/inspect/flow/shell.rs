@@ -44,7 +44,8 @@ pub(super) struct ShellFactReader<'a, 's> {
 pub(super) fn shell(
     facts: &mut FlowFacts,
     source: &CommandText<'_>,
-    (text, base): (&str, usize),
+    text: &str,
+    base: usize,
     depth: usize,
 ) -> Vec<ValuePlaceIx> {
     if depth > DEEPEST {
@@ -114,7 +115,7 @@ impl ShellFactReader<'_, '_> {
                 self.printed.iter().partition(|(at, _)| *at > from && *at < end);
             self.printed = rest;
             let inner: Vec<ValuePlaceIx> = inner.into_iter().map(|(_, out)| out).collect();
-            input = self.command(all, command, (input, &inner));
+            input = self.command(all, command, input, &inner);
             self.outputs.insert(command.at, input);
         }
         let output = self.facts.place_ix(ValuePlace::Output(self.named(None)));
@@ -151,7 +152,8 @@ impl ShellFactReader<'_, '_> {
         &mut self,
         all: &ParsedShellScript,
         command: &ShellCommand,
-        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+        input: ValuePlaceIx,
+        inner: &[ValuePlaceIx],
     ) -> ValuePlaceIx {
         let first = command.words.first().map_or("", |word| word.text.as_str());
         let is_exported = first == "export" || !command.words.is_empty() && !DECLARING.contains(&first);
@@ -175,9 +177,9 @@ impl ShellFactReader<'_, '_> {
                 }
             }
         }
-        let given = self.given(all, command, (input, inner));
+        let given = self.given(all, command, input, inner);
         let out = self.facts.value();
-        self.program(command, (given, inner), out);
+        self.program(command, given, inner, out);
         for word in &command.writes {
             let paths = self.operand(word, inner);
             self.facts.stores.push((paths, out));
@@ -190,7 +192,8 @@ impl ShellFactReader<'_, '_> {
         &mut self,
         all: &ParsedShellScript,
         command: &ShellCommand,
-        (input, inner): (ValuePlaceIx, &[ValuePlaceIx]),
+        input: ValuePlaceIx,
+        inner: &[ValuePlaceIx],
     ) -> ValuePlaceIx {
         if command.reads.is_empty() && command.input.is_none() {
             return input;

@@ -18,7 +18,7 @@ impl ShellFactReader<'_, '_> {
         let runs = is_shell || is_source || program.is_interpreter();
         if self.functions.contains(program.name) {
             let name = self.named(Some(program.name));
-            return self.calls(&name, operands, (call.input, call.out));
+            return self.calls(&name, operands, call.input, call.out);
         }
         if call.reads_names && runs {
             self.runs(program.at, call.input);
@@ -51,9 +51,9 @@ impl ShellFactReader<'_, '_> {
         let depth = self.depth + 1;
         if let Some((at, text)) = &call.command.input {
             if call.program.is_python() {
-                python(self.facts, self.source, (text, *at), depth);
+                python(self.facts, self.source, text, *at, depth);
             } else if call.program.is_shell() {
-                for from in shell(self.facts, self.source, (text, *at), depth) {
+                for from in shell(self.facts, self.source, text, *at, depth) {
                     self.facts.moves(from, call.out);
                 }
             }
@@ -87,11 +87,11 @@ impl ShellFactReader<'_, '_> {
         }
         if call.program.is_shell() {
             let text = self.rendered(code);
-            for from in shell(self.facts, self.source, (&text, code.at), depth) {
+            for from in shell(self.facts, self.source, &text, code.at, depth) {
                 self.facts.moves(from, call.out);
             }
         } else if call.program.is_python() {
-            python(self.facts, self.source, (&code.text, code.at), depth);
+            python(self.facts, self.source, &code.text, code.at, depth);
         }
     }
 
@@ -100,7 +100,7 @@ impl ShellFactReader<'_, '_> {
         let text = self.rendered(word);
         if let Some(path) = self.facts.shipped(&text) {
             let path: Rc<str> = Rc::from(path);
-            self.calls(&path, operands, (call.input, call.out));
+            self.calls(&path, operands, call.input, call.out);
         } else {
             let value = self.operand(word, &[]);
             self.runs(call.program.at, value);
@@ -113,7 +113,8 @@ impl ShellFactReader<'_, '_> {
         &mut self,
         name: &Rc<str>,
         operands: &CommandOperands<'_>,
-        (input, out): (ValuePlaceIx, ValuePlaceIx),
+        input: ValuePlaceIx,
+        out: ValuePlaceIx,
     ) {
         for (number, value) in operands.values.iter().enumerate() {
             for number in [(number + 1).to_string(), "@".to_owned()] {

@@ -41,7 +41,7 @@ pub(super) fn texts(facts: &mut FlowFacts, path: &str, text: &str) {
         for (at, code) in spans(passage.text) {
             // A single word is a name, not a command.
             if code.contains(' ') {
-                shell(facts, &source, (code, passage.at + at), 0);
+                shell(facts, &source, code, passage.at + at, 0);
             }
         }
         sentences(facts, &source, &passage);
@@ -52,12 +52,12 @@ fn fence(facts: &mut FlowFacts, source: &CommandText<'_>, passage: &TextPassage<
     let language = language.to_ascii_lowercase();
     let language = language.split([' ', ',', '{']).next().unwrap_or_default();
     match language {
-        "python" | "py" | "python3" => python(facts, source, (passage.text, passage.at), 0),
+        "python" | "py" | "python3" => python(facts, source, passage.text, passage.at, 0),
         "" | "sh" | "bash" | "shell" | "console" | "zsh" | "terminal" => {
             // A prompt is not part of the command.
             let text = passage.text.replace("\n$ ", "\n  ");
             let text = text.strip_prefix("$ ").map_or(text.clone(), |rest| format!("  {rest}"));
-            shell(facts, source, (&text, passage.at), 0);
+            shell(facts, source, &text, passage.at, 0);
         }
         _ => {}
     }
@@ -77,7 +77,7 @@ fn sentences(facts: &mut FlowFacts, source: &CommandText<'_>, passage: &TextPass
         let at = from;
         from += line.len();
         if (source.counts)(at) {
-            sentence(facts, source, (line, at));
+            sentence(facts, source, line, at);
         }
     }
 }
@@ -123,11 +123,11 @@ impl<'a> InstructionSentence<'a> {
     }
 }
 
-fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, (line, at): (&str, usize)) {
+fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, line: &str, at: usize) {
     let said = InstructionSentence::of(source.file, line, at);
     let to = addresses(line);
     if let (Some(verb), false) = (said.verb(0), to.is_empty()) {
-        fetches(facts, &said, (verb, &to));
+        fetches(facts, &said, verb, &to);
     }
     if let Some(verb) = said.verb(1) {
         let what = said.value_of_paths(facts, verb);
@@ -152,7 +152,7 @@ fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, (line, at): (&str, 
 }
 
 /// A fetched file is stored at the path in the sentence, or under its original name.
-fn fetches(facts: &mut FlowFacts, said: &InstructionSentence<'_>, (verb, to): (usize, &[&str])) {
+fn fetches(facts: &mut FlowFacts, said: &InstructionSentence<'_>, verb: usize, to: &[&str]) {
     let (from, got, into) = (facts.value(), facts.value(), said.value_of_paths(facts, verb));
     for address in to {
         facts.record_text(address, from);

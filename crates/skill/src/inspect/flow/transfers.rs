@@ -65,11 +65,11 @@ impl ShellFactReader<'_, '_> {
             }
         }
         self.facts.moves(to, data);
-        self.sends(call.program.at, (data, to), false);
+        self.sends(call.program.at, data, to, false);
         let proof = operands.option_values(&PROOF);
         let proof: Vec<ValuePlaceIx> = proof.iter().map(|(_, value)| *value).collect();
         let proof = self.gathered(&proof);
-        self.sends(call.program.at, (proof, to), true);
+        self.sends(call.program.at, proof, to, true);
         self.fetches(call.program.at, to, call.out);
         let named = operands.option_values(&into);
         for (_, paths) in &named {
@@ -134,10 +134,10 @@ impl ShellFactReader<'_, '_> {
         let is_upload = operands.texts().last().is_some_and(|last| last.contains(':'));
         if program.name == "ssh" {
             self.hosts(operands, to);
-            self.sends(program.at, (call.input, to), false);
+            self.sends(program.at, call.input, to, false);
         } else if is_upload {
             let what = self.loaded(&near);
-            self.sends(program.at, (what, to), false);
+            self.sends(program.at, what, to, false);
         }
     }
 

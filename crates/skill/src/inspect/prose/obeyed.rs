@@ -38,7 +38,7 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
             found.extend(harmful_instructions(passage.text));
         }
         for (rule, at, reason) in found {
-            push_issue(&mut issues, (path, passage), (rule, at, reason));
+            push_issue(&mut issues, path, passage, (rule, at, reason));
         }
         // An instruction may be split into short passages.
         let near = all.get(number..).unwrap_or_default().iter().take(TOGETHER);
@@ -48,7 +48,7 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
         if joined.len() > passage.text.len() && joined.len() <= LONGEST && passage.fence.is_none() {
             for (rule, at, reason) in harmful_instructions(joined) {
                 if rule != Rule::Exfiltration && rule != Rule::Covert && at < passage.text.len() {
-                    push_issue(&mut issues, (path, passage), (rule, at, reason));
+                    push_issue(&mut issues, path, passage, (rule, at, reason));
                 }
             }
         }
@@ -108,7 +108,7 @@ fn shells(passage: &TextPassage<'_>) -> Vec<PassageFinding> {
     }
     let given = ScriptPermissions { net: true, ..ScriptPermissions::default() };
     let mut look = FileInspection::new("", &given);
-    shell(&mut look, (passage.text, 0), &BTreeSet::new());
+    shell(&mut look, passage.text, 0, &BTreeSet::new());
     let harms = |issue: &InspectionIssue| {
         matches!(
             issue.rule,
@@ -143,7 +143,8 @@ fn is_words(language: &str) -> bool {
 
 fn push_issue(
     issues: &mut Vec<InspectionIssue>,
-    (path, passage): (&str, &TextPassage<'_>),
+    path: &str,
+    passage: &TextPassage<'_>,
     found: (Rule, usize, String),
 ) {
     let (rule, at, reason) = found;

@@ -104,7 +104,7 @@ pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
         let Some(name) = token.name().filter(|_| !is_member) else {
             // A member of an expression without a name: `Path.home().write_text(…)`.
             if let (Some(name), true) = (token.name(), is_member) {
-                note(&mut code, &tokens, (token.at, format!(".{name}")), at + 1);
+                note(&mut code, &tokens, token.at, format!(".{name}"), at + 1);
             }
             at += 1;
             continue;
@@ -122,7 +122,7 @@ pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
         let is_defined =
             before.and_then(ScriptToken::name).is_some_and(|word| word == "def" || word == "class");
         if !is_defined {
-            note(&mut code, &tokens, (token.at, whole), end);
+            note(&mut code, &tokens, token.at, whole, end);
         }
         at = end;
     }
@@ -131,7 +131,7 @@ pub(in crate::inspect) fn read(text: &str, base: usize) -> ParsedProgram {
 }
 
 /// Records the use of a name, which is followed by the token `end`.
-fn note(code: &mut ParsedProgram, tokens: &[ScriptToken], (at, name): (usize, String), end: usize) {
+fn note(code: &mut ParsedProgram, tokens: &[ScriptToken], at: usize, name: String, end: usize) {
     if tokens.get(end).is_some_and(|next| next.is('(')) {
         let args = within(tokens.get(end + 1..).unwrap_or_default());
         let name = name.clone();

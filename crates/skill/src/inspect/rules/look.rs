@@ -40,7 +40,7 @@ impl<'a> FileInspection<'a> {
         self.issues.push(InspectionIssue::new(rule, self.file, at, message));
     }
 
-    pub(super) fn report_once(&mut self, (rule, of): (Rule, &str), at: usize, message: impl Into<String>) {
+    pub(super) fn report_once(&mut self, rule: Rule, of: &str, at: usize, message: impl Into<String>) {
         if self.reported.insert((rule, of.to_owned())) {
             let issue = InspectionIssue::new(rule, self.file, at, message);
             self.issues.push(issue.with_subject(of));
@@ -50,14 +50,14 @@ impl<'a> FileInspection<'a> {
     /// Records an access to the network.
     pub(super) fn net(&mut self, what: &str, at: usize) {
         let rule = if self.permissions.net { Rule::NetDeclared } else { Rule::NetUndeclared };
-        self.report_once((rule, what), at, format!("`{what}` uses the network"));
+        self.report_once(rule, what, at, format!("`{what}` uses the network"));
     }
 
     /// Records that an environment variable is read.
     pub(super) fn reads(&mut self, name: &str, at: usize) {
         if !super::env::is_known(name) && !self.permissions.env.contains(name) {
             let message = format!("it reads the undeclared variable {name}");
-            self.report_once((Rule::EnvUndeclared, name), at, message);
+            self.report_once(Rule::EnvUndeclared, name, at, message);
         }
     }
 
@@ -70,7 +70,7 @@ impl<'a> FileInspection<'a> {
             let home = if part.starts_with('.') { "~/" } else { "" };
             let place = format!("{home}{part}");
             let message = format!("it refers to {place}: {what}");
-            self.report_once((Rule::PrivatePlace, &place), at, message);
+            self.report_once(Rule::PrivatePlace, &place, at, message);
         }
     }
 

@@ -107,7 +107,7 @@ fn executes(look: &mut FileInspection<'_>, window: &[ScriptToken], before: Optio
         Some("exec" | "execSync" | "system" | "popen") if open.is('(') => match first.text() {
             Some(text) if is_fixed => {
                 look.inspect_nested(word.at, |look| {
-                    shell(look, (text, first.at), &BTreeSet::new());
+                    shell(look, text, first.at, &BTreeSet::new());
                 });
             }
             // A text with interpolated values, or a concatenated one.

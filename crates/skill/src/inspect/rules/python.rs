@@ -53,7 +53,7 @@ const UNPICKLES: [&str; 12] = [
 ];
 
 /// Checks a program of Python. `base` is its offset in its file.
-pub(in crate::inspect) fn python(look: &mut FileInspection<'_>, (text, base): (&str, usize)) {
+pub(in crate::inspect) fn python(look: &mut FileInspection<'_>, text: &str, base: usize) {
     let code = read(text, base);
     for (at, imported) in &code.imports {
         if let Some(module) = module(imported).filter(|module| *module != "socket") {
@@ -86,7 +86,7 @@ fn executes(look: &mut FileInspection<'_>, call: &ParsedCall) {
         }
         "exec" => {
             if let Some(text) = call.text() {
-                look.inspect_nested(call.at, |look| python(look, (&text, call.at)));
+                look.inspect_nested(call.at, |look| python(look, &text, call.at));
             }
         }
         "__import__" if call.text().is_none() => {
@@ -132,7 +132,7 @@ fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
     if is_shell {
         if let Some(text) = call.text() {
             look.inspect_nested(call.at, |look| {
-                shell(look, (&text, call.at), &BTreeSet::new());
+                shell(look, &text, call.at, &BTreeSet::new());
             });
         } else {
             let reason = format!("`{name}` passes a dynamic string to a shell");

@@ -23,12 +23,12 @@ pub(super) fn runs(
                 if let [code, _, ..] = program.args
                     && code.is_fixed()
                 {
-                    look.inspect_nested(code.at, |look| shell(look, (&code.text, code.at), set));
+                    look.inspect_nested(code.at, |look| shell(look, &code.text, code.at, set));
                 }
             }
             _ if program.is_shell() => {
                 if let Some(code) = program.code('c') {
-                    executes(look, code, |look| shell(look, (&code.text, code.at), set));
+                    executes(look, code, |look| shell(look, &code.text, code.at, set));
                     let in_place = all.iter().any(|one| matches!(one.name, "find" | "xargs" | "parallel"));
                     if in_place && code.text.contains("{}") {
                         let reason = "a name is inserted into the text of a program, which \
@@ -38,16 +38,16 @@ pub(super) fn runs(
                 } else if let Some(first) = program.args.iter().find(|arg| is_output(arg)) {
                     look.report(Rule::EvalInput, first.at, "the output of a command is executed");
                 } else if let Some((at, text)) = &command.input {
-                    check_program_input(look, (*at, text), |look| shell(look, (text, *at), set));
+                    check_program_input(look, *at, text, |look| shell(look, text, *at, set));
                 }
             }
             _ if program.is_python() => {
                 if let Some(code) = program.code('c') {
-                    executes(look, code, |look| python(look, (&code.text, code.at)));
+                    executes(look, code, |look| python(look, &code.text, code.at));
                 } else if let Some((at, text)) =
                     command.input.as_ref().filter(|_| reads_program_from_input(program))
                 {
-                    check_program_input(look, (*at, text), |look| python(look, (text, *at)));
+                    check_program_input(look, *at, text, |look| python(look, text, *at));
                 }
             }
             _ if program.is_interpreter() => {
@@ -73,7 +73,8 @@ fn executes(look: &mut FileInspection<'_>, code: &CommandWord, inner: impl FnOnc
 /// Checks a text that a program reads as input and executes.
 fn check_program_input(
     look: &mut FileInspection<'_>,
-    (at, text): (usize, &str),
+    at: usize,
+    text: &str,
     inner: impl FnOnce(&mut FileInspection<'_>),
 ) {
     if text.contains(UNKNOWN) {
@@ -87,7 +88,7 @@ fn evaluates(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, set: 
     if program.args.iter().all(CommandWord::is_fixed) {
         let text: Vec<&str> = program.args.iter().map(|arg| arg.text.as_str()).collect();
         let text = text.join(" ");
-        look.inspect_nested(program.at, |look| shell(look, (&text, program.at), set));
+        look.inspect_nested(program.at, |look| shell(look, &text, program.at, set));
     } else {
         look.report(Rule::EvalInput, program.at, "`eval` executes a string with values in it");
     }

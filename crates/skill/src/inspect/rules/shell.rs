@@ -13,7 +13,8 @@ use crate::inspect::shell::{DECLARING, ParsedShellScript, UNKNOWN, VariableUse, 
 /// program that executes it.
 pub(in crate::inspect) fn shell(
     look: &mut FileInspection<'_>,
-    (text, base): (&str, usize),
+    text: &str,
+    base: usize,
     outer: &BTreeSet<String>,
 ) {
     let script = read(text, base);

@@ -25,7 +25,7 @@ impl ShellLexer<'_> {
             self.read_parenthesized(Rc::from([]));
             self.value_of(word, from);
         } else if self.takes("{") {
-            self.parameter(word, (at, is_quoted));
+            self.parameter(word, at, is_quoted);
         } else if !is_quoted && self.peek() == Some('\'') {
             self.escaped(word);
             return;
@@ -67,7 +67,7 @@ impl ShellLexer<'_> {
     }
 
     /// Reads `${…}`, whose brace is read already.
-    fn parameter(&mut self, word: &mut CommandWord, (at, is_quoted): (usize, bool)) {
+    fn parameter(&mut self, word: &mut CommandWord, at: usize, is_quoted: bool) {
         let is_length = self.rest().starts_with('#') && !self.rest().starts_with("#}");
         let is_other = self.rest().starts_with('!');
         if is_length || is_other {

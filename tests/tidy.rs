@@ -272,3 +272,19 @@ fn few_write_to_the_standard_streams() {
     let fewer: Vec<&&str> = WRITERS.iter().filter(|own| !found.iter().any(|path| path == *own)).collect();
     assert!(fewer.is_empty(), "these need not be named: {fewer:?}");
 }
+
+/// The only code that starts git.
+const GIT: &str = "crates/app/src/git/";
+
+#[test]
+fn git_is_started_in_one_place() {
+    let starts = |text: &str| ["new(\"git\")", "[\"git\"", "\"git\","].iter().any(|word| text.contains(word));
+    // They know the name of the program: what scripts do with it, and where it is.
+    let names_it = ["crates/skill/src/inspect/", "src/commands/doctor.rs"];
+    let found: Vec<String> =
+        production().into_iter().filter(|(_, text)| starts(text)).map(|(path, _)| path).collect();
+    let other = |path: &&String| !names_it.iter().chain([&GIT]).any(|own| path.starts_with(own));
+    let more: Vec<&String> = found.iter().filter(other).collect();
+    assert!(more.is_empty(), "git is started by {GIT} alone: {more:?}");
+    assert!(found.iter().any(|path| path.starts_with(GIT)), "{GIT} starts nothing");
+}

@@ -53,11 +53,11 @@ pub fn accept_goal(
     let out = acceptance_path(&ready.workspace, &goal.id);
     let is_goal = true;
     let bounds = param_bounds(ui, ready.plan.parts(), is_goal, &ParamBoundArgs::default())?;
-    let pins = reviewed_files(&ready)?;
+    let pins = reviewed_files(ui, &ready)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
     let mut proposal = PlanReview { ready, bounds, pins, rules };
     ui.print(&plan_summary(&proposal))?;
-    ui.print(&changes_text(&proposal, &read_token(&proposal.ready.workspace, &out)))?;
+    ui.print(&changes_text(ui, &proposal, &read_token(&proposal.ready.workspace, &out)))?;
     confirm(ui, args.yes, &format!("Accept {}?", goal.id))?;
     keys::key_folder(ui)?;
     let signer = owner::owner_signer(ui, &mut proposal.rules, args.key.as_deref(), &args.passphrase)?;

@@ -36,7 +36,7 @@ pub fn approved_tree(
     params: &JsonObject,
     token: &Path,
 ) -> Result<ApprovedTree, CommandError> {
-    let tracked = tracked_files(&ready.workspace.root);
+    let tracked = tracked_files(ui, &ready.workspace)?;
     // The content of a workspace that no commit has is unknown.
     let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
     statement_pins(ui, ready, params, token, tracked.as_ref())

@@ -114,7 +114,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
         return Ok(CliExitCode::Ok);
     }
     ui.print(&approval_text(&proposal, token.statement()))?;
-    ui.print(&changes_text(&proposal, &read_token(&proposal.ready.workspace, &out)))?;
+    ui.print(&changes_text(ui, &proposal, &read_token(&proposal.ready.workspace, &out)))?;
     confirm(ui, args.yes, "Approve?")?;
     let signer = keys::open_key(ui, &keys, &key, &args.passphrase)?;
     let signed_token = match token {

@@ -5,6 +5,7 @@ use super::before::text_by_digest;
 use super::bounds::bound_line;
 use super::plan::PlanReview;
 use super::refused::differences_text as difference;
+use crate::Ui;
 use crate::load::{self, LoadedPlan};
 use wf_base::digest::Sha256Digest;
 use wf_base::untrusted::untrusted;
@@ -53,7 +54,11 @@ fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
 }
 
 /// Describes the differences from the last approval: in meaning, and in the files that are executed.
-pub(super) fn changes_text(proposal: &PlanReview, last: &Result<ApprovalToken, ApprovalRefusal>) -> String {
+pub(super) fn changes_text(
+    ui: &Ui,
+    proposal: &PlanReview,
+    last: &Result<ApprovalToken, ApprovalRefusal>,
+) -> String {
     let Ok(last) = last else {
         return String::new();
     };
@@ -71,7 +76,7 @@ pub(super) fn changes_text(proposal: &PlanReview, last: &Result<ApprovalToken, A
         .iter()
         .filter(|pin| is_text(ready, &pin.path))
         .filter_map(|pin| {
-            let known = text_by_digest(&ready.workspace, &pin.path, pin.digest)?;
+            let known = text_by_digest(ui, &ready.workspace, &pin.path, pin.digest)?;
             Some((pin.path.clone(), known.into_bytes()))
         })
         .collect();
@@ -83,7 +88,7 @@ pub(super) fn changes_text(proposal: &PlanReview, last: &Result<ApprovalToken, A
         let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(goals.1);
         text.push_str(&diff(&old, &new).text());
     }
-    text.push_str(&difference(&ready.workspace, &different));
+    text.push_str(&difference(ui, &ready.workspace, &different));
     text
 }
 

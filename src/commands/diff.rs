@@ -61,7 +61,7 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, Comman
         (None, Some(plan)) => (name, here(plan)),
         (None, None) => return load::load_for_review(ui, Path::new(name)),
     };
-    let mut files = GitRevision::find(cwd, revision)?;
+    let mut files = GitRevision::find(cwd, &ui.workspace().state, revision, &ui.env.host())?;
     let path = files.select_file(&path, cwd)?;
     let workspace = files.workspace();
     let ready = load::load_plan(

@@ -7,6 +7,7 @@ use crate::{CliExitCode, CommandError, GitRevision, Ui, Workspace};
 use wf_app::daemon_io::watch::FileWatcher;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::name::PlanId;
+use wf_exec::HostEnv;
 use wf_model::Goal;
 use wf_report::{BAD, NAME, WARN, paint};
 
@@ -25,11 +26,11 @@ impl LoadedGoals {
     /// Reads the goals of a workspace: its files, or a branch of its repository.
     pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, CommandError> {
         let workspace = ui.workspace();
-        let place = goal_source(&workspace, branch.as_deref())?;
-        let found = read_in_child(ui, &place, &workspace);
+        let place = goal_source(&workspace, branch.as_deref(), &ui.env.host())?;
+        let found = read_in_child(ui, &place, &workspace)?;
         let git = match &place {
             GoalSource::Disk => None,
-            GoalSource::Commit(revision) => Some(revision.git_dir()),
+            GoalSource::Commit(revision) => Some(revision.git_dir().to_path_buf()),
         };
         let goals =
             Self { workspace, branch, source: place, git, by_id: goals_by_id(&found), goal_files: found };
@@ -40,7 +41,8 @@ impl LoadedGoals {
     /// Reads them again, and reports the differences. The old ones stay if they cannot be read.
     pub async fn reload(&mut self, ui: &Ui) -> Result<(), CommandError> {
         let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
-        let place = move || goal_source(&workspace, branch.as_deref());
+        let host = ui.env.host();
+        let place = move || goal_source(&workspace, branch.as_deref(), &host);
         let place = tokio::task::spawn_blocking(place).await;
         let place = place.map_err(|lost| CommandError::new(CliExitCode::Bug, lost.to_string()))??;
         if let (GoalSource::Commit(new), GoalSource::Commit(old)) = (&place, &self.source)
@@ -48,7 +50,7 @@ impl LoadedGoals {
         {
             return Ok(());
         }
-        let found = read_in_child_async(ui, &place, &self.workspace).await;
+        let found = read_in_child_async(ui, &place, &self.workspace).await?;
         self.by_id = goals_by_id(&found);
         let before = std::mem::replace(&mut self.goal_files, found);
         self.source = place;
@@ -127,12 +129,16 @@ fn goals_by_id(found: &[GoalFile]) -> BTreeMap<PlanId, Arc<Goal>> {
     goals.map(|goal| (goal.id.clone(), Arc::clone(goal))).collect()
 }
 
-fn goal_source(workspace: &Workspace, branch: Option<&str>) -> Result<GoalSource, CommandError> {
+fn goal_source(
+    workspace: &Workspace,
+    branch: Option<&str>,
+    host: &HostEnv,
+) -> Result<GoalSource, CommandError> {
     Ok(match branch {
         None => GoalSource::Disk,
         Some(branch) => {
             let name = format!("refs/heads/{branch}");
-            GoalSource::Commit(GitRevision::of(workspace, &name)?)
+            GoalSource::Commit(GitRevision::of(workspace, &name, host)?.into())
         }
     })
 }

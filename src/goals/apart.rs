@@ -20,19 +20,27 @@ struct GoalFileLine {
 
 /// Reads all goals of a workspace in a process of its own: a daemon that waits for years keeps no
 /// memory that only reading needs, and is safe from files that harm a reader.
-pub fn read_in_child(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
+pub fn read_in_child(
+    ui: &Ui,
+    place: &GoalSource,
+    workspace: &Workspace,
+) -> Result<Vec<GoalFile>, CommandError> {
     let answer = reader_command(ui, place, workspace).output().ok();
     let found = answer.and_then(|answer| parse_lines(&answer));
-    found.unwrap_or_else(|| list_goals(place, workspace))
+    found.map_or_else(|| list_goals(place, workspace), Ok)
 }
 
 /// Does the same without blocking a thread of a runtime.
-pub async fn read_in_child_async(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
+pub async fn read_in_child_async(
+    ui: &Ui,
+    place: &GoalSource,
+    workspace: &Workspace,
+) -> Result<Vec<GoalFile>, CommandError> {
     let mut reader = reader_command(ui, place, workspace);
     let answer = tokio::task::spawn_blocking(move || reader.output()).await;
     let answer = answer.ok().and_then(Result::ok);
     let found = answer.and_then(|answer| parse_lines(&answer));
-    found.unwrap_or_else(|| list_goals(place, workspace))
+    found.map_or_else(|| list_goals(place, workspace), Ok)
 }
 
 /// The command of the process that reads.
@@ -72,11 +80,11 @@ pub fn write_goals(ui: &Ui, commit: Option<&str>) -> Result<(), CommandError> {
     let workspace = ui.workspace();
     let place = match commit {
         None => GoalSource::Disk,
-        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit)?),
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.env.host())?.into()),
     };
     let found = match &place {
         GoalSource::Disk => list_goals_with_acceptance(ui, &workspace),
-        GoalSource::Commit(_) => list_goals(&place, &workspace),
+        GoalSource::Commit(_) => list_goals(&place, &workspace)?,
     };
     for found in found {
         let (goal, reason) = match found.goal {

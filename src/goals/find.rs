@@ -21,7 +21,7 @@ pub enum GoalSource {
     /// The files on disk.
     Disk,
     /// The files of a commit.
-    Commit(GitRevision),
+    Commit(Box<GitRevision>),
 }
 
 impl GoalSource {
@@ -47,12 +47,33 @@ pub struct GoalFile {
     pub awaited_acceptance: Option<String>,
 }
 
-/// All goals of a workspace, by path. Of several with the same id only the first is one.
-pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
-    let files = place.files(workspace);
+/// All goals of a workspace, by path. Of several with the same id only the first is one. Fails if the files
+/// of a commit cannot be listed.
+pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Result<Vec<GoalFile>, CommandError> {
+    let mut paths = match place {
+        GoalSource::Disk => return Ok(list_goals_on_disk(workspace)),
+        GoalSource::Commit(revision) => revision.specs(&FOLDERS)?,
+    };
+    paths.sort();
+    Ok(read_goals(&*place.files(workspace), paths))
+}
+
+/// All goals on disk.
+pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
+    let mut found = SpecFileSet::default();
+    for folder in FOLDERS {
+        found.add_folder(&workspace.root.join(folder));
+    }
+    let name = |path: &PathBuf| workspace.name(path);
+    let mut paths: Vec<String> = found.plans.iter().map(name).collect();
+    paths.sort();
+    read_goals(&*GoalSource::Disk.files(workspace), paths)
+}
+
+fn read_goals(files: &dyn SpecFileSource, paths: Vec<String>) -> Vec<GoalFile> {
     let mut found: Vec<GoalFile> = Vec::new();
-    for path in goal_paths(place, workspace) {
-        let Some((id, goal)) = load::collect_goal(&*files, &path) else {
+    for path in paths {
+        let Some((id, goal)) = load::collect_goal(files, &path) else {
             continue;
         };
         let goal = match goal {
@@ -69,7 +90,7 @@ pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Vec<GoalFile> {
 
 /// All goals on disk, with the acceptance that they wait for.
 pub fn list_goals_with_acceptance(ui: &Ui, workspace: &Workspace) -> Vec<GoalFile> {
-    let mut found = list_goals(&GoalSource::Disk, workspace);
+    let mut found = list_goals_on_disk(workspace);
     for one in found.iter_mut().filter(|one| one.goal.is_ok()) {
         // An error that keeps it from being read is reported when it is run.
         one.awaited_acceptance = awaited_acceptance_at(ui, workspace, &one.path).ok().flatten();
@@ -80,22 +101,6 @@ pub fn list_goals_with_acceptance(ui: &Ui, workspace: &Workspace) -> Vec<GoalFil
 fn duplicate_id<'a>(found: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
     let same = |one: &&GoalFile| matches!(&one.goal, Ok(goal) if goal.id == *id);
     found.iter().find(same).map(|one| one.path.as_str())
-}
-
-fn goal_paths(place: &GoalSource, workspace: &Workspace) -> Vec<String> {
-    let mut paths = match place {
-        GoalSource::Commit(revision) => revision.specs(&FOLDERS),
-        GoalSource::Disk => {
-            let mut found = SpecFileSet::default();
-            for folder in FOLDERS {
-                found.add_folder(&workspace.root.join(folder));
-            }
-            let name = |path: &PathBuf| workspace.name(path);
-            found.plans.iter().map(name).collect()
-        }
-    };
-    paths.sort();
-    paths
 }
 
 /// The path of the goal that the user names, by its file or its id.
@@ -109,7 +114,7 @@ pub fn find_path(
     if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
         return Ok(workspace.name(&path));
     }
-    let all = list_goals(place, workspace);
+    let all = list_goals(place, workspace)?;
     // The errors of a broken one are reported when it is loaded; a valid one takes precedence.
     let of = |found: &&GoalFile| found.id.as_deref() == Some(name);
     let works = |found: &&GoalFile| found.goal.is_ok() && of(found);

@@ -21,7 +21,8 @@ pub use attended::check_goals_scheduled;
 pub use autonomy::{AutonomyStatus, grant_of};
 pub use cycle::{ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation};
 pub use find::{
-    FOLDERS, GoalFile, GoalSource, find_path, list_goals, list_goals_with_acceptance, load_by_name,
+    FOLDERS, GoalFile, GoalSource, find_path, list_goals, list_goals_on_disk, list_goals_with_acceptance,
+    load_by_name,
 };
 pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
 pub use left::resumable_reconciliations;

@@ -35,7 +35,7 @@ pub fn fetch_skill(ui: &Ui, said: &str) -> Result<FetchedSkill, CommandError> {
             })
         }
         SkillOrigin::Git { url, rev, folder } => {
-            let (bundle, commit) = git::fetch((url, rev.as_deref(), folder), ui.env.cwd())?;
+            let (bundle, commit) = git::fetch(ui, url, rev.as_deref(), folder)?;
             let last = folder.rsplit('/').next().filter(|last| !last.is_empty());
             let last = last.or_else(|| url.trim_end_matches(".git").rsplit('/').next());
             Ok(FetchedSkill {

@@ -1,56 +1,64 @@
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use crate::{CliExitCode, CommandError};
-use wf_base::untrusted::UntrustedText;
+use crate::{CliExitCode, CommandError, Ui};
+use wf_app::git::{GitRepository, fetch_commit};
 use wf_skill::disk::{LEFT_OUT, MAX_ALL, MAX_DEPTH, MAX_FILE, MAX_FILES, MAX_SKILL_MD};
 use wf_skill::{BundleFile, SkillBundle};
 
-/// Fetches one commit of a repository and reads a folder of it. Nothing is checked out, so that no
-/// hook, no filter and no link has an effect. Returns the commit, too.
+/// Fetches one commit of a repository and reads a folder of it. Returns the commit, too.
 pub(super) fn fetch(
-    (url, rev, folder): (&str, Option<&str>, &str),
-    cwd: &Path,
+    ui: &Ui,
+    url: &str,
+    rev: Option<&str>,
+    folder: &str,
 ) -> Result<(SkillBundle, String), CommandError> {
     let dir = tempfile::tempdir()?;
-    let at = dir.path();
-    git(at, &["init", "--quiet", "--bare", "."])?;
-    let url = if url.contains("://") { url.to_owned() } else { cwd.join(url).display().to_string() };
-    let wanted = rev.unwrap_or("HEAD");
-    let ask = [
-        "fetch",
-        "--quiet",
-        "--depth=1",
-        "--no-tags",
-        "--no-recurse-submodules",
-        "--no-write-fetch-head",
-        "--",
-        &url,
-    ];
-    let to = format!("+{wanted}:refs/heads/wanted");
-    let mut ask: Vec<&str> = ask.to_vec();
-    ask.push(&to);
-    git(at, &ask)?;
-    let commit =
-        line(&git(at, &["rev-parse", "--verify", "--end-of-options", "refs/heads/wanted^{commit}"])?);
+    let local = ui.env.cwd().join(url);
+    let url = if url.contains("://") { url.to_owned() } else { local.display().to_string() };
+    let host = ui.env.host();
+    fetch_commit(dir.path(), &url, rev.unwrap_or("HEAD"), &host)
+        .map_err(|error| git_error(error.to_string()).hint("check the URL, and the part after #"))?;
+    let repository = GitRepository::bare(dir.path(), &ui.workspace().state, &host)?;
+    let ask = ["rev-parse", "--verify", "--end-of-options", "refs/heads/wanted^{commit}"];
+    let commit = String::from_utf8_lossy(&repository.answer(&ask)?).trim().to_owned();
     let tree = format!("{commit}:{folder}");
-    let listed = git(at, &["ls-tree", "-r", "-z", "-l", "--full-tree", &tree])?;
+    let listed = repository.answer(&["ls-tree", "-r", "-z", "-l", "--full-tree", &tree]);
+    let listed =
+        listed.map_err(|error| git_error(error.to_string()).hint("check the URL, and the part after #"))?;
     let listed = String::from_utf8(listed).map_err(|_| git_error("a file name is not UTF-8"))?;
-    let mut bundle = SkillBundle::default();
+    let mut files = Vec::new();
     let mut all = 0;
     for row in listed.split('\0').filter(|row| !row.is_empty()) {
-        let (path, object, is_executable, size) = entry(row)?;
-        if !is_part(&path)? {
+        let file = ListedFile::parse(row)?;
+        if !is_part(&file.path)? {
             continue;
         }
-        all += size;
-        if bundle.files.len() >= MAX_FILES || all > MAX_ALL {
+        all += file.size;
+        if files.len() >= MAX_FILES || all > MAX_ALL {
             return Err(git_error("the directory has too many files, or they are too large"));
         }
-        let bytes = git(at, &["cat-file", "blob", &object])?;
-        bundle.files.insert(path, BundleFile { bytes, is_executable });
+        files.push(file);
     }
-    Ok((bundle, commit))
+    Ok((bundle(&repository, files)?, commit))
+}
+
+/// Reads the files of a skill.
+fn bundle(repository: &GitRepository, files: Vec<ListedFile>) -> Result<SkillBundle, CommandError> {
+    let names: Vec<String> = files.iter().map(|file| file.object.clone()).collect();
+    let contents = repository.objects(&names)?.0;
+    let mut bundle = SkillBundle::default();
+    for (file, bytes) in files.into_iter().zip(contents) {
+        let bytes =
+            bytes.ok_or_else(|| git_error(format!("git cannot read {}", file.path.escape_debug())))?;
+        bundle.files.insert(file.path, BundleFile { bytes, is_executable: file.is_executable });
+    }
+    Ok(bundle)
+}
+
+/// A file of a commit, as git lists it.
+struct ListedFile {
+    path: String,
+    object: String,
+    is_executable: bool,
+    size: u64,
 }
 
 /// True if a file is part of the skill, as it would be on disk; a path that is too deep is refused.
@@ -67,72 +75,38 @@ fn is_part(path: &str) -> Result<bool, CommandError> {
     Ok(true)
 }
 
-/// `MODE TYPE OBJECT SIZE<tab>PATH`
-fn entry(row: &str) -> Result<(String, String, bool, u64), CommandError> {
-    let broken = || git_error("unexpected output of git when listing files");
-    let (about, path) = row.split_once('\t').ok_or_else(broken)?;
-    let words: Vec<&str> = about.split_whitespace().collect();
-    let [mode, _, object, size] = words.as_slice() else {
-        return Err(broken());
-    };
-    let shown = path.escape_debug();
-    let is_executable = match *mode {
-        "100644" | "100664" => false,
-        "100755" => true,
-        "120000" => {
-            return Err(git_error(format!("{shown} is a link, which could lead out of the skill")));
+impl ListedFile {
+    /// Reads `MODE TYPE OBJECT SIZE<tab>PATH`.
+    fn parse(row: &str) -> Result<Self, CommandError> {
+        let broken = || git_error("unexpected output of git when listing files");
+        let (about, path) = row.split_once('\t').ok_or_else(broken)?;
+        let words: Vec<&str> = about.split_whitespace().collect();
+        let [mode, _, object, size] = words.as_slice() else {
+            return Err(broken());
+        };
+        let shown = path.escape_debug();
+        let is_executable = match *mode {
+            "100644" | "100664" => false,
+            "100755" => true,
+            "120000" => {
+                return Err(git_error(format!("{shown} is a link, which could lead out of the skill")));
+            }
+            _ => return Err(git_error(format!("{shown} is not a regular file"))),
+        };
+        if path.contains(char::is_control)
+            || path.split('/').any(|part| matches!(part, "" | "." | ".." | ".git"))
+        {
+            return Err(git_error(format!("{shown} is not a valid path in a skill")));
         }
-        _ => return Err(git_error(format!("{shown} is not a regular file"))),
-    };
-    if path.contains(char::is_control) || path.split('/').any(|part| matches!(part, "" | "." | ".." | ".git"))
-    {
-        return Err(git_error(format!("{shown} is not a valid path in a skill")));
+        let size: u64 = size.parse().map_err(|_| broken())?;
+        let most = if path == "SKILL.md" { MAX_SKILL_MD } else { MAX_FILE };
+        if size > most {
+            return Err(git_error(format!("{shown} is larger than {} MiB", most >> 20)));
+        }
+        Ok(Self { path: path.to_owned(), object: (*object).to_owned(), is_executable, size })
     }
-    let size: u64 = size.parse().map_err(|_| broken())?;
-    let most = if path == "SKILL.md" { MAX_SKILL_MD } else { MAX_FILE };
-    if size > most {
-        return Err(git_error(format!("{shown} is larger than {} MiB", most >> 20)));
-    }
-    Ok((path.to_owned(), (*object).to_owned(), is_executable, size))
 }
 
 fn git_error(message: impl Into<String>) -> CommandError {
     CommandError::new(CliExitCode::Usage, message)
-}
-
-/// The output of git. It prompts for nothing, executes no hook, and uses no protocol that executes.
-fn git(dir: &Path, args: &[&str]) -> Result<Vec<u8>, CommandError> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "git only fetches and answers: it is awaited here, and no run is about"
-    )]
-    let mut git = Command::new("git");
-    git.args(["-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0"]);
-    git.arg("-C").arg(dir).args(args);
-    for (name, value) in [
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_ALLOW_PROTOCOL", "https:ssh:file"),
-        ("GIT_LITERAL_PATHSPECS", "1"),
-        ("GIT_ASKPASS", "true"),
-        ("LC_ALL", "C"),
-    ] {
-        git.env(name, value);
-    }
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR"] {
-        git.env_remove(name);
-    }
-    let output = git.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| git_error(format!("cannot start git: {error}")))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().find(|line| !line.trim().is_empty());
-    let said = UntrustedText::printed(said.unwrap_or("no error message").as_bytes()).to_string();
-    let verb = args.first().copied().unwrap_or_default();
-    Err(git_error(format!("git {verb} failed: {}", said.trim())).hint("check the URL, and the part after #"))
-}
-
-fn line(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim().to_owned()
 }

@@ -112,7 +112,7 @@ fn show(
 ) -> Result<(), CommandError> {
     let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::trials_text(all);
     if let Some(before) = before {
-        text += &tell::differences(way.workspace, before, studied);
+        text += &tell::differences(ui, way.workspace, before, studied);
     }
     text += &terms.text();
     if way.json {

@@ -9,6 +9,7 @@ pub mod connections;
 pub mod daemon_io;
 mod exit;
 mod failure;
+pub mod git;
 pub mod goals;
 pub mod skills;
 mod workspace;

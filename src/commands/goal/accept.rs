@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::approve::{AcceptanceArgs, SigningRules, accept_goal, awaited_acceptance};
-use crate::goals::{GoalSource, find_path, list_goals, wake_daemon};
+use crate::goals::{GoalSource, find_path, list_goals_on_disk, wake_daemon};
 use crate::{CliExitCode, CommandError, Ui, load};
 use wf_core::goal::ReconciliationPart;
 use wf_sign::approval::ReviewPolicy;
@@ -37,7 +37,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
     }
     let paths = match &args.goal {
         Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
-        None => list_goals(&GoalSource::Disk, &workspace)
+        None => list_goals_on_disk(&workspace)
             .into_iter()
             .filter(|found| found.goal.is_ok())
             .map(|found| found.path)

@@ -2,7 +2,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::approve::StandingApproval;
-use crate::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals};
+use crate::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals_on_disk};
 use crate::{CliExitCode, CommandError, Ui, load};
 use wf_base::time::{Moment, format_duration};
 use wf_core::goal::{AutonomyProposal, ReconciliationPart, StandingApprovalLimits};
@@ -27,7 +27,7 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
     let workspace = ui.workspace();
     let paths = match &args.goal {
         Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
-        None => list_goals(&GoalSource::Disk, &workspace)
+        None => list_goals_on_disk(&workspace)
             .into_iter()
             .filter(|found| found.goal.is_ok())
             .map(|found| found.path)

@@ -82,7 +82,7 @@ fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<Reconcilia
     let workspace = ui.workspace();
     let place = match &args.commit {
         None => GoalSource::Disk,
-        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit)?),
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.env.host())?.into()),
     };
     let name = args.goal.as_deref().unwrap_or_default();
     let path = find_path(ui, &workspace, &place, name)?;

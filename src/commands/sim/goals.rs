@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::commands::goal::{instant, local};
-use crate::goals::{GoalSource, find_path, list_goals};
+use crate::goals::{GoalSource, find_path, list_goals_on_disk};
 use crate::{CliExitCode, CommandError, Ui, load};
 use wf_base::name::PlanId;
 use wf_base::time::{Moment, format_duration, parse_duration};
@@ -109,7 +109,7 @@ pub fn run(ui: &Ui, args: &SimGoalsArgs) -> Result<CliExitCode, CommandError> {
 fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
     let workspace = ui.workspace();
     if names.is_empty() {
-        let found = list_goals(&GoalSource::Disk, &workspace);
+        let found = list_goals_on_disk(&workspace);
         for broken in found.iter().filter(|found| found.goal.is_err()) {
             let warning = paint(WARN, "warning:");
             ui.print_message_line(&format!("{warning} skipped {}: its file is invalid", broken.path));

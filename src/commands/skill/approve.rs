@@ -55,8 +55,8 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
         return Err(CommandError::new(CliExitCode::Invalid, message).hint(hint));
     }
     let mut text = tell::summary(&studied) + &tell::full_text(&studied) + "\n" + &tell::findings(&studied);
-    if let Some(before) = committed_version(&workspace, name) {
-        text += &tell::differences(&workspace, &before, &studied);
+    if let Some(before) = committed_version(ui, &workspace, name) {
+        text += &tell::differences(ui, &workspace, &before, &studied);
     }
     text += &terms.text();
     ui.print(&text)?;
@@ -71,8 +71,8 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
 }
 
 /// A skill as the last commit locks it: the version that was approved last.
-fn committed_version(workspace: &Workspace, name: &str) -> Option<LockedSkill> {
-    let bytes = GitRevision::of(workspace, "HEAD").ok()?.read(LOCK).ok()?;
+fn committed_version(ui: &Ui, workspace: &Workspace, name: &str) -> Option<LockedSkill> {
+    let bytes = GitRevision::of(workspace, "HEAD", &ui.env.host()).ok()?.read(LOCK).ok()?;
     let mut lock = SkillLock::parse(&String::from_utf8(bytes).ok()?).ok()?;
     lock.skills.remove(name)
 }

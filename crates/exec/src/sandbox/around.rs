@@ -82,6 +82,19 @@ impl SandboxFactory {
         SandboxSpec { root: at.to_path_buf(), ..self.sandbox(layer, &[], network, limits) }
     }
 
+    /// Returns the sandbox of a program that only answers: it may read these paths besides the
+    /// workspace, nothing that it writes lasts, and it has no network.
+    pub fn read_only(&self, read: &[String]) -> SandboxSpec {
+        let layer = WorkspaceLayer::Scratch { whiteouts: Vec::new() };
+        self.sandbox(layer, read, false, &ResourceLimits::default())
+    }
+
+    /// Returns the same settings for another folder as the workspace.
+    #[must_use]
+    pub fn of_folder(&self, root: &Path) -> Self {
+        Self { root: root.to_path_buf(), ..self.clone() }
+    }
+
     fn sandbox(
         &self,
         layer: WorkspaceLayer,

@@ -38,7 +38,7 @@ mod words;
 pub use around::SandboxFactory;
 pub use asked::{SandboxSpec, WorkspaceLayer};
 pub use control::ControlFiles;
-pub use outer::stage;
+pub use outer::{OFF_REMEDY, stage};
 pub use probe::{IsolationSupport, ability};
 pub use wf_core::machine::IsolationKind;
 pub use words::SANDBOX_STAGE_ARG;

@@ -18,6 +18,9 @@ use crate::spawn;
 /// The argument that selects the inner stage.
 const INNER_STAGE_ARG: &str = "inner";
 
+/// The end of a refusal of the system: the remedy for what may run without a sandbox.
+pub const OFF_REMEDY: &str = ", or set `sandbox: off` in wf.yaml";
+
 /// The capabilities that the inner stage needs until it gives them up.
 const NEEDED_CAPABILITIES: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::NET_ADMIN)
@@ -103,7 +106,7 @@ fn refusal_text(error: &io::Error) -> String {
     };
     format!(
         "sandbox not available: {cause}; allow user namespaces (in a container: `--security-opt \
-         seccomp=unconfined` or `--privileged`), or set `sandbox: off` in wf.yaml"
+         seccomp=unconfined` or `--privileged`){OFF_REMEDY}"
     )
 }
 

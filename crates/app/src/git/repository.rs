@@ -1,0 +1,254 @@
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::{GitError, GitLocation};
+use wf_base::untrusted::UntrustedText;
+use wf_core::machine::WorkExit;
+use wf_exec::probe::{ProbeJob, ProbeOutcome};
+use wf_exec::process::ProcessCommand;
+use wf_exec::sandbox::{OFF_REMEDY, SandboxFactory};
+use wf_exec::{HostEnv, ProcessExecutor, StopLevel};
+
+/// The time limit for an answer.
+const TIMEOUT: Duration = Duration::from_mins(2);
+
+/// The largest answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 128 << 20;
+
+/// The variables of git: no settings but those of the repository, none of which is to matter.
+const VARIABLES: [(&str, &str); 9] = [
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
+];
+
+/// The mode of a submodule in an index.
+const SUBMODULE: &str = "160000";
+
+/// A repository that git reads in a sandbox, as seen from a folder in its work tree.
+///
+/// **Invariant:** git can write nothing that lasts and has no network; it sees the folder, the
+/// repository and the programs of the system, not the home folder, the state or the keys. It gets no
+/// variable of its caller but `PATH`.
+#[derive(Clone, Debug)]
+pub struct GitRepository {
+    location: GitLocation,
+    /// The folder, without links.
+    folder: PathBuf,
+    around: SandboxFactory,
+    path: String,
+}
+
+/// The contents of objects, in the order in which they were named; `None`: there is no such object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitObjects(pub Vec<Option<Vec<u8>>>);
+
+impl GitRepository {
+    /// Finds the repository that a folder is in; `None`: it is in none. The state is in `state`.
+    pub fn find(folder: &Path, state: &Path, host: &HostEnv) -> Result<Option<Self>, GitError> {
+        let found = GitLocation::find(folder)?;
+        found.map(|location| Self::new(location, folder, state, host)).transpose()
+    }
+
+    /// Returns a repository without a work tree.
+    pub fn bare(dir: &Path, state: &Path, host: &HostEnv) -> Result<Self, GitError> {
+        Self::new(GitLocation::bare(dir)?, dir, state, host)
+    }
+
+    fn new(location: GitLocation, folder: &Path, state: &Path, host: &HostEnv) -> Result<Self, GitError> {
+        let folder = folder.canonicalize().map_err(|error| GitError::Unreadable {
+            path: folder.to_path_buf(),
+            reason: error.to_string(),
+        })?;
+        let around = SandboxFactory::new(&folder, state, host, &[]);
+        let path = host.get("PATH").cloned().unwrap_or_default();
+        Ok(Self { location, folder, around, path })
+    }
+
+    /// Returns its folders.
+    pub fn location(&self) -> &GitLocation {
+        &self.location
+    }
+
+    /// Returns the folder, relative to the top level.
+    pub fn prefix(&self) -> &Path {
+        self.folder.strip_prefix(&self.location.top).unwrap_or(Path::new(""))
+    }
+
+    /// Returns the output of a git command.
+    pub fn answer(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
+        let outcome = self.run(args, None)?;
+        if outcome.truncated {
+            let limit = MAX_ANSWER_BYTES >> 20;
+            return Err(GitError::Unable(format!("its output is larger than {limit} MiB")));
+        }
+        Ok(outcome.out)
+    }
+
+    /// Returns the contents of objects by their names; those beyond the largest answer are missing.
+    pub fn objects(&self, names: &[String]) -> Result<GitObjects, GitError> {
+        if names.is_empty() {
+            return Ok(GitObjects::default());
+        }
+        let input: String = names.iter().map(|name| format!("{name}\n")).collect();
+        let outcome = self.run(&["cat-file", "--batch"], Some(input))?;
+        let mut objects = GitObjects::parse(&outcome.out);
+        objects.0.resize(names.len(), None);
+        Ok(objects)
+    }
+
+    /// Returns the tracked files of the folder, relative to it, with those of submodules.
+    pub fn tracked_files(&self) -> Result<BTreeSet<PathBuf>, GitError> {
+        let listed = self.answer(&["ls-files", "-z", "--cached", "--stage"])?;
+        let mut files = BTreeSet::new();
+        for row in listed.split(|byte| *byte == 0).filter(|row| !row.is_empty()) {
+            let Some(tab) = row.iter().position(|byte| *byte == b'\t') else {
+                return Err(GitError::Unable("it lists files in an unknown format".into()));
+            };
+            let path = Path::new(OsStr::from_bytes(&row[tab + 1..]));
+            let submodule = if row.starts_with(SUBMODULE.as_bytes()) { self.submodule(path)? } else { None };
+            match submodule {
+                Some(inner) => {
+                    files.extend(inner.tracked_files()?.into_iter().map(|file| path.join(file)));
+                }
+                None => drop(files.insert(path.to_path_buf())),
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the repository of a submodule, if it is there. Git is not asked: it leaves out what its
+    /// settings tell it to.
+    fn submodule(&self, path: &Path) -> Result<Option<Self>, GitError> {
+        let folder = self.folder.join(path);
+        // A link would lead elsewhere, or in circles.
+        if folder.canonicalize().ok().as_ref() != Some(&folder) {
+            return Ok(None);
+        }
+        let location = GitLocation::at(&folder)?;
+        Ok(location.map(|location| {
+            let around = self.around.of_folder(&folder);
+            Self { location, folder, around, path: self.path.clone() }
+        }))
+    }
+
+    fn run(&self, args: &[&str], input: Option<String>) -> Result<ProbeOutcome, GitError> {
+        let probe = ProbeJob {
+            command: self.command(args, input)?,
+            timeout: TIMEOUT,
+            grace: Duration::from_secs(1),
+            keep: MAX_ANSWER_BYTES,
+            output: None,
+        };
+        let outcome = wait_for(probe)?;
+        let reason = match &outcome.exit {
+            WorkExit::Code { code: 0 } => return Ok(outcome),
+            WorkExit::Code { code } => {
+                let verb = args.first().copied().unwrap_or_default();
+                return Err(GitError::failed(verb, *code, &outcome.err));
+            }
+            WorkExit::Error { reason, .. } => reason.strip_suffix(OFF_REMEDY).unwrap_or(reason).to_owned(),
+            other => other.to_string(),
+        };
+        Err(GitError::Unable(reason))
+    }
+
+    fn command(&self, args: &[&str], input: Option<String>) -> Result<ProcessCommand, GitError> {
+        let GitLocation { top, dir, common, objects } = &self.location;
+        let shown: Vec<&Path> = [dir, common].into_iter().chain(objects).map(PathBuf::as_path).collect();
+        let shown: Vec<String> = shown.into_iter().map(text).collect::<Result<_, _>>()?;
+        let mut env: Vec<(String, String)> =
+            VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        env.push(("GIT_DIR".to_owned(), text(dir)?));
+        env.push(("PATH".to_owned(), self.path.clone()));
+        if top != dir {
+            env.push(("GIT_WORK_TREE".to_owned(), text(top)?));
+        }
+        let switches = ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+        Ok(ProcessCommand {
+            argv: switches.iter().chain(args).map(|word| (*word).to_owned()).collect(),
+            env,
+            cwd: self.folder.clone(),
+            sandbox: Some(self.around.read_only(&shown)),
+            pins: None,
+            input,
+        })
+    }
+}
+
+impl GitError {
+    /// Returns the error that git reported.
+    pub(super) fn failed(verb: &str, code: i32, stderr: &[u8]) -> Self {
+        let said = String::from_utf8_lossy(stderr);
+        let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no error message");
+        let message = UntrustedText::printed(line.as_bytes()).to_string();
+        Self::Failed { verb: verb.to_owned(), code, message: message.trim().to_owned() }
+    }
+}
+
+impl GitObjects {
+    /// Reads the output of `cat-file --batch`, as far as it goes.
+    fn parse(mut output: &[u8]) -> Self {
+        let mut all = Vec::new();
+        while let Some(end) = output.iter().position(|byte| *byte == b'\n') {
+            let (head, rest) = (&output[..end], &output[end + 1..]);
+            let size = head.rsplit(|byte| *byte == b' ').next();
+            let size = size.and_then(|size| str::from_utf8(size).ok()?.parse::<usize>().ok());
+            output = match size {
+                None => {
+                    all.push(None);
+                    rest
+                }
+                Some(size) => {
+                    let Some((content, rest)) = rest.split_at_checked(size) else {
+                        break;
+                    };
+                    all.push(Some(content.to_vec()));
+                    rest.get(1..).unwrap_or_default()
+                }
+            };
+        }
+        Self(all)
+    }
+}
+
+fn text(path: &Path) -> Result<String, GitError> {
+    let path = path.to_str().map(str::to_owned);
+    path.ok_or_else(|| GitError::Unable("the path of the repository is not UTF-8".into()))
+}
+
+/// Runs a probe on a thread of its own: the caller may be within a runtime, which must not be entered
+/// twice.
+fn wait_for(probe: ProbeJob) -> Result<ProbeOutcome, GitError> {
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| GitError::Unable(error.to_string()))?;
+        let (_stop, heard) = watch::channel(StopLevel::No);
+        Ok(runtime.block_on(ProcessExecutor::InProcess.probe(probe, heard)))
+    };
+    let ended = std::thread::scope(|scope| scope.spawn(run).join());
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GitObjects;
+
+    #[test]
+    fn objects_are_read_as_far_as_they_go() {
+        let output = b"aa blob 4\na\nb\n\nHEAD:x y missing\nbb blob 0\n\ncc blob 9\nshort";
+        let parsed = GitObjects::parse(output);
+        assert_eq!(parsed.0, [Some(b"a\nb\n".to_vec()), None, Some(Vec::new())]);
+    }
+}

@@ -18,7 +18,7 @@ mod outcome;
 mod private;
 mod processes;
 mod programs;
-mod scene;
+pub mod scene;
 mod sockets;
 mod traces;
 
@@ -99,7 +99,7 @@ fn print(tables: &[Tried]) {
     }
 }
 
-fn may_be_nobody() -> bool {
+pub fn may_be_nobody() -> bool {
     if !rustix::process::geteuid().is_root() {
         println!("NOT TESTED: as root, and as another user: the tests run as an ordinary user");
         return false;

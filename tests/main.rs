@@ -40,6 +40,7 @@ mod plants;
 mod processes;
 mod relied;
 mod remembers;
+mod repositories;
 mod restricted;
 mod rounds;
 mod schedule;

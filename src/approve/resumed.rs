@@ -23,7 +23,7 @@ pub fn reauthorize(
     run: &RunId,
     ready: &LoadedPlan,
 ) -> Result<(), CommandError> {
-    let Some(recorded) = recorded_approval(reader, run)? else {
+    let Some(recorded) = initial_approval(reader, run)? else {
         return Ok(());
     };
     let approved = &recorded.approved;
@@ -43,16 +43,16 @@ pub fn reauthorize(
 }
 
 /// The approval that a run started with, and the time.
-struct RecordedApproval {
+struct InitialApproval {
     at: Moment,
     approved: RunApproval,
 }
 
 /// Returns the approval that a run started with.
-fn recorded_approval(reader: &StoreReader, run: &RunId) -> Result<Option<RecordedApproval>, CommandError> {
+fn initial_approval(reader: &StoreReader, run: &RunId) -> Result<Option<InitialApproval>, CommandError> {
     let events = reader.events(run, 0)?;
     let found = events.into_iter().find_map(|(_, event)| match event.fact {
-        EventKind::RunApproved(approved) => Some(RecordedApproval { at: event.at, approved: *approved }),
+        EventKind::RunApproved(approved) => Some(InitialApproval { at: event.at, approved: *approved }),
         _ => None,
     });
     Ok(found)
@@ -63,10 +63,10 @@ fn reverify_approval(
     reader: &StoreReader,
     run: &RunId,
     ready: &LoadedPlan,
-    recorded: &RecordedApproval,
+    recorded: &InitialApproval,
     rules: &SigningRules,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
-    let RecordedApproval { at, approved } = recorded;
+    let InitialApproval { at, approved } = recorded;
     let params = reader.run(run)?.params;
     let path = token_path(Path::new(&ready.path)).display().to_string();
     let texts = reader.sources(run)?;

@@ -191,6 +191,22 @@ fn a_doc_comment_names_the_thing() {
 }
 
 #[test]
+fn parameters_have_names() {
+    let head = regex::Regex::new(r"\bfn \w+(?s:.*?)(\{|;\n)").unwrap();
+    // A pattern, and a type.
+    let tuple =
+        regex::Regex::new(r"[(,]\s*(\([a-z_,&\s]+\)|[a-z_]+)\s*:\s*&?(mut )?\([^()]*,[^()]*\)").unwrap();
+    let mut wrong = Vec::new();
+    for (path, text) in production() {
+        for found in head.find_iter(&text).filter(|found| tuple.is_match(found.as_str())) {
+            let line = text[..found.start()].lines().count();
+            wrong.push(format!("{path}:{line}: {}", found.as_str().lines().next().unwrap_or_default()));
+        }
+    }
+    assert!(wrong.is_empty(), "a tuple hides parameters:\n{}", wrong.join("\n"));
+}
+
+#[test]
 fn files_fit_in_a_readers_head() {
     let mut wrong = Vec::new();
     for folder in ["src", "crates", "tests", "benches"] {

@@ -66,7 +66,7 @@ fn statement_pins(
     products.push(view::exactly(Path::new(&workspace.name(token))));
     let keys = keyfile::folders(&ui.env.host()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
-    let files = view::tree((&workspace.root, &apart), &products, tracked);
+    let files = view::tree(&workspace.root, &apart, &products, tracked);
     Ok(ApprovedTree { files: with_texts(ready, files.map_err(unreadable)?)?, products })
 }
 

@@ -28,11 +28,12 @@ impl Daemon<'_> {
         if self.children.runs_for(&errand) || is_full || self.spawn(errand) {
             return None;
         }
-        Some(self.back_off(key))
+        Some(self.back_off(start))
     }
 
     /// Backs off from a scheduled time after a failure; returns the end of the pause.
-    pub(super) fn back_off(&mut self, key: (String, Moment)) -> Moment {
+    fn back_off(&mut self, start: &DueReconciliation) -> Moment {
+        let key = (start.goal.to_string(), start.slot);
         let (count, _) = self.failed_starts.get(&key).copied().unwrap_or_default();
         let until = self.ui.env.now().after(backoff_pause(count + 1));
         self.failed_starts.insert(key, (count + 1, until));
@@ -70,7 +71,7 @@ impl Daemon<'_> {
             })
             .is_some_and(|known| known.open_slots.iter().any(|open| open.slot == start.slot));
         if still_due {
-            self.back_off(key);
+            self.back_off(start);
             let code = gone.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
             let (bad, goal) = (paint(BAD, "not started:"), &start.goal);
             let slot = start.slot.to_second();

@@ -43,7 +43,7 @@ impl StoreLedger<'_> {
     /// Sends an entry for a goal; the answer is true if it was written.
     pub fn send(&self, goal: &Goal, entry: LedgerEntry, now: Moment) -> WriteTicket<bool> {
         let LedgerEntry { after, decision } = entry;
-        self.store.record_decision(goal_note(goal), after, decision, (self.token, now))
+        self.store.record_decision(goal_note(goal), after, decision, self.token, now)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, Ui};
 use wf_app::goals::notifications;
 use wf_model::{Goal, GoalEvent};
-use wf_store::{Store, StoreDurability};
+use wf_store::{SlotSkip, Store, StoreDurability};
 
 /// The file of the state folder that a daemon watches: it is written by every command whose changes
 /// the daemon should examine.
@@ -42,7 +42,9 @@ pub fn handle_start_failure(
     } else {
         Vec::new()
     };
-    let left = store.skip_slot(&goal.id, (slot, begin.token), &failure.message, (news, now));
+    let reason = failure.message.clone();
+    let skip = SlotSkip { goal: goal.id.clone(), slot, reason, notices: news, at: now };
+    let left = store.skip_slot(skip, begin.token);
     // If that fails, the scheduled time stays due and is tried again.
     let _ = left.wait();
     failure

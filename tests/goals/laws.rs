@@ -38,7 +38,7 @@ impl GoalLedger for Real<'_> {
         now: Moment,
     ) -> Result<bool, StoreError> {
         let note = LedgerGoal { id: goal.id.clone(), path: goal.path.clone(), timing: goal.timing.clone() };
-        let written = self.0.record_decision(note, after, decision.clone(), (None, now));
+        let written = self.0.record_decision(note, after, decision.clone(), None, now);
         written.wait()
     }
 }
@@ -96,7 +96,7 @@ fn rows(memory: &InMemoryLedger, reader: &StoreReader, goal: &PlanId) -> (Vec<St
     let memory = memory.map(|(row, at)| {
         format!("{} {} {} {:?} {:?} {} {at}", row.slot, row.last, row.count, row.state, row.cause, row.reason)
     });
-    let store = reader.slots(goal, (None, None)).unwrap();
+    let store = reader.slots(goal, None, None).unwrap();
     let store = store.iter().map(|row| {
         let (slot, last, count, at) = (row.slot, row.last, row.count, row.at);
         format!("{slot} {last} {count} {:?} {:?} {} {at}", row.state, row.cause, row.reason)

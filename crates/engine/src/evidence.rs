@@ -64,7 +64,7 @@ pub(super) fn view(
     params: &JsonObject,
     approved: Option<&RunApproval>,
 ) -> Option<Arc<WorkspaceView>> {
-    let take = || WorkspaceView::take((&session.root, &excluded_folders(session)), plan, params);
+    let take = || WorkspaceView::take(&session.root, &excluded_folders(session), plan, params);
     let view = match approved.filter(|approved| approved.is_in_advance()) {
         Some(approved) => Some(take().bound(&approved.pinned_files, &approved.products)),
         None => WorkspaceView::is_needed(plan).then(take),
@@ -78,7 +78,7 @@ pub(super) fn admit(
     plan: &Arc<Plan>,
     approved: &RunApproval,
 ) -> Result<(), EngineError> {
-    let view = WorkspaceView::take((&session.root, &excluded_folders(session)), plan, &JsonObject::new());
+    let view = WorkspaceView::take(&session.root, &excluded_folders(session), plan, &JsonObject::new());
     let admitted = view.bound(&approved.pinned_files, &approved.products).admit_unconfined();
     admitted.map_err(|unable| EngineError::Unapproved(unable.reason))
 }
@@ -105,7 +105,7 @@ pub(super) fn recorded_view(
         is_it.then_some(bytes).ok_or_else(|| format!("{} was modified", file.display()))
     });
     let params = params.unwrap_or_default();
-    let view = WorkspaceView::recorded((&session.root, &excluded_folders(session)), plan, &params, record);
+    let view = WorkspaceView::recorded(&session.root, &excluded_folders(session), plan, &params, record);
     let approved = events.iter().find_map(|(_, event)| match &event.fact {
         EventKind::RunApproved(approved) if approved.is_in_advance() => Some(approved),
         _ => None,

@@ -218,9 +218,8 @@ impl CheckSubject {
             let Some(view) = self.run.view.clone().filter(|_| check.probe.is_some()) else {
                 return self.trial(check, ground).run(stop.clone()).await;
             };
-            let seen_by = (view, Arc::clone(&products));
             let item = self.item.as_ref().map(|item| &item.value);
-            let looking = view::ViewedCheck::new(seen_by, check, self.run.params(), item);
+            let looking = view::ViewedCheck::new(view, Arc::clone(&products), check, self.run.params(), item);
             let seen = looking.inspect_workspace(ground).await;
             let (sight, ground) = match seen {
                 Ok(seen) => seen,

@@ -20,7 +20,7 @@ use super::EngineSession;
 
 /// Returns the run that is repeated, without the results that have changed.
 pub fn unchanged(root: &Path, reader: &StoreReader, past: RepeatedRun) -> Result<RepeatedRun, StoreError> {
-    unchanged_with(&DigestMemo::default(), (root, reader), past)
+    unchanged_with(&DigestMemo::default(), root, reader, past)
 }
 
 /// Returns the changed results of an interrupted run that something still to run may read.
@@ -30,7 +30,7 @@ pub fn outdated(
     run: &RepeatedRun,
 ) -> Result<Vec<DiscardedResult>, StoreError> {
     let memo = DigestMemo::default();
-    let mut look = ReuseContext::new((root, reader), &memo, run);
+    let mut look = ReuseContext::new(root, reader, &memo, run);
     let mut dropped = look.discarded_results(run)?;
     dropped.retain(|one| run.needs_again(&one.step));
     Ok(dropped)
@@ -39,10 +39,11 @@ pub fn outdated(
 /// Does the same as [`unchanged`], with the known digests of large files.
 pub(super) fn unchanged_with(
     memo: &DigestMemo,
-    place: (&Path, &StoreReader),
+    root: &Path,
+    reader: &StoreReader,
     past: RepeatedRun,
 ) -> Result<RepeatedRun, StoreError> {
-    let mut look = ReuseContext::new(place, memo, &past);
+    let mut look = ReuseContext::new(root, reader, memo, &past);
     let dropped = look.discarded_results(&past)?;
     let mut past = past.without_results(dropped);
     // A step that runs again may need a service, and its dependents run again with it.
@@ -81,7 +82,7 @@ struct RecordedResult {
 }
 
 impl<'a> ReuseContext<'a> {
-    fn new((root, reader): (&'a Path, &'a StoreReader), memo: &'a DigestMemo, past: &RepeatedRun) -> Self {
+    fn new(root: &'a Path, reader: &'a StoreReader, memo: &'a DigestMemo, past: &RepeatedRun) -> Self {
         Self {
             root,
             reader,
@@ -245,7 +246,7 @@ impl ReuseContext<'_> {
     }
 
     fn differs(&self, path: &str, digest: wf_base::digest::Sha256Digest) -> Option<&'static str> {
-        match difference(self.root, (path, digest), self.memo)? {
+        match difference(self.root, path, digest, self.memo)? {
             EvidenceDifference::Changed => Some("changed since"),
             EvidenceDifference::Gone => (!self.cleaned).then_some("is missing"),
         }
@@ -316,6 +317,6 @@ impl EngineSession {
             return Ok(None);
         };
         let reader = self.store.log_reader()?;
-        unchanged_with(&self.memo, (&self.root, &reader), past).map(Some)
+        unchanged_with(&self.memo, &self.root, &reader, past).map(Some)
     }
 }

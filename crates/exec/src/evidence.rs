@@ -161,7 +161,7 @@ pub enum EvidenceDifference {
 
 /// Returns the first stale file. A missing file counts as stale if `gone` is set.
 pub fn first_stale(root: &Path, seen: &[Artifact], memo: &DigestMemo, gone: bool) -> Option<String> {
-    let is_stale = |file: &&Artifact| match difference(root, (&file.path, file.digest), memo) {
+    let is_stale = |file: &&Artifact| match difference(root, &file.path, file.digest, memo) {
         Some(EvidenceDifference::Changed) => true,
         Some(EvidenceDifference::Gone) => gone,
         None => false,
@@ -172,7 +172,8 @@ pub fn first_stale(root: &Path, seen: &[Artifact], memo: &DigestMemo, gone: bool
 /// Compares a file, given by its path in the workspace, with its recorded digest.
 pub fn difference(
     root: &Path,
-    (path, digest): (&str, Sha256Digest),
+    path: &str,
+    digest: Sha256Digest,
     memo: &DigestMemo,
 ) -> Option<EvidenceDifference> {
     let path = root.join(path);

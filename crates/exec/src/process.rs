@@ -101,7 +101,7 @@ pub(super) fn spawn_fed(
     let held = held.transpose()?;
     let control = command.sandbox.as_ref().and_then(SandboxSpec::control);
     let (started, confined) = if let Some(asked) = &command.sandbox {
-        let (started, confined) = sandbox::start((command, feed), asked, env, mark)?;
+        let (started, confined) = sandbox::start(command, feed, asked, env, mark)?;
         (started, Some(confined))
     } else {
         (spawn_unconfined(command, feed, &cwd, &env)?, None)

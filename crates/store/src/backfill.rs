@@ -56,34 +56,43 @@ fn split_slot_row(connection: &Connection, goal: &PlanId, slot: Moment) -> rusql
         return Ok(());
     };
     let just_before = |at: Moment| Moment::from_millis(at.millis() - 1);
-    let before = run(&timing, just_before(row.slot), just_before(slot));
-    let own = run(&timing, just_before(slot), slot);
-    let after = run(&timing, slot, row.last);
-    let parts: Vec<(Moment, Moment, u64)> = [before, own, after].into_iter().flatten().collect();
+    let before = span(&timing, just_before(row.slot), just_before(slot));
+    let own = span(&timing, just_before(slot), slot);
+    let after = span(&timing, slot, row.last);
+    let parts: Vec<SlotSpan> = [before, own, after].into_iter().flatten().collect();
     // The row comes from another schedule: its scheduled times are no longer known.
-    if parts.iter().map(|part| part.2).sum::<u64>() != row.count {
+    if parts.iter().map(|part| part.count).sum::<u64>() != row.count {
         return Ok(());
     }
     let delete = "DELETE FROM slots WHERE goal = ?1 AND slot = ?2";
     connection.execute(delete, (goal.as_str(), MomentColumn(row.slot)))?;
     for part in parts {
-        put(connection, goal, &row, part)?;
+        insert_part(connection, goal, &row, &part)?;
     }
     Ok(())
 }
 
-/// Returns the first scheduled time of an interval, the last, and their number.
-fn run(timing: &GoalSchedule, after: Moment, until: Moment) -> Option<(Moment, Moment, u64)> {
-    let mut slots = timing.slots(after, until);
-    let first = slots.next()?.at;
-    Some(slots.fold((first, first, 1), |(first, _, count), slot| (first, slot.at, count + 1)))
+/// Consecutive scheduled times that share a row.
+struct SlotSpan {
+    first: Moment,
+    last: Moment,
+    count: u64,
 }
 
-fn put(
+/// Returns the scheduled times of an interval, if there are any.
+fn span(timing: &GoalSchedule, after: Moment, until: Moment) -> Option<SlotSpan> {
+    let mut slots = timing.slots(after, until);
+    let first = slots.next()?.at;
+    let alone = SlotSpan { first, last: first, count: 1 };
+    Some(slots.fold(alone, |span, slot| SlotSpan { last: slot.at, count: span.count + 1, ..span }))
+}
+
+/// Inserts a part of a row that was split.
+fn insert_part(
     connection: &Connection,
     goal: &PlanId,
     row: &SlotRow,
-    (slot, last, count): (Moment, Moment, u64),
+    part: &SlotSpan,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -92,9 +101,9 @@ fn put(
         )?
         .execute((
             goal.as_str(),
-            MomentColumn(slot),
-            MomentColumn(last),
-            i64::try_from(count).unwrap_or(i64::MAX),
+            MomentColumn(part.first),
+            MomentColumn(part.last),
+            i64::try_from(part.count).unwrap_or(i64::MAX),
             row.state.as_str(),
             row.cause.as_str(),
             &row.reason,
@@ -135,12 +144,12 @@ mod tests {
         (row.last, row.count) = (minute(29), 20);
         let decision =
             SlotDecision { rows: vec![row], decided_until: minute(30), cancels_running: false, wake: None };
-        let wrote = store.record_decision(note, None, decision, (None, now)).wait();
+        let wrote = store.record_decision(note, None, decision, None, now).wait();
         assert!(wrote.unwrap());
         let wanted = vec![minute(10), minute(15), minute(29), minute(15)];
         assert_eq!(store.backfill(&id, wanted, now).wait(), Ok(3));
         let reader = store.reader().unwrap();
-        let rows = reader.slots(&id, (None, None)).unwrap();
+        let rows = reader.slots(&id, None, None).unwrap();
         let told: Vec<(i64, i64, u64, &str)> = rows
             .iter()
             .map(|row| {

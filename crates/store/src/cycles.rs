@@ -66,6 +66,21 @@ pub struct ReconciliationEnd {
     pub notices: Vec<Value>,
 }
 
+/// A scheduled time that was due and whose reconciliation may not start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlotSkip {
+    /// The goal.
+    pub goal: PlanId,
+    /// The scheduled time.
+    pub slot: Moment,
+    /// The reason why it may not start.
+    pub reason: String,
+    /// The notifications to send.
+    pub notices: Vec<Value>,
+    /// The time at which it was decided.
+    pub at: Moment,
+}
+
 /// A notification not yet sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotificationRow {
@@ -108,31 +123,25 @@ impl Store {
 
     /// Skips a scheduled time that was due and may not start, and queues notifications: once, as long
     /// as the scheduled times before it were skipped for the same reason.
-    pub fn skip_slot(
-        &self,
-        goal: &PlanId,
-        (slot, token): (Moment, Option<u64>),
-        reason: &str,
-        (notices, now): (Vec<Value>, Moment),
-    ) -> WriteTicket<bool> {
-        let (goal, reason) = (goal.clone(), reason.to_owned());
+    pub fn skip_slot(&self, skip: SlotSkip, token: Option<u64>) -> WriteTicket<bool> {
         self.job(move |writing| {
             goals::check_leadership(writing, token)?;
             let failed = |error| writing.failed(&error);
             let connection = writing.connection;
+            let SlotSkip { goal, slot, reason, notices, at } = &skip;
             let sql = "SELECT reason FROM slots WHERE goal = ?1 AND slot < ?2
                        AND state IN ('started', 'skipped') ORDER BY slot DESC LIMIT 1";
             let before: Option<String> = connection
-                .query_row(sql, (goal.as_str(), MomentColumn(slot)), |row| row.get(0))
+                .query_row(sql, (goal.as_str(), MomentColumn(*slot)), |row| row.get(0))
                 .optional()
                 .map_err(failed)?;
             let sql = "UPDATE slots SET state = 'skipped', reason = ?3
                        WHERE goal = ?1 AND slot = ?2 AND state IN ('due', 'queued')";
-            let values = (goal.as_str(), MomentColumn(slot), &reason);
+            let values = (goal.as_str(), MomentColumn(*slot), reason);
             let changed = connection.execute(sql, values).map_err(failed)?;
-            if changed > 0 && before.as_ref() != Some(&reason) {
-                for body in &notices {
-                    insert_notification(connection, &goal, body, now).map_err(failed)?;
+            if changed > 0 && before.as_ref() != Some(reason) {
+                for body in notices {
+                    insert_notification(connection, goal, body, *at).map_err(failed)?;
                 }
             }
             Ok(changed > 0)

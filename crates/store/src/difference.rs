@@ -128,7 +128,7 @@ fn of_run(connection: &Connection, key: i64, found: &mut Vec<ProjectionDifferenc
         let at = format!("WHERE {column} = ?1");
         let stored = rows(connection, "main", table, &at, [&value])?;
         let logged = rows(connection, "temp", table, &at, [&value])?;
-        compare(table, &name, (&stored, &logged), found);
+        compare(table, &name, &stored, &logged, found);
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> r
     for table in OF_STATE {
         let stored = rows(connection, "main", table, "", [])?;
         let logged = rows(connection, "temp", table, "", [])?;
-        compare(table, "none", (&stored, &logged), found);
+        compare(table, "none", &stored, &logged, found);
     }
     let at = format!(
         "WHERE run NOT LIKE 'connection:%' AND run NOT IN
@@ -152,7 +152,7 @@ fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> r
     );
     let stored = rows(connection, "main", "approval_uses", &at, [])?;
     let logged = rows(connection, "temp", "approval_uses", &at, [])?;
-    compare("approval_uses", "none that is kept", (&stored, &logged), found);
+    compare("approval_uses", "none that is kept", &stored, &logged, found);
     Ok(())
 }
 
@@ -185,7 +185,8 @@ fn rows(
 fn compare(
     table: &'static str,
     run: &str,
-    (stored, logged): (&TableRows, &TableRows),
+    stored: &TableRows,
+    logged: &TableRows,
     found: &mut Vec<ProjectionDifference>,
 ) {
     let mut add = |key: &[String], column| {

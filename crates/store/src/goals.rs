@@ -81,7 +81,8 @@ impl Store {
         goal: LedgerGoal,
         after: Option<Moment>,
         decision: SlotDecision,
-        (token, now): (Option<u64>, Moment),
+        token: Option<u64>,
+        now: Moment,
     ) -> WriteTicket<bool> {
         self.job(move |writing| {
             check_leadership(writing, token)?;
@@ -141,7 +142,8 @@ impl StoreReader {
     pub fn slots(
         &self,
         goal: &PlanId,
-        (from, to): (Option<Moment>, Option<Moment>),
+        from: Option<Moment>,
+        to: Option<Moment>,
     ) -> Result<Vec<SlotRow>, StoreError> {
         let sql = "SELECT * FROM slots WHERE goal = ?1 AND last_slot >= ?2 AND slot <= ?3 ORDER BY slot";
         let from = from.map_or(i64::MIN, Moment::millis);

@@ -81,7 +81,7 @@ pub use cache::{CacheEntry, CacheLookup};
 pub use carry::CarriedUses;
 pub use chain::{BrokenChain, ChainFault, head, verify_chain};
 pub use connections::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
-pub use cycles::{NotificationRow, ReconciliationClaim, ReconciliationEnd, ReconciliationRow};
+pub use cycles::{NotificationRow, ReconciliationClaim, ReconciliationEnd, ReconciliationRow, SlotSkip};
 pub use difference::{ColumnDifference, ProjectionDifference};
 pub use error::StoreError;
 pub use examine::{StateFault, examine};

@@ -104,7 +104,9 @@ pub(super) fn take(
 pub(super) fn give_back(
     connection: &Connection,
     holder: &LeaseHolder,
-    lock: &(String, String, String),
+    name: &str,
+    run: &RunId,
+    place: &TaskId,
 ) -> rusqlite::Result<()> {
     let me = &holder.process;
     connection
@@ -112,7 +114,7 @@ pub(super) fn give_back(
             "DELETE FROM locks WHERE name = ?1 AND run = ?2 AND task = ?3
              AND pid = ?4 AND start_ticks = ?5 AND boot_id = ?6 AND pid_ns = ?7 AND store = ?8",
         )?
-        .execute((&lock.0, &lock.1, &lock.2, me.pid, me.start, &me.boot, me.ns, holder.store))
+        .execute((name, run.as_str(), place.to_string(), me.pid, me.start, &me.boot, me.ns, holder.store))
         .map(drop)
 }
 

@@ -144,8 +144,10 @@ impl Store {
 
     /// Releases a named lock, if the task holds it through this store.
     pub fn unlock(&self, name: &str, run: &RunId, place: &TaskId) -> WriteTicket<()> {
-        let lock = (name.to_owned(), run.to_string(), place.to_string());
-        self.sql(move |writing| locks::give_back(writing.connection, &writing.writer.holder, &lock))
+        let (name, run, place) = (name.to_owned(), run.clone(), place.clone());
+        self.sql(move |writing| {
+            locks::give_back(writing.connection, &writing.writer.holder, &name, &run, &place)
+        })
     }
 
     /// Releases every lock of a run that was taken over, and of those nested in it, regardless of the holder.

@@ -55,7 +55,7 @@ pub(crate) async fn run_viewed(
         return probe(check, given, &site.environment, stop).await;
     };
     let params = &site.environment.params;
-    let looking = ViewedCheck::new((view, Arc::default()), check, params, None);
+    let looking = ViewedCheck::new(view, Arc::default(), check, params, None);
     let told = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
     let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(told)?;
     let probed = probe(check, given, &ground, stop).await?;

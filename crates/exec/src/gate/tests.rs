@@ -220,8 +220,7 @@ async fn a_program_that_was_changed_gives_no_answer() {
     parts.gates = vec![Arc::new(gate.clone())];
     let plan = Plan::new(parts).unwrap();
     let mut site = site(dir.path());
-    let places = (dir.path(), [].as_slice());
-    site.view = Some(Arc::new(WorkspaceView::take(places, &plan, &JsonObject::new())));
+    site.view = Some(Arc::new(WorkspaceView::take(dir.path(), &[], &plan, &JsonObject::new())));
     let stop = watch::channel(StopLevel::No).1;
     let first = ask(&gate, &GateContext::new(), &site, stop.clone()).await.unwrap();
     assert_eq!(first.action, GateAction::Block);

@@ -42,8 +42,7 @@ pub(super) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
         None => None,
         Some(names) => {
             let names: Vec<String> = names.iter().chain(order.argv.first()).cloned().collect();
-            let around = (order.path.as_deref(), order.cwd.as_path());
-            Some(programs::restrict_programs(&view, &names, around)?)
+            Some(programs::restrict_programs(&view, &names, order.path.as_deref(), &order.cwd)?)
         }
     };
     let writable = view.writable(isolation.contains(&IsolationKind::Scratch));
@@ -178,7 +177,7 @@ impl<'a> SandboxViewBuilder<'a> {
                 Ok(false)
             }
             WorkspaceLayer::Direct { write, control, .. } => {
-                direct(&root, &place, (write, control))?;
+                direct(&root, &place, write, control)?;
                 Ok(false)
             }
         }
@@ -315,7 +314,7 @@ impl<'a> SandboxViewBuilder<'a> {
 
 /// Shows the workspace itself with its writable parts: parents first, so that the closest name
 /// decides.
-fn direct(root: &OwnedFd, place: &Path, (write, control): (&[String], &[String])) -> Result<(), ViewError> {
+fn direct(root: &OwnedFd, place: &Path, write: &[String], control: &[String]) -> Result<(), ViewError> {
     bind(root, place, MountAccess::Read)?;
     let mut parts = Vec::new();
     for path in write {

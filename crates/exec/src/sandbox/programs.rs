@@ -29,7 +29,8 @@ struct AllowedProgram {
 pub(super) fn restrict_programs(
     view: &SandboxViewBuilder<'_>,
     names: &[String],
-    (path, cwd): (Option<&str>, &Path),
+    path: Option<&str>,
+    cwd: &Path,
 ) -> Result<Vec<PathBuf>, ViewError> {
     let folders: Vec<PathBuf> = folders(path).iter().filter_map(|folder| view.canonical(folder)).collect();
     let mut programs = Vec::new();

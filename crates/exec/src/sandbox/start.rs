@@ -44,7 +44,8 @@ pub(crate) async fn prepare(command: &ProcessCommand) {
 /// Starts a command in a sandbox; it reads from the pipe, if there is one. `env` is its whole
 /// environment.
 pub(crate) fn start(
-    (command, feed): (&ProcessCommand, Option<&OwnedFd>),
+    command: &ProcessCommand,
+    feed: Option<&OwnedFd>,
     sandbox: &SandboxSpec,
     env: Vec<String>,
     mark: &str,

@@ -43,7 +43,8 @@ impl ViewedCheck {
     /// Prepares a check of a result. Its words are rendered with the values that are not results of
     /// work: those of the parameters and of the item.
     pub fn new(
-        (view, products): (Arc<WorkspaceView>, Arc<[String]>),
+        view: Arc<WorkspaceView>,
+        products: Arc<[String]>,
         check: &Check,
         params: &JsonObject,
         item: Option<&Value>,

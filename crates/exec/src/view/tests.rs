@@ -54,7 +54,7 @@ impl Scene {
 
     fn view(&self) -> WorkspaceView {
         let state = self.dir.path().join(".wf");
-        WorkspaceView::take((self.dir.path(), &[state]), &self.plan(), &JsonObject::new())
+        WorkspaceView::take(self.dir.path(), &[state], &self.plan(), &JsonObject::new())
     }
 
     /// Returns the files that the check sees after some files were written.
@@ -186,11 +186,11 @@ fn what_happens_while_a_check_looks_is_seen() {
 fn a_run_goes_on_with_what_was_recorded_and_with_nothing_else() {
     let scene = Scene::new();
     let apart = [scene.dir.path().join(".wf")];
-    let places = (scene.dir.path(), apart.as_slice());
     let (bytes, baseline) = scene.view().record();
     assert_eq!(baseline.entries, 5);
     scene.write("src/conftest.py");
-    let again = |record| WorkspaceView::recorded(places, &scene.plan(), &JsonObject::new(), record);
+    let again =
+        |record| WorkspaceView::recorded(scene.dir.path(), &apart, &scene.plan(), &JsonObject::new(), record);
     let seen = again(Ok(bytes)).inspect(&scene.check, &[]).unwrap();
     assert_eq!(seen.hidden, [PathBuf::from("src/conftest.py")]);
     for record in [Ok(Vec::new()), Err("gone".to_owned())] {

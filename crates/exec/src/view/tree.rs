@@ -20,7 +20,8 @@ const APPROVERS_FILE: &str = "approvers.yaml";
 /// its target path. `tracked` are the files in git; `None`: there is no repository, and all files
 /// count. The folders in `apart`, the state and the keys, are not part of the workspace.
 pub fn tree(
-    (root, apart): (&Path, &[PathBuf]),
+    root: &Path,
+    apart: &[PathBuf],
     products: &[String],
     tracked: Option<&BTreeSet<PathBuf>>,
 ) -> Result<Vec<PinnedFile>, WorkError> {

@@ -67,15 +67,16 @@ impl WorkspaceView {
     }
 
     /// Takes the view of a run that begins now. The state and the keys (`apart`) are left out.
-    pub fn take((root, apart): (&Path, &[PathBuf]), plan: &Arc<Plan>, params: &JsonObject) -> Self {
+    pub fn take(root: &Path, apart: &[PathBuf], plan: &Arc<Plan>, params: &JsonObject) -> Self {
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
         let start = WorkspaceManifest::of_workspace(root, &excluded).map_err(|unable| unable.reason);
-        Self::new((root, excluded), plan, params, start)
+        Self::new(root, excluded, plan, params, start)
     }
 
     /// Restores the view of a run that began earlier. `record` is its record.
     pub fn recorded(
-        (root, apart): (&Path, &[PathBuf]),
+        root: &Path,
+        apart: &[PathBuf],
         plan: &Arc<Plan>,
         params: &JsonObject,
         record: Result<Vec<u8>, String>,
@@ -84,11 +85,12 @@ impl WorkspaceView {
             WorkspaceManifest::from_bytes(&bytes).map_err(|malformed| malformed.to_string())
         });
         let excluded = ExcludedFiles::new(apart.iter().map(PathBuf::as_path));
-        Self::new((root, excluded), plan, params, start)
+        Self::new(root, excluded, plan, params, start)
     }
 
     fn new(
-        (root, excluded): (&Path, ExcludedFiles),
+        root: &Path,
+        excluded: ExcludedFiles,
         plan: &Arc<Plan>,
         params: &JsonObject,
         start: Result<WorkspaceManifest, String>,

@@ -15,7 +15,7 @@ impl Scene {
     fn tree(&self, tracked: Option<&BTreeSet<PathBuf>>) -> Vec<PinnedFile> {
         let state = self.dir.path().join(".wf");
         let products = products(&self.plan(), &JsonObject::new());
-        tree((self.dir.path(), &[state]), &products, tracked).unwrap()
+        tree(self.dir.path(), &[state], &products, tracked).unwrap()
     }
 
     fn paths(&self, tracked: Option<&BTreeSet<PathBuf>>) -> Vec<String> {
@@ -63,7 +63,7 @@ fn a_name_that_cannot_be_written_down_is_refused() {
     let name = std::ffi::OsStr::from_bytes(b"a\xff");
     fs::write(scene.dir.path().join(name), "x").unwrap();
     let state = scene.dir.path().join(".wf");
-    let reason = tree((scene.dir.path(), &[state]), &[], None).unwrap_err().reason;
+    let reason = tree(scene.dir.path(), &[state], &[], None).unwrap_err().reason;
     assert!(reason.contains("not valid UTF-8"), "{reason}");
 }
 

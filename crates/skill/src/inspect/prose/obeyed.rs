@@ -38,7 +38,7 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
             found.extend(harmful_instructions(passage.text));
         }
         for (rule, at, reason) in found {
-            push_issue(&mut issues, path, passage, (rule, at, reason));
+            push_issue(&mut issues, path, passage, rule, at, reason);
         }
         // An instruction may be split into short passages.
         let near = all.get(number..).unwrap_or_default().iter().take(TOGETHER);
@@ -48,7 +48,7 @@ pub(in crate::inspect) fn prose(path: &str, text: &str) -> Vec<InspectionIssue> 
         if joined.len() > passage.text.len() && joined.len() <= LONGEST && passage.fence.is_none() {
             for (rule, at, reason) in harmful_instructions(joined) {
                 if rule != Rule::Exfiltration && rule != Rule::Covert && at < passage.text.len() {
-                    push_issue(&mut issues, path, passage, (rule, at, reason));
+                    push_issue(&mut issues, path, passage, rule, at, reason);
                 }
             }
         }
@@ -145,9 +145,10 @@ fn push_issue(
     issues: &mut Vec<InspectionIssue>,
     path: &str,
     passage: &TextPassage<'_>,
-    found: (Rule, usize, String),
+    rule: Rule,
+    at: usize,
+    reason: String,
 ) {
-    let (rule, at, reason) = found;
     let mut issue = InspectionIssue::new(rule, path, passage.at + at, reason);
     if issue.class != IssueClass::Quality && is_description(passage, at) {
         issue.class = IssueClass::Quality;

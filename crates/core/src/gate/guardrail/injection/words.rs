@@ -2,12 +2,19 @@ use std::ops::Range;
 
 use crate::gate::guardrail::script::{is_selector, is_tag, tagged};
 
+/// The place of an original character, in bytes.
+#[derive(Clone, Copy)]
+struct CharSpan {
+    start: u32,
+    end: u32,
+}
+
 /// A text as words: lower case, single spaces, no invisible characters.
 #[derive(Default)]
 pub(super) struct NormalizedText {
     pub(super) text: String,
-    /// The start and the end of the original character, for each byte.
-    from: Vec<(u32, u32)>,
+    /// The original character, for each byte.
+    from: Vec<CharSpan>,
 }
 
 impl NormalizedText {
@@ -16,7 +23,7 @@ impl NormalizedText {
             Self { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len()) };
         let mut in_tags = false;
         for (at, c) in text.char_indices() {
-            let place = (narrow(at), narrow(at + c.len_utf8()));
+            let place = CharSpan { start: narrow(at), end: narrow(at + c.len_utf8()) };
             if is_tag(c) != in_tags {
                 in_tags = !in_tags;
                 words.space(place);
@@ -36,22 +43,22 @@ impl NormalizedText {
         words
     }
 
-    fn space(&mut self, place: (u32, u32)) {
+    fn space(&mut self, place: CharSpan) {
         if !self.text.ends_with(' ') && !self.text.is_empty() {
             self.push(' ', place);
         }
     }
 
-    fn push(&mut self, c: char, place: (u32, u32)) {
+    fn push(&mut self, c: char, place: CharSpan) {
         self.text.push(c);
         self.from.resize(self.text.len(), place);
     }
 
     /// Returns the original range of a part of the words, in bytes.
     pub(super) fn place(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        let (start, _) = self.from.get(part.start)?;
-        let (_, end) = self.from.get(part.end.checked_sub(1)?)?;
-        Some(*start as usize..*end as usize)
+        let start = self.from.get(part.start)?.start;
+        let end = self.from.get(part.end.checked_sub(1)?)?.end;
+        Some(start as usize..end as usize)
     }
 }
 

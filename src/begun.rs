@@ -41,7 +41,7 @@ pub struct RunOptions {
 impl RunOptions {
     /// The options of a run that starts here and now.
     pub fn at_present(ui: &Ui, jobs: Option<u32>) -> Self {
-        let strict = ui.env.in_ci();
+        let strict = ui.host.in_ci();
         Self { jobs, strict, ..Self::default() }
     }
 

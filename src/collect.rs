@@ -29,9 +29,9 @@ const SPECS: [&str; 3] = ["workflows", "goals", GATES];
 pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
     let mut found = SpecFileSet::default();
     if paths.is_empty() {
-        let root = ui.workspace().root;
+        let root = ui.host.workspace().root;
         if !is_auto_checked(&root) {
-            let root = relative_path(&root, ui.env.cwd());
+            let root = relative_path(&root, ui.host.cwd());
             let message = format!("neither workflows/ nor {CONFIG} found in {root}");
             let failure = CommandError::new(CliExitCode::Usage, message);
             return Err(failure.hint("name the files to check, or create a workspace with `wf init`"));
@@ -46,13 +46,13 @@ pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
         found.configs.extend(configs.filter(|path| path.is_file()));
     }
     for path in paths {
-        let path = normalize_path(&ui.env.cwd().join(path));
+        let path = normalize_path(&ui.host.cwd().join(path));
         if path.is_dir() {
             found.add_folder(&path);
         } else if path.exists() {
             found.add_file(path);
         } else {
-            let shown = relative_path(&path, ui.env.cwd());
+            let shown = relative_path(&path, ui.host.cwd());
             return Err(CommandError::new(CliExitCode::Usage, format!("file not found: {shown}")));
         }
     }

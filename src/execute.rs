@@ -10,7 +10,9 @@ use super::approve::{RunApprovalRequest, SigningRules, approval_requests};
 use super::goals::FOLDERS;
 use super::load::LoadedPlan;
 use super::watch::{AuditedSession, start_audit};
-use super::{CliExitCode, CommandError, Ui, Workspace, keep, load_record, normalize_path, relative_path};
+use super::{
+    CliExitCode, CommandError, Terminal, Ui, Workspace, keep, load_record, normalize_path, relative_path,
+};
 use wf_app::config;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::name::RunId;
@@ -74,9 +76,9 @@ pub fn open_session(
     let watch = start_audit(ui, ready)?;
     let session = EngineSession::new(SessionParts {
         store,
-        clock: ui.env.clock(),
+        clock: ui.host.clock(),
         root: ready.workspace.root.clone(),
-        host: ui.env.host(),
+        host: ui.host.vars(),
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
@@ -92,8 +94,8 @@ pub fn open_session(
 
 /// Opens the state of a workspace for writing.
 pub fn open_store(ui: &Ui, ready: &LoadedPlan) -> Result<Store, CommandError> {
-    let (state, clock) = (&ready.workspace.state, ui.env.clock());
-    let lease = ui.env.lease()?;
+    let (state, clock) = (&ready.workspace.state, ui.host.clock());
+    let lease = ui.host.lease()?;
     Ok(Store::open_with_lease(state, durability(ready), clock, lease)?)
 }
 
@@ -146,7 +148,7 @@ pub fn sandbox_factory(
     control: Vec<String>,
 ) -> Option<Arc<SandboxFactory>> {
     let around = || {
-        SandboxFactory::new(&workspace.root, &workspace.state, &ui.env.host(), &config.read)
+        SandboxFactory::new(&workspace.root, &workspace.state, &ui.host.vars(), &config.read)
             .with_control(control)
     };
     config.on.then(|| Arc::new(around()))
@@ -168,13 +170,13 @@ fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn RunObs
     if telling.json {
         all.add(JsonEventWriter::new(std::io::stdout()));
     } else if is_live(ui) {
-        let (width, height) = ui.env.size;
+        let Terminal { width, height, .. } = ui.terminal;
         let screen = TerminalInfo { width, height, color: ui.colors(), steps: ready.plan.steps().len() };
-        all.add(LiveView::new(std::io::stdout(), screen, ui.volume, board, ui.env.clock()));
+        all.add(LiveView::new(std::io::stdout(), screen, ui.volume, board, ui.host.clock()));
     } else {
         all.add(PlainPrinter::new(ui.out(), ui.volume, board));
     }
-    if ui.env.in_actions() {
+    if ui.host.in_actions() {
         let sites = ready.sites.clone();
         all.add(GithubAnnotator::new(std::io::stderr(), ready.path.clone(), sites));
     }
@@ -182,8 +184,8 @@ fn observer(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Box<dyn RunObs
 }
 
 fn is_live(ui: &Ui) -> bool {
-    let watched = ui.env.terminal && ui.volume != Verbosity::Quiet;
-    watched && ui.env.var("CI").is_none() && ui.env.var("TERM") != Some("dumb")
+    let watched = ui.terminal.is_output && ui.volume != Verbosity::Quiet;
+    watched && ui.host.var("CI").is_none() && ui.host.var("TERM") != Some("dumb")
 }
 
 /// Writes the requested reports about a run that ended, and returns its exit code.
@@ -201,7 +203,7 @@ pub fn finish(
         }
         other => other?,
     };
-    let wants_summary = ui.env.in_actions() && ui.env.var("GITHUB_STEP_SUMMARY").is_some();
+    let wants_summary = ui.host.in_actions() && ui.host.var("GITHUB_STEP_SUMMARY").is_some();
     if telling.junit.is_some() || telling.report.is_some() || wants_summary {
         let reader = StoreReader::open(&ready.workspace.state)?;
         let folder = StateFolder::new(&ready.workspace.state);
@@ -265,11 +267,11 @@ pub fn prune(ui: &Ui, session: &AuditedSession, ready: &LoadedPlan) {
     if !wanted {
         return;
     }
-    match session.store.prune(keep, ui.env.now()) {
+    match session.store.prune(keep, ui.host.now()) {
         Ok(pruned) if pruned.runs > 0 => {
             let runs = pruned.runs as u64;
             let db = pruned.place.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
-            session.publish(BusMessage::act(ui.env.now(), WorkspaceAction::Pruned { runs, db }));
+            session.publish(BusMessage::act(ui.host.now(), WorkspaceAction::Pruned { runs, db }));
         }
         Ok(_) => {}
         Err(error) => report_prune_failure(ui, &error),
@@ -297,17 +299,17 @@ fn write_reports(
     if let Some(path) = &telling.report {
         write(ui, path, &record.json())?;
     }
-    match ui.env.var("GITHUB_STEP_SUMMARY") {
-        Some(path) if ui.env.in_actions() => append(path.as_ref(), &summary(record)),
+    match ui.host.var("GITHUB_STEP_SUMMARY") {
+        Some(path) if ui.host.in_actions() => append(path.as_ref(), &summary(record)),
         _ => Ok(()),
     }
 }
 
 fn write(ui: &Ui, path: &Path, text: &str) -> Result<(), CommandError> {
-    let path = normalize_path(&ui.env.cwd().join(path));
+    let path = normalize_path(&ui.host.cwd().join(path));
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| fs::write(&path, text)).map_err(|error| {
-        let shown = relative_path(&path, ui.env.cwd());
+        let shown = relative_path(&path, ui.host.cwd());
         CommandError::new(CliExitCode::Usage, format!("cannot write the report {shown}: {error}"))
     })
 }

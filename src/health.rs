@@ -47,7 +47,7 @@ pub enum DoctorStatus {
 
 /// Checks the state.
 pub fn check_state(ui: &Ui) -> Vec<DoctorFinding> {
-    let dir = ui.workspace().state;
+    let dir = ui.host.workspace().state;
     let mut findings = vec![check_integrity(ui, &dir)];
     findings.extend(check_disk_space(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
@@ -61,7 +61,7 @@ pub fn check_state(ui: &Ui) -> Vec<DoctorFinding> {
 
 /// Checks that the state is usable and unaltered.
 fn check_integrity(ui: &Ui, dir: &Path) -> DoctorFinding {
-    let shown = relative_path(dir, ui.env.cwd());
+    let shown = relative_path(dir, ui.host.cwd());
     let bad = |found: String| DoctorFinding::new("state", DoctorStatus::Bad, found);
     if !writable(dir) {
         return bad(format!("{shown} · not writable · check its owner, or use --state"));

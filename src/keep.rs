@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::env::FOR_TESTS;
-use super::{CliEnv, CliExitCode, CommandError, Ui};
+use super::{CliExitCode, CommandError, Ui};
+use wf_app::{FOR_TESTS, Host};
 use wf_exec::ProcessExecutor;
 use wf_exec::keeper::{SupervisorClient, SupervisorStart, serve};
 use wf_store::{StateFolder, StoreError};
@@ -25,7 +25,7 @@ pub fn run_supervisor(args: &[OsString]) -> Option<ExitCode> {
     if word != SUPERVISOR_ARG {
         return None;
     }
-    let served = CliEnv::read_as("keeper").map(|env| {
+    let served = Host::read_as("keeper").map(|env| {
         let id = id.to_string_lossy();
         serve(Path::new(dir), &id, env.clock())
     });
@@ -62,7 +62,7 @@ pub fn start_supervisor(ui: &Ui, state: &Path) -> Result<ProcessExecutor, Comman
         dir: &folder.keepers(),
         id: unique_id()?,
         program: (&program, &[SUPERVISOR_ARG]),
-        env: ui.env.vars_named(&FOR_TESTS),
+        env: ui.host.vars_named(&FOR_TESTS),
     };
     let unable = |error| StoreError::io("start a process that listens in", &folder.keepers(), &error);
     let keeper = SupervisorClient::start(start).map_err(unable)?;

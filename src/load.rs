@@ -58,14 +58,14 @@ pub struct GoalPlan {
 /// Loads a plan by its path, or by its id in the workspace. On failure its errors have been
 /// printed.
 pub fn load_named(ui: &Ui, name: &Path, begun: RunOptions) -> Result<LoadedPlan, CommandError> {
-    let mut path = normalize_path(&ui.env.cwd().join(name));
+    let mut path = normalize_path(&ui.host.cwd().join(name));
     if !path.is_file()
         && let Some(found) = plans::find_by_id(ui, name.as_os_str())?
     {
         path = found;
     }
     require_utf8(&path)?;
-    let shown = relative_path(&path, ui.env.cwd());
+    let shown = relative_path(&path, ui.host.cwd());
     if !path.exists() {
         return Err(plans::unknown_plan(ui, &shown));
     }
@@ -74,7 +74,7 @@ pub fn load_named(ui: &Ui, name: &Path, begun: RunOptions) -> Result<LoadedPlan,
         return Err(failure.hint(format!("`wf check {}` checks the plans in it", shell_word(&shown))));
     }
     let dir = path.parent().unwrap_or(&path);
-    let workspace = ui.workspace_of(dir);
+    let workspace = ui.host.workspace_of(dir);
     let name = workspace.name(&path);
     let files = DiskFiles::new(&workspace.root);
     load_plan(ui, &files, workspace, name, begun)
@@ -98,7 +98,7 @@ pub fn load_goal(
     if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
         return Ok((ready, goal));
     }
-    let shown = relative_path(&ready.workspace.root.join(path), ui.env.cwd());
+    let shown = relative_path(&ready.workspace.root.join(path), ui.host.cwd());
     let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a plan, not a goal"));
     Err(failure.hint(format!("`wf run {}` runs it", shell_word(&shown))))
 }
@@ -290,7 +290,7 @@ pub fn load_recorded_as(
     let goes_on = part.is_some();
     let part = part.or(begun.part);
     let begun = RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..begun };
-    load_plan(ui, &files, ui.workspace(), path, begun)
+    load_plan(ui, &files, ui.host.workspace(), path, begun)
 }
 
 /// A file and all files that it uses, including the gates of the workspace, with all their

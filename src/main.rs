@@ -1,7 +1,6 @@
-//! The user interface: reads the command line and the environment, calls the implementation, and
-//! reports the result.
+//! The user interface: reads the command line, calls the implementation, and reports the result.
 //!
-//! **Invariant:** the environment is read here and nowhere else. **Invariant:** an answer goes to
+//! **Invariant:** an answer goes to
 //! standard output, all messages about the way to it go to standard error.
 //!
 //! Start at [`start`]; the commands are in `commands`, one file each.
@@ -14,7 +13,6 @@ mod collect;
 mod commands;
 mod connections;
 mod daemon;
-mod env;
 mod execute;
 mod failure;
 mod given;
@@ -35,14 +33,15 @@ mod relied;
 mod revision;
 mod skills;
 mod start;
+mod terminal;
 mod ui;
 mod watch;
 mod which;
 
 use begun::RunOptions;
-use env::CliEnv;
 use record::{load_record, outermost_parent};
 use revision::GitRevision;
+use terminal::Terminal;
 use ui::Ui;
 use wf_app::{CliExitCode, CommandError, Workspace, normalize_path, relative_path, require_utf8};
 use which::RunArg;

@@ -46,7 +46,7 @@ fn resolve_all(
         given.extend(params_from_file(ui, path)?);
     }
     given.extend(parse_pairs(&args.param, params)?);
-    if ui.env.is_interactive {
+    if ui.terminal.is_interactive {
         ask_all(ui, params, &mut given)?;
     }
     Ok(resolve_params(params, &given)?)
@@ -67,8 +67,8 @@ pub fn resolve_for_retry(
 }
 
 fn params_from_file(ui: &Ui, path: &std::path::Path) -> Result<JsonObject, CommandError> {
-    let path = normalize_path(&ui.env.cwd().join(path));
-    let shown = relative_path(&path, ui.env.cwd());
+    let path = normalize_path(&ui.host.cwd().join(path));
+    let shown = relative_path(&path, ui.host.cwd());
     let wrong = |reason: &str| CommandError::new(CliExitCode::Usage, format!("--params {shown}: {reason}"));
     let mut text = Vec::new();
     std::fs::File::open(&path)

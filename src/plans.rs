@@ -47,7 +47,7 @@ pub fn find_by_id(ui: &Ui, name: &OsStr) -> Result<Option<PathBuf>, CommandError
     let Some(id) = name.to_str().and_then(|name| PlanId::parse(name).ok()) else {
         return Ok(None);
     };
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let files = DiskFiles::new(&workspace.root);
     let mut found = paths(&workspace);
     found.retain(|path| {
@@ -71,7 +71,7 @@ pub fn unknown_plan(ui: &Ui, name: &str) -> CommandError {
     if PlanId::parse(name).is_err() {
         return failure.hint("list plans with `wf list`, or create one with `wf init`");
     }
-    let all = list_specs(&ui.workspace());
+    let all = list_specs(&ui.host.workspace());
     let ids = all.iter().filter_map(|one| one.id.as_deref());
     let failure =
         CommandError::new(CliExitCode::Usage, format!("plan not found: no file or plan id `{name}`"));

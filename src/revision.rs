@@ -213,5 +213,5 @@ pub fn tracked_files(ui: &Ui, workspace: &Workspace) -> Result<Option<BTreeSet<P
 }
 
 fn repository(ui: &Ui, workspace: &Workspace) -> Result<Option<GitRepository>, GitError> {
-    GitRepository::find(&workspace.root, &workspace.state, &ui.env.host())
+    GitRepository::find(&workspace.root, &workspace.state, &ui.host.vars())
 }

@@ -8,8 +8,8 @@ use clap::Parser;
 
 use super::args::{Cli, CliCommand};
 use super::ui::without_commands;
-use super::{CliEnv, CliExitCode, CommandError, Ui, commands, keep, require_utf8};
-use wf_app::REPORT;
+use super::{CliExitCode, CommandError, Ui, commands, keep, require_utf8};
+use wf_app::{Host, REPORT};
 use wf_base::untrusted::{plain, rendered, styled, untrusted};
 use wf_exec::sandbox;
 
@@ -25,11 +25,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(asked) => return handle_clap_error(&asked),
     };
     let entered = cli.global.start_dir.as_deref().map_or(Ok(()), change_dir);
-    let env = match entered.and_then(|()| CliEnv::read()) {
-        Ok(env) => env,
+    let host = match entered.and_then(|()| Host::read()) {
+        Ok(host) => host,
         Err(failure) => return report_error(&failure),
     };
-    let ui = Ui::new(env, &cli.global);
+    let ui = Ui::new(host, &cli.global);
     match run(&ui, &cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -51,7 +51,7 @@ fn change_dir(dir: &Path) -> Result<(), CommandError> {
 fn run(ui: &Ui, command: &CliCommand) -> Result<CliExitCode, CommandError> {
     // These two need no workspace.
     if !matches!(command, CliCommand::Schema(_) | CliCommand::Completions(_)) {
-        let workspace = ui.workspace();
+        let workspace = ui.host.workspace();
         require_utf8(&workspace.root)?;
         require_utf8(&workspace.state)?;
     }

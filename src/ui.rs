@@ -2,12 +2,12 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 
 use super::args::{ColorMode, GlobalArgs};
-use super::{CliEnv, CommandError, Workspace};
+use super::{CommandError, Terminal};
+use wf_app::Host;
 use wf_base::untrusted::{self, styled, styled_line};
 use wf_report::follow::Verbosity;
 
@@ -18,32 +18,24 @@ use wf_report::follow::Verbosity;
 /// terminal or a log as they are; other controls are visible marks, or escapes in JSON.
 pub struct Ui {
     /// The environment.
-    pub env: CliEnv,
+    pub host: Host,
+    /// The terminal.
+    pub terminal: Terminal,
     /// The verbosity.
     pub volume: Verbosity,
     color: ColorMode,
-    state: Option<PathBuf>,
 }
 
 impl Ui {
     /// The output as the options request it.
-    pub fn new(env: CliEnv, global: &GlobalArgs) -> Self {
+    pub fn new(host: Host, global: &GlobalArgs) -> Self {
         let volume = match (global.quiet, global.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
-        Self { env, volume, color: global.color, state: global.state.clone() }
-    }
-
-    /// The workspace of the current folder.
-    pub fn workspace(&self) -> Workspace {
-        self.workspace_of(self.env.cwd())
-    }
-
-    /// The workspace of a folder.
-    pub fn workspace_of(&self, dir: &Path) -> Workspace {
-        Workspace::find(dir, self.state.as_deref(), self.env.cwd())
+        let terminal = Terminal::find(host.var("COLUMNS"));
+        Self { host: host.with_state(global.state.as_deref()), terminal, volume, color: global.color }
     }
 
     /// Standard output, for whole texts; strips colours where they are not wanted.
@@ -59,7 +51,7 @@ impl Ui {
     }
 
     fn guarded<W: Write>(&self, out: W) -> SanitizedWriter<W> {
-        SanitizedWriter { out, in_actions: self.env.in_actions() }
+        SanitizedWriter { out, in_actions: self.host.in_actions() }
     }
 
     /// True if standard output shows colours.
@@ -107,7 +99,7 @@ impl Ui {
     /// Returns a printer of messages beside the answer that outlives this.
     pub fn message_printer(&self) -> impl Fn(&str) + use<> {
         let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
-        let in_actions = self.env.in_actions();
+        let in_actions = self.host.in_actions();
         move |text| {
             let out = AutoStream::new(io::stderr(), choice);
             let _ = SanitizedWriter { out, in_actions }.write_all(text.as_bytes());
@@ -131,7 +123,7 @@ impl Ui {
             ColorMode::Always => ColorChoice::Always,
             ColorMode::Never => ColorChoice::Never,
             // The log of GitHub Actions shows colours, and is not a terminal; a file is for programs.
-            ColorMode::Auto if self.env.in_actions() && !is_file => ColorChoice::Always,
+            ColorMode::Auto if self.host.in_actions() && !is_file => ColorChoice::Always,
             ColorMode::Auto if is_file => ColorChoice::Never,
             ColorMode::Auto => AutoStream::choice(stream),
         }

@@ -55,7 +55,7 @@ pub fn start_audit(ui: &Ui, ready: &LoadedPlan) -> Result<AuditedBus, CommandErr
     let bus = MessageBus::new();
     let start = AuditorConfig {
         state: ready.workspace.state.clone(),
-        clock: ui.env.clock(),
+        clock: ui.host.clock(),
         window: ready.config.audit_window,
     };
     let auditor = Auditor::start(&start, bus.tap())?;
@@ -96,7 +96,7 @@ pub fn record_quietly(ui: &Ui, act: WorkspaceAction) {
 
 /// Records an act of a command without an engine.
 pub fn record_command_act(ui: &Ui, act: WorkspaceAction) -> Result<(), StoreError> {
-    audit::record_act(&ui.workspace().state, &BusMessage::act(ui.env.now(), act))
+    audit::record_act(&ui.host.workspace().state, &BusMessage::act(ui.host.now(), act))
 }
 
 /// Records that a run was not started, and the reason, where there is a state.
@@ -106,7 +106,7 @@ pub fn record_refusal(ui: &Ui, path: &std::path::Path, failure: &CommandError) {
         CliExitCode::Approval => failure.message.clone(),
         exit => exit.meaning().to_owned(),
     };
-    let path = ui.workspace().name(&super::normalize_path(&ui.env.cwd().join(path)));
+    let path = ui.host.workspace().name(&super::normalize_path(&ui.host.cwd().join(path)));
     // The refusal itself is what matters; it is reported either way.
     let _ = record_command_act(ui, WorkspaceAction::RunRefused { path, reason });
 }

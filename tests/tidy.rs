@@ -268,7 +268,7 @@ const WRITERS: &[&str] = &[
     // Observers that guard themselves: they draw over what they wrote, or write JSON and annotations.
     "src/execute.rs",
     // They only ask where the streams lead.
-    "src/env.rs",
+    "src/terminal.rs",
     "crates/exec/src/manifest/walk.rs",
     // Whom the keeper speaks to is the engine.
     "crates/exec/src/keeper/serve.rs",

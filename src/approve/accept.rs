@@ -62,9 +62,9 @@ pub fn accept_goal(
     keys::key_folder(ui)?;
     let signer = owner::owner_signer(ui, &mut proposal.rules, args.key.as_deref(), &args.passphrase)?;
     let mut bytes = [0; 16];
-    let drawn = ui.env.random(&format!("nonce of the acceptance of {}", goal.id))?;
+    let drawn = ui.host.random(&format!("nonce of the acceptance of {}", goal.id))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.env.now();
+    let now = ui.host.now();
     let statement = ApprovalStatement {
         v: VERSION,
         scope: ApprovalScope::GoalAccept,

@@ -16,7 +16,7 @@ pub fn confirmed(ui: &Ui, yes: bool, question: &str) -> Result<bool, CommandErro
     if yes {
         return Ok(true);
     }
-    if !ui.env.is_interactive {
+    if !ui.terminal.is_interactive {
         let failure = CommandError::new(CliExitCode::Usage, "not a terminal, cannot ask for confirmation");
         return Err(failure.hint("review it, then pass --yes"));
     }

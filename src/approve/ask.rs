@@ -59,7 +59,7 @@ pub fn answer_approval(
     verdict: ApprovalDecision,
     args: &AnswerArgs,
 ) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let reader = StoreReader::from_whole_log(&workspace.state)?;
     let posed = pending_request(run, approval_requests(&reader, run)?, step)?;
     let wanted = match verdict {
@@ -70,7 +70,7 @@ pub fn answer_approval(
         ui.print_line(&late_answer_message(&posed, given, wanted)?)?;
         return Ok(CliExitCode::Ok);
     }
-    if posed.request.expires <= ui.env.now() {
+    if posed.request.expires <= ui.host.now() {
         let refusal = ApprovalRefusal::Late(posed.request.expires);
         let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
         return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), run.short())));
@@ -164,10 +164,10 @@ fn statement(
     rules: &SigningRules,
 ) -> Result<ApprovalStatement, CommandError> {
     let ask = case.ask();
-    let drawn = ui.env.random(&format!("answer {}", ask.proposal))?;
+    let drawn = ui.host.random(&format!("answer {}", ask.proposal))?;
     let mut bytes = [0; 16];
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.env.now();
+    let now = ui.host.now();
     // Valid as long as the approval is pending, and never longer than the rules permit.
     let longest = now.after(rules.approvers.validity);
     Ok(ApprovalStatement {
@@ -214,7 +214,7 @@ fn combined_result(
         ask: Some(&ask),
         initiator: case.approved.as_ref().and_then(|approved| approved.initiator),
         spawned: None,
-        now: ui.env.now(),
+        now: ui.host.now(),
     };
     let quorum = Quorum {
         approvers: &rules.approvers,
@@ -248,14 +248,14 @@ fn record_answer(
         ApprovalDecision::Approved => "approved",
         ApprovalDecision::Denied => DENIED,
     };
-    let store = Store::open(&ui.workspace().state, StoreDurability::Full, ui.env.clock())?;
+    let store = Store::open(&ui.host.workspace().state, StoreDurability::Full, ui.host.clock())?;
     let answer = ApprovalAnswer {
         run: case.request.run.clone(),
         number: case.request.request.request,
         key,
         verdict: word.into(),
         token: token.text(),
-        at: ui.env.now(),
+        at: ui.host.now(),
         quorum: enough,
     };
     let taken = store.answer(answer).wait().map_err(|error| {

@@ -80,9 +80,9 @@ pub fn authorize(
     }
     let signer = owner::owner_signer(ui, &mut rules, args.key.as_deref(), &args.passphrase)?;
     let mut bytes = [0; 16];
-    let drawn = ui.env.random(&format!("nonce {run}"))?;
+    let drawn = ui.host.random(&format!("nonce {run}"))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.env.now();
+    let now = ui.host.now();
     let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
     let statement = ApprovalStatement {
         v: VERSION,
@@ -166,7 +166,7 @@ fn verify_token(
         ask: None,
         initiator,
         spawned: None,
-        now: ui.env.now(),
+        now: ui.host.now(),
     };
     let (ValidApproval { by }, consumption) = verify(token, &subject, approvers, used)
         .map_err(|refusal| refuse_run(ui, &ready.workspace, &ready.path, &refusal))?;

@@ -16,7 +16,7 @@ pub fn owner_signer(
     name: Option<&str>,
     secret: &PassphraseArgs,
 ) -> Result<Signer, CommandError> {
-    let keys = match KeyFolder::of(&ui.env.host()) {
+    let keys = match KeyFolder::of(&ui.host.vars()) {
         Ok(keys) => keys,
         Err(KeyFolderError::NoFolder) if name.is_none() => {
             return create_ephemeral_key(ui, rules, "no key directory is set");
@@ -34,7 +34,7 @@ pub fn owner_signer(
 /// Creates the first key.
 fn create_first_key(ui: &Ui, rules: &mut SigningRules, keys: &KeyFolder) -> Result<Signer, CommandError> {
     let name = keys::default_key_name(ui);
-    let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
+    let signer = Signer::from_bytes(&ui.host.random(&format!("key {name}"))?);
     let pem = signer.to_pem().map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
     match keys.add(&name, &pem, &signer.public().pem()) {
         Ok(()) => {}
@@ -59,8 +59,8 @@ fn create_first_key(ui: &Ui, rules: &mut SigningRules, keys: &KeyFolder) -> Resu
 
 /// Creates a key that is forgotten when this program exits.
 fn create_ephemeral_key(ui: &Ui, rules: &mut SigningRules, reason: &str) -> Result<Signer, CommandError> {
-    let signer = Signer::from_bytes(&ui.env.random("key of a run")?);
-    if ui.env.is_interactive || ui.volume == Verbosity::Verbose {
+    let signer = Signer::from_bytes(&ui.host.random("key of a run")?);
+    if ui.terminal.is_interactive || ui.volume == Verbosity::Verbose {
         ui.print_info_line(&format!("cannot store a key ({reason}): signing with {EPHEMERAL_KEY_NAME}"));
     }
     rules.add_own_key(OwnKey { name: EPHEMERAL_KEY_NAME.to_owned(), public: signer.public() });

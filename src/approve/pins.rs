@@ -64,7 +64,7 @@ fn statement_pins(
     let mut products = view::products(whole_plan(ready), &approved_params(ready, params));
     let workspace = &ready.workspace;
     products.push(view::exactly(Path::new(&workspace.name(token))));
-    let keys = keyfile::folders(&ui.env.host()).into_iter();
+    let keys = keyfile::folders(&ui.host.vars()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
     let files = view::tree(&workspace.root, &apart, &products, tracked);
     Ok(ApprovedTree { files: with_texts(ready, files.map_err(unreadable)?)?, products })
@@ -119,7 +119,7 @@ fn approved_params(ready: &LoadedPlan, params: &JsonObject) -> JsonObject {
 /// Returns the path of the approval of a plan: the given file, if there is one.
 pub fn token_at(ui: &Ui, ready: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
     match given {
-        Some(path) => normalize_path(&ui.env.cwd().join(path)),
+        Some(path) => normalize_path(&ui.host.cwd().join(path)),
         None => token_path(&ready.workspace.root.join(&ready.path)),
     }
 }

@@ -110,7 +110,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
     let (token, is_new) = statement_or_token(ui, &proposal, args, &out)?;
     let id = key.public.id();
     if !is_new && token.signers().any(|by| by == Some(id)) {
-        ui.print_line(&format!("already approved with this key: {}", relative_path(&out, ui.env.cwd())))?;
+        ui.print_line(&format!("already approved with this key: {}", relative_path(&out, ui.host.cwd())))?;
         return Ok(CliExitCode::Ok);
     }
     ui.print(&approval_text(&proposal, token.statement()))?;
@@ -127,7 +127,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
     write_token(ui, &out, &signed_token)?;
     let scope = scope(&proposal.ready).as_str().to_owned();
     watch::record_quietly(ui, WorkspaceAction::Approved { scope, key: id });
-    ui.print(&signed_message(&proposal, &signed_token, &relative_path(&out, ui.env.cwd())))?;
+    ui.print(&signed_message(&proposal, &signed_token, &relative_path(&out, ui.host.cwd())))?;
     Ok(CliExitCode::Ok)
 }
 
@@ -175,7 +175,7 @@ fn statement_or_token(
     args: &PlanApprovalArgs,
     out: &Path,
 ) -> Result<(StatementDraft, bool), CommandError> {
-    let now = ui.env.now();
+    let now = ui.host.now();
     if let Ok(token) = read_token(&proposal.ready.workspace, out) {
         let statement = token.statement();
         let same = statement.scope == scope(&proposal.ready)
@@ -205,7 +205,7 @@ fn statement_or_token(
         return Err(failure.hint(refusal.remedy()));
     }
     let mut bytes = [0; 16];
-    let drawn = ui.env.random("nonce of an approval")?;
+    let drawn = ui.host.random("nonce of an approval")?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let statement = ApprovalStatement {
         v: VERSION,
@@ -250,7 +250,7 @@ pub fn write_token(ui: &Ui, out: &Path, token: &ApprovalToken) -> Result<(), Com
         file.persist(out).map_err(|error| error.error)
     };
     written().map(drop).map_err(|error| {
-        let shown = relative_path(out, ui.env.cwd());
+        let shown = relative_path(out, ui.host.cwd());
         usage_error(format!("cannot write {shown}: {error}"))
     })
 }

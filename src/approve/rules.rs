@@ -17,7 +17,7 @@ impl SigningRules {
     /// Reads the rules of a workspace: those of its `approvers.yaml`. Without one, and under
     /// `owner`, the user's own keys count too.
     pub fn of(ui: &Ui, workspace: &Workspace) -> Result<Self, CommandError> {
-        let own = match KeyFolder::of(&ui.env.host()) {
+        let own = match KeyFolder::of(&ui.host.vars()) {
             Ok(found) => keys::own_keys(&found)?,
             Err(KeyFolderError::NoFolder) => Vec::new(),
             Err(bad) => return Err(keys::key_error(&bad)),

@@ -49,7 +49,7 @@ pub fn authorize_goal(
     let token =
         read_token(workspace, &path).map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
     if part == ReconciliationPart::Repair
-        && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), ui.env.now())?
+        && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), ui.host.now())?
     {
         let refusal = ApprovalRefusal::Withdrawn(at);
         return Err(refuse_run(ui, workspace, &ready.path, &refusal));
@@ -109,7 +109,7 @@ impl GoalAuthorizationRequest<'_> {
             ask: None,
             initiator: self.initiator,
             spawned: spawned.as_ref(),
-            now: ui.env.now(),
+            now: ui.host.now(),
         };
         if self.part == ReconciliationPart::Look {
             return Ok((check_unconsumed(token, &subject, approvers)?, 0));

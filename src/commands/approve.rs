@@ -64,7 +64,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
         let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
         return Err(failure.hint("name a plan (see `wf list`) or a waiting run (see `wf runs`)"));
     }
-    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let run = which::find_run(run, &reader)?;
     drop(reader);
     let given = args.plan.for_answer(args.reason.as_ref());
@@ -78,7 +78,7 @@ fn is_run(name: &str) -> bool {
 
 /// True if a name is that of a plan: of its file, or its id unless it may be a run.
 fn is_plan(ui: &Ui, name: &str) -> Result<bool, CommandError> {
-    if normalize_path(&ui.env.cwd().join(name)).exists() {
+    if normalize_path(&ui.host.cwd().join(name)).exists() {
         return Ok(true);
     }
     Ok(!is_run(name) && plans::find_by_id(ui, OsStr::new(name))?.is_some())

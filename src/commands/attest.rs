@@ -104,7 +104,7 @@ pub fn signing_key(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signe
 }
 
 fn attestation_of(ui: &Ui, args: &AttestArgs) -> Result<AttestationStatement, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     if let Err(broken) = verify_chain(&StoreReader::open(&state)?)? {
         let failure = CommandError::new(CliExitCode::State, format!("the event log was altered: {broken}"));
         return Err(failure.hint("restore a backup with `wf restore`"));
@@ -114,7 +114,7 @@ fn attestation_of(ui: &Ui, args: &AttestArgs) -> Result<AttestationStatement, Co
     let record = load_record(&reader, &run)?;
     refuse(&reader, &record)?;
     let known = stored_run(ui, &reader, &record)?;
-    let told = attestation_input(&known, &record, &ui.workspace().root);
+    let told = attestation_input(&known, &record, &ui.host.workspace().root);
     attestation_statement(&told, env!("CARGO_PKG_VERSION")).ok_or_else(|| {
         CommandError::new(CliExitCode::State, format!("the record of run {} is incomplete", run.short()))
     })
@@ -185,8 +185,8 @@ fn attestation_input<'a>(
 
 /// Reads a private key file that only its owner can read.
 pub(super) fn signer(ui: &Ui, path: &Path) -> Result<Signer, CommandError> {
-    let file = normalize_path(&ui.env.cwd().join(path));
-    let shown = relative_path(&file, ui.env.cwd());
+    let file = normalize_path(&ui.host.cwd().join(path));
+    let shown = relative_path(&file, ui.host.cwd());
     let pem = read(ui, path)?;
     let mode = fs::metadata(&file).map(|found| found.permissions().mode());
     if mode.is_ok_and(|mode| mode & 0o077 != 0) {
@@ -204,9 +204,9 @@ pub(super) fn signer(ui: &Ui, path: &Path) -> Result<Signer, CommandError> {
 
 /// Reads a file named on the command line.
 pub(super) fn read(ui: &Ui, path: &Path) -> Result<String, CommandError> {
-    let file = normalize_path(&ui.env.cwd().join(path));
+    let file = normalize_path(&ui.host.cwd().join(path));
     fs::read_to_string(&file).map_err(|error| {
-        let shown = relative_path(&file, ui.env.cwd());
+        let shown = relative_path(&file, ui.host.cwd());
         CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}"))
     })
 }
@@ -217,9 +217,9 @@ pub(super) fn write(ui: &Ui, out: Option<&Path>, text: &str) -> Result<CliExitCo
         ui.print_json(text)?;
         return Ok(CliExitCode::Ok);
     };
-    let file = normalize_path(&ui.env.cwd().join(out));
+    let file = normalize_path(&ui.host.cwd().join(out));
     fs::write(&file, text).map_err(|error| {
-        let shown = relative_path(&file, ui.env.cwd());
+        let shown = relative_path(&file, ui.host.cwd());
         CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"))
     })?;
     Ok(CliExitCode::Ok)

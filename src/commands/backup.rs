@@ -21,12 +21,12 @@ pub struct BackupArgs {
 
 /// Creates a backup.
 pub fn run(ui: &Ui, args: &BackupArgs) -> Result<CliExitCode, CommandError> {
-    let file = normalize_path(&ui.env.cwd().join(&args.file));
-    let state = ui.workspace().state;
-    let made = store::backup(&state, &file, args.force, ui.env.now())?;
+    let file = normalize_path(&ui.host.cwd().join(&args.file));
+    let state = ui.host.workspace().state;
+    let made = store::backup(&state, &file, args.force, ui.host.now())?;
     let end = LogAnchor { seq: made.events, hash: made.head };
     watch::record_quietly(ui, WorkspaceAction::BackedUp { end });
-    let (shown, file) = (relative_path(&state, ui.env.cwd()), relative_path(&file, ui.env.cwd()));
+    let (shown, file) = (relative_path(&state, ui.host.cwd()), relative_path(&file, ui.host.cwd()));
     ui.print_info_line(&format!("backed up {shown} to {file}: {}", content(&made)));
     Ok(CliExitCode::Ok)
 }

@@ -16,7 +16,7 @@ pub struct CancelArgs {
 
 /// Cancels a run.
 pub fn run(ui: &Ui, args: &CancelArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let mut run = args.run.resolve(&reader)?;
     while let Some((above, _)) = reader.run(&run)?.parent {
         run = above;

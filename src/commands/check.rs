@@ -57,7 +57,7 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
 fn check_all(ui: &Ui, collected: &SpecFileSet) -> Vec<CheckedFile> {
     let mut all: Vec<CheckedFile> = Vec::new();
     for path in &collected.plans {
-        let workspace = ui.workspace_of(path.parent().unwrap_or(path));
+        let workspace = ui.host.workspace_of(path.parent().unwrap_or(path));
         let files = DiskFiles::new(&workspace.root);
         let gates = load::system_gates(&files);
         let mut loaded = load::load_with_gates(&files, &workspace.name(path), &gates);
@@ -65,7 +65,7 @@ fn check_all(ui: &Ui, collected: &SpecFileSet) -> Vec<CheckedFile> {
         add_unknown(&mut all, load::diagnostics_by_file(ui, &workspace, &loaded));
     }
     for path in &collected.configs {
-        let shown = relative_path(path, ui.env.cwd());
+        let shown = relative_path(path, ui.host.cwd());
         let files = DiskFiles::new(path.parent().unwrap_or(path));
         let checked = if path.file_name().is_some_and(|name| name == APPROVERS) {
             load::read_approvers(&files, &shown).map(|(_, checked)| checked)
@@ -84,7 +84,7 @@ fn check_all(ui: &Ui, collected: &SpecFileSet) -> Vec<CheckedFile> {
 /// Checks a skill: the error that keeps it from loading, or its warnings.
 fn skill(ui: &Ui, path: &Path) -> Option<CheckedFile> {
     let folder = path.parent()?;
-    let shown = relative_path(path, ui.env.cwd());
+    let shown = relative_path(path, ui.host.cwd());
     let broken = |code, message: String| {
         let source = SourceText::new(shown.clone(), "");
         let diagnostics = vec![Diagnostic::new(code, Span::default(), message)];
@@ -130,9 +130,9 @@ fn add_unknown(all: &mut Vec<CheckedFile>, more: Vec<CheckedFile>) {
 
 fn print_diagnostics(ui: &Ui, all: &[CheckedFile], collected: &SpecFileSet) -> Result<(), CommandError> {
     for file in all {
-        ui.print(&text(file, ui.env.size.0))?;
+        ui.print(&text(file, ui.terminal.width))?;
     }
-    if ui.env.in_actions() {
+    if ui.host.in_actions() {
         ui.print_bytes(annotations(all).as_bytes())?;
     }
     if ui.volume > Verbosity::Quiet && collected.skipped > 0 {

@@ -111,15 +111,15 @@ fn unit(ui: &Ui, args: &DaemonArgs, whose: UnitOwnerArg) -> Result<CliExitCode, 
     let owner = match whose {
         UnitOwnerArg::User => ServiceOwner::User,
         UnitOwnerArg::System => {
-            ServiceOwner::System { user: ui.env.var("USER").unwrap_or("root").to_owned() }
+            ServiceOwner::System { user: ui.host.var("USER").unwrap_or("root").to_owned() }
         }
     };
     let unit = UnitFile {
         program,
         args: words,
-        workspace: ui.workspace().root,
+        workspace: ui.host.workspace().root,
         owner,
-        path: ui.env.var("PATH").map(str::to_owned),
+        path: ui.host.var("PATH").map(str::to_owned),
         systemd: None,
         watchdog: WATCHDOG_TIMEOUT,
         drain: args.drain,

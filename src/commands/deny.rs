@@ -23,7 +23,7 @@ pub struct DenyArgs {
 
 /// Denies a pending approval of a run.
 pub fn run(ui: &Ui, args: &DenyArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let (run, step) = args.ask.resolve(&reader)?;
     drop(reader);
     answer_approval(ui, &run, step, ApprovalDecision::Denied, &args.answer)

@@ -53,7 +53,7 @@ pub fn run(ui: &Ui, args: &DiffArgs) -> Result<CliExitCode, CommandError> {
 
 /// Reads a version by its name on the command line; `plan` is the plan that a bare revision is about.
 fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, CommandError> {
-    let cwd = ui.env.cwd();
+    let cwd = ui.host.cwd();
     let is_file = normalize_path(&cwd.join(name)).exists();
     let (revision, path) = match (name.split_once(':'), plan) {
         _ if is_file => return load::load_for_review(ui, Path::new(name)),
@@ -61,7 +61,7 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, Comman
         (None, Some(plan)) => (name, here(plan)),
         (None, None) => return load::load_for_review(ui, Path::new(name)),
     };
-    let mut files = GitRevision::find(cwd, &ui.workspace().state, revision, &ui.env.host())?;
+    let mut files = GitRevision::find(cwd, &ui.host.workspace().state, revision, &ui.host.vars())?;
     let path = files.select_file(&path, cwd)?;
     let workspace = files.workspace();
     let ready = load::load_plan(

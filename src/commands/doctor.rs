@@ -64,7 +64,7 @@ fn good_finding(name: &'static str, found: impl Into<String>) -> DoctorFinding {
 }
 
 fn workspace(ui: &Ui) -> DoctorFinding {
-    let root = ui.workspace().root;
+    let root = ui.host.workspace().root;
     let reason = if root.join(CONFIG).exists() {
         "contains wf.yaml"
     } else if root.join(".git").exists() {
@@ -76,7 +76,7 @@ fn workspace(ui: &Ui) -> DoctorFinding {
 }
 
 fn configuration(ui: &Ui) -> DoctorFinding {
-    let files = DiskFiles::new(ui.workspace().root);
+    let files = DiskFiles::new(ui.host.workspace().root);
     let read = load::read_config(&files, CONFIG).map(|(_, checked)| checked);
     let none = format!("no {CONFIG}, using defaults");
     let (health, found) = read.map_or((DoctorStatus::Good, none), |checked| file_finding(&checked, CONFIG));
@@ -85,7 +85,7 @@ fn configuration(ui: &Ui) -> DoctorFinding {
 
 /// Reports the approvers of the workspace.
 fn approvers(ui: &Ui) -> DoctorFinding {
-    let files = DiskFiles::new(ui.workspace().root);
+    let files = DiskFiles::new(ui.host.workspace().root);
     let read = load::read_approvers(&files, APPROVERS);
     let none = format!("no {APPROVERS}: runs are approved with your own keys");
     let (health, found) = read.map_or((DoctorStatus::Good, none), |(file, checked)| {
@@ -121,7 +121,7 @@ fn line_of(source: &SourceText, wrong: &Diagnostic) -> String {
 
 /// Files that are not read, though their names suggest that they are meant to be.
 fn misnamed(ui: &Ui) -> Vec<DoctorFinding> {
-    let root = ui.workspace().root;
+    let root = ui.host.workspace().root;
     let names = [
         ("wf.yml", CONFIG),
         ("approvers.yml", APPROVERS),
@@ -138,10 +138,10 @@ fn misnamed(ui: &Ui) -> Vec<DoctorFinding> {
 
 /// Reports the guarantees of a sandbox here, found out by creating one.
 fn sandbox(ui: &Ui) -> DoctorFinding {
-    let files = DiskFiles::new(ui.workspace().root);
+    let files = DiskFiles::new(ui.host.workspace().root);
     let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
     let on = config.is_none_or(|config| config.sandbox.on);
-    let able = ability(&ui.workspace().root);
+    let able = ability(&ui.host.workspace().root);
     let (health, found) = match (able.why_not, on) {
         (None, true) => (DoctorStatus::Good, format!("checks run in a sandbox: {}", words(&able.isolation))),
         (None, false) => (
@@ -177,7 +177,7 @@ fn words(isolation: &[IsolationKind]) -> String {
 
 /// Reports whether a program is on the `PATH`; nothing is executed.
 fn program(ui: &Ui, name: &'static str, need: DoctorStatus) -> DoctorFinding {
-    let path = ui.env.var("PATH").unwrap_or("");
+    let path = ui.host.var("PATH").unwrap_or("");
     let mut places = path.split(':').map(|dir| Path::new(dir).join(name));
     match places.find(|place| place.is_file()) {
         Some(place) => good_finding(name, place.display().to_string()),

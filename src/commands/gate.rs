@@ -81,7 +81,7 @@ fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
     let context = context(ui, &args.context)?;
     let path = find_gate(ui, &args.gate)?;
     require_utf8(&path)?;
-    let workspace = ui.workspace_of(path.parent().unwrap_or(&path));
+    let workspace = ui.host.workspace_of(path.parent().unwrap_or(&path));
     let gate = load_gate(ui, &workspace, &path)?;
     let gated_by = evaluate_gate(ui, &workspace, &gate, context)?;
     let ruling = ruling(&gated_by.results);
@@ -120,7 +120,7 @@ fn context(ui: &Ui, said: &str) -> Result<GateContext, CommandError> {
         read.map_err(|error| wrong(format!("cannot read standard input: {error}")))?;
         (text, "standard input".to_owned())
     } else {
-        let path = normalize_path(&ui.env.cwd().join(said));
+        let path = normalize_path(&ui.host.cwd().join(said));
         let text = std::fs::read_to_string(&path)
             .map_err(|error| wrong(format!("cannot read the context {said}: {error}")))?;
         (text, said.to_owned())
@@ -136,16 +136,16 @@ fn context(ui: &Ui, said: &str) -> Result<GateContext, CommandError> {
 fn find_gate(ui: &Ui, said: &str) -> Result<PathBuf, CommandError> {
     let is_path = said.contains('/') || Path::new(said).extension().is_some();
     let path = if is_path {
-        normalize_path(&ui.env.cwd().join(said))
+        normalize_path(&ui.host.cwd().join(said))
     } else {
-        ui.workspace().root.join(GATES).join(format!("{said}.md"))
+        ui.host.workspace().root.join(GATES).join(format!("{said}.md"))
     };
     if path.is_file() {
         return Ok(path);
     }
-    let shown = relative_path(&path, ui.env.cwd());
+    let shown = relative_path(&path, ui.host.cwd());
     let failure = CommandError::new(CliExitCode::Usage, format!("gate not found: {shown}"));
-    let names = DiskFiles::new(ui.workspace().root).names(GATES);
+    let names = DiskFiles::new(ui.host.workspace().root).names(GATES);
     let names = names.iter().filter_map(|name| name.strip_suffix(".md"));
     Err(match nearest(said, names).filter(|_| !is_path) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -162,7 +162,7 @@ fn load_gate(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, C
         return Err(CommandError::reported(CliExitCode::Invalid));
     }
     if loaded.root().is_some() {
-        let shown = relative_path(path, ui.env.cwd());
+        let shown = relative_path(path, ui.host.cwd());
         let kind = loaded.goal().map_or("plan", |_| "goal");
         let failure = CommandError::new(CliExitCode::Invalid, format!("{shown} is a {kind}, not a gate"));
         return Err(failure.hint(format!("`wf check {}` checks it", shell_word(&shown))));
@@ -183,9 +183,9 @@ fn evaluate_gate(
         environment: CheckEnvironment {
             executor: ProcessExecutor::InProcess,
             root: workspace.root.clone(),
-            host: Arc::new(ui.env.host()),
+            host: Arc::new(ui.host.vars()),
             mask: SecretMask::default(),
-            clock: ui.env.clock(),
+            clock: ui.host.clock(),
             grace: config.defaults.policy.grace,
             params: params.unwrap_or_default(),
             around: sandbox_factory(ui, &config.sandbox, workspace, Vec::new()),
@@ -218,7 +218,7 @@ struct GateListing {
 }
 
 fn list(ui: &Ui, args: &GateListArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let files = DiskFiles::new(&workspace.root);
     let read = load::read_config(&files, CONFIG);
     let config = read.map_or_else(WorkspaceConfig::default, |(config, _)| config);

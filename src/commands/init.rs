@@ -35,8 +35,8 @@ enum InitOutcome {
 
 /// Creates the missing files of a workspace.
 pub fn run(ui: &Ui, args: &InitArgs) -> Result<CliExitCode, CommandError> {
-    let dir = normalize_path(&ui.env.cwd().join(&args.dir));
-    let shown = |path: &Path| relative_path(path, ui.env.cwd());
+    let dir = normalize_path(&ui.host.cwd().join(&args.dir));
+    let shown = |path: &Path| relative_path(path, ui.host.cwd());
     let plan = dir.join("workflows").join("hello.md");
     let gates = GATES.map(|(name, text)| (dir.join(lang::GATES).join(name), text));
     let files = [(dir.join("wf.yaml"), CONFIG), (plan.clone(), FIRST_PLAN)];

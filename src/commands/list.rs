@@ -19,13 +19,13 @@ pub struct ListArgs {
 
 /// Lists the plans and goals of the workspace.
 pub fn run(ui: &Ui, args: &ListArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let listed = list_specs(&workspace);
     if args.json {
         let plans: Vec<Value> = listed.iter().map(json).collect();
         ui.print_json(&format!("{:#}\n", json!({"v": 1, "plans": plans})))?;
     } else if listed.is_empty() {
-        let root = relative_path(&workspace.root, ui.env.cwd());
+        let root = relative_path(&workspace.root, ui.host.cwd());
         ui.print_info_line(&format!(
             "no plans found in {root}/workflows, {root}/goals and {root} · create one with `wf init`"
         ));

@@ -54,7 +54,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Prints logs.
 pub fn run(ui: &Ui, args: &LogsArgs) -> Result<CliExitCode, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let reader = StoreReader::open(&state)?;
     let (run, subject) = args.step.resolve(&reader)?;
     let found = subject.map(|subject| find_step(run.clone(), &subject, &reader)).transpose()?;

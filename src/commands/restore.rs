@@ -21,10 +21,10 @@ pub struct RestoreArgs {
 
 /// Restores a backup.
 pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<CliExitCode, CommandError> {
-    let file = normalize_path(&ui.env.cwd().join(&args.file));
-    let state = ui.workspace().state;
-    let made = audit::restore(&file, &state, args.force, ui.env.now())?;
-    let shown = relative_path(&state, ui.env.cwd());
+    let file = normalize_path(&ui.host.cwd().join(&args.file));
+    let state = ui.host.workspace().state;
+    let made = audit::restore(&file, &state, args.force, ui.host.now())?;
+    let shown = relative_path(&state, ui.host.cwd());
     ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(&made)));
     Ok(CliExitCode::Ok)
 }

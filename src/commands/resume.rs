@@ -28,7 +28,7 @@ pub struct ResumeArgs {
 
 /// Resumes a run.
 pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_whole_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let row = reader.run(&run)?;
     if let Some((above, attempt)) = &row.parent {
@@ -40,7 +40,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     }
     if let RunState::Ended(outcome) = row.state {
         // Its engine may have died just after the end.
-        engine::tidy(&StateFolder::new(&ui.workspace().state))?;
+        engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
         let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
         let failure = CommandError::new(CliExitCode::Usage, message);
         return Err(match (&row.goal, outcome) {
@@ -68,7 +68,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
 
 /// Concludes a cancelled run that no engine works on.
 pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_whole_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
     let ready = load::load_recorded(ui, &reader, run)?;
     let given = secrets_of_run(&reader, run, &ready.plan)?;
     let approved = approval_of_run(&reader, run)?;

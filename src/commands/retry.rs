@@ -52,7 +52,7 @@ pub struct RetryArgs {
 
 /// Runs a plan again.
 pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let reader = StoreReader::from_whole_log(&workspace.state)?;
     let old = args.run.resolve(&reader)?;
     let row = reader.run(&old)?;
@@ -111,7 +111,7 @@ fn start_retry(
     given: &[SecretDeclaration],
     start: RetryStart,
 ) -> Result<Option<CliExitCode>, CommandError> {
-    let run = ui.env.new_run()?;
+    let run = ui.host.new_run()?;
     let entered = authorize(ui, ready, &run, &start.params, &args.approval)?;
     let session = session(ui, ready, &args.telling)?;
     let approved = Some(&entered.approved);

@@ -101,7 +101,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         }
         return Ok(Some(CliExitCode::Ok));
     }
-    let run = ui.env.new_run()?;
+    let run = ui.host.new_run()?;
     let entered = authorize(ui, &ready, &run, &params, &args.approval)?;
     let session = session(ui, &ready, &args.telling)?;
     let request = RunRequest {
@@ -128,8 +128,8 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
 /// Prints the location of the record, if the commands shown would not find it from here.
 fn print_record_location(ui: &Ui, ready: &LoadedPlan) {
     let state = &ready.workspace.state;
-    if *state != ui.workspace().state {
-        let shown = relative_path(state, ui.env.cwd());
+    if *state != ui.host.workspace().state {
+        let shown = relative_path(state, ui.host.cwd());
         ui.print_info_line(&format!("the state is in {shown}: pass --state {shown} to use it"));
     }
 }

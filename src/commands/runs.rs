@@ -51,7 +51,7 @@ enum RunStateArg {
 
 /// Lists runs.
 pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let word = state.file_name().and_then(|name| name.to_str()).unwrap_or("");
     if !state.exists() && RunStateArg::from_str(word, true).is_ok() {
         let message = format!("--state expects a directory; {word} not found");
@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
         return Err(failure.hint(format!("to filter runs by state: --state-is {word}")));
     }
     let filter = filter(args)?;
-    let rows = match StoreReader::open(&ui.workspace().state) {
+    let rows = match StoreReader::open(&ui.host.workspace().state) {
         Ok(reader) => rows(&reader, args, &filter)?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
@@ -70,7 +70,7 @@ pub fn run(ui: &Ui, args: &RunsArgs) -> Result<CliExitCode, CommandError> {
         let chosen = args.plan.is_some() || args.state_is.is_some();
         ui.print_info(if chosen { "no matching runs\n" } else { "no runs yet · start with: wf run PLAN\n" });
     } else {
-        ui.print(&runs(&rows, ui.env.now()))?;
+        ui.print(&runs(&rows, ui.host.now()))?;
     }
     Ok(CliExitCode::Ok)
 }

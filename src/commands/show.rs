@@ -31,7 +31,7 @@ pub struct ShowArgs {
 
 /// Shows a run.
 pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let reader = StoreReader::open(&state)?;
     let run = args.run.resolve(&reader)?;
     if let Some(path) = &args.artifact {
@@ -49,7 +49,7 @@ pub fn run(ui: &Ui, args: &ShowArgs) -> Result<CliExitCode, CommandError> {
         if let Some((above, attempt)) = &mut record.run.parent {
             *attempt = attempt_name_from_text(&reader, above, attempt)?;
         }
-        ui.print(&show(&record, ui.env.now()))?;
+        ui.print(&show(&record, ui.host.now()))?;
     }
     Ok(CliExitCode::Ok)
 }

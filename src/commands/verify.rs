@@ -45,7 +45,7 @@ pub struct VerifyArgs {
 
 /// Verifies the results of a run again.
 pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::from_whole_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_whole_log(&ui.host.workspace().state)?;
     let run = args.run.resolve(&reader)?;
     let found = match &args.step {
         Some(step) => Some(selected_tasks(step, &run, &reader)?),

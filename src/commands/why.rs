@@ -26,7 +26,7 @@ pub struct WhyArgs {
 
 /// Explains a step.
 pub fn run(ui: &Ui, args: &WhyArgs) -> Result<CliExitCode, CommandError> {
-    let reader = StoreReader::open(&ui.workspace().state)?;
+    let reader = StoreReader::open(&ui.host.workspace().state)?;
     let (run, subject) = args.step.resolve(&reader)?;
     let Some(subject) = subject else {
         return Err(no_step(&reader, &run)?);

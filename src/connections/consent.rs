@@ -107,7 +107,7 @@ pub fn check_allowed(
         ask: None,
         initiator: rules.initiator(&signers),
         spawned: None,
-        now: ui.env.now(),
+        now: ui.host.now(),
     };
     let used = used_token(workspace, &token)?;
     let verified = verify(&token, &subject, &rules.approvers, used);

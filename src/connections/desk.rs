@@ -61,7 +61,7 @@ impl<'a> AdapterRunner<'a> {
             ConnectionSecrets::take(&workspace.state, name).map_err(|fault| secrets_error(&fault, name))?;
         let config = load::read_config(&DiskFiles::new(&workspace.root), CONFIG);
         let read = config.map(|(config, _)| config.sandbox.read);
-        let host = ui.env.host();
+        let host = ui.host.vars();
         let around = SandboxFactory::new(&workspace.root, &workspace.state, &host, &read.unwrap_or_default());
         Ok(Self { ui, name: name.clone(), adapter, refs, timeout, around: Arc::new(around) })
     }
@@ -89,7 +89,7 @@ impl<'a> AdapterRunner<'a> {
         let folders = vec![lent.refs(), lent.out(), lent.skill()];
         let limits = ResourceLimits::default();
         let sandbox = self.around.without_workspace(&lent.empty(), folders, network, &limits);
-        let mut env = self.ui.env.vars_named(&["PATH", "HOME", "LANG", "TZ"]);
+        let mut env = self.ui.host.vars_named(&["PATH", "HOME", "LANG", "TZ"]);
         env.extend([
             ("WF_CONNECTION".to_owned(), self.name.to_string()),
             ("WF_REFS".to_owned(), lent.refs().display().to_string()),

@@ -98,7 +98,7 @@ impl ConnectionChecker<'_, '_> {
         let connection_id = connection_id.as_str();
         let health: HealthCheckReply =
             self.runner.send_request(&ConnectionRequest::HealthCheck { connection_id })?;
-        self.row.checked = Some(self.ui.env.now());
+        self.row.checked = Some(self.ui.host.now());
         // A health check without an expiry time does not show that tokens never expire.
         self.row.token_expires_at = health.token_expires_at.or(self.row.token_expires_at);
         self.row.refresh_expires_at = health.refresh_token_expires_at.or(self.row.refresh_expires_at);
@@ -112,13 +112,13 @@ impl ConnectionChecker<'_, '_> {
             refresh: row.refresh_expires_at,
             used: row.last_used.unwrap_or(row.created),
         };
-        plan(expiry, self.ui.env.now())
+        plan(expiry, self.ui.host.now())
     }
 
     /// True if the cause is an expired token.
     fn is_token(&self, error: &str) -> bool {
         let end = self.row.token_expires_at;
-        error.to_lowercase().contains("expired") || end.is_some_and(|end| end <= self.ui.env.now())
+        error.to_lowercase().contains("expired") || end.is_some_and(|end| end <= self.ui.host.now())
     }
 
     /// Has the skill recover it, once; true if the skill reports success.
@@ -139,14 +139,14 @@ impl ConnectionChecker<'_, '_> {
         let row = &mut self.row;
         row.token_expires_at = new_expires_at;
         row.refresh_expires_at = refresh_token_expires_at.or(row.refresh_expires_at);
-        row.last_refresh = Some(self.ui.env.now());
+        row.last_refresh = Some(self.ui.host.now());
         let (connection, reason) = (row.name.clone(), reason.to_owned());
         watch::record_quietly(self.ui, WorkspaceAction::ConnectionRefreshed { connection, reason });
         true
     }
 
     fn conclude(&mut self, trouble: Option<&AdapterFailure>) {
-        let now = self.ui.env.now();
+        let now = self.ui.host.now();
         self.row.checked = Some(now);
         let Some(trouble) = trouble else {
             self.row.state = ConnectionState::Active;

@@ -6,13 +6,13 @@ use wf_store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreErro
 
 /// Opens the state to record something about connections.
 pub fn open_connection_store(ui: &Ui) -> Result<Store, CommandError> {
-    let state = ui.workspace().state;
-    Ok(Store::open(&state, StoreDurability::Full, ui.env.clock())?)
+    let state = ui.host.workspace().state;
+    Ok(Store::open(&state, StoreDurability::Full, ui.host.clock())?)
 }
 
 /// Returns the connections; none where there is no state.
 pub fn connection_rows(ui: &Ui) -> Result<Vec<ConnectionRow>, CommandError> {
-    let mut rows = match StoreReader::open(&ui.workspace().state) {
+    let mut rows = match StoreReader::open(&ui.host.workspace().state) {
         Ok(reader) => reader.connections()?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),

@@ -39,7 +39,7 @@ impl SecretFiles {
         let file = self.0.iter().find(|(known, _)| known == name);
         let text = match file {
             Some((_, path)) => from_private_file(ui, path)?,
-            None if ui.env.is_interactive => asked_secretly(ui, &format!("{label} ({name}): "))?,
+            None if ui.terminal.is_interactive => asked_secretly(ui, &format!("{label} ({name}): "))?,
             None => {
                 let message = format!("not a terminal, cannot ask for the secret `{name}`");
                 let hint = format!("pass --secret-file {name}=FILE to read it from a file");

@@ -219,7 +219,7 @@ impl SetupRelay<'_, '_> {
 
     /// Waits for the user's confirmation, while the script may continue, too.
     fn confirm(&mut self, confirm: mpsc::UnboundedSender<()>) -> Vec<SetupOutput> {
-        if !self.runner.ui.env.is_interactive {
+        if !self.runner.ui.terminal.is_interactive {
             let message = "not a terminal, cannot ask for confirmation";
             let failure = CommandError::new(CliExitCode::Usage, message);
             return self.stop(failure.hint("run the setup in a terminal"));

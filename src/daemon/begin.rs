@@ -35,7 +35,7 @@ impl Daemon<'_> {
     fn back_off(&mut self, start: &DueReconciliation) -> Moment {
         let key = (start.goal.to_string(), start.slot);
         let (count, _) = self.failed_starts.get(&key).copied().unwrap_or_default();
-        let until = self.ui.env.now().after(backoff_pause(count + 1));
+        let until = self.ui.host.now().after(backoff_pause(count + 1));
         self.failed_starts.insert(key, (count + 1, until));
         until
     }
@@ -46,7 +46,7 @@ impl Daemon<'_> {
             ui: self.ui,
             token: self.leadership.token,
             commit: self.goals.commit(),
-            now: self.test_clock.as_ref().map(|_| self.ui.env.now()),
+            now: self.test_clock.as_ref().map(|_| self.ui.host.now()),
         };
         let started = self.children.start(&way, errand);
         if let Err(failure) = &started {
@@ -96,7 +96,7 @@ impl Daemon<'_> {
             // The process that resumes it must be asked to exit anew.
             self.replaced.remove(&cycle.run);
             let (count, _) = self.orphans.get(&cycle.run).copied().unwrap_or_default();
-            let until = self.ui.env.now().after(backoff_pause(count + 1));
+            let until = self.ui.host.now().after(backoff_pause(count + 1));
             self.orphans.insert(cycle.run, (count + 1, until));
         } else if let ChildPurpose::Adopt(run) = errand {
             self.orphans.remove(run);

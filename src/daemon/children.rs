@@ -120,7 +120,7 @@ impl SpawnContext<'_> {
     fn command(&self, errand: &ChildPurpose) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is wf itself, which ends what it starts")]
         let mut command = Command::new(keep::own_program());
-        let workspace = self.ui.workspace();
+        let workspace = self.ui.host.workspace();
         command.arg("--state").arg(&workspace.state).arg("--quiet");
         match errand {
             ChildPurpose::Slot(start) => {

@@ -13,8 +13,8 @@ use super::look::{DueReconciliation, backoff_pause, examine_goals};
 use super::reload::LoadedGoals;
 use super::report::GoalCounters;
 use super::waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer};
-use super::warp::TestClock;
 use crate::{CliExitCode, CommandError, Ui, load};
+use wf_app::TestClock;
 use wf_app::daemon_io::health::{DaemonHealth, HealthEndpoint};
 use wf_app::daemon_io::systemd::SystemdNotifier;
 use wf_base::name::{PlanId, RunId};
@@ -43,7 +43,7 @@ pub struct DaemonOptions {
 
 /// Runs the scheduler for the goals of a workspace until it is asked to exit.
 pub fn run(ui: &Ui, service: DaemonOptions) -> Result<CliExitCode, CommandError> {
-    let notify = SystemdNotifier::new(ui.env.var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
+    let notify = SystemdNotifier::new(ui.host.var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
     if service.standby {
         // For the service manager, a standby daemon is up: it may wait for days.
         let _ = notify.ready("standby");
@@ -81,7 +81,7 @@ fn lead_and_schedule(
         goals,
         systemd: notify,
         watchdog: alive,
-        test_clock: ui.env.warp(),
+        test_clock: ui.host.warp(),
         agenda: GoalAgenda::default(),
         children: ChildProcesses::default(),
         failed_starts: BTreeMap::new(),
@@ -98,7 +98,7 @@ fn lead_and_schedule(
 
 /// Warns where runs are kept forever: a daemon creates many.
 fn warn_of_unlimited_retention(ui: &Ui) -> Result<(), CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let files = DiskFiles::new(&workspace.root);
     let (config, _) = load::configuration(ui, &files, &workspace)?;
     if config.retention.max_age.is_none() && config.retention.max_runs.is_none() {
@@ -158,7 +158,7 @@ impl Daemon<'_> {
             let health = self.health.subscribe();
             asked.spawn(async move { endpoint.serve(health).await });
         }
-        let since = self.ui.env.now();
+        let since = self.ui.host.now();
         self.health.send_modify(|health| {
             (health.since, health.leads) = (since, true);
         });
@@ -235,7 +235,7 @@ impl Daemon<'_> {
 
     /// Examines the goals that are due and starts their reconciliations; returns the time of the next check.
     async fn examine_due(&mut self) -> Result<Option<Moment>, CommandError> {
-        let now = self.ui.env.now();
+        let now = self.ui.host.now();
         let due = self.agenda.due(now);
         let goals = due.iter().filter_map(|id| self.goals.goals().get(id));
         let goals: Vec<Arc<Goal>> = goals.cloned().collect();
@@ -281,7 +281,7 @@ impl Daemon<'_> {
     async fn reload_goals(&mut self, waits: &mut DaemonEventSources) -> Result<(), CommandError> {
         // Times of schedules that are about to change are accounted for under the old schedule.
         let goals: Vec<Arc<Goal>> = self.goals.goals().values().cloned().collect();
-        examine_goals(&self.leadership, &goals, self.ui.env.now()).await?;
+        examine_goals(&self.leadership, &goals, self.ui.host.now()).await?;
         // Watched first, then read: a change in between is seen as one more change.
         waits.file_watcher = self.watch();
         if let Err(failure) = self.goals.reload(self.ui).await {

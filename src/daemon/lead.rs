@@ -37,7 +37,7 @@ pub async fn acquire_leadership(
     stop: &mut StopSignals,
     standby: Option<DaemonStandby<'_>>,
 ) -> Result<Option<Leadership>, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let folder = wf_store::StateFolder::new(&state);
     folder.may_be_written()?;
     folder.create()?;
@@ -54,12 +54,12 @@ pub async fn acquire_leadership(
             }
         },
     };
-    let store = Store::open_with_lease(&state, StoreDurability::Full, ui.env.clock(), ui.env.lease()?)?;
+    let store = Store::open_with_lease(&state, StoreDurability::Full, ui.host.clock(), ui.host.lease()?)?;
     let pid = std::process::id();
     // Another process may hold the database, and a daemon that waits for it can be asked to exit.
     let token = tokio::select! {
         biased;
-        token = store.take_leadership(pid, ui.env.now()) => token?,
+        token = store.take_leadership(pid, ui.host.now()) => token?,
         () = stop.exit_requested() => {
             store.close_within(SHUTDOWN_GRACE);
             return Ok(None);

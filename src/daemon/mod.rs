@@ -23,7 +23,5 @@ mod look;
 mod reload;
 mod report;
 mod waits;
-mod warp;
 
 pub use daemon::{DaemonOptions, run};
-pub use warp::TestClock;

@@ -25,8 +25,8 @@ pub struct LoadedGoals {
 impl LoadedGoals {
     /// Reads the goals of a workspace: its files, or a branch of its repository.
     pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, CommandError> {
-        let workspace = ui.workspace();
-        let place = goal_source(&workspace, branch.as_deref(), &ui.env.host())?;
+        let workspace = ui.host.workspace();
+        let place = goal_source(&workspace, branch.as_deref(), &ui.host.vars())?;
         let found = read_in_child(ui, &place, &workspace)?;
         let git = match &place {
             GoalSource::Disk => None,
@@ -41,7 +41,7 @@ impl LoadedGoals {
     /// Reads them again, and reports the differences. The old ones stay if they cannot be read.
     pub async fn reload(&mut self, ui: &Ui) -> Result<(), CommandError> {
         let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
-        let host = ui.env.host();
+        let host = ui.host.vars();
         let place = move || goal_source(&workspace, branch.as_deref(), &host);
         let place = tokio::task::spawn_blocking(place).await;
         let place = place.map_err(|lost| CommandError::new(CliExitCode::Bug, lost.to_string()))??;

@@ -57,7 +57,7 @@ pub struct WatchdogTimer(Option<tokio::time::Interval>);
 impl WatchdogTimer {
     /// Reads the interval from the environment.
     pub(super) fn of(ui: &Ui) -> Self {
-        let var = |name| ui.env.var(name);
+        let var = |name| ui.host.var(name);
         let alive = watchdog_interval(var("WATCHDOG_USEC"), var("WATCHDOG_PID"), std::process::id());
         Self(alive.map(|every| {
             let mut interval = tokio::time::interval(every);

@@ -55,7 +55,7 @@ fn reader_command(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Command
     if let GoalSource::Commit(revision) = place {
         command.args(["--commit", revision.commit()]);
     }
-    command.current_dir(ui.env.cwd());
+    command.current_dir(ui.host.cwd());
     command.stdin(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -77,10 +77,10 @@ fn parse_lines(answer: &Output) -> Option<Vec<GoalFile>> {
 
 /// Reads all goals and writes them for the calling process.
 pub fn write_goals(ui: &Ui, commit: Option<&str>) -> Result<(), CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let place = match commit {
         None => GoalSource::Disk,
-        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.env.host())?.into()),
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.host.vars())?.into()),
     };
     let found = match &place {
         GoalSource::Disk => list_goals_with_acceptance(ui, &workspace),

@@ -8,7 +8,7 @@ use wf_store::StoreReader;
 /// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings
 /// where there are none.
 pub fn check_goals_scheduled(ui: &Ui) -> Vec<DoctorFinding> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let found = list_goals_with_acceptance(ui, &workspace);
     let broken = found.iter().filter_map(|one| {
         let reason = one.goal.as_ref().err()?;

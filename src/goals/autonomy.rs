@@ -43,7 +43,7 @@ impl AutonomyStatus {
     /// Reads the autonomy of a goal. Nothing is recorded.
     pub fn of(ui: &Ui, ready: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
         let workspace = &ready.workspace;
-        let now = ui.env.now();
+        let now = ui.host.now();
         let approvers = SigningRules::of(ui, workspace)?.approvers;
         let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
         let approval =
@@ -58,7 +58,7 @@ impl AutonomyStatus {
         let counts = count_samples(samples, of, &limits, now);
         Ok(Self {
             goal: Arc::clone(goal),
-            shown_path: relative_path(&workspace.root.join(&ready.path), ui.env.cwd()),
+            shown_path: relative_path(&workspace.root.join(&ready.path), ui.host.cwd()),
             advice: held.and_then(|held| advise(&counts, held, &limits)),
             approval,
             limits,

@@ -56,7 +56,7 @@ pub fn start_reconciliation(
     begin: ReconciliationRequest,
     telling: &OutputArgs,
 ) -> Result<ReconciliationResult, CommandError> {
-    let slot = begin.slot.map_or_else(|| ui.env.now().to_string(), |slot| slot.to_string());
+    let slot = begin.slot.map_or_else(|| ui.host.now().to_string(), |slot| slot.to_string());
     let run = run_id(ui, &format!("look of {} at {slot}", goal.id))?;
     let state = &ready.workspace.state;
     let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
@@ -90,7 +90,7 @@ pub fn adopt_reconciliation(
     run: &RunId,
     telling: &OutputArgs,
 ) -> Result<ReconciliationResult, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let hold = FileLock::lock_blocking(&state, &lock_name(run))?;
     let cycle = cycle(&StoreReader::open(&state)?, run)?;
     // Its pending approval may have been answered since.
@@ -136,7 +136,7 @@ fn stop_reason(
     reason: String,
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let reader = StoreReader::open(&state)?;
     let health = ReconciliationHealth::Waiting;
     let verdict = GoalOutcome { health, reason };
@@ -146,11 +146,11 @@ fn stop_reason(
         return record_end(ui, &ready, &goal, &cycle.run, verdict, hold);
     }
     // Notifications need the text that names the recipients.
-    let store = Store::open(&state, StoreDurability::Full, ui.env.clock())?;
+    let store = Store::open(&state, StoreDurability::Full, ui.host.clock())?;
     let end = ReconciliationEnd {
         run: cycle.run.clone(),
         verdict: verdict.clone(),
-        at: ui.env.now(),
+        at: ui.host.now(),
         pause: None,
         notices: Vec::new(),
     };
@@ -175,7 +175,7 @@ fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, Command
 /// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
 fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, CommandError> {
     let mut bytes = [0; 16];
-    let drawn = ui.env.random(purpose)?;
+    let drawn = ui.host.random(purpose)?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     Ok(RunId::from_bytes(bytes))
 }
@@ -209,7 +209,7 @@ fn start(ui: &Ui, ready: &LoadedPlan, request: RunRequest, telling: &OutputArgs)
 
 /// Resumes a run of a reconciliation, if it has not ended.
 fn resume(ui: &Ui, run: &RunId, telling: &OutputArgs) -> Result<(), CommandError> {
-    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let row = reader.run(run)?;
     if row.state != RunState::Running {
         return Ok(());
@@ -242,7 +242,7 @@ fn conclude(
     told: &mut SignalListener,
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
-    let reader = StoreReader::from_log(&ui.workspace().state)?;
+    let reader = StoreReader::from_log(&ui.host.workspace().state)?;
     let ready = load::load_recorded_as(ui, &reader, run, Some(ReconciliationPart::Repair))?;
     let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
         return Err(CommandError::new(CliExitCode::State, "the check run was recorded without its goal"));
@@ -356,7 +356,7 @@ fn record_end(
     let reader = StoreReader::open(state)?;
     let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
-    let at = ui.env.now();
+    let at = ui.host.now();
     let cycle = cycle(&reader, run)?;
     let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
         *health == ReconciliationHealth::Waiting

@@ -110,7 +110,7 @@ pub fn find_path(
     place: &GoalSource,
     name: &str,
 ) -> Result<String, CommandError> {
-    let path = normalize_path(&ui.env.cwd().join(name));
+    let path = normalize_path(&ui.host.cwd().join(name));
     if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
         return Ok(workspace.name(&path));
     }
@@ -129,7 +129,7 @@ pub fn find_path(
     if let Some(near) = meant.or_else(|| nearest(name, ids)) {
         return Err(failure.hint(format!("did you mean `{near}`?")));
     }
-    let root = relative_path(&workspace.root, ui.env.cwd());
+    let root = relative_path(&workspace.root, ui.host.cwd());
     Err(failure.hint(format!(
         "goals are searched in {root}/goals and {root}/workflows; list them with `wf goal list`"
     )))
@@ -137,7 +137,7 @@ pub fn find_path(
 
 /// The goal that the user names, as it is on disk, and the plan of its check run.
 pub fn load_by_name(ui: &Ui, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
     let files = GoalSource::Disk.files(&workspace);
     load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)

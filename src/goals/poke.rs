@@ -32,11 +32,11 @@ pub fn handle_start_failure(
     let Some(slot) = begin.slot.filter(|_| failure.exit == CliExitCode::Approval) else {
         return failure;
     };
-    let state = ui.workspace().state;
-    let Ok(store) = Store::open(&state, StoreDurability::Full, ui.env.clock()) else {
+    let state = ui.host.workspace().state;
+    let Ok(store) = Store::open(&state, StoreDurability::Full, ui.host.clock()) else {
         return failure;
     };
-    let now = ui.env.now();
+    let now = ui.host.now();
     let news = if matches!(check_accepted(ui, ready), Ok(Ok(()))) {
         notifications(goal, GoalEvent::Waiting, &failure.message, None, now)
     } else {

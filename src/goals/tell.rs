@@ -33,7 +33,7 @@ const SENDER_LOCK: &str = "tell.lock";
 /// Sends pending notifications. A failure is reported, and tried again when the next notification
 /// is sent, but not forever.
 pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let reader = match StoreReader::open(&workspace.state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Ok(()),
@@ -45,7 +45,7 @@ pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
     // Two senders would send the same notification twice.
     let _turn = FileLock::lock_blocking(&workspace.state, SENDER_LOCK)?;
     let open = reader.notices()?;
-    let store = Store::open(&workspace.state, StoreDurability::Full, ui.env.clock())?;
+    let store = Store::open(&workspace.state, StoreDurability::Full, ui.host.clock())?;
     for row in open {
         let message = row.body.get("message").cloned().unwrap_or_default();
         let ready = load_reported_goal(ui, &reader, &message);
@@ -59,7 +59,7 @@ pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
             ui.print_message_line(&format!("{warning} cannot send a notification about {goal}: {reason}"));
         }
         let last = row.tries + 1 >= MAX_SEND_ROUNDS;
-        let noted = store.notification_sent(row.id, told.err(), last, ui.env.now());
+        let noted = store.notification_sent(row.id, told.err(), last, ui.host.now());
         noted.wait()?;
     }
     Ok(())
@@ -72,7 +72,7 @@ fn load_reported_goal(ui: &Ui, reader: &StoreReader, message: &Value) -> Result<
         let run = wf_base::name::RunId::from_stored(run);
         return load::load_recorded_as(ui, reader, &run, Some(ReconciliationPart::Look));
     }
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let path = message.get("path").and_then(Value::as_str);
     let files = DiskFiles::new(&workspace.root);
     let path = path.unwrap_or_default();
@@ -101,10 +101,10 @@ fn send_notification(
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let channel = notification_channel(ui, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
-        let client = HttpClient::new(&ui.env.host());
+        let client = HttpClient::new(&ui.host.vars());
         let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
         let notice = notification(row, message);
-        let clock = ui.env.clock();
+        let clock = ui.host.clock();
         let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
         told.map(drop).map_err(|untold| untold.to_string())
     })
@@ -142,7 +142,7 @@ async fn notification_channel(
     by: &Value,
 ) -> Result<NotificationChannel, String> {
     let declared = ready.plan.parts().secrets.clone();
-    let host = Arc::new(ui.env.host());
+    let host = Arc::new(ui.host.vars());
     let root = ready.workspace.root.clone();
     let (state, executor) = (&ready.workspace.state, ProcessExecutor::InProcess);
     let secrets = PlanSecrets::new(declared, Arc::clone(&host), &root, state, executor);

@@ -24,7 +24,7 @@ pub fn key_error(fault: &KeyFolderError) -> CommandError {
 
 /// The folder of keys.
 pub fn key_folder(ui: &Ui) -> Result<KeyFolder, CommandError> {
-    KeyFolder::of(&ui.env.host()).map_err(|bad| key_error(&bad))
+    KeyFolder::of(&ui.host.vars()).map_err(|bad| key_error(&bad))
 }
 
 /// Every existing key.
@@ -45,7 +45,7 @@ fn find_key(keys: &KeyFolder, name: String) -> Result<OwnKey, CommandError> {
 
 /// The default name of a key: that of its owner.
 pub fn default_key_name(ui: &Ui) -> String {
-    let login = ui.env.login();
+    let login = ui.host.login();
     let name = login.as_deref().and_then(named_after);
     name.unwrap_or_else(|| "owner".to_owned())
 }
@@ -86,7 +86,7 @@ pub struct NewKey {
 
 /// Creates a key of random bytes.
 pub fn generate_key(ui: &Ui, name: &str, under: &KeyProtection) -> Result<NewKey, CommandError> {
-    let signer = Signer::from_bytes(&ui.env.random(&format!("key {name}"))?);
+    let signer = Signer::from_bytes(&ui.host.random(&format!("key {name}"))?);
     // First the passphrase: a key that cannot be opened again must not be created.
     if let KeyProtection::Keyring(secret) = under {
         store_in_keyring(&signer.public(), secret)?;
@@ -94,8 +94,8 @@ pub fn generate_key(ui: &Ui, name: &str, under: &KeyProtection) -> Result<NewKey
     let pem = match under {
         KeyProtection::Passphrase(secret) | KeyProtection::Keyring(secret) => {
             let salt = KeyEncryptionSalt {
-                salt: half_of_seed(ui.env.random("salt")?),
-                start: half_of_seed(ui.env.random("start")?),
+                salt: half_of_seed(ui.host.random("salt")?),
+                start: half_of_seed(ui.host.random("start")?),
             };
             signer.to_encrypted_pem(secret, &salt)
         }

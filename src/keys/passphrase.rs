@@ -45,7 +45,7 @@ pub enum KeyProtection {
 /// Chooses the protection of a new key; asks for a passphrase where the user is to know it.
 pub fn choose_protection(ui: &Ui, args: &NewKeyArgs, name: &str) -> Result<KeyProtection, CommandError> {
     if args.keyring {
-        let random = ui.env.random(&format!("passphrase {name}"))?;
+        let random = ui.host.random(&format!("passphrase {name}"))?;
         return Ok(KeyProtection::Keyring(sign::hex(&random)));
     }
     if args.encrypt {
@@ -84,7 +84,7 @@ pub fn stored_passphrase(ui: &Ui, args: &PassphraseArgs, key: &OwnKey) -> Result
 pub fn passphrase(ui: &Ui, args: &PassphraseArgs, name: &str, twice: bool) -> Result<String, CommandError> {
     let given = match &args.passphrase_file {
         Some(path) => from_file(ui, path)?,
-        None if ui.env.is_interactive => {
+        None if ui.terminal.is_interactive => {
             let given = ask_hidden(ui, &format!("passphrase of the key `{name}`: "))?;
             if twice && ask_hidden(ui, "repeat the passphrase: ")? != given {
                 return Err(CommandError::new(CliExitCode::Usage, "the passphrases do not match"));
@@ -105,11 +105,11 @@ pub fn passphrase(ui: &Ui, args: &PassphraseArgs, name: &str, twice: bool) -> Re
 
 /// The first line of a file that only its owner can read, or of a descriptor that the caller opened.
 pub fn from_file(ui: &Ui, path: &std::path::Path) -> Result<String, CommandError> {
-    let path = normalize_path(&ui.env.cwd().join(path));
+    let path = normalize_path(&ui.host.cwd().join(path));
     let text = if path.starts_with("/dev") || path.starts_with("/proc") {
         // A descriptor that the caller opened.
         std::fs::read_to_string(&path).map_err(|error| {
-            let shown = relative_path(&path, ui.env.cwd());
+            let shown = relative_path(&path, ui.host.cwd());
             CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}"))
         })?
     } else {

@@ -14,10 +14,10 @@ pub(super) struct NonPlanFile {
 impl NonPlanFile {
     /// A file of a workspace.
     pub(super) fn new(ui: &Ui, workspace: &Workspace, path: &str) -> Self {
-        let cwd = ui.env.cwd();
+        let cwd = ui.host.cwd();
         let shown = relative_path(&workspace.root.join(path), cwd);
         // The command works in the workspace of the current folder.
-        let here = workspace.root == ui.workspace().root;
+        let here = workspace.root == ui.host.workspace().root;
         let root = relative_path(&workspace.root, cwd);
         let (before, named) = if here {
             (String::new(), shown.clone())

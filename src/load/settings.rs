@@ -37,7 +37,7 @@ pub fn approvers(
     workspace: &Workspace,
 ) -> Result<Option<(ApproversFile, SourceText)>, CommandError> {
     let files = DiskFiles::new(&workspace.root);
-    let shown = relative_path(&workspace.root.join(APPROVERS), ui.env.cwd());
+    let shown = relative_path(&workspace.root.join(APPROVERS), ui.host.cwd());
     let Some((file, checked)) = read_approvers(&files, &shown) else {
         return Ok(None);
     };
@@ -88,7 +88,7 @@ pub fn configuration(
     files: &dyn SpecFileSource,
     workspace: &Workspace,
 ) -> Result<(WorkspaceConfig, Option<SourceText>), CommandError> {
-    let shown = relative_path(&workspace.root.join(CONFIG), ui.env.cwd());
+    let shown = relative_path(&workspace.root.join(CONFIG), ui.host.cwd());
     let Some((config, checked)) = read_config(files, &shown) else {
         return Ok((WorkspaceConfig::default(), None));
     };

@@ -22,7 +22,7 @@ pub fn diagnostics_by_file(ui: &Ui, workspace: &Workspace, loaded: &LoadedSpec) 
 
 /// A text under its path as seen from the current folder.
 pub(super) fn with_shown_path(ui: &Ui, workspace: &Workspace, source: &SourceText) -> SourceText {
-    let path = relative_path(&workspace.root.join(source.path()), ui.env.cwd());
+    let path = relative_path(&workspace.root.join(source.path()), ui.host.cwd());
     source.with_path(path)
 }
 
@@ -35,10 +35,10 @@ pub fn print_diagnostics(ui: &Ui, all: &[CheckedFile]) {
     if ui.volume == Verbosity::Quiet && !errors {
         return;
     }
-    let drawn: String = all.iter().map(|file| text(file, ui.env.size.0)).collect();
+    let drawn: String = all.iter().map(|file| text(file, ui.terminal.width)).collect();
     ui.print_message(&drawn);
     ui.print_message(&summary(all));
-    if ui.env.in_actions() {
+    if ui.host.in_actions() {
         ui.print_message(&annotations(all));
     }
 }

@@ -118,7 +118,7 @@ pub fn verify_approvals(
         ask: None,
         initiator: Some(locked.installer),
         spawned: None,
-        now: ui.env.now(),
+        now: ui.host.now(),
     };
     check_installation(&tokens, &subject, &rules.approvers)
 }
@@ -222,9 +222,9 @@ fn add_signature(
     let files = pins(locked);
     let key = signer.public().id();
     let mut bytes = [0; 16];
-    let drawn = ui.env.random(&format!("skill {name} {} {key}", locked.digest))?;
+    let drawn = ui.host.random(&format!("skill {name} {} {key}", locked.digest))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.env.now();
+    let now = ui.host.now();
     let params = install_params(locked.installer).into_iter();
     let statement = ApprovalStatement {
         v: VERSION,

@@ -25,8 +25,8 @@ pub fn fetch_skill(ui: &Ui, said: &str) -> Result<FetchedSkill, CommandError> {
     let source = origin.to_string();
     match &origin {
         SkillOrigin::Path(path) => {
-            let folder = normalize_path(&ui.env.cwd().join(path));
-            let root = ui.workspace().root;
+            let folder = normalize_path(&ui.host.cwd().join(path));
+            let root = ui.host.workspace().root;
             Ok(FetchedSkill {
                 bundle: read_folder(&folder)?,
                 source: format!("path:{}", crate::relative_path(&folder, &root)),

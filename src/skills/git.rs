@@ -11,12 +11,12 @@ pub(super) fn fetch(
     folder: &str,
 ) -> Result<(SkillBundle, String), CommandError> {
     let dir = tempfile::tempdir()?;
-    let local = ui.env.cwd().join(url);
+    let local = ui.host.cwd().join(url);
     let url = if url.contains("://") { url.to_owned() } else { local.display().to_string() };
-    let host = ui.env.host();
+    let host = ui.host.vars();
     fetch_commit(dir.path(), &url, rev.unwrap_or("HEAD"), &host)
         .map_err(|error| git_error(error.to_string()).hint("check the URL, and the part after #"))?;
-    let repository = GitRepository::bare(dir.path(), &ui.workspace().state, &host)?;
+    let repository = GitRepository::bare(dir.path(), &ui.host.workspace().state, &host)?;
     let ask = ["rev-parse", "--verify", "--end-of-options", "refs/heads/wanted^{commit}"];
     let commit = String::from_utf8_lossy(&repository.answer(&ask)?).trim().to_owned();
     let tree = format!("{commit}:{folder}");

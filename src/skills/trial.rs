@@ -55,7 +55,7 @@ pub fn try_scripts(
     studied: &InspectedSkill,
     folder: &Path,
 ) -> Result<Vec<ScriptTrial>, CommandError> {
-    let host = ui.env.host();
+    let host = ui.host.vars();
     let around = SandboxFactory::new(folder, &workspace.state, &host, &[]);
     let name =
         Name::parse("skill").map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;

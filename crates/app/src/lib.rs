@@ -11,9 +11,13 @@ mod exit;
 mod failure;
 pub mod git;
 pub mod goals;
+mod host;
 pub mod skills;
+mod test_clock;
 mod workspace;
 
 pub use exit::CliExitCode;
 pub use failure::{CommandError, REPORT};
+pub use host::{FOR_TESTS, Host};
+pub use test_clock::TestClock;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};

@@ -39,7 +39,7 @@ enum ReportStart {
 /// Prints the report.
 pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError> {
     let since = since(ui, args.since.as_deref())?;
-    let path = audit::path(&ui.workspace().state);
+    let path = audit::path(&ui.host.workspace().state);
     let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
     let Some(mut lines) = AuditLogLines::open(&path, 0).map_err(failed)? else {
         return Err(no_audit_log(ui));
@@ -62,7 +62,7 @@ pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError>
         ui.print_json(&format!("{document:#}\n"))?;
     } else {
         // The log has items by their numbers, which do not change; users know them by their keys.
-        let reader = StoreReader::open(&ui.workspace().state).ok();
+        let reader = StoreReader::open(&ui.host.workspace().state).ok();
         let called = |run: &RunId, place: &str| task_name_from_text(reader.as_ref(), run, place);
         ui.print(&(text(&report) + &findings(&report, &called)))?;
     }
@@ -75,10 +75,10 @@ fn since(ui: &Ui, text: Option<&str>) -> Result<ReportStart, CommandError> {
     };
     if let Ok(while_) = parse_duration(text) {
         let millis = i64::try_from(while_.as_millis()).unwrap_or(i64::MAX);
-        let now = ui.env.now().millis();
+        let now = ui.host.now().millis();
         return Ok(ReportStart::Time(Moment::from_millis(now.saturating_sub(millis))));
     }
-    let reader = StoreReader::open(&ui.workspace().state)?;
+    let reader = StoreReader::open(&ui.host.workspace().state)?;
     Ok(ReportStart::Run(find_run(Some(text), &reader)?))
 }
 

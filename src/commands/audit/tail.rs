@@ -31,7 +31,7 @@ pub struct AuditTailArgs {
 
 /// Prints the end of the log.
 pub fn run(ui: &Ui, args: &AuditTailArgs) -> Result<CliExitCode, CommandError> {
-    let path = audit::path(&ui.workspace().state);
+    let path = audit::path(&ui.host.workspace().state);
     let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
     let (mut lines, mut read) = read_after(&path, 0).map_err(failed)?;
     if read == 0 && !args.follow {
@@ -57,7 +57,7 @@ pub fn run(ui: &Ui, args: &AuditTailArgs) -> Result<CliExitCode, CommandError> {
 
 /// The failure for a workspace without an audit log.
 pub(super) fn no_audit_log(ui: &Ui) -> CommandError {
-    let message = format!("no audit log found in {}", ui.workspace().state.display());
+    let message = format!("no audit log found in {}", ui.host.workspace().state.display());
     CommandError::new(CliExitCode::Usage, message)
         .hint("run a plan first, or pass the state directory with --state")
 }

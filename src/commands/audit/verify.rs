@@ -51,14 +51,14 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
 
 /// Verifies both logs.
 pub(super) fn verify_logs(ui: &Ui, checkpoint: Option<&Checkpoint>) -> Result<AuditFindings, CommandError> {
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     if !audit::path(&state).exists()
         && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
         && checkpoint.is_none()
     {
         return Err(error.into());
     }
-    Ok(audit::verify(&state, checkpoint, ui.env.now())?)
+    Ok(audit::verify(&state, checkpoint, ui.host.now())?)
 }
 
 /// Reads a checkpoint; true if it is signed.

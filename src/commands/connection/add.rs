@@ -61,7 +61,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 /// Sets up a connection.
 pub(super) fn run(ui: &Ui, args: &ConnectionAddArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let before = connection_rows(ui)?.into_iter().find(|row| row.name == args.name);
     other_skill(before.as_ref(), args)?;
     let adapter = ConnectionAdapter::load_approved(ui, &workspace, &args.skill)?;
@@ -187,7 +187,7 @@ fn proposed(
         account: None,
         permissions: Vec::new(),
         refs: inputs.iter().map(|one| one.ref_id.clone()).collect(),
-        created: before.map_or_else(|| ui.env.now(), |row| row.created),
+        created: before.map_or_else(|| ui.host.now(), |row| row.created),
         checked: None,
         token_expires_at: None,
         refresh_expires_at: None,
@@ -231,7 +231,7 @@ fn record(
     row.permissions = completed.permissions_granted.unwrap_or(wanted);
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
-    row.checked = Some(ui.env.now());
+    row.checked = Some(ui.host.now());
     open_connection_store(ui)?.connect_by(row.clone(), by).wait()?;
     let act = WorkspaceAction::ConnectionAdded {
         connection: row.name.clone(),

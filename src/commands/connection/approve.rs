@@ -49,7 +49,7 @@ pub struct ConnectionApproveArgs {
 
 /// Shows the permissions of a connection, asks, and signs.
 pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let row = connection_rows(ui)?.into_iter().find(|row| row.name == args.name);
     let skill = args.skill.clone();
     let Some(skill) = skill.or_else(|| row.as_ref().map(|row| row.skill.clone())) else {
@@ -74,7 +74,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
         _ => None,
     };
     let id = key.public.id();
-    let shown = relative_path(&file, ui.env.cwd());
+    let shown = relative_path(&file, ui.host.cwd());
     if same.as_ref().is_some_and(|token| token.signers().any(|by| by == Some(id))) {
         ui.print_line(&format!("already approved with this key: {shown}"))?;
         return Ok(CliExitCode::Ok);
@@ -139,9 +139,9 @@ fn statement(
     }
     let files = consent::skill_pins(workspace, wanted.skill)?;
     let mut bytes = [0; 16];
-    let drawn = ui.env.random(&format!("nonce of connection {}", wanted.name))?;
+    let drawn = ui.host.random(&format!("nonce of connection {}", wanted.name))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.env.now();
+    let now = ui.host.now();
     Ok(ApprovalStatement {
         v: VERSION,
         scope: ApprovalScope::ConnectionManage,

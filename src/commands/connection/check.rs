@@ -37,7 +37,7 @@ pub struct ConnectionCheckArgs {
 
 /// Checks connections.
 pub(super) fn run(ui: &Ui, args: &ConnectionCheckArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let mut chosen: Vec<ConnectionRow> = Vec::new();
     if args.all {
         chosen = connection_rows(ui)?;
@@ -51,7 +51,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionCheckArgs) -> Result<CliExitCode, Co
         works &= check_one(ui, &workspace, row, args)?;
     }
     if let Some(stamp) = &args.stamp {
-        write_stamp(ui, &normalize_path(&ui.env.cwd().join(stamp)), works)?;
+        write_stamp(ui, &normalize_path(&ui.host.cwd().join(stamp)), works)?;
     }
     Ok(if works { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
@@ -168,7 +168,7 @@ fn write_stamp(ui: &Ui, path: &Path, works: bool) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder).map_err(unable)?;
     let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(unable)?;
-    let text = format!("{}\n", json!({"healthy": true, "checked": ui.env.now()}));
+    let text = format!("{}\n", json!({"healthy": true, "checked": ui.host.now()}));
     std::io::Write::write_all(&mut beside, text.as_bytes()).map_err(unable)?;
     beside.as_file().sync_all().map_err(unable)?;
     beside.persist(path).map_err(|error| unable(error.error))?;

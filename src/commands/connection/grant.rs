@@ -42,7 +42,7 @@ pub struct ConnectionGrantArgs {
 
 /// Sets up a connection again, with a further permission.
 pub(super) fn run(ui: &Ui, args: &ConnectionGrantArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let mut row = was_set_up(find_connection(ui, &args.name)?)?;
     let adapter = require_same_skill(ui, &workspace, &row)?;
     grantable(&row, adapter.spec(), &args.permission)?;

@@ -28,7 +28,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionRemoveArgs) -> Result<CliExitCode, C
     if !confirmed(ui, args.yes, &question)? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was removed"));
     }
-    let state = ui.workspace().state;
+    let state = ui.host.workspace().state;
     let refs =
         ConnectionSecrets::take(&state, &args.name).map_err(|fault| secrets_error(&fault, &args.name))?;
     // The secrets first: a connection without them is worthless, but secrets without a connection are not.

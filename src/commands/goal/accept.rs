@@ -30,7 +30,7 @@ pub struct GoalAcceptArgs {
 
 /// Accepts goals.
 pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     if SigningRules::of(ui, &workspace)?.approvers.policy == ReviewPolicy::Reviewed {
         let message = "goals must be approved here: approvers.yaml sets `policy: reviewed`";
         return Err(CommandError::new(CliExitCode::Usage, message).hint("wf approve GOAL"));
@@ -59,7 +59,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
 
 /// Accepts a goal for a user who runs a reconciliation of it, and shows it first.
 pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let files = GoalSource::Disk.files(&workspace);
     let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), path, ReconciliationPart::Repair)?;
     if awaited_acceptance(ui, &ready)?.is_some() {

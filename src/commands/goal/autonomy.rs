@@ -24,7 +24,7 @@ pub struct GoalAutonomyArgs {
 
 /// Shows the autonomy of goals.
 pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let paths = match &args.goal {
         Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
         None => list_goals_on_disk(&workspace)
@@ -34,7 +34,7 @@ pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError
             .collect(),
     };
     let files = GoalSource::Disk.files(&workspace);
-    let now = ui.env.now();
+    let now = ui.host.now();
     let mut goals: Vec<Value> = Vec::new();
     let mut text = String::new();
     for path in paths {

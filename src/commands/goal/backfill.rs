@@ -45,7 +45,7 @@ pub struct GoalBackfillArgs {
 
 /// Runs the missed reconciliations.
 pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
     let slots = slots(ui, &goal, args)?;
     if args.dry_run {
@@ -58,7 +58,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
         return Ok(CliExitCode::Ok);
     }
     let (store, reader) = ledger_of(ui, &ready)?;
-    let now = ui.env.now();
+    let now = ui.host.now();
     let mut ledger = crate::goals::StoreLedger { store: &store, reader: &reader, token: None };
     turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
     let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
@@ -120,7 +120,7 @@ fn slots(ui: &Ui, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment>, C
     if args.to < args.from {
         return Err(usage(format!("--to {} is before --from {}", args.to, args.from)));
     }
-    let now = ui.env.now();
+    let now = ui.host.now();
     if args.to > now {
         let message = format!("--to {} is in the future", args.to.to_second());
         return Err(usage(message).hint("future slots are run by the daemon"));
@@ -178,6 +178,6 @@ fn work(
 }
 
 fn still_due(ui: &Ui, goal: &Goal, slot: Moment) -> Result<bool, CommandError> {
-    let known = StoreReader::open(&ui.workspace().state)?.known(&goal.id)?;
+    let known = StoreReader::open(&ui.host.workspace().state)?.known(&goal.id)?;
     Ok(known.is_some_and(|known| known.open_slots.iter().any(|open| open.slot == slot)))
 }

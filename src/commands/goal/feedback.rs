@@ -57,7 +57,7 @@ impl From<FeedbackArg> for RepairOpinion {
 
 /// Records the feedback of a user.
 pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
     let reader = match StoreReader::open(&workspace.state) {
         Ok(reader) => reader,
@@ -75,7 +75,7 @@ pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError
         opinion,
         note: args.note.clone(),
         who: who.as_ref().map(|key| key.name.clone()),
-        at: ui.env.now(),
+        at: ui.host.now(),
     };
     let (short, word) = (repair.short(), opinion.as_str());
     if !store.feedback(said).wait()? {

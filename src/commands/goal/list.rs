@@ -33,13 +33,13 @@ fn plain(text: &str) -> GoalListCell {
 
 /// Lists goals.
 pub fn run(ui: &Ui, args: &GoalListArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let reader = match StoreReader::open(&workspace.state) {
         Ok(reader) => Some(reader),
         Err(StoreError::NoState(_)) => None,
         Err(error) => return Err(error.into()),
     };
-    let now = ui.env.now();
+    let now = ui.host.now();
     let mut listed = Vec::new();
     for found in list_goals_with_acceptance(ui, &workspace) {
         listed.push(list_goal(found, reader.as_ref(), now)?);

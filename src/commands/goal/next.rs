@@ -86,7 +86,7 @@ enum OverlapArg {
 pub(super) fn run(ui: &Ui, args: &GoalNextArgs) -> Result<CliExitCode, CommandError> {
     let timing = match (&args.goal, &args.cron) {
         (Some(goal), _) => {
-            let workspace = ui.workspace();
+            let workspace = ui.host.workspace();
             let path = find_path(ui, &workspace, &GoalSource::Disk, goal)?;
             let files = GoalSource::Disk.files(&workspace);
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?.1.timing.clone()
@@ -102,7 +102,7 @@ pub(super) fn run(ui: &Ui, args: &GoalNextArgs) -> Result<CliExitCode, CommandEr
             })
         }
     };
-    let from = args.from.unwrap_or_else(|| ui.env.now());
+    let from = args.from.unwrap_or_else(|| ui.host.now());
     let slots = timing.slots(from, Moment::from_millis(i64::MAX)).take(args.limit);
     if args.json {
         for slot in slots {

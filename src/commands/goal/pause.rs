@@ -27,11 +27,11 @@ pub struct GoalResumeArgs {
 
 /// Pauses a goal.
 pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
     let (store, reader) = ledger_of(ui, &ready)?;
     let goal = with_recorded_schedule(&goal, &reader)?;
-    let now = ui.env.now();
+    let now = ui.host.now();
     // Times due before the pause are accounted for as such.
     turn(&goal, &mut ledger(&store, &reader), now)?;
     if store.pause_goal(&goal.id, &args.reason, now).wait()? {
@@ -48,11 +48,11 @@ pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError>
 
 /// Ends the pause of a goal.
 pub fn resume(ui: &Ui, args: &GoalResumeArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
     let (store, reader) = ledger_of(ui, &ready)?;
     let goal = with_recorded_schedule(&goal, &reader)?;
-    let now = ui.env.now();
+    let now = ui.host.now();
     let mut ledger = ledger(&store, &reader);
     let decision = loop {
         let known = ledger.known(&goal.id)?;

@@ -60,7 +60,7 @@ fn moment(text: &str) -> Result<Moment, String> {
 /// Runs a reconciliation.
 pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
     let telling = OutputArgs { json: args.json, ..OutputArgs::default() };
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let ended = if let Some(run) = &args.cycle {
         let reader = StoreReader::open(&workspace.state)?;
         let run = RunArg::by_name(run).resolve(&reader)?;
@@ -79,17 +79,17 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
 }
 
 fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<ReconciliationResult, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let place = match &args.commit {
         None => GoalSource::Disk,
-        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.env.host())?.into()),
+        Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.host.vars())?.into()),
     };
     let name = args.goal.as_deref().unwrap_or_default();
     let path = find_path(ui, &workspace, &place, name)?;
     let files = place.files(&workspace);
     let lies_there = args.commit.is_none();
     // Starting it by hand accepts it; only a user at a terminal can have seen it.
-    if lies_there && args.slot.is_none() && ui.env.is_interactive {
+    if lies_there && args.slot.is_none() && ui.terminal.is_interactive {
         accept::by_run(ui, &path)?;
     }
     let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?;

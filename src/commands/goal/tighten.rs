@@ -20,7 +20,7 @@ pub struct GoalTightenArgs {
 
 /// Withdraws an approval.
 pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
     let leash = AutonomyStatus::of(ui, &ready, &goal)?;
     let id = &goal.id;
@@ -44,7 +44,7 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
     let who = author(ui);
     let name = who.as_ref().map(|key| key.name.clone());
     let withdrawn =
-        WithdrawnApproval { nonce: nonce.to_owned(), goal: id.clone(), who: name, since: ui.env.now() };
+        WithdrawnApproval { nonce: nonce.to_owned(), goal: id.clone(), who: name, since: ui.host.now() };
     if let Some(place) = store.withdraw(withdrawn).wait()? {
         let act = WorkspaceAction::ApprovalWithdrawn {
             goal: id.clone(),

@@ -90,7 +90,7 @@ fn resolve_key(ui: &Ui, text: &str) -> Result<PublicKey, CommandError> {
     if let Ok(key) = PublicKey::from_hex(text) {
         return Ok(key);
     }
-    let listed = load::approvers(ui, &ui.workspace())?;
+    let listed = load::approvers(ui, &ui.host.workspace())?;
     let named = listed.and_then(|(file, _)| {
         let named = |name: &str| name == text;
         let mut all = file.approvers.into_iter();
@@ -115,9 +115,9 @@ enum KeyMarkOutcome {
 
 /// Marks a key as revoked where the workspace lists it.
 fn mark_revoked(ui: &Ui, key: &PublicKey) -> Result<KeyMarkOutcome, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let path = workspace.root.join(APPROVERS);
-    let shown = relative_path(&path, ui.env.cwd());
+    let shown = relative_path(&path, ui.host.cwd());
     let Some((file, source)) = load::approvers(ui, &workspace)? else {
         return Ok(KeyMarkOutcome::NotListed(shown));
     };
@@ -129,8 +129,8 @@ fn mark_revoked(ui: &Ui, key: &PublicKey) -> Result<KeyMarkOutcome, CommandError
     if one.revoked.is_some() {
         return Ok(KeyMarkOutcome::Before(shown));
     }
-    let Some(text) = mark::with_revocation(&source, key, ui.env.now()) else {
-        let line = format!("revoked: {}", ui.env.now());
+    let Some(text) = mark::with_revocation(&source, key, ui.host.now()) else {
+        let line = format!("revoked: {}", ui.host.now());
         let message = format!("{shown} would be invalid with the key revoked");
         let hint = format!("edit it by hand: add `{line}` to the key, and enough other approvers");
         return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));

@@ -48,7 +48,7 @@ pub fn init(ui: &Ui, args: &KeyInitArgs) -> Result<CliExitCode, CommandError> {
 pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError> {
     let keys = keys::key_folder(ui)?;
     let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(ui));
-    let file = normalize_path(&ui.env.cwd().join(&args.file));
+    let file = normalize_path(&ui.host.cwd().join(&args.file));
     let pem = private_text(&file).map_err(|bad| keys::key_error(&bad))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
@@ -58,7 +58,7 @@ pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError
         other => other,
     };
     let signer = signer.map_err(|bad| {
-        let shown = relative_path(&file, ui.env.cwd());
+        let shown = relative_path(&file, ui.host.cwd());
         CommandError::new(CliExitCode::Usage, format!("{shown}: {bad}"))
     })?;
     let kept = keys::store_key(ui, &keys, &name, NewKey { pem: pem.into(), public: signer.public() })?;

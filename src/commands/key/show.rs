@@ -50,7 +50,7 @@ pub struct KeyExportArgs {
 pub fn list(ui: &Ui, args: &KeyListArgs) -> Result<CliExitCode, CommandError> {
     let keys = keys::key_folder(ui)?;
     let own = keys::own_keys(&keys)?;
-    let listed = load::approvers(ui, &ui.workspace())?.map(|(file, _)| file);
+    let listed = load::approvers(ui, &ui.host.workspace())?.map(|(file, _)| file);
     if args.json {
         let one = |key: &OwnKey| {
             json!({
@@ -122,12 +122,12 @@ pub fn export(ui: &Ui, args: &KeyExportArgs) -> Result<CliExitCode, CommandError
 
 /// Writes a new file readable by its owner alone.
 fn write_private(ui: &Ui, out: &Path, text: &str) -> Result<CliExitCode, CommandError> {
-    let path = normalize_path(&ui.env.cwd().join(out));
+    let path = normalize_path(&ui.host.cwd().join(out));
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(0o600).open(&path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| {
-        let shown = relative_path(&path, ui.env.cwd());
+        let shown = relative_path(&path, ui.host.cwd());
         CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"))
     })?;
     Ok(CliExitCode::Ok)

@@ -21,7 +21,7 @@ pub struct MemoryDreamArgs {
 /// Runs the Dreamer.
 pub(super) fn run(ui: &Ui, args: &MemoryDreamArgs) -> Result<CliExitCode, CommandError> {
     let before = rows(ui, &MegramSelection::All)?;
-    let now = ui.env.now();
+    let now = ui.host.now();
     let dreamt = if args.dry_run || before.is_empty() {
         memory::dream(&before, now)
     } else {

@@ -38,7 +38,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, Comm
         let failure = CommandError::new(CliExitCode::Usage, format!("no memory entries for {tags}"));
         return Err(failure.hint("for the known clusters: wf memory query"));
     }
-    let now = ui.env.now();
+    let now = ui.host.now();
     if args.json {
         ui.print_json(&document(&json(&megrams, now)))?;
     } else {

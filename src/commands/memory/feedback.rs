@@ -27,7 +27,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, Com
     }
     let rule = find_megram(ui, &args.id)?;
     let from = format!("feedback {}", rule.id);
-    let origin = MegramOrigin { at: ui.env.now(), from: &from };
+    let origin = MegramOrigin { at: ui.host.now(), from: &from };
     let megram = contradict(&rule, args.text.clone(), origin).map_err(|not| {
         CommandError::new(CliExitCode::Usage, not.to_string())
             .hint("for the rules: wf memory list --level common_sense")

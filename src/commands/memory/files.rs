@@ -44,8 +44,8 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
         ui.print_json(&text)?;
         return Ok(CliExitCode::Ok);
     };
-    let path = normalize_path(&ui.env.cwd().join(file));
-    let shown = relative_path(&path, ui.env.cwd());
+    let path = normalize_path(&ui.host.cwd().join(file));
+    let shown = relative_path(&path, ui.host.cwd());
     let written = write(&path, &text, args.force);
     written.map_err(|error| {
         let failure = CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"));
@@ -60,8 +60,8 @@ pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, Co
 
 /// Imports megrams: all or nothing.
 pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, CommandError> {
-    let path = normalize_path(&ui.env.cwd().join(&args.file));
-    let shown = relative_path(&path, ui.env.cwd());
+    let path = normalize_path(&ui.host.cwd().join(&args.file));
+    let shown = relative_path(&path, ui.host.cwd());
     let text = read(&path)
         .map_err(|error| CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}")))?;
     let Some(text) = text else {

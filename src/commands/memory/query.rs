@@ -48,7 +48,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, Comman
         megrams.retain(|megram| megram.tags.entity == *entity);
     }
     let rules: Vec<&Megram> = megrams.iter().filter(|one| !one.level.fades()).collect();
-    let known = cluster_knowledge(&megrams, ui.env.now());
+    let known = cluster_knowledge(&megrams, ui.host.now());
     if args.json {
         let clusters: Vec<Value> = known.iter().map(cluster).collect();
         let value = json!({ "v": 1, "rules": rules, "clusters": clusters });

@@ -13,7 +13,7 @@ const WIDTH: usize = 60;
 
 /// Returns the selected megrams; none where there is no state.
 pub(super) fn rows(ui: &Ui, which: &MegramSelection) -> Result<Vec<Megram>, CommandError> {
-    match StoreReader::open(&ui.workspace().state) {
+    match StoreReader::open(&ui.host.workspace().state) {
         Ok(reader) => Ok(reader.memory(which)?),
         Err(StoreError::NoState(_)) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
@@ -22,8 +22,8 @@ pub(super) fn rows(ui: &Ui, which: &MegramSelection) -> Result<Vec<Megram>, Comm
 
 /// Opens the state to change memory.
 pub(super) fn store(ui: &Ui) -> Result<Store, CommandError> {
-    let state = ui.workspace().state;
-    Ok(Store::open(&state, StoreDurability::Full, ui.env.clock())?)
+    let state = ui.host.workspace().state;
+    Ok(Store::open(&state, StoreDurability::Full, ui.host.clock())?)
 }
 
 /// Returns the megram whose id begins with this.

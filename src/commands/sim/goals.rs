@@ -73,7 +73,7 @@ pub fn run(ui: &Ui, args: &SimGoalsArgs) -> Result<CliExitCode, CommandError> {
         ui.print_info("no goals · a goal is a file with `kind: goal` in goals/ or workflows/\n");
         return Ok(CliExitCode::Ok);
     }
-    let from = args.from.unwrap_or_else(|| ui.env.now());
+    let from = args.from.unwrap_or_else(|| ui.host.now());
     let to = args.to.unwrap_or(from.after(Duration::from_hours(24 * 365)));
     if to <= from {
         let message = format!("--to {to} is not after --from {from}");
@@ -107,7 +107,7 @@ pub fn run(ui: &Ui, args: &SimGoalsArgs) -> Result<CliExitCode, CommandError> {
 }
 
 fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     if names.is_empty() {
         let found = list_goals_on_disk(&workspace);
         for broken in found.iter().filter(|found| found.goal.is_err()) {
@@ -130,7 +130,7 @@ fn estimated_durations(
     goals: &[Arc<Goal>],
     said: &[String],
 ) -> Result<BTreeMap<PlanId, Duration>, CommandError> {
-    let reader = StoreReader::open(&ui.workspace().state).ok();
+    let reader = StoreReader::open(&ui.host.workspace().state).ok();
     let mut takes = BTreeMap::new();
     for goal in goals {
         let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));

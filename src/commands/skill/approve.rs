@@ -28,7 +28,7 @@ pub fn run(ui: &Ui, args: &SkillApproveArgs) -> Result<CliExitCode, CommandError
 
 /// Shows a skill, asks, and adds a signature.
 pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let _hold = SkillFolderLock::acquire(ui, &workspace)?;
     let mut lock = locks::read_lock(&workspace)?;
     let Some(locked) = lock.skills.get_mut(name) else {
@@ -72,7 +72,7 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
 
 /// A skill as the last commit locks it: the version that was approved last.
 fn committed_version(ui: &Ui, workspace: &Workspace, name: &str) -> Option<LockedSkill> {
-    let bytes = GitRevision::of(workspace, "HEAD", &ui.env.host()).ok()?.read(LOCK).ok()?;
+    let bytes = GitRevision::of(workspace, "HEAD", &ui.host.vars()).ok()?.read(LOCK).ok()?;
     let mut lock = SkillLock::parse(&String::from_utf8(bytes).ok()?).ok()?;
     lock.skills.remove(name)
 }

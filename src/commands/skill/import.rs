@@ -62,7 +62,7 @@ impl SkillFormatArg {
 
 /// Imports a skill. It is not locked: that follows its review.
 pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let fetched = fetch_skill(ui, &args.source)?;
     let ask = ConversionOptions {
         folder: &fetched.folder,

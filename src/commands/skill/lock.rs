@@ -36,7 +36,7 @@ pub struct SkillLockArgs {
 
 /// Locks skills, or checks their locks.
 pub fn run(ui: &Ui, args: &SkillLockArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let mut names = args.names.clone();
     if names.is_empty() {
         names = installed_skills(&workspace)?;

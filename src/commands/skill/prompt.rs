@@ -28,7 +28,7 @@ pub fn run(ui: &Ui, args: &SkillPromptArgs) -> Result<CliExitCode, CommandError>
     };
     let block = prompt(&offers);
     // A program gets the text as it is; a terminal must not be controlled by it.
-    if ui.env.terminal {
+    if ui.terminal.is_output {
         ui.print(&untrusted(&block).block())?;
     } else {
         ui.print_bytes(block.as_bytes())?;

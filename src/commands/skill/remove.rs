@@ -15,7 +15,7 @@ pub struct SkillRemoveArgs {
 
 /// Removes a skill: first from the lock, so that it is unusable, whatever happens then.
 pub fn run(ui: &Ui, args: &SkillRemoveArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     consent::statement_name(&args.name)?;
     let hold = SkillFolderLock::acquire(ui, &workspace)?;
     let mut lock = locks::read_lock(&workspace)?;

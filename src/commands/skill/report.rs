@@ -19,7 +19,7 @@ pub struct SkillReportArgs {
 
 /// Recreates the report from the files, and compares it with the signed one.
 pub fn run(ui: &Ui, args: &SkillReportArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let lock = locks::read_lock(&workspace)?;
     let locked = lock.skills.get(&args.name).ok_or_else(|| not_locked(&args.name))?;
     let studied = inspect_skill(&args.name, fetch::read_folder(&workspace.root.join(&locked.folder))?);

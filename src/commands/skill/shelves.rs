@@ -74,8 +74,8 @@ impl SkillFolderReader for SkillShelves {
 
 /// Returns the skills of the workspace and of the user, and the folder of each. Omissions are reported.
 pub fn find(ui: &Ui) -> (SkillDiscovery, impl Fn(&DiscoveredSkill) -> PathBuf + use<>) {
-    let root = ui.workspace().root;
-    let home = ui.env.var("HOME").map(PathBuf::from);
+    let root = ui.host.workspace().root;
+    let home = ui.host.var("HOME").map(PathBuf::from);
     let mut all = shelves();
     let home = home.filter(|home| *home != root && home.is_absolute());
     all.retain(|shelf| !shelf.is_users || home.is_some());

@@ -27,7 +27,7 @@ pub struct SkillUpdateArgs {
 
 /// Updates skills.
 pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError> {
-    let workspace = ui.workspace();
+    let workspace = ui.host.workspace();
     let hold = SkillFolderLock::acquire(ui, &workspace)?;
     let lock = locks::read_lock(&workspace)?;
     let names: Vec<String> = match args.names.as_slice() {

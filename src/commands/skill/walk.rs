@@ -26,16 +26,16 @@ pub struct SkillLocation {
 /// Returns the folder of a skill of the workspace whose name was given in place of a path.
 fn named(ui: &Ui, given: &Path) -> Option<String> {
     let name = given.to_str().filter(|name| !name.contains('/'))?;
-    let root = ui.workspace().root;
+    let root = ui.host.workspace().root;
     let mut folders = SHELVES.iter().map(|shelf| root.join(shelf).join(name));
     let found = folders.find(|folder| folder.is_dir())?;
-    Some(untrusted(&relative_path(&found, ui.env.cwd())).to_string())
+    Some(untrusted(&relative_path(&found, ui.host.cwd())).to_string())
 }
 
 /// Returns the place that a path names. A path that does not exist is a failure.
 pub fn find_skill(ui: &Ui, path: &Path) -> Result<SkillLocation, CommandError> {
     let given = path;
-    let path = normalize_path(&ui.env.cwd().join(path));
+    let path = normalize_path(&ui.host.cwd().join(path));
     if !path.exists() {
         let message = format!("Path does not exist: {}", untrusted(&given.display().to_string()));
         let failure = CommandError::new(CliExitCode::Usage, message);
@@ -53,7 +53,7 @@ pub fn find_skill(ui: &Ui, path: &Path) -> Result<SkillLocation, CommandError> {
 }
 
 fn read(ui: &Ui, folder: PathBuf) -> SkillLocation {
-    let shown = untrusted(&relative_path(&folder, ui.env.cwd())).to_string();
+    let shown = untrusted(&relative_path(&folder, ui.host.cwd())).to_string();
     let name = folder.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
     let (file, text) = match disk::skill_md(&folder) {
         _ if !folder.is_dir() => ("SKILL.md", Err(SkillTextError::NoFolder)),

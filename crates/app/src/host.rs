@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::daemon::TestClock;
-use super::{CliExitCode, CommandError};
+use crate::test_clock::TestClock;
+use crate::{CliExitCode, CommandError, Workspace};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::{Clock, FixedClock, Moment, SystemClock};
@@ -14,10 +13,7 @@ use wf_store::LEASE;
 /// The variables that control the clock, the ids and the death of `wf` itself, for its tests.
 pub const FOR_TESTS: [&str; 5] = ["WF_NOW", "WF_SEED", "WF_CRASH", "WF_LEASE", "WF_WARP"];
 
-/// The default width of lines.
-const WIDTH: usize = 100;
-
-/// The environment of `wf`, read once.
+/// The environment of a process of `wf`, read once: its variables, its folder, its clock and its randomness.
 ///
 /// `WF_NOW` (an instant) stops the clock and `WF_SEED` decides the ids of runs, keys and
 /// nonces, so that a recorded session reads the same every time; `WF_CRASH` is for [`crash`](wf_base::failpoint) and
@@ -25,20 +21,16 @@ const WIDTH: usize = 100;
 /// clock itself, from `WF_NOW` on, and ends there. They are for tests: a program that was built for
 /// use refuses them, because knowing the seed means knowing every key that is made.
 #[derive(Clone)]
-pub struct CliEnv {
+pub struct Host {
     vars: BTreeMap<String, String>,
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
     test_clock: Option<TestClock>,
-    /// True if the user can be asked.
-    pub is_interactive: bool,
-    /// True if standard output is a terminal.
-    pub terminal: bool,
-    /// The width and height of the terminal.
-    pub size: (usize, usize),
+    /// The state folder, where it is not that of the workspace.
+    state: Option<PathBuf>,
 }
 
-impl CliEnv {
+impl Host {
     /// Reads the environment.
     pub fn read() -> Result<Self, CommandError> {
         Self::read_as("engine")
@@ -58,17 +50,24 @@ impl CliEnv {
             wf_base::failpoint::arm(plan, role)
                 .map_err(|reason| CommandError::new(CliExitCode::Usage, reason))?;
         }
-        let terminal = std::io::stdout().is_terminal();
         let (clock, warp) = clock(vars.get("WF_NOW"), vars.get("WF_WARP"))?;
-        Ok(Self {
-            clock,
-            test_clock: warp,
-            is_interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
-            terminal,
-            size: size(vars.get("COLUMNS"), terminal),
-            vars,
-            cwd,
-        })
+        Ok(Self { clock, test_clock: warp, vars, cwd, state: None })
+    }
+
+    /// Chooses a state folder.
+    #[must_use]
+    pub fn with_state(self, state: Option<&Path>) -> Self {
+        Self { state: state.map(Path::to_path_buf), ..self }
+    }
+
+    /// The workspace of the current folder.
+    pub fn workspace(&self) -> Workspace {
+        self.workspace_of(&self.cwd)
+    }
+
+    /// The workspace of a folder.
+    pub fn workspace_of(&self, dir: &Path) -> Workspace {
+        Workspace::find(dir, self.state.as_deref(), &self.cwd)
     }
 
     /// A variable; `None` if it is not set, not text, or empty.
@@ -78,10 +77,10 @@ impl CliEnv {
     }
 
     /// All variables that are text, except those that are for tests of `wf` itself.
-    pub fn host(&self) -> BTreeMap<String, String> {
-        let mut host = self.vars.clone();
-        host.retain(|name, _| !FOR_TESTS.contains(&name.as_str()));
-        host
+    pub fn vars(&self) -> BTreeMap<String, String> {
+        let mut vars = self.vars.clone();
+        vars.retain(|name, _| !FOR_TESTS.contains(&name.as_str()));
+        vars
     }
 
     /// Only certain variables, as far as they are set.
@@ -208,17 +207,6 @@ fn clock(
     Ok((Arc::new(warp.clone()), Some(warp)))
 }
 
-fn size(columns: Option<&String>, terminal: bool) -> (usize, usize) {
-    let seen = terminal
-        .then(|| rustix::termios::tcgetwinsize(std::io::stdout()).ok())
-        .flatten()
-        .map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)))
-        .filter(|(columns, rows)| *columns > 0 && *rows > 0);
-    let told = columns.and_then(|columns| columns.parse().ok());
-    let (width, height) = seen.unwrap_or((WIDTH, 24));
-    (told.unwrap_or(width).clamp(20, 400), height)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -230,7 +218,7 @@ mod tests {
         for name in FOR_TESTS {
             let vars = BTreeMap::from([(name.to_owned(), "1".to_owned())]);
             assert!(refuse_test_variables(&vars, true).is_ok());
-            let refusal = crate::failure::render(&refuse_test_variables(&vars, false).unwrap_err());
+            let refusal = refuse_test_variables(&vars, false).unwrap_err().hint;
             assert!(refusal.contains(&format!("unset {name}")), "{refusal}");
         }
         assert!(refuse_test_variables(&BTreeMap::new(), false).is_ok());

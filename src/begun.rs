@@ -2,8 +2,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use super::Ui;
+use wf_app::Host;
 use wf_core::goal::ReconciliationPart;
 use wf_store::StoreDurability;
 
@@ -40,8 +39,8 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// The options of a run that starts here and now.
-    pub fn at_present(ui: &Ui, jobs: Option<u32>) -> Self {
-        let strict = ui.host.in_ci();
+    pub fn at_present(host: &Host, jobs: Option<u32>) -> Self {
+        let strict = host.in_ci();
         Self { jobs, strict, ..Self::default() }
     }
 

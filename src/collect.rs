@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use super::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::Host;
 use wf_app::{APPROVERS, CONFIG};
 use wf_lang::GATES;
 use wf_skill::SHELVES;
@@ -26,12 +27,12 @@ pub struct SpecFileSet {
 const SPECS: [&str; 3] = ["workflows", "goals", GATES];
 
 /// Finds the files that the paths name; without paths, those of the workspace.
-pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
+pub fn collect(host: &Host, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
     let mut found = SpecFileSet::default();
     if paths.is_empty() {
-        let root = ui.host.workspace().root;
+        let root = host.workspace().root;
         if !is_auto_checked(&root) {
-            let root = relative_path(&root, ui.host.cwd());
+            let root = relative_path(&root, host.cwd());
             let message = format!("neither workflows/ nor {CONFIG} found in {root}");
             let failure = CommandError::new(CliExitCode::Usage, message);
             return Err(failure.hint("name the files to check, or create a workspace with `wf init`"));
@@ -46,13 +47,13 @@ pub fn collect(ui: &Ui, paths: &[&Path]) -> Result<SpecFileSet, CommandError> {
         found.configs.extend(configs.filter(|path| path.is_file()));
     }
     for path in paths {
-        let path = normalize_path(&ui.host.cwd().join(path));
+        let path = normalize_path(&host.cwd().join(path));
         if path.is_dir() {
             found.add_folder(&path);
         } else if path.exists() {
             found.add_file(path);
         } else {
-            let shown = relative_path(&path, ui.host.cwd());
+            let shown = relative_path(&path, host.cwd());
             return Err(CommandError::new(CliExitCode::Usage, format!("file not found: {shown}")));
         }
     }

@@ -13,6 +13,7 @@ use super::watch::{AuditedSession, start_audit};
 use super::{
     CliExitCode, CommandError, Terminal, Ui, Workspace, keep, load_record, normalize_path, relative_path,
 };
+use wf_app::Host;
 use wf_app::config;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::name::RunId;
@@ -71,8 +72,8 @@ pub fn open_session(
 ) -> Result<AuditedSession, CommandError> {
     StateFolder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
-    let hands = keep::start_supervisor(ui, &ready.workspace.state)?;
-    let store = open_store(ui, ready)?;
+    let hands = keep::start_supervisor(&ui.host, &ready.workspace.state)?;
+    let store = open_store(&ui.host, ready)?;
     let watch = start_audit(ui, ready)?;
     let session = EngineSession::new(SessionParts {
         store,
@@ -82,7 +83,7 @@ pub fn open_session(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
-        around: sandbox_factory(ui, &ready.config.sandbox, &ready.workspace, control_files(ready)?),
+        around: sandbox_factory(&ui.host, &ready.config.sandbox, &ready.workspace, control_files(ready)?),
         approvers: SigningRules::of(ui, &ready.workspace)?.approvers,
         reuses: !ready.options.no_cache,
         stays,
@@ -93,9 +94,9 @@ pub fn open_session(
 }
 
 /// Opens the state of a workspace for writing.
-pub fn open_store(ui: &Ui, ready: &LoadedPlan) -> Result<Store, CommandError> {
-    let (state, clock) = (&ready.workspace.state, ui.host.clock());
-    let lease = ui.host.lease()?;
+pub fn open_store(host: &Host, ready: &LoadedPlan) -> Result<Store, CommandError> {
+    let (state, clock) = (&ready.workspace.state, host.clock());
+    let lease = host.lease()?;
     Ok(Store::open_with_lease(state, durability(ready), clock, lease)?)
 }
 
@@ -142,13 +143,13 @@ fn nested_repositories(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> 
 
 /// Returns the sandbox for checks and steps, as the configuration defines it; `None`: no sandbox.
 pub fn sandbox_factory(
-    ui: &Ui,
+    host: &Host,
     config: &config::SandboxConfig,
     workspace: &Workspace,
     control: Vec<String>,
 ) -> Option<Arc<SandboxFactory>> {
     let around = || {
-        SandboxFactory::new(&workspace.root, &workspace.state, &ui.host.vars(), &config.read)
+        SandboxFactory::new(&workspace.root, &workspace.state, &host.vars(), &config.read)
             .with_control(control)
     };
     config.on.then(|| Arc::new(around()))

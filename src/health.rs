@@ -3,8 +3,9 @@ use std::path::Path;
 use rustix::fs::{Access, access, statvfs};
 use serde::Serialize;
 
+use super::relative_path;
 use super::which::{attempt_name_from_text, task_name_from_text};
-use super::{Ui, relative_path};
+use wf_app::Host;
 use wf_base::name::RunId;
 use wf_exec::keeper;
 use wf_report::{plural, size};
@@ -46,9 +47,9 @@ pub enum DoctorStatus {
 }
 
 /// Checks the state.
-pub fn check_state(ui: &Ui) -> Vec<DoctorFinding> {
-    let dir = ui.host.workspace().state;
-    let mut findings = vec![check_integrity(ui, &dir)];
+pub fn check_state(host: &Host) -> Vec<DoctorFinding> {
+    let dir = host.workspace().state;
+    let mut findings = vec![check_integrity(host, &dir)];
     findings.extend(check_disk_space(&dir));
     if let Ok(reader) = StoreReader::open(&dir) {
         findings.extend(check_leases(&reader));
@@ -60,8 +61,8 @@ pub fn check_state(ui: &Ui) -> Vec<DoctorFinding> {
 }
 
 /// Checks that the state is usable and unaltered.
-fn check_integrity(ui: &Ui, dir: &Path) -> DoctorFinding {
-    let shown = relative_path(dir, ui.host.cwd());
+fn check_integrity(host: &Host, dir: &Path) -> DoctorFinding {
+    let shown = relative_path(dir, host.cwd());
     let bad = |found: String| DoctorFinding::new("state", DoctorStatus::Bad, found);
     if !writable(dir) {
         return bad(format!("{shown} · not writable · check its owner, or use --state"));

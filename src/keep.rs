@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliExitCode, CommandError, Ui};
+use super::{CliExitCode, CommandError};
 use wf_app::{FOR_TESTS, Host};
 use wf_exec::ProcessExecutor;
 use wf_exec::keeper::{SupervisorClient, SupervisorStart, serve};
@@ -54,7 +54,7 @@ pub fn own_program() -> PathBuf {
 }
 
 /// Starts a supervisor for the runs of a state folder.
-pub fn start_supervisor(ui: &Ui, state: &Path) -> Result<ProcessExecutor, CommandError> {
+pub fn start_supervisor(host: &Host, state: &Path) -> Result<ProcessExecutor, CommandError> {
     let folder = StateFolder::new(state);
     folder.create()?;
     let program = own_program();
@@ -62,7 +62,7 @@ pub fn start_supervisor(ui: &Ui, state: &Path) -> Result<ProcessExecutor, Comman
         dir: &folder.keepers(),
         id: unique_id()?,
         program: (&program, &[SUPERVISOR_ARG]),
-        env: ui.host.vars_named(&FOR_TESTS),
+        env: host.vars_named(&FOR_TESTS),
     };
     let unable = |error| StoreError::io("start a process that listens in", &folder.keepers(), &error);
     let keeper = SupervisorClient::start(start).map_err(unable)?;

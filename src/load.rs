@@ -60,14 +60,14 @@ pub struct GoalPlan {
 pub fn load_named(ui: &Ui, name: &Path, begun: RunOptions) -> Result<LoadedPlan, CommandError> {
     let mut path = normalize_path(&ui.host.cwd().join(name));
     if !path.is_file()
-        && let Some(found) = plans::find_by_id(ui, name.as_os_str())?
+        && let Some(found) = plans::find_by_id(&ui.host, name.as_os_str())?
     {
         path = found;
     }
     require_utf8(&path)?;
     let shown = relative_path(&path, ui.host.cwd());
     if !path.exists() {
-        return Err(plans::unknown_plan(ui, &shown));
+        return Err(plans::unknown_plan(&ui.host, &shown));
     }
     if path.is_dir() {
         let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a directory, not a plan"));
@@ -82,7 +82,7 @@ pub fn load_named(ui: &Ui, name: &Path, begun: RunOptions) -> Result<LoadedPlan,
 
 /// Loads a plan, or a goal as the plan of its repair, for review.
 pub fn load_for_review(ui: &Ui, path: &Path) -> Result<LoadedPlan, CommandError> {
-    load_named(ui, path, RunOptions::at_present(ui, None).of_goal(ReconciliationPart::Repair))
+    load_named(ui, path, RunOptions::at_present(&ui.host, None).of_goal(ReconciliationPart::Repair))
 }
 
 /// The goal at a path, and the plan of a part of its reconciliation.
@@ -93,7 +93,7 @@ pub fn load_goal(
     path: &str,
     part: ReconciliationPart,
 ) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
-    let begun = RunOptions::at_present(ui, None).of_goal(part);
+    let begun = RunOptions::at_present(&ui.host, None).of_goal(part);
     let ready = load_plan(ui, files, workspace, path.to_owned(), begun)?;
     if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
         return Ok((ready, goal));
@@ -108,7 +108,7 @@ pub fn reload_goal(ui: &Ui, workspace: Workspace, path: &str) -> Result<LoadedPl
     let files = DiskFiles::new(&workspace.root);
     let begun = RunOptions {
         is_continuation: true,
-        ..RunOptions::at_present(ui, None).of_goal(ReconciliationPart::Look)
+        ..RunOptions::at_present(&ui.host, None).of_goal(ReconciliationPart::Look)
     };
     load_plan(ui, &files, workspace, path.to_owned(), begun)
 }
@@ -156,12 +156,12 @@ pub fn load_plan(
     let mut loaded = load_with_gates(files, &path, &config.gates());
     // The diagnostics of a resumed reconciliation were printed before.
     if loaded.has_errors() || !begun.is_continuation {
-        print_diagnostics(ui, &diagnostics_by_file(ui, &workspace, &loaded));
+        print_diagnostics(ui, &diagnostics_by_file(&ui.host, &workspace, &loaded));
     }
     if loaded.has_errors() {
         return Err(CommandError::reported(CliExitCode::Invalid));
     }
-    let kind = || NonPlanFile::new(ui, &workspace, &path);
+    let kind = || NonPlanFile::new(&ui.host, &workspace, &path);
     if loaded.gates.contains_key(&0) {
         return Err(kind().refuse("gate", "wf gate test", "evaluates it"));
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_app::Host;
 use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
 use wf_report::{BOLD, DIM, paint};
 
@@ -43,7 +44,7 @@ fn resolve_all(
     mut given: JsonObject,
 ) -> Result<JsonObject, CommandError> {
     if let Some(path) = &args.params {
-        given.extend(params_from_file(ui, path)?);
+        given.extend(params_from_file(&ui.host, path)?);
     }
     given.extend(parse_pairs(&args.param, params)?);
     if ui.terminal.is_interactive {
@@ -66,9 +67,9 @@ pub fn resolve_for_retry(
     resolve_all(ui, &parts.params, args, old.collect())
 }
 
-fn params_from_file(ui: &Ui, path: &std::path::Path) -> Result<JsonObject, CommandError> {
-    let path = normalize_path(&ui.host.cwd().join(path));
-    let shown = relative_path(&path, ui.host.cwd());
+fn params_from_file(host: &Host, path: &std::path::Path) -> Result<JsonObject, CommandError> {
+    let path = normalize_path(&host.cwd().join(path));
+    let shown = relative_path(&path, host.cwd());
     let wrong = |reason: &str| CommandError::new(CliExitCode::Usage, format!("--params {shown}: {reason}"));
     let mut text = Vec::new();
     std::fs::File::open(&path)

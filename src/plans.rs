@@ -3,7 +3,8 @@ use std::path::PathBuf;
 
 use super::collect::SpecFileSet;
 use super::load::{load_with_gates, system_gates};
-use super::{CliExitCode, CommandError, Ui, Workspace};
+use super::{CliExitCode, CommandError, Workspace};
+use wf_app::Host;
 use wf_base::diag::{Severity, nearest};
 use wf_base::name::PlanId;
 use wf_lang::{self as lang, DiskFiles, LoadedSpec};
@@ -43,11 +44,11 @@ pub fn list_specs(workspace: &Workspace) -> Vec<SpecSummary> {
 
 /// The file of the plan with an id; `None` if this is not an id, or no plan has it. An id of
 /// several plans is ambiguous, and names none.
-pub fn find_by_id(ui: &Ui, name: &OsStr) -> Result<Option<PathBuf>, CommandError> {
+pub fn find_by_id(host: &Host, name: &OsStr) -> Result<Option<PathBuf>, CommandError> {
     let Some(id) = name.to_str().and_then(|name| PlanId::parse(name).ok()) else {
         return Ok(None);
     };
-    let workspace = ui.host.workspace();
+    let workspace = host.workspace();
     let files = DiskFiles::new(&workspace.root);
     let mut found = paths(&workspace);
     found.retain(|path| {
@@ -66,12 +67,12 @@ pub fn find_by_id(ui: &Ui, name: &OsStr) -> Result<Option<PathBuf>, CommandError
 }
 
 /// Reports that there is no such plan, with suggestions.
-pub fn unknown_plan(ui: &Ui, name: &str) -> CommandError {
+pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
     let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
     if PlanId::parse(name).is_err() {
         return failure.hint("list plans with `wf list`, or create one with `wf init`");
     }
-    let all = list_specs(&ui.host.workspace());
+    let all = list_specs(&host.workspace());
     let ids = all.iter().filter_map(|one| one.id.as_deref());
     let failure =
         CommandError::new(CliExitCode::Usage, format!("plan not found: no file or plan id `{name}`"));

@@ -2,8 +2,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{CliExitCode, CommandError, Ui, Workspace, normalize_path};
+use super::{CliExitCode, CommandError, Workspace, normalize_path};
 use wf_app::CONFIG;
+use wf_app::Host;
 use wf_app::git::{GitError, GitRepository};
 use wf_base::digest::Sha256Digest;
 use wf_exec::HostEnv;
@@ -193,8 +194,8 @@ impl SpecFileSource for GitRevision {
 
 /// A file of a workspace as it once was in its git repository, by the digest of its content; `None`: it is
 /// unknown, or git cannot be asked.
-pub fn past_text(ui: &Ui, workspace: &Workspace, path: &str, digest: Sha256Digest) -> Option<String> {
-    let repository = repository(ui, workspace).ok()??;
+pub fn past_text(host: &Host, workspace: &Workspace, path: &str, digest: Sha256Digest) -> Option<String> {
+    let repository = repository(host, workspace).ok()??;
     let limit = format!("--max-count={MAX_VERSIONS}");
     let commits = repository.answer(&["rev-list", &limit, "--all", "--", path]).ok()?;
     let whole = normalize_path(&repository.prefix().join(path));
@@ -207,11 +208,11 @@ pub fn past_text(ui: &Ui, workspace: &Workspace, path: &str, digest: Sha256Diges
 }
 
 /// The files of a workspace that its git repository tracks, relative to the workspace; `None`: it is in none.
-pub fn tracked_files(ui: &Ui, workspace: &Workspace) -> Result<Option<BTreeSet<PathBuf>>, CommandError> {
-    let repository = repository(ui, workspace)?;
+pub fn tracked_files(host: &Host, workspace: &Workspace) -> Result<Option<BTreeSet<PathBuf>>, CommandError> {
+    let repository = repository(host, workspace)?;
     Ok(repository.map(|repository| repository.tracked_files()).transpose()?)
 }
 
-fn repository(ui: &Ui, workspace: &Workspace) -> Result<Option<GitRepository>, GitError> {
-    GitRepository::find(&workspace.root, &workspace.state, &ui.host.vars())
+fn repository(host: &Host, workspace: &Workspace) -> Result<Option<GitRepository>, GitError> {
+    GitRepository::find(&workspace.root, &workspace.state, &host.vars())
 }

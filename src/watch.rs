@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::load::LoadedPlan;
 use super::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_audit::{self as audit, Auditor, AuditorConfig};
 use wf_engine::EngineSession;
 use wf_report::{NAME, WARN, paint};
@@ -87,7 +88,7 @@ impl Drop for AuditedBus {
 
 /// Records an act of a command without an engine; the act stands even if that fails.
 pub fn record_quietly(ui: &Ui, act: WorkspaceAction) {
-    if let Err(error) = record_command_act(ui, act) {
+    if let Err(error) = record_command_act(&ui.host, act) {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
         let remedy = error.remedy();
         ui.print_message(&format!("{warning} {error}\n{hint} {remedy}\n"));
@@ -95,18 +96,18 @@ pub fn record_quietly(ui: &Ui, act: WorkspaceAction) {
 }
 
 /// Records an act of a command without an engine.
-pub fn record_command_act(ui: &Ui, act: WorkspaceAction) -> Result<(), StoreError> {
-    audit::record_act(&ui.host.workspace().state, &BusMessage::act(ui.host.now(), act))
+pub fn record_command_act(host: &Host, act: WorkspaceAction) -> Result<(), StoreError> {
+    audit::record_act(&host.workspace().state, &BusMessage::act(host.now(), act))
 }
 
 /// Records that a run was not started, and the reason, where there is a state.
-pub fn record_refusal(ui: &Ui, path: &std::path::Path, failure: &CommandError) {
+pub fn record_refusal(host: &Host, path: &std::path::Path, failure: &CommandError) {
     // The arguments of the command line are not recorded.
     let reason = match failure.exit {
         CliExitCode::Approval => failure.message.clone(),
         exit => exit.meaning().to_owned(),
     };
-    let path = ui.host.workspace().name(&super::normalize_path(&ui.host.cwd().join(path)));
+    let path = host.workspace().name(&super::normalize_path(&host.cwd().join(path)));
     // The refusal itself is what matters; it is reported either way.
-    let _ = record_command_act(ui, WorkspaceAction::RunRefused { path, reason });
+    let _ = record_command_act(host, WorkspaceAction::RunRefused { path, reason });
 }

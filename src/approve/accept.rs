@@ -53,13 +53,13 @@ pub fn accept_goal(
     let out = acceptance_path(&ready.workspace, &goal.id);
     let is_goal = true;
     let bounds = param_bounds(ui, ready.plan.parts(), is_goal, &ParamBoundArgs::default())?;
-    let pins = reviewed_files(ui, &ready)?;
+    let pins = reviewed_files(&ui.host, &ready)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
     let mut proposal = PlanReview { ready, bounds, pins, rules };
     ui.print(&plan_summary(&proposal))?;
     ui.print(&changes_text(ui, &proposal, &read_token(&proposal.ready.workspace, &out)))?;
     confirm(ui, args.yes, &format!("Accept {}?", goal.id))?;
-    keys::key_folder(ui)?;
+    keys::key_folder(&ui.host)?;
     let signer = owner::owner_signer(ui, &mut proposal.rules, args.key.as_deref(), &args.passphrase)?;
     let mut bytes = [0; 16];
     let drawn = ui.host.random(&format!("nonce of the acceptance of {}", goal.id))?;
@@ -86,7 +86,7 @@ pub fn accept_goal(
             CommandError::new(CliExitCode::State, format!("{}: {error}", folder.display()))
         })?;
     }
-    write_token(ui, &out, &ApprovalToken::sign(statement, &signer))?;
+    write_token(&ui.host, &out, &ApprovalToken::sign(statement, &signer))?;
     let (scope, key) = (ApprovalScope::GoalAccept.as_str().to_owned(), signer.public().id());
     watch::record_quietly(ui, WorkspaceAction::Approved { scope, key });
     ui.print_info_line(&format!("accepted {}: `wf daemon` now runs it", goal.id));

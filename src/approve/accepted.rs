@@ -10,6 +10,7 @@ use crate::load::{self, GoalPlan, LoadedPlan};
 use crate::revision::tracked_files;
 use crate::{CliExitCode, CommandError, Ui, Workspace};
 use wf_app::CONFIG;
+use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
 use wf_exec::{WorkError, pinned};
@@ -27,7 +28,7 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
 pub fn check_accepted(ui: &Ui, ready: &LoadedPlan) -> Result<Result<(), ApprovalRefusal>, CommandError> {
     let of = goal_of(ready)?;
     let approvers = SigningRules::of(ui, &ready.workspace)?.approvers;
-    let files = reviewed_files(ui, ready)?;
+    let files = reviewed_files(&ui.host, ready)?;
     let content = GoalContent { goal: &of.goal.id, path: &ready.path, files: &files, config: CONFIG };
     let by_token = |path: &Path| {
         let token = read_token(&ready.workspace, path)?;
@@ -99,7 +100,7 @@ pub fn awaited_acceptance_at(
 /// The files reviewed when a goal is accepted: every text that it is made of, and the programs
 /// among the files that its commands name. Sorted by path. The other named files are its input,
 /// which may change at any time.
-pub fn reviewed_files(ui: &Ui, ready: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
+pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
     let of = goal_of(ready)?;
     let root = &ready.workspace.root;
     let mut given = JsonObject::new();
@@ -116,7 +117,7 @@ pub fn reviewed_files(ui: &Ui, ready: &LoadedPlan) -> Result<Vec<PinnedFile>, Co
     }
     let (programs, others): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(path, _)| is_program(&root.join(path)));
-    let known = if others.is_empty() { None } else { tracked_files(ui, &ready.workspace)? };
+    let known = if others.is_empty() { None } else { tracked_files(host, &ready.workspace)? };
     let is_tracked = |path: &String| known.as_ref().is_some_and(|known| known.contains(Path::new(path)));
     let others = others.into_iter().filter(|(path, _)| is_tracked(path));
     let files = programs.into_iter().chain(others);

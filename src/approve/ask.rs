@@ -8,6 +8,7 @@ use super::{SigningRules, owner};
 use crate::goals::wake_daemon;
 use crate::keys::PassphraseArgs;
 use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{Artifact, Event, EventKind, RequestDecision, RunApproval};
@@ -94,11 +95,11 @@ pub fn answer_approval(
     confirm(ui, args.yes, question)?;
     let mut rules = SigningRules::of(ui, &workspace)?;
     let signer = owner::owner_signer(ui, &mut rules, args.key.as_deref(), &args.secret)?;
-    let token = ApprovalToken::sign(statement(ui, &case, verdict, args, &rules)?, &signer);
+    let token = ApprovalToken::sign(statement(&ui.host, &case, verdict, args, &rules)?, &signer);
     let key = signer.public().id();
-    let (decided, enough) = combined_result(ui, &reader, &case, &token, &rules)?;
+    let (decided, enough) = combined_result(&ui.host, &reader, &case, &token, &rules)?;
     drop(reader);
-    record_answer(ui, &case, verdict, &token, key, enough)?;
+    record_answer(&ui.host, &case, verdict, &token, key, enough)?;
     wake_daemon(&workspace.state);
     ui.print(&result_message(&case, verdict, &decided))?;
     Ok(CliExitCode::Ok)
@@ -157,17 +158,17 @@ impl AnswerContext {
 }
 
 fn statement(
-    ui: &Ui,
+    host: &Host,
     case: &AnswerContext,
     verdict: ApprovalDecision,
     args: &AnswerArgs,
     rules: &SigningRules,
 ) -> Result<ApprovalStatement, CommandError> {
     let ask = case.ask();
-    let drawn = ui.host.random(&format!("answer {}", ask.proposal))?;
+    let drawn = host.random(&format!("answer {}", ask.proposal))?;
     let mut bytes = [0; 16];
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.host.now();
+    let now = host.now();
     // Valid as long as the approval is pending, and never longer than the rules permit.
     let longest = now.after(rules.approvers.validity);
     Ok(ApprovalStatement {
@@ -196,7 +197,7 @@ fn statement(
 /// Returns the result of all answers including a new one, with the ones that sufficed for a yes;
 /// refuses a new answer that does not count.
 fn combined_result(
-    ui: &Ui,
+    host: &Host,
     reader: &StoreReader,
     case: &AnswerContext,
     token: &ApprovalToken,
@@ -214,7 +215,7 @@ fn combined_result(
         ask: Some(&ask),
         initiator: case.approved.as_ref().and_then(|approved| approved.initiator),
         spawned: None,
-        now: ui.host.now(),
+        now: host.now(),
     };
     let quorum = Quorum {
         approvers: &rules.approvers,
@@ -237,7 +238,7 @@ fn combined_result(
 }
 
 fn record_answer(
-    ui: &Ui,
+    host: &Host,
     case: &AnswerContext,
     verdict: ApprovalDecision,
     token: &ApprovalToken,
@@ -248,14 +249,14 @@ fn record_answer(
         ApprovalDecision::Approved => "approved",
         ApprovalDecision::Denied => DENIED,
     };
-    let store = Store::open(&ui.host.workspace().state, StoreDurability::Full, ui.host.clock())?;
+    let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
     let answer = ApprovalAnswer {
         run: case.request.run.clone(),
         number: case.request.request.request,
         key,
         verdict: word.into(),
         token: token.text(),
-        at: ui.host.now(),
+        at: host.now(),
         quorum: enough,
     };
     let taken = store.answer(answer).wait().map_err(|error| {
@@ -269,7 +270,7 @@ fn record_answer(
             ApprovalDecision::Approved => WorkspaceAction::Approved { scope, key },
             ApprovalDecision::Denied => WorkspaceAction::Denied { scope, key },
         };
-        watch::record_command_act(ui, act)?;
+        watch::record_command_act(host, act)?;
     }
     Ok(())
 }

@@ -68,7 +68,8 @@ pub fn authorize(
     let demanded = args.require_approval || args.approval.is_some();
     let in_advance = demanded || rules.approvers.policy == ReviewPolicy::Reviewed;
     let (pins, products) = if in_advance {
-        let bound = approved_tree(ui, ready, params, &token_at(ui, ready, args.approval.as_ref()))?;
+        let bound =
+            approved_tree(&ui.host, ready, params, &token_at(&ui.host, ready, args.approval.as_ref()))?;
         (bound.files, bound.products)
     } else {
         (run_pins(ready, params)?, Vec::new())
@@ -119,7 +120,7 @@ fn authorize_by_token(
     args: &ApprovalArgs,
 ) -> Result<RunAuthorization, CommandError> {
     let ready = start.ready;
-    let path = token_at(ui, ready, args.approval.as_ref());
+    let path = token_at(&ui.host, ready, args.approval.as_ref());
     let token = read_token(&ready.workspace, &path)
         .map_err(|refusal| refuse_run(ui, &ready.workspace, &ready.path, &refusal))?;
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();

@@ -23,7 +23,7 @@ pub fn owner_signer(
         }
         Err(bad) => return Err(keys::key_error(&bad)),
     };
-    if let Some(key) = keys::choose_signing_key(ui, &keys, name)? {
+    if let Some(key) = keys::choose_signing_key(&ui.host, &keys, name)? {
         // Another run may have created it since the rules were read.
         rules.add_own_key(key.clone());
         return keys::open_key(ui, &keys, &key, secret);
@@ -33,14 +33,14 @@ pub fn owner_signer(
 
 /// Creates the first key.
 fn create_first_key(ui: &Ui, rules: &mut SigningRules, keys: &KeyFolder) -> Result<Signer, CommandError> {
-    let name = keys::default_key_name(ui);
+    let name = keys::default_key_name(&ui.host);
     let signer = Signer::from_bytes(&ui.host.random(&format!("key {name}"))?);
     let pem = signer.to_pem().map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
     match keys.add(&name, &pem, &signer.public().pem()) {
         Ok(()) => {}
         // Another run was faster.
         Err(KeyFolderError::Exists { .. }) => {
-            if let Some(key) = keys::choose_signing_key(ui, keys, Some(&name))? {
+            if let Some(key) = keys::choose_signing_key(&ui.host, keys, Some(&name))? {
                 let opened = keys::open_key(ui, keys, &key, &PassphraseArgs::default())?;
                 rules.add_own_key(key);
                 return Ok(opened);

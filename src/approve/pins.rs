@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 
 use crate::load::LoadedPlan;
 use crate::revision::tracked_files;
-use crate::{CliExitCode, CommandError, Ui, normalize_path};
+use crate::{CliExitCode, CommandError, normalize_path};
+use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{PinnedFile, RunApproval};
 use wf_exec::{WorkError, keyfile, pinned, view};
@@ -31,31 +32,31 @@ pub fn run_pins(ready: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFil
 /// is now, except for the products of the plan and the approval itself, which is at `token`. Of a
 /// goal that is the whole of it: checks and repair, whatever values the reconciliation gives.
 pub fn approved_tree(
-    ui: &Ui,
+    host: &Host,
     ready: &LoadedPlan,
     params: &JsonObject,
     token: &Path,
 ) -> Result<ApprovedTree, CommandError> {
-    let tracked = tracked_files(ui, &ready.workspace)?;
+    let tracked = tracked_files(host, &ready.workspace)?;
     // The content of a workspace that no commit has is unknown.
     let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
-    statement_pins(ui, ready, params, token, tracked.as_ref())
+    statement_pins(host, ready, params, token, tracked.as_ref())
 }
 
 /// Returns the same for a started run: the approved files as they are now.
 pub fn current_tree(
-    ui: &Ui,
+    host: &Host,
     ready: &LoadedPlan,
     params: &JsonObject,
     approved: &RunApproval,
 ) -> Result<ApprovedTree, CommandError> {
     let files = approved.pinned_files.iter().map(|pin| PathBuf::from(&pin.path));
     let token = token_path(Path::new(&ready.path));
-    statement_pins(ui, ready, params, &token, Some(&files.collect()))
+    statement_pins(host, ready, params, &token, Some(&files.collect()))
 }
 
 fn statement_pins(
-    ui: &Ui,
+    host: &Host,
     ready: &LoadedPlan,
     params: &JsonObject,
     token: &Path,
@@ -64,7 +65,7 @@ fn statement_pins(
     let mut products = view::products(whole_plan(ready), &approved_params(ready, params));
     let workspace = &ready.workspace;
     products.push(view::exactly(Path::new(&workspace.name(token))));
-    let keys = keyfile::folders(&ui.host.vars()).into_iter();
+    let keys = keyfile::folders(&host.vars()).into_iter();
     let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
     let files = view::tree(&workspace.root, &apart, &products, tracked);
     Ok(ApprovedTree { files: with_texts(ready, files.map_err(unreadable)?)?, products })
@@ -117,9 +118,9 @@ fn approved_params(ready: &LoadedPlan, params: &JsonObject) -> JsonObject {
 }
 
 /// Returns the path of the approval of a plan: the given file, if there is one.
-pub fn token_at(ui: &Ui, ready: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
+pub fn token_at(host: &Host, ready: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
     match given {
-        Some(path) => normalize_path(&ui.host.cwd().join(path)),
+        Some(path) => normalize_path(&host.cwd().join(path)),
         None => token_path(&ready.workspace.root.join(&ready.path)),
     }
 }

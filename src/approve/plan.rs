@@ -14,6 +14,7 @@ use crate::keys::{self, OwnKey, PassphraseArgs};
 use crate::load::{self, LoadedPlan};
 use crate::skills::consent::SignArgs;
 use crate::{CliExitCode, CommandError, Ui, relative_path, watch};
+use wf_app::Host;
 use wf_base::time::{Moment, parse_duration};
 use wf_core::machine::PinnedFile;
 use wf_sign::approval::{
@@ -97,17 +98,17 @@ pub(super) struct PlanReview {
 pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<CliExitCode, CommandError> {
     let ready = load::load_for_review(ui, path)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
-    let keys = keys::key_folder(ui)?;
-    let Some(key) = keys::choose_signing_key(ui, &keys, args.key.as_deref())? else {
+    let keys = keys::key_folder(&ui.host)?;
+    let Some(key) = keys::choose_signing_key(&ui.host, &keys, args.key.as_deref())? else {
         let failure = usage_error("no signing key found");
         return Err(failure.hint("create one with `wf key init`"));
     };
     check_can_sign(&rules, &key)?;
     let bounds = param_bounds(ui, ready.plan.parts(), ready.goal.is_some(), &args.bounds)?;
-    let out = token_at(ui, &ready, args.out.as_ref());
-    let pins = approved_tree(ui, &ready, &bounds.known_values, &out)?.files;
+    let out = token_at(&ui.host, &ready, args.out.as_ref());
+    let pins = approved_tree(&ui.host, &ready, &bounds.known_values, &out)?.files;
     let proposal = PlanReview { ready, bounds, pins, rules };
-    let (token, is_new) = statement_or_token(ui, &proposal, args, &out)?;
+    let (token, is_new) = statement_or_token(&ui.host, &proposal, args, &out)?;
     let id = key.public.id();
     if !is_new && token.signers().any(|by| by == Some(id)) {
         ui.print_line(&format!("already approved with this key: {}", relative_path(&out, ui.host.cwd())))?;
@@ -124,7 +125,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
             *token
         }
     };
-    write_token(ui, &out, &signed_token)?;
+    write_token(&ui.host, &out, &signed_token)?;
     let scope = scope(&proposal.ready).as_str().to_owned();
     watch::record_quietly(ui, WorkspaceAction::Approved { scope, key: id });
     ui.print(&signed_message(&proposal, &signed_token, &relative_path(&out, ui.host.cwd())))?;
@@ -170,12 +171,12 @@ pub fn check_can_sign(rules: &SigningRules, key: &OwnKey) -> Result<(), CommandE
 
 /// Returns the token signed by other approvers, if it is for exactly this and usable; else a new statement.
 fn statement_or_token(
-    ui: &Ui,
+    host: &Host,
     proposal: &PlanReview,
     args: &PlanApprovalArgs,
     out: &Path,
 ) -> Result<(StatementDraft, bool), CommandError> {
-    let now = ui.host.now();
+    let now = host.now();
     if let Ok(token) = read_token(&proposal.ready.workspace, out) {
         let statement = token.statement();
         let same = statement.scope == scope(&proposal.ready)
@@ -205,7 +206,7 @@ fn statement_or_token(
         return Err(failure.hint(refusal.remedy()));
     }
     let mut bytes = [0; 16];
-    let drawn = ui.host.random("nonce of an approval")?;
+    let drawn = host.random("nonce of an approval")?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     let statement = ApprovalStatement {
         v: VERSION,
@@ -240,7 +241,7 @@ fn is_withdrawn(
 }
 
 /// Writes an approval atomically: its name appears only once it is complete.
-pub fn write_token(ui: &Ui, out: &Path, token: &ApprovalToken) -> Result<(), CommandError> {
+pub fn write_token(host: &Host, out: &Path, token: &ApprovalToken) -> Result<(), CommandError> {
     let written = || {
         let dir = out.parent().unwrap_or(Path::new("/"));
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
@@ -250,7 +251,7 @@ pub fn write_token(ui: &Ui, out: &Path, token: &ApprovalToken) -> Result<(), Com
         file.persist(out).map_err(|error| error.error)
     };
     written().map(drop).map_err(|error| {
-        let shown = relative_path(out, ui.host.cwd());
+        let shown = relative_path(out, host.cwd());
         usage_error(format!("cannot write {shown}: {error}"))
     })
 }

@@ -1,6 +1,7 @@
 use super::before::text_by_digest;
 use super::lines::changed_lines;
 use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_app::Host;
 use wf_report::{BAD, paint, plural};
 use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};
 
@@ -12,7 +13,7 @@ pub(super) fn refuse_run(
     refusal: &ApprovalRefusal,
 ) -> CommandError {
     if let ApprovalRefusal::Changed(files) = refusal {
-        ui.print_message(&differences_text(ui, workspace, files));
+        ui.print_message(&differences_text(&ui.host, workspace, files));
     }
     let message = format!("{path} is not approved: {refusal}");
     CommandError::new(CliExitCode::Approval, message).hint(refusal.remedy())
@@ -22,16 +23,20 @@ pub(super) fn refuse_run(
 const MAX_SHOWN_FILES: usize = 20;
 
 /// Returns the files that differ from the approved ones, the first of them with the lines that differ.
-pub(super) fn differences_text(ui: &Ui, workspace: &Workspace, files: &[ApprovedFileDifference]) -> String {
+pub(super) fn differences_text(
+    host: &Host,
+    workspace: &Workspace,
+    files: &[ApprovedFileDifference],
+) -> String {
     let first = files.iter().take(MAX_SHOWN_FILES);
-    let mut text: String = first.map(|file| difference_text(ui, workspace, file)).collect();
+    let mut text: String = first.map(|file| difference_text(host, workspace, file)).collect();
     if let Some(more) = files.len().checked_sub(MAX_SHOWN_FILES).filter(|more| *more > 0) {
         text.push_str(&format!("… and {}\n", plural(more, "more file")));
     }
     text
 }
 
-fn difference_text(ui: &Ui, workspace: &Workspace, file: &ApprovedFileDifference) -> String {
+fn difference_text(host: &Host, workspace: &Workspace, file: &ApprovedFileDifference) -> String {
     let label = paint(BAD, "different:");
     // The mode is another, and the content the same.
     if file.approved == file.found {
@@ -47,7 +52,7 @@ fn difference_text(ui: &Ui, workspace: &Workspace, file: &ApprovedFileDifference
     let now = std::fs::read_to_string(workspace.root.join(&file.path)).ok();
     // Only content with the reported digest is shown.
     let now = now.filter(|now| wf_base::digest::Sha256Digest::of_bytes(now.as_bytes()) == found);
-    match (text_by_digest(ui, workspace, &file.path, approved), now) {
+    match (text_by_digest(host, workspace, &file.path, approved), now) {
         (Some(before), Some(now)) => text + &changed_lines(&before, &now),
         _ => text,
     }

@@ -6,6 +6,7 @@ use super::standing::spawned_goal;
 use super::{SigningRules, current_tree, token_path};
 use crate::load::LoadedPlan;
 use crate::{CommandError, Ui};
+use wf_app::Host;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{EventKind, RunApproval};
@@ -30,7 +31,7 @@ pub fn reauthorize(
     let pinned = [&*approved.pinned_files, &*approved.skills].concat();
     check_skills(ui, ready, &pinned, true)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
-    match reverify_approval(ui, reader, run, ready, &recorded, &rules)? {
+    match reverify_approval(&ui.host, reader, run, ready, &recorded, &rules)? {
         Ok(()) => Ok(()),
         // Under this policy a user who resumes a run approves it; the key may be of another machine.
         Err(ApprovalRefusal::Unlisted(_) | ApprovalRefusal::Missing(_))
@@ -59,7 +60,7 @@ fn initial_approval(reader: &StoreReader, run: &RunId) -> Result<Option<InitialA
 }
 
 fn reverify_approval(
-    ui: &Ui,
+    host: &Host,
     reader: &StoreReader,
     run: &RunId,
     ready: &LoadedPlan,
@@ -81,7 +82,7 @@ fn reverify_approval(
     // Of a run that signed for itself only the texts are compared: the files that it executes may
     // be its own products.
     let files = if approved.is_in_advance() {
-        current_tree(ui, ready, &params, approved)?.files
+        current_tree(host, ready, &params, approved)?.files
     } else {
         token.statement().files.clone()
     };

@@ -11,6 +11,7 @@ use super::withdrawal::withdrawal_time;
 use super::{ApprovedTree, SigningRules, approved_tree, token_at, token_path};
 use crate::load::{GoalPlan, LoadedPlan};
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::goal::ReconciliationPart;
@@ -42,8 +43,8 @@ pub fn authorize_goal(
     if !(reviewed || repairs) {
         return authorize(ui, ready, run, params, &ApprovalArgs::default());
     }
-    let path = token_at(ui, ready, None);
-    let ApprovedTree { files: pins, products } = approved_tree(ui, ready, params, &path)?;
+    let path = token_at(&ui.host, ready, None);
+    let ApprovedTree { files: pins, products } = approved_tree(&ui.host, ready, params, &path)?;
     check_skills(ui, ready, &pins, false)?;
     let workspace = &ready.workspace;
     let token =
@@ -59,7 +60,7 @@ pub fn authorize_goal(
         GoalAuthorizationRequest { ready, run, params, part, pins, initiator: rules.initiator(&signers) };
     let used = use_count(workspace, &token)?;
     let (ValidApproval { by }, execution) = start
-        .verified(ui, &token, &rules.approvers, used)
+        .verified(&ui.host, &token, &rules.approvers, used)
         .map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
     let statement = token.statement();
     let approved = RunApproval {
@@ -93,7 +94,7 @@ struct GoalAuthorizationRequest<'a> {
 impl GoalAuthorizationRequest<'_> {
     fn verified(
         &self,
-        ui: &Ui,
+        host: &Host,
         token: &ApprovalToken,
         approvers: &Approvers,
         used: u32,
@@ -109,7 +110,7 @@ impl GoalAuthorizationRequest<'_> {
             ask: None,
             initiator: self.initiator,
             spawned: spawned.as_ref(),
-            now: ui.host.now(),
+            now: host.now(),
         };
         if self.part == ReconciliationPart::Look {
             return Ok((check_unconsumed(token, &subject, approvers)?, 0));

@@ -76,7 +76,7 @@ pub(super) fn changes_text(
         .iter()
         .filter(|pin| is_text(ready, &pin.path))
         .filter_map(|pin| {
-            let known = text_by_digest(ui, &ready.workspace, &pin.path, pin.digest)?;
+            let known = text_by_digest(&ui.host, &ready.workspace, &pin.path, pin.digest)?;
             Some((pin.path.clone(), known.into_bytes()))
         })
         .collect();
@@ -88,7 +88,7 @@ pub(super) fn changes_text(
         let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(goals.1);
         text.push_str(&diff(&old, &new).text());
     }
-    text.push_str(&difference(ui, &ready.workspace, &different));
+    text.push_str(&difference(&ui.host, &ready.workspace, &different));
     text
 }
 

@@ -7,6 +7,7 @@ use super::skill;
 use crate::approve::answer_approval;
 use crate::approve::plan::{self, PlanApprovalArgs};
 use crate::{CliExitCode, CommandError, Ui, normalize_path, plans, which};
+use wf_app::Host;
 use wf_sign::approval::ApprovalDecision;
 use wf_store::StoreReader;
 
@@ -51,7 +52,7 @@ pub fn run(ui: &Ui, args: &ApproveArgs) -> Result<CliExitCode, CommandError> {
         if let Some(skill) = name.strip_prefix("skill:") {
             return skill::approve(ui, skill, &args.plan.for_skill());
         }
-        if args.reason.is_none() && is_plan(ui, name)? {
+        if args.reason.is_none() && is_plan(&ui.host, name)? {
             return plan::approve_plan(ui, Path::new(name), &args.plan);
         }
     }
@@ -77,9 +78,9 @@ fn is_run(name: &str) -> bool {
 }
 
 /// True if a name is that of a plan: of its file, or its id unless it may be a run.
-fn is_plan(ui: &Ui, name: &str) -> Result<bool, CommandError> {
-    if normalize_path(&ui.host.cwd().join(name)).exists() {
+fn is_plan(host: &Host, name: &str) -> Result<bool, CommandError> {
+    if normalize_path(&host.cwd().join(name)).exists() {
         return Ok(true);
     }
-    Ok(!is_run(name) && plans::find_by_id(ui, OsStr::new(name))?.is_some())
+    Ok(!is_run(name) && plans::find_by_id(host, OsStr::new(name))?.is_some())
 }

@@ -95,9 +95,9 @@ pub fn signing_key(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signe
     if is_file {
         return signer(ui, key);
     }
-    let keys = keys::key_folder(ui)?;
+    let keys = keys::key_folder(&ui.host)?;
     let name = key.display().to_string();
-    let Some(own) = keys::choose_signing_key(ui, &keys, Some(&name))? else {
+    let Some(own) = keys::choose_signing_key(&ui.host, &keys, Some(&name))? else {
         return signer(ui, key);
     };
     keys::open_key(ui, &keys, &own, secret)

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::collect::{SpecFileSet, collect};
 use crate::{CliExitCode, CommandError, Ui, load, relative_path, relied, require_utf8};
 use wf_app::APPROVERS;
+use wf_app::Host;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 use wf_lang::{DiskFiles, skill_own};
@@ -37,11 +38,11 @@ pub struct CheckArgs {
 /// Checks files.
 pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
     let paths: Vec<&Path> = args.paths.iter().map(PathBuf::as_path).collect();
-    let collected = collect(ui, &paths)?;
+    let collected = collect(&ui.host, &paths)?;
     for path in &collected.plans {
         require_utf8(path)?;
     }
-    let all = check_all(ui, &collected);
+    let all = check_all(&ui.host, &collected);
     if args.json {
         ui.print_json(&json(&all))?;
     } else if args.sarif {
@@ -54,18 +55,18 @@ pub fn run(ui: &Ui, args: &CheckArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Checks every file once: the named ones, and those that they use.
-fn check_all(ui: &Ui, collected: &SpecFileSet) -> Vec<CheckedFile> {
+fn check_all(host: &Host, collected: &SpecFileSet) -> Vec<CheckedFile> {
     let mut all: Vec<CheckedFile> = Vec::new();
     for path in &collected.plans {
-        let workspace = ui.host.workspace_of(path.parent().unwrap_or(path));
+        let workspace = host.workspace_of(path.parent().unwrap_or(path));
         let files = DiskFiles::new(&workspace.root);
         let gates = load::system_gates(&files);
         let mut loaded = load::load_with_gates(&files, &workspace.name(path), &gates);
         relied::warn_of_undeclared_reads(&workspace, &mut loaded);
-        add_unknown(&mut all, load::diagnostics_by_file(ui, &workspace, &loaded));
+        add_unknown(&mut all, load::diagnostics_by_file(host, &workspace, &loaded));
     }
     for path in &collected.configs {
-        let shown = relative_path(path, ui.host.cwd());
+        let shown = relative_path(path, host.cwd());
         let files = DiskFiles::new(path.parent().unwrap_or(path));
         let checked = if path.file_name().is_some_and(|name| name == APPROVERS) {
             load::read_approvers(&files, &shown).map(|(_, checked)| checked)
@@ -75,16 +76,16 @@ fn check_all(ui: &Ui, collected: &SpecFileSet) -> Vec<CheckedFile> {
         add_unknown(&mut all, checked.into_iter().collect());
     }
     for path in &collected.skills {
-        add_unknown(&mut all, skill(ui, path).into_iter().collect());
+        add_unknown(&mut all, skill(host, path).into_iter().collect());
     }
     all.sort_by(|a, b| a.source.path().cmp(b.source.path()));
     all
 }
 
 /// Checks a skill: the error that keeps it from loading, or its warnings.
-fn skill(ui: &Ui, path: &Path) -> Option<CheckedFile> {
+fn skill(host: &Host, path: &Path) -> Option<CheckedFile> {
     let folder = path.parent()?;
-    let shown = relative_path(path, ui.host.cwd());
+    let shown = relative_path(path, host.cwd());
     let broken = |code, message: String| {
         let source = SourceText::new(shown.clone(), "");
         let diagnostics = vec![Diagnostic::new(code, Span::default(), message)];

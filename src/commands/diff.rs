@@ -69,7 +69,7 @@ fn version(ui: &Ui, name: &str, plan: Option<&str>) -> Result<LoadedPlan, Comman
         &files,
         workspace,
         path.clone(),
-        RunOptions::at_present(ui, None).of_goal(ReconciliationPart::Repair),
+        RunOptions::at_present(&ui.host, None).of_goal(ReconciliationPart::Repair),
     );
     if ready.is_err() {
         ui.print_message_line(&format!("this is {path} at {revision}"));

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::goals::check_goals_scheduled;
 use crate::health::{self, DoctorFinding, DoctorStatus};
 use crate::{CliExitCode, CommandError, Ui, load};
+use wf_app::Host;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{LineColumn, SourceText};
@@ -27,18 +28,18 @@ pub struct DoctorArgs {
 pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     let mut findings = Vec::from([
         good_finding("wf", format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS)),
-        workspace(ui),
+        workspace(&ui.host),
         configuration(ui),
         approvers(ui),
     ]);
-    findings.extend(misnamed(ui));
-    findings.extend(health::check_state(ui));
+    findings.extend(misnamed(&ui.host));
+    findings.extend(health::check_state(&ui.host));
     findings.extend(check_goals_scheduled(ui));
     for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]
     {
-        findings.push(program(ui, name, need));
+        findings.push(program(&ui.host, name, need));
     }
-    findings.push(sandbox(ui));
+    findings.push(sandbox(&ui.host));
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
         ui.print_json(&format!("{document:#}\n"))?;
@@ -63,8 +64,8 @@ fn good_finding(name: &'static str, found: impl Into<String>) -> DoctorFinding {
     DoctorFinding { name, health: DoctorStatus::Good, found: found.into() }
 }
 
-fn workspace(ui: &Ui) -> DoctorFinding {
-    let root = ui.host.workspace().root;
+fn workspace(host: &Host) -> DoctorFinding {
+    let root = host.workspace().root;
     let reason = if root.join(CONFIG).exists() {
         "contains wf.yaml"
     } else if root.join(".git").exists() {
@@ -120,8 +121,8 @@ fn line_of(source: &SourceText, wrong: &Diagnostic) -> String {
 }
 
 /// Files that are not read, though their names suggest that they are meant to be.
-fn misnamed(ui: &Ui) -> Vec<DoctorFinding> {
-    let root = ui.host.workspace().root;
+fn misnamed(host: &Host) -> Vec<DoctorFinding> {
+    let root = host.workspace().root;
     let names = [
         ("wf.yml", CONFIG),
         ("approvers.yml", APPROVERS),
@@ -137,11 +138,11 @@ fn misnamed(ui: &Ui) -> Vec<DoctorFinding> {
 }
 
 /// Reports the guarantees of a sandbox here, found out by creating one.
-fn sandbox(ui: &Ui) -> DoctorFinding {
-    let files = DiskFiles::new(ui.host.workspace().root);
+fn sandbox(host: &Host) -> DoctorFinding {
+    let files = DiskFiles::new(host.workspace().root);
     let config = load::read_config(&files, CONFIG).map(|(config, _)| config);
     let on = config.is_none_or(|config| config.sandbox.on);
-    let able = ability(&ui.host.workspace().root);
+    let able = ability(&host.workspace().root);
     let (health, found) = match (able.why_not, on) {
         (None, true) => (DoctorStatus::Good, format!("checks run in a sandbox: {}", words(&able.isolation))),
         (None, false) => (
@@ -176,8 +177,8 @@ fn words(isolation: &[IsolationKind]) -> String {
 }
 
 /// Reports whether a program is on the `PATH`; nothing is executed.
-fn program(ui: &Ui, name: &'static str, need: DoctorStatus) -> DoctorFinding {
-    let path = ui.host.var("PATH").unwrap_or("");
+fn program(host: &Host, name: &'static str, need: DoctorStatus) -> DoctorFinding {
+    let path = host.var("PATH").unwrap_or("");
     let mut places = path.split(':').map(|dir| Path::new(dir).join(name));
     match places.find(|place| place.is_file()) {
         Some(place) => good_finding(name, place.display().to_string()),

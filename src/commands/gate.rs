@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::execute::sandbox_factory;
 use crate::{CliExitCode, CommandError, Ui, Workspace, load, normalize_path, relative_path, require_utf8};
 use wf_app::CONFIG;
+use wf_app::Host;
 use wf_app::config::WorkspaceConfig;
 use wf_base::diag::nearest;
 use wf_base::redact::SecretMask;
@@ -78,8 +79,8 @@ pub fn run(ui: &Ui, args: &GateArgs) -> Result<CliExitCode, CommandError> {
 }
 
 fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
-    let context = context(ui, &args.context)?;
-    let path = find_gate(ui, &args.gate)?;
+    let context = context(&ui.host, &args.context)?;
+    let path = find_gate(&ui.host, &args.gate)?;
     require_utf8(&path)?;
     let workspace = ui.host.workspace_of(path.parent().unwrap_or(&path));
     let gate = load_gate(ui, &workspace, &path)?;
@@ -110,7 +111,7 @@ fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// Reads the context for the evaluation of a gate.
-fn context(ui: &Ui, said: &str) -> Result<GateContext, CommandError> {
+fn context(host: &Host, said: &str) -> Result<GateContext, CommandError> {
     let wrong = |message: String| CommandError::new(CliExitCode::Usage, message);
     let (text, from) = if said.trim_start().starts_with('{') {
         (said.to_owned(), "--context".to_owned())
@@ -120,7 +121,7 @@ fn context(ui: &Ui, said: &str) -> Result<GateContext, CommandError> {
         read.map_err(|error| wrong(format!("cannot read standard input: {error}")))?;
         (text, "standard input".to_owned())
     } else {
-        let path = normalize_path(&ui.host.cwd().join(said));
+        let path = normalize_path(&host.cwd().join(said));
         let text = std::fs::read_to_string(&path)
             .map_err(|error| wrong(format!("cannot read the context {said}: {error}")))?;
         (text, said.to_owned())
@@ -133,19 +134,19 @@ fn context(ui: &Ui, said: &str) -> Result<GateContext, CommandError> {
 }
 
 /// Returns the file of a gate, by its name or its path.
-fn find_gate(ui: &Ui, said: &str) -> Result<PathBuf, CommandError> {
+fn find_gate(host: &Host, said: &str) -> Result<PathBuf, CommandError> {
     let is_path = said.contains('/') || Path::new(said).extension().is_some();
     let path = if is_path {
-        normalize_path(&ui.host.cwd().join(said))
+        normalize_path(&host.cwd().join(said))
     } else {
-        ui.host.workspace().root.join(GATES).join(format!("{said}.md"))
+        host.workspace().root.join(GATES).join(format!("{said}.md"))
     };
     if path.is_file() {
         return Ok(path);
     }
-    let shown = relative_path(&path, ui.host.cwd());
+    let shown = relative_path(&path, host.cwd());
     let failure = CommandError::new(CliExitCode::Usage, format!("gate not found: {shown}"));
-    let names = DiskFiles::new(ui.host.workspace().root).names(GATES);
+    let names = DiskFiles::new(host.workspace().root).names(GATES);
     let names = names.iter().filter_map(|name| name.strip_suffix(".md"));
     Err(match nearest(said, names).filter(|_| !is_path) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
@@ -157,7 +158,7 @@ fn find_gate(ui: &Ui, said: &str) -> Result<PathBuf, CommandError> {
 fn load_gate(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, CommandError> {
     let files = DiskFiles::new(&workspace.root);
     let loaded = load::load_with_gates(&files, &workspace.name(path), &[]);
-    load::print_diagnostics(ui, &load::diagnostics_by_file(ui, workspace, &loaded));
+    load::print_diagnostics(ui, &load::diagnostics_by_file(&ui.host, workspace, &loaded));
     if loaded.has_errors() {
         return Err(CommandError::reported(CliExitCode::Invalid));
     }
@@ -188,7 +189,7 @@ fn evaluate_gate(
             clock: ui.host.clock(),
             grace: config.defaults.policy.grace,
             params: params.unwrap_or_default(),
-            around: sandbox_factory(ui, &config.sandbox, workspace, Vec::new()),
+            around: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
             pins: None,
             whiteouts: Vec::new(),
         },

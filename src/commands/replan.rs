@@ -75,7 +75,7 @@ fn numbers(ui: &Ui, args: &ReplanExplainArgs) -> Result<ReplanSettings, CommandE
     let Some(path) = &args.plan else {
         return Ok(ReplanSettings::default());
     };
-    let ready = load::load_named(ui, path, RunOptions::at_present(ui, None))?;
+    let ready = load::load_named(ui, path, RunOptions::at_present(&ui.host, None))?;
     ready.plan.parts().replan.clone().ok_or_else(|| {
         let message = format!("{} does not set `replan`", ready.path);
         let hint = "add `replan: {}` to its front matter to use the defaults";

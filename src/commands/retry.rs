@@ -58,7 +58,8 @@ pub fn run(ui: &Ui, args: &RetryArgs) -> Result<CliExitCode, CommandError> {
     let row = reader.run(&old)?;
     refuse(&reader, &row)?;
     let files = DiskFiles::new(&workspace.root);
-    let ready = load::load_plan(ui, &files, workspace, row.path.clone(), RunOptions::at_present(ui, None))?;
+    let ready =
+        load::load_plan(ui, &files, workspace, row.path.clone(), RunOptions::at_present(&ui.host, None))?;
     let choice = args.choice.resolve(&reader, &old, &ready.plan)?;
     let params = params::resolve_for_retry(ui, ready.plan.parts(), &args.params, &row.params)?;
     let before = load::recorded_plan_or_current(&reader, &old, &ready)?;

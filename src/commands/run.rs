@@ -70,7 +70,7 @@ pub fn run(ui: &Ui, args: &RunArgs) -> Result<CliExitCode, CommandError> {
         && !args.dry_run
         && matches!(failure.exit, CliExitCode::Usage | CliExitCode::Invalid | CliExitCode::Approval)
     {
-        watch::record_refusal(ui, &args.plan, failure);
+        watch::record_refusal(&ui.host, &args.plan, failure);
     }
     done
 }
@@ -88,7 +88,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
     let begun = RunOptions {
         durability: args.durability.map(StoreDurability::from),
         no_cache: args.no_cache,
-        ..RunOptions::at_present(ui, args.jobs)
+        ..RunOptions::at_present(&ui.host, args.jobs)
     };
     let ready = load::load_named(ui, &args.plan, begun)?;
     let params = params::resolve(ui, ready.plan.parts(), &args.params)?;

@@ -61,8 +61,8 @@ impl<'a> AdapterRunner<'a> {
             ConnectionSecrets::take(&workspace.state, name).map_err(|fault| secrets_error(&fault, name))?;
         let config = load::read_config(&DiskFiles::new(&workspace.root), CONFIG);
         let read = config.map(|(config, _)| config.sandbox.read);
-        let host = ui.host.vars();
-        let around = SandboxFactory::new(&workspace.root, &workspace.state, &host, &read.unwrap_or_default());
+        let vars = ui.host.vars();
+        let around = SandboxFactory::new(&workspace.root, &workspace.state, &vars, &read.unwrap_or_default());
         Ok(Self { ui, name: name.clone(), adapter, refs, timeout, around: Arc::new(around) })
     }
 

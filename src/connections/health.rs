@@ -59,7 +59,7 @@ pub fn check_connection(
         }
     }
     look.conclude(trouble.as_ref());
-    open_connection_store(ui)?.connect(look.row.clone()).wait()?;
+    open_connection_store(&ui.host)?.connect(look.row.clone()).wait()?;
     if let Some(trouble) = &trouble {
         let failure = trouble.record().0;
         let connection = look.row.name.clone();

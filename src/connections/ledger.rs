@@ -1,18 +1,19 @@
 use std::io;
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreError, StoreReader};
 
 /// Opens the state to record something about connections.
-pub fn open_connection_store(ui: &Ui) -> Result<Store, CommandError> {
-    let state = ui.host.workspace().state;
-    Ok(Store::open(&state, StoreDurability::Full, ui.host.clock())?)
+pub fn open_connection_store(host: &Host) -> Result<Store, CommandError> {
+    let state = host.workspace().state;
+    Ok(Store::open(&state, StoreDurability::Full, host.clock())?)
 }
 
 /// Returns the connections; none where there is no state.
-pub fn connection_rows(ui: &Ui) -> Result<Vec<ConnectionRow>, CommandError> {
-    let mut rows = match StoreReader::open(&ui.host.workspace().state) {
+pub fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> {
+    let mut rows = match StoreReader::open(&host.workspace().state) {
         Ok(reader) => reader.connections()?,
         Err(StoreError::NoState(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
@@ -22,8 +23,8 @@ pub fn connection_rows(ui: &Ui) -> Result<Vec<ConnectionRow>, CommandError> {
 }
 
 /// Returns a connection named by the user.
-pub fn find_connection(ui: &Ui, name: &PlanId) -> Result<ConnectionRow, CommandError> {
-    let rows = connection_rows(ui)?;
+pub fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRow, CommandError> {
+    let rows = connection_rows(host)?;
     let row = rows.iter().find(|row| row.name == *name);
     row.cloned().ok_or_else(|| {
         let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));

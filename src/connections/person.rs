@@ -38,7 +38,7 @@ impl SecretFiles {
     pub fn get(&self, ui: &Ui, name: &RefId, label: &str) -> Result<SecretText, CommandError> {
         let file = self.0.iter().find(|(known, _)| known == name);
         let text = match file {
-            Some((_, path)) => from_private_file(ui, path)?,
+            Some((_, path)) => from_private_file(&ui.host, path)?,
             None if ui.terminal.is_interactive => asked_secretly(ui, &format!("{label} ({name}): "))?,
             None => {
                 let message = format!("not a terminal, cannot ask for the secret `{name}`");

@@ -27,7 +27,7 @@ impl LoadedGoals {
     pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, CommandError> {
         let workspace = ui.host.workspace();
         let place = goal_source(&workspace, branch.as_deref(), &ui.host.vars())?;
-        let found = read_in_child(ui, &place, &workspace)?;
+        let found = read_in_child(&ui.host, &place, &workspace)?;
         let git = match &place {
             GoalSource::Disk => None,
             GoalSource::Commit(revision) => Some(revision.git_dir().to_path_buf()),
@@ -41,8 +41,8 @@ impl LoadedGoals {
     /// Reads them again, and reports the differences. The old ones stay if they cannot be read.
     pub async fn reload(&mut self, ui: &Ui) -> Result<(), CommandError> {
         let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
-        let host = ui.host.vars();
-        let place = move || goal_source(&workspace, branch.as_deref(), &host);
+        let vars = ui.host.vars();
+        let place = move || goal_source(&workspace, branch.as_deref(), &vars);
         let place = tokio::task::spawn_blocking(place).await;
         let place = place.map_err(|lost| CommandError::new(CliExitCode::Bug, lost.to_string()))??;
         if let (GoalSource::Commit(new), GoalSource::Commit(old)) = (&place, &self.source)
@@ -50,7 +50,7 @@ impl LoadedGoals {
         {
             return Ok(());
         }
-        let found = read_in_child_async(ui, &place, &self.workspace).await?;
+        let found = read_in_child_async(&ui.host, &place, &self.workspace).await?;
         self.by_id = goals_by_id(&found);
         let before = std::mem::replace(&mut self.goal_files, found);
         self.source = place;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{GoalFile, GoalSource, list_goals, list_goals_with_acceptance};
 use crate::{CommandError, GitRevision, Ui, Workspace, keep};
+use wf_app::Host;
 use wf_model::Goal;
 
 /// A file that is a goal, as one line of JSON.
@@ -21,22 +22,22 @@ struct GoalFileLine {
 /// Reads all goals of a workspace in a process of its own: a daemon that waits for years keeps no
 /// memory that only reading needs, and is safe from files that harm a reader.
 pub fn read_in_child(
-    ui: &Ui,
+    host: &Host,
     place: &GoalSource,
     workspace: &Workspace,
 ) -> Result<Vec<GoalFile>, CommandError> {
-    let answer = reader_command(ui, place, workspace).output().ok();
+    let answer = reader_command(host, place, workspace).output().ok();
     let found = answer.and_then(|answer| parse_lines(&answer));
     found.map_or_else(|| list_goals(place, workspace), Ok)
 }
 
 /// Does the same without blocking a thread of a runtime.
 pub async fn read_in_child_async(
-    ui: &Ui,
+    host: &Host,
     place: &GoalSource,
     workspace: &Workspace,
 ) -> Result<Vec<GoalFile>, CommandError> {
-    let mut reader = reader_command(ui, place, workspace);
+    let mut reader = reader_command(host, place, workspace);
     let answer = tokio::task::spawn_blocking(move || reader.output()).await;
     let answer = answer.ok().and_then(Result::ok);
     let found = answer.and_then(|answer| parse_lines(&answer));
@@ -44,7 +45,7 @@ pub async fn read_in_child_async(
 }
 
 /// The command of the process that reads.
-fn reader_command(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Command {
+fn reader_command(host: &Host, place: &GoalSource, workspace: &Workspace) -> Command {
     #[expect(
         clippy::disallowed_methods,
         reason = "this is wf itself, which only answers: it is awaited here"
@@ -55,7 +56,7 @@ fn reader_command(ui: &Ui, place: &GoalSource, workspace: &Workspace) -> Command
     if let GoalSource::Commit(revision) = place {
         command.args(["--commit", revision.commit()]);
     }
-    command.current_dir(ui.host.cwd());
+    command.current_dir(host.cwd());
     command.stdin(Stdio::null()).stderr(Stdio::null());
     command
 }

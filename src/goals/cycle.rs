@@ -8,6 +8,7 @@ use crate::lineage::retried_run;
 use crate::load::{self, LoadedPlan};
 use crate::outdated::warn_of_changed_results;
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_app::goals::FileLock;
 use wf_app::goals::reconciliation_params;
 use wf_app::goals::{FollowUps, follow_ups};
@@ -57,7 +58,7 @@ pub fn start_reconciliation(
     telling: &OutputArgs,
 ) -> Result<ReconciliationResult, CommandError> {
     let slot = begin.slot.map_or_else(|| ui.host.now().to_string(), |slot| slot.to_string());
-    let run = run_id(ui, &format!("look of {} at {slot}", goal.id))?;
+    let run = run_id(&ui.host, &format!("look of {} at {slot}", goal.id))?;
     let state = &ready.workspace.state;
     let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
     let entered = authorize_goal(ui, ready, ReconciliationPart::Look, &run, &given)?;
@@ -143,7 +144,7 @@ fn stop_reason(
     let ready = load::load_recorded_as(ui, &reader, &cycle.run, Some(ReconciliationPart::Repair));
     let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
     if let Some((goal, ready)) = goal {
-        return record_end(ui, &ready, &goal, &cycle.run, verdict, hold);
+        return record_end(&ui.host, &ready, &goal, &cycle.run, verdict, hold);
     }
     // Notifications need the text that names the recipients.
     let store = Store::open(&state, StoreDurability::Full, ui.host.clock())?;
@@ -173,9 +174,9 @@ fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, Command
 }
 
 /// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
-fn run_id(ui: &Ui, purpose: &str) -> Result<RunId, CommandError> {
+fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> {
     let mut bytes = [0; 16];
-    let drawn = ui.host.random(purpose)?;
+    let drawn = host.random(purpose)?;
     bytes.copy_from_slice(drawn.split_at(16).0);
     Ok(RunId::from_bytes(bytes))
 }
@@ -270,7 +271,7 @@ fn conclude(
             }
         },
     };
-    record_end(ui, &ready, &goal, run, verdict, hold)
+    record_end(&ui.host, &ready, &goal, run, verdict, hold)
 }
 
 /// Repairs, unless that was done or waits already; returns the result.
@@ -301,7 +302,7 @@ fn repair(
         let reason = format!("{refusal}; wf goal accept {}", cycle.goal);
         return Ok(RepairOutcome::Waits(reason));
     }
-    let run = run_id(ui, &format!("repair of {look}"))?;
+    let run = run_id(&ui.host, &format!("repair of {look}"))?;
     let entered = match authorize_goal(ui, ready, ReconciliationPart::Repair, &run, &given) {
         Ok(entered) => entered,
         Err(failure) if failure.exit == CliExitCode::Approval => {
@@ -345,7 +346,7 @@ fn other_repair(reader: &StoreReader, goal: &PlanId) -> Result<Option<RepairOutc
 
 /// Records the end of a reconciliation with all that follows from it.
 fn record_end(
-    ui: &Ui,
+    host: &Host,
     ready: &LoadedPlan,
     goal: &Goal,
     run: &RunId,
@@ -356,7 +357,7 @@ fn record_end(
     let reader = StoreReader::open(state)?;
     let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
     before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
-    let at = ui.host.now();
+    let at = host.now();
     let cycle = cycle(&reader, run)?;
     let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
         *health == ReconciliationHealth::Waiting
@@ -370,7 +371,7 @@ fn record_end(
         let resumed = reader.resumed(&goal.id)?;
         follow_ups(goal, &before, resumed, &cycle, &verdict, at)
     };
-    let store = open_store(ui, ready)?;
+    let store = open_store(host, ready)?;
     let end = ReconciliationEnd {
         run: run.clone(),
         verdict: verdict.clone(),

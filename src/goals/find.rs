@@ -5,6 +5,7 @@ use crate::approve::awaited_acceptance_at;
 use crate::collect::SpecFileSet;
 use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError, GitRevision, Ui, Workspace, load, normalize_path, relative_path};
+use wf_app::Host;
 use wf_base::diag::nearest;
 use wf_base::name::PlanId;
 use wf_core::goal::ReconciliationPart;
@@ -105,12 +106,12 @@ fn duplicate_id<'a>(found: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
 
 /// The path of the goal that the user names, by its file or its id.
 pub fn find_path(
-    ui: &Ui,
+    host: &Host,
     workspace: &Workspace,
     place: &GoalSource,
     name: &str,
 ) -> Result<String, CommandError> {
-    let path = normalize_path(&ui.host.cwd().join(name));
+    let path = normalize_path(&host.cwd().join(name));
     if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
         return Ok(workspace.name(&path));
     }
@@ -129,7 +130,7 @@ pub fn find_path(
     if let Some(near) = meant.or_else(|| nearest(name, ids)) {
         return Err(failure.hint(format!("did you mean `{near}`?")));
     }
-    let root = relative_path(&workspace.root, ui.host.cwd());
+    let root = relative_path(&workspace.root, host.cwd());
     Err(failure.hint(format!(
         "goals are searched in {root}/goals and {root}/workflows; list them with `wf goal list`"
     )))
@@ -138,7 +139,7 @@ pub fn find_path(
 /// The goal that the user names, as it is on disk, and the plan of its check run.
 pub fn load_by_name(ui: &Ui, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
     let workspace = ui.host.workspace();
-    let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
+    let path = find_path(&ui.host, &workspace, &GoalSource::Disk, name)?;
     let files = GoalSource::Disk.files(&workspace);
     load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)
 }

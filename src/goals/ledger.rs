@@ -1,9 +1,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::CommandError;
 use crate::execute::open_store;
 use crate::load::LoadedPlan;
-use crate::{CommandError, Ui};
+use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::{GoalLedger, GoalLedgerState, LedgerEntry, SlotDecision};
@@ -62,8 +63,8 @@ pub fn with_recorded_schedule(goal: &Arc<Goal>, reader: &StoreReader) -> Result<
 }
 
 /// Opens the ledger of a workspace.
-pub fn ledger_of(ui: &Ui, ready: &LoadedPlan) -> Result<(Store, StoreReader), CommandError> {
-    let store = open_store(ui, ready)?;
+pub fn ledger_of(host: &Host, ready: &LoadedPlan) -> Result<(Store, StoreReader), CommandError> {
+    let store = open_store(host, ready)?;
     let reader = store.reader()?;
     Ok((store, reader))
 }

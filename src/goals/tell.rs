@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::approve::{check_accepted, check_programs_accepted};
 use crate::load::{self, LoadedPlan};
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_app::daemon_io::notify::{
     self, GoalNotification, NotificationChannel, NotificationCommand, NotificationWebhook, WebhookSecret,
 };
@@ -51,7 +52,7 @@ pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
         let ready = load_reported_goal(ui, &reader, &message);
         let told =
             match ready.and_then(|ready| check_notification_allowed(ui, &ready, &message).map(|()| ready)) {
-                Ok(ready) => send_notification(ui, &ready, &row, &message),
+                Ok(ready) => send_notification(&ui.host, &ready, &row, &message),
                 Err(failure) => Err(failure.message),
             };
         if let Err(reason) = &told {
@@ -90,7 +91,7 @@ fn check_notification_allowed(ui: &Ui, ready: &LoadedPlan, message: &Value) -> R
 }
 
 fn send_notification(
-    ui: &Ui,
+    host: &Host,
     ready: &LoadedPlan,
     row: &NotificationRow,
     message: &Value,
@@ -100,11 +101,11 @@ fn send_notification(
         .build()
         .map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let channel = notification_channel(ui, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
-        let client = HttpClient::new(&ui.host.vars());
+        let channel = notification_channel(host, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
+        let client = HttpClient::new(&host.vars());
         let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
         let notice = notification(row, message);
-        let clock = ui.host.clock();
+        let clock = host.clock();
         let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
         told.map(drop).map_err(|untold| untold.to_string())
     })
@@ -137,15 +138,15 @@ fn notification(row: &NotificationRow, message: &Value) -> GoalNotification {
 
 /// The channel of a notification, with the secrets of the goal.
 async fn notification_channel(
-    ui: &Ui,
+    host: &Host,
     ready: &LoadedPlan,
     by: &Value,
 ) -> Result<NotificationChannel, String> {
     let declared = ready.plan.parts().secrets.clone();
-    let host = Arc::new(ui.host.vars());
+    let vars = Arc::new(host.vars());
     let root = ready.workspace.root.clone();
     let (state, executor) = (&ready.workspace.state, ProcessExecutor::InProcess);
-    let secrets = PlanSecrets::new(declared, Arc::clone(&host), &root, state, executor);
+    let secrets = PlanSecrets::new(declared, Arc::clone(&vars), &root, state, executor);
     if let Some(argv) = by.get("exec").and_then(Value::as_array) {
         let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
         let known = secrets.known().await;
@@ -154,7 +155,7 @@ async fn notification_channel(
         return Ok(NotificationChannel::Command(NotificationCommand {
             argv: argv.collect(),
             cwd: root,
-            env: notify::passed_variables(&host, &names),
+            env: notify::passed_variables(&vars, &names),
             mask: Arc::new(SecretMask::new(known.iter().map(SecretText::expose))),
         }));
     }

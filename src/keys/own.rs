@@ -1,5 +1,6 @@
 use super::{KeyProtection, PassphraseArgs, store_in_keyring, stored_passphrase};
 use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_app::Host;
 use wf_exec::keyfile::{DEFAULT_KEY_NAME, KeyFolder, KeyFolderError, named_after};
 use wf_sign::{BadKey, KeyEncryptionSalt, PrivateKeyText, PublicKey, Signer};
 use wf_store::feed::WorkspaceAction;
@@ -23,8 +24,8 @@ pub fn key_error(fault: &KeyFolderError) -> CommandError {
 }
 
 /// The folder of keys.
-pub fn key_folder(ui: &Ui) -> Result<KeyFolder, CommandError> {
-    KeyFolder::of(&ui.host.vars()).map_err(|bad| key_error(&bad))
+pub fn key_folder(host: &Host) -> Result<KeyFolder, CommandError> {
+    KeyFolder::of(&host.vars()).map_err(|bad| key_error(&bad))
 }
 
 /// Every existing key.
@@ -44,8 +45,8 @@ fn find_key(keys: &KeyFolder, name: String) -> Result<OwnKey, CommandError> {
 }
 
 /// The default name of a key: that of its owner.
-pub fn default_key_name(ui: &Ui) -> String {
-    let login = ui.host.login();
+pub fn default_key_name(host: &Host) -> String {
+    let login = host.login();
     let name = login.as_deref().and_then(named_after);
     name.unwrap_or_else(|| "owner".to_owned())
 }
@@ -53,7 +54,7 @@ pub fn default_key_name(ui: &Ui) -> String {
 /// Chooses the key that signs: the named one, else the only one, else `default`, which earlier
 /// versions created, else the one that is named after its owner; `None` if there is none at all.
 pub fn choose_signing_key(
-    ui: &Ui,
+    host: &Host,
     keys: &KeyFolder,
     name: Option<&str>,
 ) -> Result<Option<OwnKey>, CommandError> {
@@ -65,7 +66,7 @@ pub fn choose_signing_key(
         [] => return Ok(None),
         [only] => only,
         several => {
-            let usual = [DEFAULT_KEY_NAME, &default_key_name(ui)];
+            let usual = [DEFAULT_KEY_NAME, &default_key_name(host)];
             let mut usual = usual.iter().filter_map(|usual| several.iter().find(|name| name == usual));
             usual.next().ok_or_else(|| {
                 let message = format!("several keys found: {}", several.join(", "));
@@ -85,8 +86,8 @@ pub struct NewKey {
 }
 
 /// Creates a key of random bytes.
-pub fn generate_key(ui: &Ui, name: &str, under: &KeyProtection) -> Result<NewKey, CommandError> {
-    let signer = Signer::from_bytes(&ui.host.random(&format!("key {name}"))?);
+pub fn generate_key(host: &Host, name: &str, under: &KeyProtection) -> Result<NewKey, CommandError> {
+    let signer = Signer::from_bytes(&host.random(&format!("key {name}"))?);
     // First the passphrase: a key that cannot be opened again must not be created.
     if let KeyProtection::Keyring(secret) = under {
         store_in_keyring(&signer.public(), secret)?;
@@ -94,8 +95,8 @@ pub fn generate_key(ui: &Ui, name: &str, under: &KeyProtection) -> Result<NewKey
     let pem = match under {
         KeyProtection::Passphrase(secret) | KeyProtection::Keyring(secret) => {
             let salt = KeyEncryptionSalt {
-                salt: half_of_seed(ui.host.random("salt")?),
-                start: half_of_seed(ui.host.random("start")?),
+                salt: half_of_seed(host.random("salt")?),
+                start: half_of_seed(host.random("start")?),
             };
             signer.to_encrypted_pem(secret, &salt)
         }

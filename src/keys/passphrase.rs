@@ -6,6 +6,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::{OwnKey, key_error};
 use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_app::Host;
 use wf_exec::keychain::{KeyringError, recall, remember};
 use wf_exec::keyfile::private_text;
 use wf_sign::{self as sign, PublicKey};
@@ -83,7 +84,7 @@ pub fn stored_passphrase(ui: &Ui, args: &PassphraseArgs, key: &OwnKey) -> Result
 /// The passphrase of a key, from a file or from the terminal. `twice` is for a new one.
 pub fn passphrase(ui: &Ui, args: &PassphraseArgs, name: &str, twice: bool) -> Result<String, CommandError> {
     let given = match &args.passphrase_file {
-        Some(path) => from_file(ui, path)?,
+        Some(path) => from_file(&ui.host, path)?,
         None if ui.terminal.is_interactive => {
             let given = ask_hidden(ui, &format!("passphrase of the key `{name}`: "))?;
             if twice && ask_hidden(ui, "repeat the passphrase: ")? != given {
@@ -104,12 +105,12 @@ pub fn passphrase(ui: &Ui, args: &PassphraseArgs, name: &str, twice: bool) -> Re
 }
 
 /// The first line of a file that only its owner can read, or of a descriptor that the caller opened.
-pub fn from_file(ui: &Ui, path: &std::path::Path) -> Result<String, CommandError> {
-    let path = normalize_path(&ui.host.cwd().join(path));
+pub fn from_file(host: &Host, path: &std::path::Path) -> Result<String, CommandError> {
+    let path = normalize_path(&host.cwd().join(path));
     let text = if path.starts_with("/dev") || path.starts_with("/proc") {
         // A descriptor that the caller opened.
         std::fs::read_to_string(&path).map_err(|error| {
-            let shown = relative_path(&path, ui.host.cwd());
+            let shown = relative_path(&path, host.cwd());
             CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}"))
         })?
     } else {

@@ -1,4 +1,5 @@
-use crate::{CliExitCode, CommandError, Ui, Workspace, relative_path};
+use crate::{CliExitCode, CommandError, Workspace, relative_path};
+use wf_app::Host;
 use wf_report::shell_word;
 
 /// A file that is not a plan, as the command for its kind takes it.
@@ -13,11 +14,11 @@ pub(super) struct NonPlanFile {
 
 impl NonPlanFile {
     /// A file of a workspace.
-    pub(super) fn new(ui: &Ui, workspace: &Workspace, path: &str) -> Self {
-        let cwd = ui.host.cwd();
+    pub(super) fn new(host: &Host, workspace: &Workspace, path: &str) -> Self {
+        let cwd = host.cwd();
         let shown = relative_path(&workspace.root.join(path), cwd);
         // The command works in the workspace of the current folder.
-        let here = workspace.root == ui.host.workspace().root;
+        let here = workspace.root == host.workspace().root;
         let root = relative_path(&workspace.root, cwd);
         let (before, named) = if here {
             (String::new(), shown.clone())

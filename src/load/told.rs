@@ -1,4 +1,5 @@
 use crate::{Ui, Workspace, relative_path};
+use wf_app::Host;
 use wf_base::source::{SourceText, Span};
 use wf_lang::LoadedSpec;
 use wf_report::follow::Verbosity;
@@ -6,11 +7,14 @@ use wf_report::mistakes::{CheckedFile, annotations, summary, text};
 use wf_report::{DeclarationSite, DeclarationSites};
 
 /// The diagnostics, file by file, with paths as seen from the current folder.
-pub fn diagnostics_by_file(ui: &Ui, workspace: &Workspace, loaded: &LoadedSpec) -> Vec<CheckedFile> {
+pub fn diagnostics_by_file(host: &Host, workspace: &Workspace, loaded: &LoadedSpec) -> Vec<CheckedFile> {
     let mut files: Vec<CheckedFile> = loaded
         .sources
         .iter()
-        .map(|source| CheckedFile { source: with_shown_path(ui, workspace, source), diagnostics: Vec::new() })
+        .map(|source| CheckedFile {
+            source: with_shown_path(host, workspace, source),
+            diagnostics: Vec::new(),
+        })
         .collect();
     for (file, diagnostic) in &loaded.diagnostics {
         if let Some(checked) = files.get_mut(*file) {
@@ -21,8 +25,8 @@ pub fn diagnostics_by_file(ui: &Ui, workspace: &Workspace, loaded: &LoadedSpec) 
 }
 
 /// A text under its path as seen from the current folder.
-pub(super) fn with_shown_path(ui: &Ui, workspace: &Workspace, source: &SourceText) -> SourceText {
-    let path = relative_path(&workspace.root.join(source.path()), ui.host.cwd());
+pub(super) fn with_shown_path(host: &Host, workspace: &Workspace, source: &SourceText) -> SourceText {
+    let path = relative_path(&workspace.root.join(source.path()), host.cwd());
     source.with_path(path)
 }
 

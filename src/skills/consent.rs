@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::approve::{self, SigningRules, check_can_sign, confirm};
 use crate::keys::{self, PassphraseArgs};
 use crate::{CliExitCode, CommandError, Ui, Workspace, watch};
+use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_base::time::parse_duration;
@@ -95,7 +96,7 @@ pub fn statement_name(name: &str) -> Result<PlanId, CommandError> {
 
 /// Checks that the signed approvals of a skill are valid now.
 pub fn verify_approvals(
-    ui: &Ui,
+    host: &Host,
     rules: &SigningRules,
     name: &str,
     locked: &LockedSkill,
@@ -118,7 +119,7 @@ pub fn verify_approvals(
         ask: None,
         initiator: Some(locked.installer),
         spawned: None,
-        now: ui.host.now(),
+        now: host.now(),
     };
     check_installation(&tokens, &subject, &rules.approvers)
 }
@@ -145,7 +146,7 @@ pub fn find_installer(
         let id = signer.public().id();
         return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
-    let key = keys::choose_signing_key(ui, &keys::key_folder(ui)?, name)?.ok_or_else(no_key)?;
+    let key = keys::choose_signing_key(&ui.host, &keys::key_folder(&ui.host)?, name)?.ok_or_else(no_key)?;
     Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
 }
 
@@ -180,8 +181,8 @@ pub fn approve(
     args: &SignArgs,
 ) -> Result<SigningRules, CommandError> {
     let mut rules = SigningRules::of(ui, workspace)?;
-    let keys = keys::key_folder(ui)?;
-    let key = keys::choose_signing_key(ui, &keys, args.key.as_deref())?.ok_or_else(no_key)?;
+    let keys = keys::key_folder(&ui.host)?;
+    let key = keys::choose_signing_key(&ui.host, &keys, args.key.as_deref())?.ok_or_else(no_key)?;
     rules.add_own_key(key.clone());
     check_can_sign(&rules, &key)?;
     let id = key.public.id();

@@ -1,7 +1,8 @@
 //! Fetches the files of a skill from its source.
 
 use super::git;
-use crate::{CliExitCode, CommandError, Ui, normalize_path};
+use crate::{CliExitCode, CommandError, normalize_path};
+use wf_app::Host;
 use wf_skill::{SkillBundle, SkillOrigin, bundled, disk};
 
 /// The files of a skill, and the record of their source.
@@ -17,7 +18,7 @@ pub struct FetchedSkill {
 }
 
 /// Fetches the files.
-pub fn fetch_skill(ui: &Ui, said: &str) -> Result<FetchedSkill, CommandError> {
+pub fn fetch_skill(host: &Host, said: &str) -> Result<FetchedSkill, CommandError> {
     let origin = SkillOrigin::parse(said).map_err(|bad| {
         let message = format!("invalid skill source `{}`: {bad}", said.escape_debug());
         CommandError::new(CliExitCode::Usage, message).hint("use FOLDER, git:URL#REV:FOLDER or bundled:NAME")
@@ -25,8 +26,8 @@ pub fn fetch_skill(ui: &Ui, said: &str) -> Result<FetchedSkill, CommandError> {
     let source = origin.to_string();
     match &origin {
         SkillOrigin::Path(path) => {
-            let folder = normalize_path(&ui.host.cwd().join(path));
-            let root = ui.host.workspace().root;
+            let folder = normalize_path(&host.cwd().join(path));
+            let root = host.workspace().root;
             Ok(FetchedSkill {
                 bundle: read_folder(&folder)?,
                 source: format!("path:{}", crate::relative_path(&folder, &root)),
@@ -35,7 +36,7 @@ pub fn fetch_skill(ui: &Ui, said: &str) -> Result<FetchedSkill, CommandError> {
             })
         }
         SkillOrigin::Git { url, rev, folder } => {
-            let (bundle, commit) = git::fetch(ui, url, rev.as_deref(), folder)?;
+            let (bundle, commit) = git::fetch(host, url, rev.as_deref(), folder)?;
             let last = folder.rsplit('/').next().filter(|last| !last.is_empty());
             let last = last.or_else(|| url.trim_end_matches(".git").rsplit('/').next());
             Ok(FetchedSkill {

@@ -1,22 +1,23 @@
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Host;
 use wf_app::git::{GitRepository, fetch_commit};
 use wf_skill::disk::{LEFT_OUT, MAX_ALL, MAX_DEPTH, MAX_FILE, MAX_FILES, MAX_SKILL_MD};
 use wf_skill::{BundleFile, SkillBundle};
 
 /// Fetches one commit of a repository and reads a folder of it. Returns the commit, too.
 pub(super) fn fetch(
-    ui: &Ui,
+    host: &Host,
     url: &str,
     rev: Option<&str>,
     folder: &str,
 ) -> Result<(SkillBundle, String), CommandError> {
     let dir = tempfile::tempdir()?;
-    let local = ui.host.cwd().join(url);
+    let local = host.cwd().join(url);
     let url = if url.contains("://") { url.to_owned() } else { local.display().to_string() };
-    let host = ui.host.vars();
-    fetch_commit(dir.path(), &url, rev.unwrap_or("HEAD"), &host)
+    let vars = host.vars();
+    fetch_commit(dir.path(), &url, rev.unwrap_or("HEAD"), &vars)
         .map_err(|error| git_error(error.to_string()).hint("check the URL, and the part after #"))?;
-    let repository = GitRepository::bare(dir.path(), &ui.host.workspace().state, &host)?;
+    let repository = GitRepository::bare(dir.path(), &host.workspace().state, &vars)?;
     let ask = ["rev-parse", "--verify", "--end-of-options", "refs/heads/wanted^{commit}"];
     let commit = String::from_utf8_lossy(&repository.answer(&ask)?).trim().to_owned();
     let tree = format!("{commit}:{folder}");

@@ -5,6 +5,7 @@ use super::put::SKILLS;
 use super::{fetch, locks};
 use crate::approve::SigningRules;
 use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::ApprovalSigner;
 use wf_sign::approval::{ApprovalRefusal, ReviewPolicy};
@@ -53,7 +54,7 @@ pub fn check_all_usable(
     let lock = locks::read_lock(workspace)?;
     let rules = SigningRules::of(ui, workspace)?;
     let each = names.iter().map(|name| {
-        let held = check_usable(ui, workspace, &rules, &lock, name);
+        let held = check_usable(&ui.host, workspace, &rules, &lock, name);
         held.map_err(|wrong| wrong.failure(name))
     });
     each.collect()
@@ -61,7 +62,7 @@ pub fn check_all_usable(
 
 /// Checks that one skill may be used.
 pub fn check_usable(
-    ui: &Ui,
+    host: &Host,
     workspace: &Workspace,
     rules: &SigningRules,
     lock: &SkillLock,
@@ -72,7 +73,7 @@ pub fn check_usable(
         return bundled_skill(workspace, rules, name);
     };
     check_unchanged(workspace, locked)?;
-    let valid = verify_approvals(ui, rules, name, locked).map_err(SkillUseError::Refused)?;
+    let valid = verify_approvals(host, rules, name, locked).map_err(SkillUseError::Refused)?;
     Ok(ApprovedSkill {
         name: name.to_owned(),
         folder: locked.folder.clone(),

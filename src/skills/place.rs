@@ -11,6 +11,7 @@ use super::tell::{self, SkillApprovalState};
 use super::trial::{ScriptTrial, try_scripts};
 use crate::approve::confirm;
 use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_app::Host;
 use wf_app::skills::InspectedSkill;
 use wf_skill::lock::{LockedSkill, locked_files};
 
@@ -48,7 +49,7 @@ pub fn install_skill(
     let name = studied.name.as_str();
     consent::statement_name(name)?;
     let staged = way.lock.stage(name, &studied.bundle)?;
-    let all = try_scripts(ui, way.workspace, studied, &staged.path)?;
+    let all = try_scripts(&ui.host, way.workspace, studied, &staged.path)?;
     let is_declared = |one: &&ScriptTrial| studied.declared.scripts.contains_key(&one.path);
     if all.iter().filter(is_declared).any(ScriptTrial::failed) {
         return danger_error(ui, studied, &all, way);
@@ -69,7 +70,7 @@ pub fn install_skill(
         None => staged.install()?,
         Some(_) => drop(staged),
     }
-    let approvals = approval_state(ui, &by, name, &locked);
+    let approvals = approval_state(&ui.host, &by, name, &locked);
     lock.skills.insert(name.to_owned(), locked.clone());
     locks::write_lock(way.workspace, &lock)?;
     result_message(ui, studied, &locked, &all, &approvals, way)?;
@@ -97,8 +98,8 @@ fn entry(
     }
 }
 
-fn approval_state(ui: &Ui, by: &SkillInstaller, name: &str, locked: &LockedSkill) -> SkillApprovalState {
-    let held = consent::verify_approvals(ui, &by.rules, name, locked);
+fn approval_state(host: &Host, by: &SkillInstaller, name: &str, locked: &LockedSkill) -> SkillApprovalState {
+    let held = consent::verify_approvals(host, &by.rules, name, locked);
     SkillApprovalState { are_valid: held.is_ok(), reason: held.err().map(|refusal| refusal.to_string()) }
 }
 
@@ -112,7 +113,7 @@ fn show(
 ) -> Result<(), CommandError> {
     let mut text = tell::summary(studied) + &tell::findings(studied) + &tell::trials_text(all);
     if let Some(before) = before {
-        text += &tell::differences(ui, way.workspace, before, studied);
+        text += &tell::differences(&ui.host, way.workspace, before, studied);
     }
     text += &terms.text();
     if way.json {

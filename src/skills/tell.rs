@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::trial::ScriptTrial;
+use crate::Workspace;
 use crate::approve::changed_lines;
 use crate::revision::past_text;
-use crate::{Ui, Workspace};
+use wf_app::Host;
 use wf_app::skills::InspectedSkill;
 use wf_base::untrusted::untrusted;
 use wf_report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
@@ -148,7 +149,12 @@ pub fn full_text(studied: &InspectedSkill) -> String {
 }
 
 /// The differences from the locked version.
-pub fn differences(ui: &Ui, workspace: &Workspace, before: &LockedSkill, studied: &InspectedSkill) -> String {
+pub fn differences(
+    host: &Host,
+    workspace: &Workspace,
+    before: &LockedSkill,
+    studied: &InspectedSkill,
+) -> String {
     let all = changes(&before.files, &studied.bundle);
     if all.is_empty() {
         return String::new();
@@ -156,13 +162,13 @@ pub fn differences(ui: &Ui, workspace: &Workspace, before: &LockedSkill, studied
     let mut text = format!("\n{}\n", paint(BOLD, "since it was last locked"));
     for change in &all {
         let _ = writeln!(text, "  {}", untrusted(&change.to_string()));
-        text.push_str(&lines(ui, workspace, before, studied, change));
+        text.push_str(&lines(host, workspace, before, studied, change));
     }
     text
 }
 
 fn lines(
-    ui: &Ui,
+    host: &Host,
     workspace: &Workspace,
     before: &LockedSkill,
     studied: &InspectedSkill,
@@ -170,7 +176,7 @@ fn lines(
 ) -> String {
     let path = format!("{}/{}", before.folder, change.path);
     let known = before.files.get(&change.path);
-    let old = known.and_then(|file| past_text(ui, workspace, &path, file.digest));
+    let old = known.and_then(|file| past_text(host, workspace, &path, file.digest));
     match (old, studied.bundle.text(&change.path)) {
         (Some(old), Some(new)) if old != new => changed_lines(&old, new),
         _ => String::new(),

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::{CommandError, Ui, Workspace};
+use crate::{CommandError, Workspace};
+use wf_app::Host;
 use wf_app::skills::InspectedSkill;
 use wf_base::name::Name;
 use wf_base::untrusted::UntrustedText;
@@ -50,20 +51,20 @@ impl ScriptTrial {
 
 /// Tries every script of a skill in this folder.
 pub fn try_scripts(
-    ui: &Ui,
+    host: &Host,
     workspace: &Workspace,
     studied: &InspectedSkill,
     folder: &Path,
 ) -> Result<Vec<ScriptTrial>, CommandError> {
-    let host = ui.host.vars();
-    let around = SandboxFactory::new(folder, &workspace.state, &host, &[]);
+    let vars = host.vars();
+    let around = SandboxFactory::new(folder, &workspace.state, &vars, &[]);
     let name =
         Name::parse("skill").map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
     let site = TrialContext {
         folder,
         sandbox: around.of_check(&Check::new(name), &[]),
-        path: host.get("PATH").cloned().unwrap_or_default(),
-        home: host.get("HOME").cloned().unwrap_or_else(|| "/".to_owned()),
+        path: vars.get("PATH").cloned().unwrap_or_default(),
+        home: vars.get("HOME").cloned().unwrap_or_else(|| "/".to_owned()),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut all = Vec::new();

@@ -34,7 +34,7 @@ pub struct AuditCheckpointArgs {
 /// Creates a checkpoint.
 pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandError> {
     let signer = args.key.as_ref().map(|key| signing_key(ui, key, &args.passphrase)).transpose()?;
-    let found = verify_logs(ui, None)?;
+    let found = verify_logs(&ui.host, None)?;
     // A log that began late is what a checkpoint is made for, too.
     if let Some(fault) = found.faults.iter().find(|fault| !fault.is_pinned_by_a_checkpoint()) {
         let failure = CommandError::new(CliExitCode::RunFailed, format!("the history is invalid: {fault}"));
@@ -50,6 +50,6 @@ pub fn run(ui: &Ui, args: &AuditCheckpointArgs) -> Result<CliExitCode, CommandEr
         None => text,
     };
     write(ui, args.out.as_deref(), &(written + "\n"))?;
-    watch::record_command_act(ui, WorkspaceAction::Checkpointed { key })?;
+    watch::record_command_act(&ui.host, WorkspaceAction::Checkpointed { key })?;
     Ok(CliExitCode::Ok)
 }

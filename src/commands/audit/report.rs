@@ -5,6 +5,7 @@ use clap::Args;
 use super::tail::no_audit_log;
 use crate::which::{find_run, task_name_from_text};
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_audit::stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, ReportWindow, ThrashPattern};
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::name::RunId;
@@ -38,11 +39,11 @@ enum ReportStart {
 
 /// Prints the report.
 pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError> {
-    let since = since(ui, args.since.as_deref())?;
+    let since = since(&ui.host, args.since.as_deref())?;
     let path = audit::path(&ui.host.workspace().state);
     let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
     let Some(mut lines) = AuditLogLines::open(&path, 0).map_err(failed)? else {
-        return Err(no_audit_log(ui));
+        return Err(no_audit_log(&ui.host));
     };
     let (mut window, mut begun) = (ReportWindow::spanning_reports(), false);
     while let Some(line) = lines.next_line().map_err(failed)? {
@@ -69,16 +70,16 @@ pub fn run(ui: &Ui, args: &AuditReportArgs) -> Result<CliExitCode, CommandError>
     Ok(CliExitCode::Ok)
 }
 
-fn since(ui: &Ui, text: Option<&str>) -> Result<ReportStart, CommandError> {
+fn since(host: &Host, text: Option<&str>) -> Result<ReportStart, CommandError> {
     let Some(text) = text else {
         return Ok(ReportStart::Always);
     };
     if let Ok(while_) = parse_duration(text) {
         let millis = i64::try_from(while_.as_millis()).unwrap_or(i64::MAX);
-        let now = ui.host.now().millis();
+        let now = host.now().millis();
         return Ok(ReportStart::Time(Moment::from_millis(now.saturating_sub(millis))));
     }
-    let reader = StoreReader::open(&ui.host.workspace().state)?;
+    let reader = StoreReader::open(&host.workspace().state)?;
     Ok(ReportStart::Run(find_run(Some(text), &reader)?))
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::untrusted::styled_line;
 use wf_report::{BAD, DIM, NAME, paint};
@@ -35,7 +36,7 @@ pub fn run(ui: &Ui, args: &AuditTailArgs) -> Result<CliExitCode, CommandError> {
     let failed = |error| CommandError::from(StoreError::io("read", &path, &error));
     let (mut lines, mut read) = read_after(&path, 0).map_err(failed)?;
     if read == 0 && !args.follow {
-        return Err(no_audit_log(ui));
+        return Err(no_audit_log(&ui.host));
     }
     lines.drain(..lines.len().saturating_sub(args.limit));
     loop {
@@ -56,8 +57,8 @@ pub fn run(ui: &Ui, args: &AuditTailArgs) -> Result<CliExitCode, CommandError> {
 }
 
 /// The failure for a workspace without an audit log.
-pub(super) fn no_audit_log(ui: &Ui) -> CommandError {
-    let message = format!("no audit log found in {}", ui.host.workspace().state.display());
+pub(super) fn no_audit_log(host: &Host) -> CommandError {
+    let message = format!("no audit log found in {}", host.workspace().state.display());
     CommandError::new(CliExitCode::Usage, message)
         .hint("run a plan first, or pass the state directory with --state")
 }

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::commands::attest::{public, read};
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Host;
 use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD};
 use wf_report::{BAD, GOOD, NAME, WARN, paint, plural};
 use wf_sign::DsseEnvelope;
@@ -36,7 +37,7 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
     let key = args.public_key.as_deref();
     let checkpoint = args.checkpoint.as_ref().map(|path| load(ui, path, key)).transpose()?;
     let (checkpoint, signed) = checkpoint.unzip();
-    let found = verify_logs(ui, checkpoint.as_ref())?;
+    let found = verify_logs(&ui.host, checkpoint.as_ref())?;
     if args.json {
         ui.print_json(&json(&found))?;
     } else {
@@ -50,15 +51,18 @@ pub fn run(ui: &Ui, args: &AuditVerifyArgs) -> Result<CliExitCode, CommandError>
 }
 
 /// Verifies both logs.
-pub(super) fn verify_logs(ui: &Ui, checkpoint: Option<&Checkpoint>) -> Result<AuditFindings, CommandError> {
-    let state = ui.host.workspace().state;
+pub(super) fn verify_logs(
+    host: &Host,
+    checkpoint: Option<&Checkpoint>,
+) -> Result<AuditFindings, CommandError> {
+    let state = host.workspace().state;
     if !audit::path(&state).exists()
         && let Err(error @ StoreError::NoState(_)) = StoreReader::open(&state)
         && checkpoint.is_none()
     {
         return Err(error.into());
     }
-    Ok(audit::verify(&state, checkpoint, ui.host.now())?)
+    Ok(audit::verify(&state, checkpoint, host.now())?)
 }
 
 /// Reads a checkpoint; true if it is signed.

@@ -12,6 +12,7 @@ use crate::connections::{
     connection_rows, open_connection_store, set_up,
 };
 use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_app::Host;
 use wf_app::connections::{AdapterFailure, write_health_goal};
 use wf_base::name::PlanId;
 use wf_base::untrusted::untrusted;
@@ -62,7 +63,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Sets up a connection.
 pub(super) fn run(ui: &Ui, args: &ConnectionAddArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let before = connection_rows(ui)?.into_iter().find(|row| row.name == args.name);
+    let before = connection_rows(&ui.host)?.into_iter().find(|row| row.name == args.name);
     other_skill(before.as_ref(), args)?;
     let adapter = ConnectionAdapter::load_approved(ui, &workspace, &args.skill)?;
     let desk = AdapterRunner::open(ui, &workspace, &args.name, adapter, args.timeout)?;
@@ -77,9 +78,9 @@ pub(super) fn run(ui: &Ui, args: &ConnectionAddArgs) -> Result<CliExitCode, Comm
     if !confirmed(ui, args.yes, "Connect?")? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was connected"));
     }
-    let mut row = proposed(ui, &desk, &found, before.as_ref());
+    let mut row = proposed(&ui.host, &desk, &found, before.as_ref());
     if before.is_none() {
-        open_connection_store(ui)?.connect(row.clone()).wait()?;
+        open_connection_store(&ui.host)?.connect(row.clone()).wait()?;
     }
     let wish = ConnectionSetupRequest {
         terms: SetupTerms {
@@ -171,7 +172,7 @@ fn agreed_terms(args: &ConnectionAddArgs, found: &DiscoveryReply, wanted: &[Stri
 }
 
 fn proposed(
-    ui: &Ui,
+    host: &Host,
     desk: &AdapterRunner<'_>,
     found: &DiscoveryReply,
     before: Option<&ConnectionRow>,
@@ -187,7 +188,7 @@ fn proposed(
         account: None,
         permissions: Vec::new(),
         refs: inputs.iter().map(|one| one.ref_id.clone()).collect(),
-        created: before.map_or_else(|| ui.host.now(), |row| row.created),
+        created: before.map_or_else(|| host.now(), |row| row.created),
         checked: None,
         token_expires_at: None,
         refresh_expires_at: None,
@@ -232,13 +233,13 @@ fn record(
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
     row.checked = Some(ui.host.now());
-    open_connection_store(ui)?.connect_by(row.clone(), by).wait()?;
+    open_connection_store(&ui.host)?.connect_by(row.clone(), by).wait()?;
     let act = WorkspaceAction::ConnectionAdded {
         connection: row.name.clone(),
         skill: row.skill.clone(),
         digest: row.digest,
         permissions: row.permissions.clone(),
-        key: author(ui).map(|key| key.public.id()),
+        key: author(&ui.host).map(|key| key.public.id()),
     };
     watch::record_quietly(ui, act);
     Ok(())

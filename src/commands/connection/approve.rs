@@ -8,6 +8,7 @@ use crate::connections::consent::{self, ConnectionScope};
 use crate::connections::{ConnectionAdapter, connection_rows};
 use crate::keys::{self, PassphraseArgs};
 use crate::{CliExitCode, CommandError, Ui, Workspace, relative_path, watch};
+use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_report::{BOLD, paint};
 use wf_sign::approval::{
@@ -50,7 +51,7 @@ pub struct ConnectionApproveArgs {
 /// Shows the permissions of a connection, asks, and signs.
 pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let row = connection_rows(ui)?.into_iter().find(|row| row.name == args.name);
+    let row = connection_rows(&ui.host)?.into_iter().find(|row| row.name == args.name);
     let skill = args.skill.clone();
     let Some(skill) = skill.or_else(|| row.as_ref().map(|row| row.skill.clone())) else {
         let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{}`", args.name));
@@ -59,15 +60,15 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
     let adapter = ConnectionAdapter::load_approved(ui, &workspace, &skill)?;
     let permissions = permissions(args, &adapter, row.map(|row| row.permissions))?;
     let rules = SigningRules::of(ui, &workspace)?;
-    let keys = keys::key_folder(ui)?;
-    let Some(key) = keys::choose_signing_key(ui, &keys, args.key.as_deref())? else {
+    let keys = keys::key_folder(&ui.host)?;
+    let Some(key) = keys::choose_signing_key(&ui.host, &keys, args.key.as_deref())? else {
         let failure = CommandError::new(CliExitCode::Usage, "no signing key found");
         return Err(failure.hint("create one with `wf key init`"));
     };
     check_can_sign(&rules, &key)?;
     let wanted = ConnectionScope::new(&args.name, &adapter, &permissions);
     let file = consent::approval_path(&workspace, &args.name);
-    let statement = statement(ui, &workspace, &rules, &wanted, args.expires)?;
+    let statement = statement(&ui.host, &workspace, &rules, &wanted, args.expires)?;
     let before = consent::read_approval(&workspace, &file);
     let same = match before {
         Some(token) if is_same(&token, &statement) && used_token(&workspace, &token)? == 0 => Some(token),
@@ -92,7 +93,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    write_token(ui, &file, &token)?;
+    write_token(&ui.host, &file, &token)?;
     let scope = ApprovalScope::ConnectionManage.as_str().to_owned();
     watch::record_quietly(ui, WorkspaceAction::Approved { scope, key: id });
     ui.print_line(&format!("signed {shown}"))?;
@@ -124,7 +125,7 @@ fn permissions(
 }
 
 fn statement(
-    ui: &Ui,
+    host: &Host,
     workspace: &Workspace,
     rules: &SigningRules,
     wanted: &ConnectionScope<'_>,
@@ -139,9 +140,9 @@ fn statement(
     }
     let files = consent::skill_pins(workspace, wanted.skill)?;
     let mut bytes = [0; 16];
-    let drawn = ui.host.random(&format!("nonce of connection {}", wanted.name))?;
+    let drawn = host.random(&format!("nonce of connection {}", wanted.name))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.host.now();
+    let now = host.now();
     Ok(ApprovalStatement {
         v: VERSION,
         scope: ApprovalScope::ConnectionManage,

@@ -9,6 +9,7 @@ use super::args::{duration, name};
 use crate::connections::health::{ConnectionCheckResult, check_connection};
 use crate::connections::{AdapterRunner, ConnectionAdapter, connection_rows, find_connection};
 use crate::{CliExitCode, CommandError, Ui, Workspace, normalize_path};
+use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_report::{BAD, GOOD, WARN, paint, plural};
 use wf_store::{ConnectionRow, ConnectionState};
@@ -40,18 +41,18 @@ pub(super) fn run(ui: &Ui, args: &ConnectionCheckArgs) -> Result<CliExitCode, Co
     let workspace = ui.host.workspace();
     let mut chosen: Vec<ConnectionRow> = Vec::new();
     if args.all {
-        chosen = connection_rows(ui)?;
+        chosen = connection_rows(&ui.host)?;
         chosen.retain(|row| row.state != ConnectionState::Proposed);
     }
     for name in &args.names {
-        chosen.push(require_set_up(find_connection(ui, name)?)?);
+        chosen.push(require_set_up(find_connection(&ui.host, name)?)?);
     }
     let mut works = true;
     for row in chosen {
         works &= check_one(ui, &workspace, row, args)?;
     }
     if let Some(stamp) = &args.stamp {
-        write_stamp(ui, &normalize_path(&ui.host.cwd().join(stamp)), works)?;
+        write_stamp(&ui.host, &normalize_path(&ui.host.cwd().join(stamp)), works)?;
     }
     Ok(if works { CliExitCode::Ok } else { CliExitCode::RunFailed })
 }
@@ -155,7 +156,7 @@ fn json(looked: &ConnectionCheckResult) -> Value {
 }
 
 /// Writes or removes the stamp file: it tells other programs that all connections work.
-fn write_stamp(ui: &Ui, path: &Path, works: bool) -> Result<(), CommandError> {
+fn write_stamp(host: &Host, path: &Path, works: bool) -> Result<(), CommandError> {
     let unable = |error: std::io::Error| {
         CommandError::new(CliExitCode::State, format!("cannot write {}: {error}", path.display()))
     };
@@ -168,7 +169,7 @@ fn write_stamp(ui: &Ui, path: &Path, works: bool) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder).map_err(unable)?;
     let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(unable)?;
-    let text = format!("{}\n", json!({"healthy": true, "checked": ui.host.now()}));
+    let text = format!("{}\n", json!({"healthy": true, "checked": host.now()}));
     std::io::Write::write_all(&mut beside, text.as_bytes()).map_err(unable)?;
     beside.as_file().sync_all().map_err(unable)?;
     beside.persist(path).map_err(|error| unable(error.error))?;

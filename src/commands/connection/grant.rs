@@ -43,7 +43,7 @@ pub struct ConnectionGrantArgs {
 /// Sets up a connection again, with a further permission.
 pub(super) fn run(ui: &Ui, args: &ConnectionGrantArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let mut row = was_set_up(find_connection(ui, &args.name)?)?;
+    let mut row = was_set_up(find_connection(&ui.host, &args.name)?)?;
     let adapter = require_same_skill(ui, &workspace, &row)?;
     grantable(&row, adapter.spec(), &args.permission)?;
     let mut wanted = row.permissions.clone();
@@ -84,11 +84,11 @@ pub(super) fn run(ui: &Ui, args: &ConnectionGrantArgs) -> Result<CliExitCode, Co
     row.account = completed.account.or(row.account);
     row.token_expires_at = completed.token_expires_at;
     row.refresh_expires_at = completed.refresh_token_expires_at;
-    open_connection_store(ui)?.connect_by(row.clone(), by).wait()?;
+    open_connection_store(&ui.host)?.connect_by(row.clone(), by).wait()?;
     let act = WorkspaceAction::ConnectionGranted {
         connection: row.name.clone(),
         permissions: row.permissions.clone(),
-        key: author(ui).map(|key| key.public.id()),
+        key: author(&ui.host).map(|key| key.public.id()),
     };
     watch::record_quietly(ui, act);
     ui.print_line(&format!("{} now has {}", row.name, row.permissions.join(", ")))?;

@@ -30,7 +30,7 @@ pub struct ConnectionShowArgs {
 
 /// Lists connections.
 pub(super) fn list(ui: &Ui, args: &ConnectionListArgs) -> Result<CliExitCode, CommandError> {
-    let rows = connection_rows(ui)?;
+    let rows = connection_rows(&ui.host)?;
     if args.json {
         let all: Vec<Value> = rows.iter().map(json).collect();
         ui.print_json(&format!("{}\n", Value::Array(all)))?;
@@ -44,7 +44,7 @@ pub(super) fn list(ui: &Ui, args: &ConnectionListArgs) -> Result<CliExitCode, Co
 
 /// Shows one connection.
 pub(super) fn show(ui: &Ui, args: &ConnectionShowArgs) -> Result<CliExitCode, CommandError> {
-    let row = find_connection(ui, &args.name)?;
+    let row = find_connection(&ui.host, &args.name)?;
     if args.json {
         ui.print_json(&format!("{}\n", json(&row)))?;
         return Ok(CliExitCode::Ok);

@@ -23,7 +23,7 @@ pub struct ConnectionRemoveArgs {
 
 /// Removes a connection. The service is not notified: its permissions must be revoked there.
 pub(super) fn run(ui: &Ui, args: &ConnectionRemoveArgs) -> Result<CliExitCode, CommandError> {
-    let mut row = find_connection(ui, &args.name)?;
+    let mut row = find_connection(&ui.host, &args.name)?;
     let question = format!("Remove {} and its secrets?", args.name);
     if !confirmed(ui, args.yes, &question)? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was removed"));
@@ -36,10 +36,10 @@ pub(super) fn run(ui: &Ui, args: &ConnectionRemoveArgs) -> Result<CliExitCode, C
     row.state = ConnectionState::Removed;
     row.account = None;
     row.failure = None;
-    open_connection_store(ui)?.connect(row).wait()?;
+    open_connection_store(&ui.host)?.connect(row).wait()?;
     let act = WorkspaceAction::ConnectionRemoved {
         connection: args.name.clone(),
-        key: author(ui).map(|key| key.public.id()),
+        key: author(&ui.host).map(|key| key.public.id()),
     };
     watch::record_quietly(ui, act);
     ui.print_line(&format!("removed {}", args.name))?;

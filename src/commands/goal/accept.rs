@@ -36,7 +36,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
         return Err(CommandError::new(CliExitCode::Usage, message).hint("wf approve GOAL"));
     }
     let paths = match &args.goal {
-        Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
+        Some(goal) => vec![find_path(&ui.host, &workspace, &GoalSource::Disk, goal)?],
         None => list_goals_on_disk(&workspace)
             .into_iter()
             .filter(|found| found.goal.is_ok())

@@ -26,7 +26,7 @@ pub struct GoalAutonomyArgs {
 pub fn run(ui: &Ui, args: &GoalAutonomyArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let paths = match &args.goal {
-        Some(goal) => vec![find_path(ui, &workspace, &GoalSource::Disk, goal)?],
+        Some(goal) => vec![find_path(&ui.host, &workspace, &GoalSource::Disk, goal)?],
         None => list_goals_on_disk(&workspace)
             .into_iter()
             .filter(|found| found.goal.is_ok())

@@ -8,6 +8,7 @@ use crate::goals::{
     with_recorded_schedule,
 };
 use crate::{CliExitCode, CommandError, Ui, load, watch};
+use wf_app::Host;
 use wf_app::goals::{FileLock, LEADER_LOCK};
 use wf_base::time::Moment;
 use wf_core::goal::{GoalLedgerState, ReconciliationCause, ReconciliationHealth, turn};
@@ -47,7 +48,7 @@ pub struct GoalBackfillArgs {
 pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
-    let slots = slots(ui, &goal, args)?;
+    let slots = slots(&ui.host, &goal, args)?;
     if args.dry_run {
         if args.json {
             ui.print_json(&document(&slots, &[]))?;
@@ -57,7 +58,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
         ui.print(&lines)?;
         return Ok(CliExitCode::Ok);
     }
-    let (store, reader) = ledger_of(ui, &ready)?;
+    let (store, reader) = ledger_of(&ui.host, &ready)?;
     let now = ui.host.now();
     let mut ledger = crate::goals::StoreLedger { store: &store, reader: &reader, token: None };
     turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
@@ -71,7 +72,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
             from: *from,
             to: *to,
             slots: due as u64,
-            key: author(ui).map(|key| key.public.id()),
+            key: author(&ui.host).map(|key| key.public.id()),
         };
         watch::record_quietly(ui, act);
     }
@@ -115,12 +116,12 @@ fn start_count_text(due: usize, all: usize) -> String {
 }
 
 /// Returns the requested scheduled times: past ones only, and not too many.
-fn slots(ui: &Ui, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment>, CommandError> {
+fn slots(host: &Host, goal: &Goal, args: &GoalBackfillArgs) -> Result<Vec<Moment>, CommandError> {
     let usage = |message: String| CommandError::new(CliExitCode::Usage, message);
     if args.to < args.from {
         return Err(usage(format!("--to {} is before --from {}", args.to, args.from)));
     }
-    let now = ui.host.now();
+    let now = host.now();
     if args.to > now {
         let message = format!("--to {} is in the future", args.to.to_second());
         return Err(usage(message).hint("future slots are run by the daemon"));
@@ -166,7 +167,7 @@ fn work(
                     return Ok(CliExitCode::Interrupted);
                 }
             }
-            Err(failure) if still_due(ui, goal, *slot)? => return Err(failure),
+            Err(failure) if still_due(&ui.host, goal, *slot)? => return Err(failure),
             Err(_) => {
                 let (warning, slot) = (paint(WARN, "warning:"), slot.to_second());
                 ui.print_message_line(&format!("{warning} {slot}: already run by another process"));
@@ -177,7 +178,7 @@ fn work(
     Ok(exit)
 }
 
-fn still_due(ui: &Ui, goal: &Goal, slot: Moment) -> Result<bool, CommandError> {
-    let known = StoreReader::open(&ui.host.workspace().state)?.known(&goal.id)?;
+fn still_due(host: &Host, goal: &Goal, slot: Moment) -> Result<bool, CommandError> {
+    let known = StoreReader::open(&host.workspace().state)?.known(&goal.id)?;
     Ok(known.is_some_and(|known| known.open_slots.iter().any(|open| open.slot == slot)))
 }

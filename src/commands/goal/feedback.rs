@@ -66,8 +66,8 @@ pub fn run(ui: &Ui, args: &GoalFeedbackArgs) -> Result<CliExitCode, CommandError
     };
     let repairs = reader.repairs(&goal.id, usize::MAX)?;
     let repair = find_repair(&reader, args, &repairs)?;
-    let (store, _) = ledger_of(ui, &ready)?;
-    let who = author(ui);
+    let (store, _) = ledger_of(&ui.host, &ready)?;
+    let who = author(&ui.host);
     let opinion = RepairOpinion::from(args.opinion);
     let said = RepairFeedback {
         run: repair.clone(),

@@ -41,7 +41,7 @@ pub fn run(ui: &Ui, args: &GoalHistoryArgs) -> Result<CliExitCode, CommandError>
     let reader = match StoreReader::open(&ui.host.workspace().state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => {
-            find_path(ui, &ui.host.workspace(), &GoalSource::Disk, &args.goal)?;
+            find_path(&ui.host, &ui.host.workspace(), &GoalSource::Disk, &args.goal)?;
             ui.print_info("no history yet\n");
             return Ok(CliExitCode::Ok);
         }

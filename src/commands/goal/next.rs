@@ -87,7 +87,7 @@ pub(super) fn run(ui: &Ui, args: &GoalNextArgs) -> Result<CliExitCode, CommandEr
     let timing = match (&args.goal, &args.cron) {
         (Some(goal), _) => {
             let workspace = ui.host.workspace();
-            let path = find_path(ui, &workspace, &GoalSource::Disk, goal)?;
+            let path = find_path(&ui.host, &workspace, &GoalSource::Disk, goal)?;
             let files = GoalSource::Disk.files(&workspace);
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?.1.timing.clone()
         }

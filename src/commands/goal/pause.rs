@@ -29,14 +29,16 @@ pub struct GoalResumeArgs {
 pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
-    let (store, reader) = ledger_of(ui, &ready)?;
+    let (store, reader) = ledger_of(&ui.host, &ready)?;
     let goal = with_recorded_schedule(&goal, &reader)?;
     let now = ui.host.now();
     // Times due before the pause are accounted for as such.
     turn(&goal, &mut ledger(&store, &reader), now)?;
     if store.pause_goal(&goal.id, &args.reason, now).wait()? {
-        let act =
-            WorkspaceAction::GoalPaused { goal: goal.id.clone(), key: author(ui).map(|key| key.public.id()) };
+        let act = WorkspaceAction::GoalPaused {
+            goal: goal.id.clone(),
+            key: author(&ui.host).map(|key| key.public.id()),
+        };
         watch::record_quietly(ui, act);
         ui.print_info_line(&format!("{} is paused", goal.id));
     } else {
@@ -50,7 +52,7 @@ pub fn pause(ui: &Ui, args: &GoalPauseArgs) -> Result<CliExitCode, CommandError>
 pub fn resume(ui: &Ui, args: &GoalResumeArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let (ready, goal) = load_by_name(ui, &args.goal)?;
-    let (store, reader) = ledger_of(ui, &ready)?;
+    let (store, reader) = ledger_of(&ui.host, &ready)?;
     let goal = with_recorded_schedule(&goal, &reader)?;
     let now = ui.host.now();
     let mut ledger = ledger(&store, &reader);
@@ -67,8 +69,10 @@ pub fn resume(ui: &Ui, args: &GoalResumeArgs) -> Result<CliExitCode, CommandErro
         }
     };
     store.resume_goal(&goal.id, now).wait()?;
-    let act =
-        WorkspaceAction::GoalResumed { goal: goal.id.clone(), key: author(ui).map(|key| key.public.id()) };
+    let act = WorkspaceAction::GoalResumed {
+        goal: goal.id.clone(),
+        key: author(&ui.host).map(|key| key.public.id()),
+    };
     watch::record_quietly(ui, act);
     let next = goal.timing.next(decision.decided_until);
     let next = next.map_or("never".to_owned(), |slot| slot.at.to_second());

@@ -85,7 +85,7 @@ fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<Reconcilia
         Some(commit) => GoalSource::Commit(GitRevision::of(&workspace, commit, &ui.host.vars())?.into()),
     };
     let name = args.goal.as_deref().unwrap_or_default();
-    let path = find_path(ui, &workspace, &place, name)?;
+    let path = find_path(&ui.host, &workspace, &place, name)?;
     let files = place.files(&workspace);
     let lies_there = args.commit.is_none();
     // Starting it by hand accepts it; only a user at a terminal can have seen it.

@@ -39,9 +39,9 @@ pub fn run(ui: &Ui, args: &GoalTightenArgs) -> Result<CliExitCode, CommandError>
         }
         Some(Ok(standing)) => standing,
     };
-    let (store, reader) = ledger_of(ui, &ready)?;
+    let (store, reader) = ledger_of(&ui.host, &ready)?;
     let nonce = standing.statement.nonce.as_str();
-    let who = author(ui);
+    let who = author(&ui.host);
     let name = who.as_ref().map(|key| key.name.clone());
     let withdrawn =
         WithdrawnApproval { nonce: nonce.to_owned(), goal: id.clone(), who: name, since: ui.host.now() };

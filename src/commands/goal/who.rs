@@ -1,8 +1,8 @@
-use crate::Ui;
 use crate::keys::{OwnKey, choose_signing_key, key_folder};
+use wf_app::Host;
 
 /// The author of a statement, by the key that would sign for them. A user without a key, or with
 /// several and no usual one, stays anonymous; nothing is signed.
-pub fn author(ui: &Ui) -> Option<OwnKey> {
-    choose_signing_key(ui, &key_folder(ui).ok()?, None).ok()?
+pub fn author(host: &Host) -> Option<OwnKey> {
+    choose_signing_key(host, &key_folder(host).ok()?, None).ok()?
 }

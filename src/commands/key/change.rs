@@ -52,14 +52,14 @@ pub fn revoke(ui: &Ui, args: &KeyRevokeArgs) -> Result<CliExitCode, CommandError
 
 /// Replaces a key by a new one of the same name.
 pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(ui)?;
+    let keys = keys::key_folder(&ui.host)?;
     let name = &args.name;
     // Everything that can be refused is refused before anything changes.
-    let old = keys::choose_signing_key(ui, &keys, Some(name))?;
+    let old = keys::choose_signing_key(&ui.host, &keys, Some(name))?;
     let old = old.map(|key| key.public);
     keys.private(name).map_err(|bad| keys::key_error(&bad))?;
     let under = keys::choose_protection(ui, &args.new, name)?;
-    let new = keys::generate_key(ui, name, &under)?;
+    let new = keys::generate_key(&ui.host, name, &under)?;
     let aside = free_name(&keys, name)?;
     keys.rename(name, &aside).map_err(|bad| keys::key_error(&bad))?;
     let new = keys::store_key(ui, &keys, name, new)?;
@@ -100,7 +100,7 @@ fn resolve_key(ui: &Ui, text: &str) -> Result<PublicKey, CommandError> {
     if let Some(key) = named {
         return Ok(key);
     }
-    let own = keys::choose_signing_key(ui, &keys::key_folder(ui)?, Some(text))?;
+    let own = keys::choose_signing_key(&ui.host, &keys::key_folder(&ui.host)?, Some(text))?;
     own.map(|key| key.public).ok_or_else(|| {
         CommandError::new(CliExitCode::Usage, format!("no approver or key is called `{text}`"))
     })

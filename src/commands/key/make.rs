@@ -36,18 +36,18 @@ pub struct KeyImportArgs {
 
 /// Creates a key.
 pub fn init(ui: &Ui, args: &KeyInitArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(ui)?;
-    let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(ui));
+    let keys = keys::key_folder(&ui.host)?;
+    let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(&ui.host));
     let under = keys::choose_protection(ui, &args.new, &name)?;
-    let new = keys::generate_key(ui, &name, &under)?;
+    let new = keys::generate_key(&ui.host, &name, &under)?;
     let made = keys::store_key(ui, &keys, &name, new)?;
     print_key(ui, "created", &made)
 }
 
 /// Imports a key.
 pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(ui)?;
-    let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(ui));
+    let keys = keys::key_folder(&ui.host)?;
+    let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(&ui.host));
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let pem = private_text(&file).map_err(|bad| keys::key_error(&bad))?;
     let signer = match Signer::from_pem(&pem) {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::keys::{self, OwnKey};
 use crate::{CliExitCode, CommandError, Ui, load, normalize_path, relative_path};
+use wf_app::Host;
 use wf_app::config::ApproversFile;
 use wf_exec::keyfile::KeyFolder;
 use wf_report::plural;
@@ -48,7 +49,7 @@ pub struct KeyExportArgs {
 
 /// Lists keys.
 pub fn list(ui: &Ui, args: &KeyListArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(ui)?;
+    let keys = keys::key_folder(&ui.host)?;
     let own = keys::own_keys(&keys)?;
     let listed = load::approvers(ui, &ui.host.workspace())?.map(|(file, _)| file);
     if args.json {
@@ -103,31 +104,31 @@ fn part(file: &ApproversFile, key: &OwnKey) -> Option<String> {
 
 /// Exports a key.
 pub fn export(ui: &Ui, args: &KeyExportArgs) -> Result<CliExitCode, CommandError> {
-    let keys = keys::key_folder(ui)?;
-    let Some(key) = keys::choose_signing_key(ui, &keys, args.name.as_deref())? else {
+    let keys = keys::key_folder(&ui.host)?;
+    let Some(key) = keys::choose_signing_key(&ui.host, &keys, args.name.as_deref())? else {
         let failure = CommandError::new(CliExitCode::Usage, "no keys found");
         return Err(failure.hint("create one with `wf key init`"));
     };
     if args.private {
         let pem = keys.private(&key.name).map_err(|bad| keys::key_error(&bad))?;
         let out = args.out.as_deref().unwrap_or(Path::new(""));
-        return write_private(ui, out, &pem);
+        return write_private(&ui.host, out, &pem);
     }
     let text = if args.hex { key.public.hex() + "\n" } else { key.public.pem() };
     match &args.out {
-        Some(out) => write_private(ui, out, &text),
+        Some(out) => write_private(&ui.host, out, &text),
         None => ui.print(&text).map(|()| CliExitCode::Ok),
     }
 }
 
 /// Writes a new file readable by its owner alone.
-fn write_private(ui: &Ui, out: &Path, text: &str) -> Result<CliExitCode, CommandError> {
-    let path = normalize_path(&ui.host.cwd().join(out));
+fn write_private(host: &Host, out: &Path, text: &str) -> Result<CliExitCode, CommandError> {
+    let path = normalize_path(&host.cwd().join(out));
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(0o600).open(&path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| {
-        let shown = relative_path(&path, ui.host.cwd());
+        let shown = relative_path(&path, host.cwd());
         CommandError::new(CliExitCode::Usage, format!("cannot write {shown}: {error}"))
     })?;
     Ok(CliExitCode::Ok)

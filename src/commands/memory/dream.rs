@@ -20,12 +20,12 @@ pub struct MemoryDreamArgs {
 
 /// Runs the Dreamer.
 pub(super) fn run(ui: &Ui, args: &MemoryDreamArgs) -> Result<CliExitCode, CommandError> {
-    let before = rows(ui, &MegramSelection::All)?;
+    let before = rows(&ui.host, &MegramSelection::All)?;
     let now = ui.host.now();
     let dreamt = if args.dry_run || before.is_empty() {
         memory::dream(&before, now)
     } else {
-        store(ui)?.dream(now).wait()?
+        store(&ui.host)?.dream(now).wait()?
     };
     if !args.dry_run && !dreamt.is_empty() {
         let act = WorkspaceAction::MemoryDreamt {

@@ -33,7 +33,7 @@ pub struct MemoryExplainArgs {
 /// Explains a cluster.
 pub(super) fn run(ui: &Ui, args: &MemoryExplainArgs) -> Result<CliExitCode, CommandError> {
     let tags = tags(&args.space, &args.entity)?;
-    let megrams = rows(ui, &MegramSelection::Cluster(tags.clone()))?;
+    let megrams = rows(&ui.host, &MegramSelection::Cluster(tags.clone()))?;
     if megrams.is_empty() {
         let failure = CommandError::new(CliExitCode::Usage, format!("no memory entries for {tags}"));
         return Err(failure.hint("for the known clusters: wf memory query"));

@@ -25,7 +25,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, Com
         return Err(CommandError::new(CliExitCode::Usage, "the text is empty")
             .hint("describe what is wrong with the rule"));
     }
-    let rule = find_megram(ui, &args.id)?;
+    let rule = find_megram(&ui.host, &args.id)?;
     let from = format!("feedback {}", rule.id);
     let origin = MegramOrigin { at: ui.host.now(), from: &from };
     let megram = contradict(&rule, args.text.clone(), origin).map_err(|not| {
@@ -33,7 +33,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryFeedbackArgs) -> Result<CliExitCode, Com
             .hint("for the rules: wf memory list --level common_sense")
     })?;
     let id = megram.id;
-    let new = store(ui)?.remember(vec![megram]).wait()?;
+    let new = store(&ui.host)?.remember(vec![megram]).wait()?;
     if new > 0 {
         watch::record_quietly(ui, WorkspaceAction::MemoryFeedback { rule: rule.id, megram: id });
     }

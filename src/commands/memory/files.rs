@@ -38,7 +38,7 @@ const LIMIT: u64 = 64 << 20;
 
 /// Exports memory.
 pub(super) fn export(ui: &Ui, args: &MemoryExportArgs) -> Result<CliExitCode, CommandError> {
-    let megrams = rows(ui, &MegramSelection::All)?;
+    let megrams = rows(&ui.host, &MegramSelection::All)?;
     let text = write_lines(&megrams);
     let Some(file) = &args.file else {
         ui.print_json(&text)?;
@@ -68,14 +68,14 @@ pub(super) fn import(ui: &Ui, args: &MemoryImportArgs) -> Result<CliExitCode, Co
         let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is larger than 64 MiB"));
         return Err(failure.hint("nothing was imported; split the file between two lines"));
     };
-    let known = rows(ui, &MegramSelection::All)?;
+    let known = rows(&ui.host, &MegramSelection::All)?;
     let read = read_lines(&text, &known).map_err(|bad| {
         let message = format!("{shown}:{}: {}", bad.line, bad.cause);
         let hint = "nothing was imported; docs/memory.md describes the format";
         CommandError::new(CliExitCode::Usage, message).hint(hint)
     })?;
     let count = read.len();
-    let new = if read.is_empty() { 0 } else { store(ui)?.remember(read).wait()? };
+    let new = if read.is_empty() { 0 } else { store(&ui.host)?.remember(read).wait()? };
     if new > 0 {
         let megrams = new as u64;
         watch::record_quietly(ui, WorkspaceAction::MemoryImported { megrams });

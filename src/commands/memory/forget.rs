@@ -3,6 +3,7 @@ use clap::Args;
 use super::rows::{find_megram, rows, store, table, tags};
 use crate::approve::confirmed;
 use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_app::Host;
 use wf_core::memory::Megram;
 use wf_report::plural;
 use wf_store::MegramSelection;
@@ -43,7 +44,7 @@ struct ForgetTargetArgs {
 
 /// Deletes entries.
 pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, CommandError> {
-    let megrams = matching_megrams(ui, args)?;
+    let megrams = matching_megrams(&ui.host, args)?;
     if megrams.is_empty() {
         ui.print_info("no matching memory entries\n");
         return Ok(CliExitCode::Ok);
@@ -55,19 +56,19 @@ pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, Comma
     }
     // The listed entries are deleted, and none that came meanwhile.
     let ids = megrams.iter().map(|megram| megram.id).collect();
-    let gone = store(ui)?.forget(ids).wait()?;
+    let gone = store(&ui.host)?.forget(ids).wait()?;
     let megrams = gone as u64;
     watch::record_quietly(ui, WorkspaceAction::MemoryForgotten { megrams });
     ui.print_line(&format!("deleted {}", plural(gone, "megram")))?;
     Ok(CliExitCode::Ok)
 }
 
-fn matching_megrams(ui: &Ui, args: &MemoryForgetArgs) -> Result<Vec<Megram>, CommandError> {
+fn matching_megrams(host: &Host, args: &MemoryForgetArgs) -> Result<Vec<Megram>, CommandError> {
     let ForgetTargetArgs { id, space, .. } = &args.what;
     match (id, space, &args.entity) {
-        (Some(id), ..) => Ok(vec![find_megram(ui, id)?]),
-        (_, Some(space), Some(entity)) => rows(ui, &MegramSelection::Cluster(tags(space, entity)?)),
-        (_, Some(space), None) => rows(ui, &MegramSelection::Space(space.clone())),
-        _ => rows(ui, &MegramSelection::All),
+        (Some(id), ..) => Ok(vec![find_megram(host, id)?]),
+        (_, Some(space), Some(entity)) => rows(host, &MegramSelection::Cluster(tags(space, entity)?)),
+        (_, Some(space), None) => rows(host, &MegramSelection::Space(space.clone())),
+        _ => rows(host, &MegramSelection::All),
     }
 }

@@ -44,7 +44,7 @@ impl From<MegramLevelArg> for MegramLevel {
 /// Lists megrams.
 pub(super) fn run(ui: &Ui, args: &MemoryListArgs) -> Result<CliExitCode, CommandError> {
     let which = args.level.map_or(MegramSelection::All, |level| MegramSelection::Level(level.into()));
-    let megrams = rows(ui, &which)?;
+    let megrams = rows(&ui.host, &which)?;
     if args.json {
         ui.print_json(&document(&serde_json::json!({ "v": 1, "megrams": megrams })))?;
     } else if megrams.is_empty() {

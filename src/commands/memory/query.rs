@@ -43,7 +43,7 @@ struct ClusterKnowledge<'a> {
 /// Prints the knowledge.
 pub(super) fn run(ui: &Ui, args: &MemoryQueryArgs) -> Result<CliExitCode, CommandError> {
     let which = args.space.clone().map_or(MegramSelection::All, MegramSelection::Space);
-    let mut megrams = rows(ui, &which)?;
+    let mut megrams = rows(&ui.host, &which)?;
     if let Some(entity) = &args.entity {
         megrams.retain(|megram| megram.tags.entity == *entity);
     }

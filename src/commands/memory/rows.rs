@@ -2,7 +2,8 @@
 
 use anstyle::Style;
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Host;
 use wf_base::untrusted::untrusted;
 use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, RuleSense};
 use wf_report::{BAD, ColumnAlign, DIM, GOOD, NAME, TextTable, WARN, fit, moment};
@@ -12,8 +13,8 @@ use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader}
 const WIDTH: usize = 60;
 
 /// Returns the selected megrams; none where there is no state.
-pub(super) fn rows(ui: &Ui, which: &MegramSelection) -> Result<Vec<Megram>, CommandError> {
-    match StoreReader::open(&ui.host.workspace().state) {
+pub(super) fn rows(host: &Host, which: &MegramSelection) -> Result<Vec<Megram>, CommandError> {
+    match StoreReader::open(&host.workspace().state) {
         Ok(reader) => Ok(reader.memory(which)?),
         Err(StoreError::NoState(_)) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
@@ -21,14 +22,14 @@ pub(super) fn rows(ui: &Ui, which: &MegramSelection) -> Result<Vec<Megram>, Comm
 }
 
 /// Opens the state to change memory.
-pub(super) fn store(ui: &Ui) -> Result<Store, CommandError> {
-    let state = ui.host.workspace().state;
-    Ok(Store::open(&state, StoreDurability::Full, ui.host.clock())?)
+pub(super) fn store(host: &Host) -> Result<Store, CommandError> {
+    let state = host.workspace().state;
+    Ok(Store::open(&state, StoreDurability::Full, host.clock())?)
 }
 
 /// Returns the megram whose id begins with this.
-pub(super) fn find_megram(ui: &Ui, start: &str) -> Result<Megram, CommandError> {
-    let mut all = if start.is_empty() { Vec::new() } else { rows(ui, &MegramSelection::Id(start.into()))? };
+pub(super) fn find_megram(host: &Host, start: &str) -> Result<Megram, CommandError> {
+    let mut all = if start.is_empty() { Vec::new() } else { rows(host, &MegramSelection::Id(start.into()))? };
     let first = all.pop();
     match (first, all.as_slice()) {
         (Some(megram), []) => Ok(megram),

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::commands::goal::{instant, local};
 use crate::goals::{GoalSource, find_path, list_goals_on_disk};
 use crate::{CliExitCode, CommandError, Ui, load};
+use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_base::time::{Moment, format_duration, parse_duration};
 use wf_core::goal::{
@@ -80,7 +81,7 @@ pub fn run(ui: &Ui, args: &SimGoalsArgs) -> Result<CliExitCode, CommandError> {
         return Err(CommandError::new(CliExitCode::Usage, message));
     }
     let scenario = SimulationScenario {
-        takes: estimated_durations(ui, &goals, &args.takes)?,
+        takes: estimated_durations(&ui.host, &goals, &args.takes)?,
         goals: goals.clone(),
         from,
         to,
@@ -117,7 +118,7 @@ fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
         return Ok(found.into_iter().filter_map(|found| found.goal.ok()).collect());
     }
     let one = |name: &String| {
-        let path = find_path(ui, &workspace, &GoalSource::Disk, name)?;
+        let path = find_path(&ui.host, &workspace, &GoalSource::Disk, name)?;
         let files = GoalSource::Disk.files(&workspace);
         Ok(load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)?.1)
     };
@@ -126,11 +127,11 @@ fn goals(ui: &Ui, names: &[String]) -> Result<Vec<Arc<Goal>>, CommandError> {
 
 /// Returns the duration of a reconciliation of each goal.
 fn estimated_durations(
-    ui: &Ui,
+    host: &Host,
     goals: &[Arc<Goal>],
     said: &[String],
 ) -> Result<BTreeMap<PlanId, Duration>, CommandError> {
-    let reader = StoreReader::open(&ui.host.workspace().state).ok();
+    let reader = StoreReader::open(&host.workspace().state).ok();
     let mut takes = BTreeMap::new();
     for goal in goals {
         let known = reader.as_ref().map(|reader| reader.cycles(&goal.id, DURATION_SAMPLES));

@@ -7,6 +7,7 @@ use crate::skills::needs::InstallTerms;
 use crate::skills::put::SkillFolderLock;
 use crate::skills::{SkillUseError, fetch, locks, tell};
 use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_app::Host;
 use wf_app::skills::inspect_skill;
 use wf_lang::SpecFileSource as _;
 use wf_skill::lock::{LOCK, LockedSkill, SkillLock, changes};
@@ -55,13 +56,13 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
         return Err(CommandError::new(CliExitCode::Invalid, message).hint(hint));
     }
     let mut text = tell::summary(&studied) + &tell::full_text(&studied) + "\n" + &tell::findings(&studied);
-    if let Some(before) = committed_version(ui, &workspace, name) {
-        text += &tell::differences(ui, &workspace, &before, &studied);
+    if let Some(before) = committed_version(&ui.host, &workspace, name) {
+        text += &tell::differences(&ui.host, &workspace, &before, &studied);
     }
     text += &terms.text();
     ui.print(&text)?;
     let rules = consent::approve(ui, &workspace, name, locked, sign)?;
-    let held = consent::verify_approvals(ui, &rules, name, locked);
+    let held = consent::verify_approvals(&ui.host, &rules, name, locked);
     locks::write_lock(&workspace, &lock)?;
     ui.print(&match held {
         Ok(_) => format!("approved {name}\n"),
@@ -71,8 +72,8 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
 }
 
 /// A skill as the last commit locks it: the version that was approved last.
-fn committed_version(ui: &Ui, workspace: &Workspace, name: &str) -> Option<LockedSkill> {
-    let bytes = GitRevision::of(workspace, "HEAD", &ui.host.vars()).ok()?.read(LOCK).ok()?;
+fn committed_version(host: &Host, workspace: &Workspace, name: &str) -> Option<LockedSkill> {
+    let bytes = GitRevision::of(workspace, "HEAD", &host.vars()).ok()?.read(LOCK).ok()?;
     let mut lock = SkillLock::parse(&String::from_utf8(bytes).ok()?).ok()?;
     lock.skills.remove(name)
 }

@@ -63,7 +63,7 @@ impl SkillFormatArg {
 /// Imports a skill. It is not locked: that follows its review.
 pub fn run(ui: &Ui, args: &SkillImportArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let fetched = fetch_skill(ui, &args.source)?;
+    let fetched = fetch_skill(&ui.host, &args.source)?;
     let ask = ConversionOptions {
         folder: &fetched.folder,
         name: args.name.as_deref(),

@@ -37,7 +37,7 @@ pub struct SkillInstallArgs {
 /// Installs a skill.
 pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
-    let fetched = fetch_skill(ui, &args.source)?;
+    let fetched = fetch_skill(&ui.host, &args.source)?;
     if let Some(failure) = no_skill_here(&fetched.bundle, &args.source) {
         return Err(failure);
     }

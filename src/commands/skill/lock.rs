@@ -112,7 +112,7 @@ fn check(
     for name in &names {
         // It may be the name of a folder that was not meant to be displayed.
         let shown = name.escape_debug();
-        match check_usable(ui, workspace, &rules, &lock, name) {
+        match check_usable(&ui.host, workspace, &rules, &lock, name) {
             Ok(held) => {
                 let by: Vec<&str> = held.signers.iter().map(|by| by.name.as_str()).collect();
                 let reason = if by.is_empty() {

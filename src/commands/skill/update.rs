@@ -47,7 +47,7 @@ pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError>
         }
         let at_root =
             locked.source.strip_prefix("path:").map(|path| workspace.root.join(path).display().to_string());
-        let fetched = fetch_skill(ui, at_root.as_deref().unwrap_or(&locked.source))?;
+        let fetched = fetch_skill(&ui.host, at_root.as_deref().unwrap_or(&locked.source))?;
         // After an interrupted update the new files are there already.
         let here = fetch::read_folder(&workspace.root.join(&locked.folder))?;
         let changed = changes(&locked.files, &here);

@@ -2,6 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_app::Host;
 use wf_base::untrusted::untrusted;
 use wf_skill::disk::SkillFolderProblem;
 use wf_skill::{SHELVES, SkillTextError, disk};
@@ -24,12 +25,12 @@ pub struct SkillLocation {
 }
 
 /// Returns the folder of a skill of the workspace whose name was given in place of a path.
-fn named(ui: &Ui, given: &Path) -> Option<String> {
+fn named(host: &Host, given: &Path) -> Option<String> {
     let name = given.to_str().filter(|name| !name.contains('/'))?;
-    let root = ui.host.workspace().root;
+    let root = host.workspace().root;
     let mut folders = SHELVES.iter().map(|shelf| root.join(shelf).join(name));
     let found = folders.find(|folder| folder.is_dir())?;
-    Some(untrusted(&relative_path(&found, ui.host.cwd())).to_string())
+    Some(untrusted(&relative_path(&found, host.cwd())).to_string())
 }
 
 /// Returns the place that a path names. A path that does not exist is a failure.
@@ -39,7 +40,7 @@ pub fn find_skill(ui: &Ui, path: &Path) -> Result<SkillLocation, CommandError> {
     if !path.exists() {
         let message = format!("Path does not exist: {}", untrusted(&given.display().to_string()));
         let failure = CommandError::new(CliExitCode::Usage, message);
-        return Err(match named(ui, given) {
+        return Err(match named(&ui.host, given) {
             Some(folder) => failure.hint(format!("name its directory: {folder}")),
             None => failure,
         });

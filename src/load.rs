@@ -8,11 +8,12 @@ use wf_app::config::WorkspaceConfig;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::diag::Severity;
 use wf_base::name::{GateId, RunId};
+use wf_base::source::DeclarationSites;
 use wf_base::source::{SourceText, Span, Spanned};
+use wf_base::untrusted::shell_word;
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{self as lang, DiskFiles, InMemoryFiles, LoadedSpec, LoweringError, SpecFileSource};
 use wf_model::{Goal, Plan};
-use wf_report::{DeclarationSites, shell_word};
 use wf_sign::approval::{Approvers, ReviewPolicy};
 use wf_store::{StoreError, StoreReader};
 

@@ -1,8 +1,8 @@
 use crate::which::task_name;
 use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
+use wf_base::untrusted::shell_word;
 use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision, TaskId};
-use wf_report::shell_word;
 use wf_store::{StoreError, StoreReader};
 
 /// A pending or answered approval request of a run.

@@ -6,11 +6,12 @@ use crate::collect::{SpecFileSet, collect};
 use crate::{CliExitCode, CommandError, Ui, load, relative_path, relied, require_utf8};
 use wf_app::APPROVERS;
 use wf_app::Host;
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 use wf_lang::{DiskFiles, skill_own};
 use wf_report::follow::Verbosity;
-use wf_report::mistakes::{CheckedFile, annotations, json, sarif, summary, text};
+use wf_report::mistakes::{annotations, json, sarif, summary, text};
 use wf_report::plural;
 use wf_skill::{disk, load as load_skill};
 

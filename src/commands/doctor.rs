@@ -7,13 +7,13 @@ use crate::health::{self, DoctorFinding, DoctorStatus};
 use crate::{CliExitCode, CommandError, Ui, load};
 use wf_app::Host;
 use wf_app::{APPROVERS, CONFIG};
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{LineColumn, SourceText};
 use wf_base::untrusted::styled_line;
 use wf_core::machine::IsolationKind;
 use wf_exec::sandbox::ability;
 use wf_lang::DiskFiles;
-use wf_report::mistakes::CheckedFile;
 use wf_report::{BAD, DIM, GOOD, WARN, paint, plural};
 use wf_sign::approval::Approvers;
 

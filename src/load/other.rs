@@ -1,6 +1,6 @@
 use crate::{CliExitCode, CommandError, Workspace, relative_path};
 use wf_app::Host;
-use wf_report::shell_word;
+use wf_base::untrusted::shell_word;
 
 /// A file that is not a plan, as the command for its kind takes it.
 pub(super) struct NonPlanFile {

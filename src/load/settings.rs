@@ -2,11 +2,11 @@ use super::print_diagnostics;
 use crate::{CliExitCode, CommandError, Ui, Workspace, relative_path};
 use wf_app::config::{self, ApproversFile, WorkspaceConfig};
 use wf_app::{APPROVERS, CONFIG};
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::name::GateId;
 use wf_base::source::{SourceText, Span};
 use wf_lang::{self as lang, DiskFiles, FileReadError, SpecFileSource};
-use wf_report::mistakes::CheckedFile;
 
 /// Reads the configuration of a workspace with all its diagnostics; `None` if there is none.
 pub fn read_config(files: &dyn SpecFileSource, shown: &str) -> Option<(WorkspaceConfig, CheckedFile)> {

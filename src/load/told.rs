@@ -1,10 +1,11 @@
 use crate::{Ui, Workspace, relative_path};
 use wf_app::Host;
+use wf_base::diag::CheckedFile;
+use wf_base::source::{DeclarationSite, DeclarationSites};
 use wf_base::source::{SourceText, Span};
 use wf_lang::LoadedSpec;
 use wf_report::follow::Verbosity;
-use wf_report::mistakes::{CheckedFile, annotations, summary, text};
-use wf_report::{DeclarationSite, DeclarationSites};
+use wf_report::mistakes::{annotations, summary, text};
 
 /// The diagnostics, file by file, with paths as seen from the current folder.
 pub fn diagnostics_by_file(host: &Host, workspace: &Workspace, loaded: &LoadedSpec) -> Vec<CheckedFile> {

@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 use std::time::Duration;
+use wf_base::untrusted::shell_word;
 
 use anstyle::Style;
 
@@ -71,31 +72,8 @@ pub(super) fn line(style: Style, verb: &str, took: Option<Duration>, text: &str)
     format!("{verb} {took:>9}  {}\n", styled_line(text))
 }
 
-/// A task name quoted for a shell, to which brackets, and characters in the keys of items, are special.
-pub fn shell_word(place: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '-' | '.');
-    if place.chars().all(is_plain) { place.to_owned() } else { format!("'{}'", place.replace('\'', r"'\''")) }
-}
-
 /// A goal as commands accept it: by its id if its folder is searched for goals, else by its file.
 pub fn goal_name(id: &str, path: &str) -> String {
     let known = ["goals/", "workflows/"];
     if known.iter().any(|folder| path.starts_with(folder)) { id.to_owned() } else { shell_word(path) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shell_word;
-
-    #[test]
-    fn a_shell_takes_a_place_as_it_is() {
-        for (place, typed) in [
-            ("all/build", "all/build"),
-            ("build[linux,3.12]", "'build[linux,3.12]'"),
-            ("greet[it's]", r"'greet[it'\''s]'"),
-            ("cost[$5]", "'cost[$5]'"),
-        ] {
-            assert_eq!(shell_word(place), typed);
-        }
-    }
 }

@@ -140,7 +140,7 @@ fn expression(ui: &Ui, text: &str) -> Option<CronExpression> {
     let mut diagnostic = Diagnostic::new(Code::ValueWrong, span, bad.message);
     diagnostic.help = bad.remedy;
     let checked =
-        mistakes::CheckedFile { source: SourceText::new("--cron", text), diagnostics: vec![diagnostic] };
+        wf_base::diag::CheckedFile { source: SourceText::new("--cron", text), diagnostics: vec![diagnostic] };
     ui.print_message(&mistakes::text(&checked, WIDTH));
     None
 }

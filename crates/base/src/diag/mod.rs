@@ -2,10 +2,12 @@
 //!
 //! **Invariant:** all mistakes of a text are collected; the first never hides the others.
 
+mod checked;
 mod code;
 mod diagnostic;
 mod suggest;
 
+pub use checked::CheckedFile;
 pub use code::Code;
 pub use diagnostic::{Diagnostic, DiagnosticLabel, Severity};
 pub use suggest::nearest;

@@ -19,10 +19,12 @@
 mod json;
 mod marks;
 mod printed;
+mod shell;
 mod styled;
 mod text;
 
 pub use json::json;
 pub use marks::hides;
+pub use shell::shell_word;
 pub use styled::{paint, plain, rendered, styled, styled_line};
 pub use text::{UntrustedText, untrusted};

@@ -1,4 +1,5 @@
 use std::time::Duration;
+use wf_base::untrusted::shell_word;
 
 use serde_json::Value;
 
@@ -32,17 +33,8 @@ pub(super) fn json(value: &Value) -> String {
 
 /// Words as a shell would read them back: quoted where they are not one plain word.
 pub(super) fn shell_words<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = words.into_iter().map(word).collect();
+    let quoted: Vec<String> = words.into_iter().map(shell_word).collect();
     quoted.join(" ")
-}
-
-fn word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "only the order of two numbers matters")]

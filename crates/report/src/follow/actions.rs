@@ -3,7 +3,7 @@ use std::io::Write;
 
 use super::{RunNotification, RunTracker, TaskEnding};
 use crate::mistakes::annotation;
-use crate::{DeclarationSite, DeclarationSites};
+use wf_base::source::{DeclarationSite, DeclarationSites};
 use wf_core::machine::{Attempt, CheckVerdict, Event, StepState};
 use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef};
 

@@ -2,12 +2,13 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{RunEnding, RunNotification, TaskEnding};
-use crate::lines::{INDENT, attempt_label, failed_check_text, line, shell_word};
+use crate::lines::{INDENT, attempt_label, failed_check_text, line};
 use crate::moves;
 use crate::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::rounds::rounds_table;
 use crate::words::{counts_text, outcome_style, state_style, state_word};
 use crate::{elapsed, first_line, plural};
+use wf_base::untrusted::shell_word;
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::ggs::{Directive, SolverOutcome};
 use wf_core::machine::{CheckVerdict, Round, RunOutcome, StepState};

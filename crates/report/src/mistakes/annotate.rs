@@ -1,4 +1,4 @@
-use super::CheckedFile;
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::untrusted::untrusted;
 

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::CheckedFile;
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 

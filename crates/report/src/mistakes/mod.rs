@@ -4,7 +4,6 @@
 //! is bounded.
 
 mod annotate;
-mod checked;
 mod json;
 #[cfg(test)]
 mod sample;
@@ -12,7 +11,6 @@ mod sarif;
 mod text;
 
 pub use annotate::{annotation, annotations};
-pub use checked::CheckedFile;
 pub use json::{DIAGNOSTICS_VERSION, json};
 pub use sarif::sarif;
 pub use text::{summary, text};

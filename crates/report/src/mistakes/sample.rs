@@ -1,6 +1,6 @@
 //! A sample diagnostic for tests.
 
-use super::CheckedFile;
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::{SourceText, Span};
 

@@ -2,8 +2,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::CheckedFile;
 use super::annotate::level;
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 

@@ -2,9 +2,9 @@ use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use super::CheckedFile;
 use crate::paint::{BAD, GOOD, WARN, paint};
 use crate::plural;
+use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
 use wf_base::untrusted::{rendered, untrusted};
@@ -137,8 +137,9 @@ fn clamp(span: Span, window: &std::ops::Range<usize>, shown: &str) -> std::ops::
 #[cfg(test)]
 mod tests {
     use super::{summary, text};
-    use crate::mistakes::{CheckedFile, sample};
+    use crate::mistakes::sample;
     use crate::plain;
+    use wf_base::diag::CheckedFile;
     use wf_base::diag::{Code, Diagnostic};
     use wf_base::source::{SourceText, Span};
 

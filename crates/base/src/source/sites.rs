@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use wf_base::name::{Name, PlanId};
+use crate::name::{Name, PlanId};
 
 /// The location of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-use wf_base::diag::{Diagnostic, Severity};
-use wf_base::source::SourceText;
+use super::{Diagnostic, Severity};
+use crate::source::SourceText;
 
 /// A file that was checked and its diagnostics.
 #[derive(Clone, Debug)]

@@ -17,6 +17,7 @@ use wf_app::Host;
 use wf_app::config;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::name::RunId;
+use wf_base::untrusted::{NAME, WARN, paint};
 use wf_core::machine::{Attempt, RunOutcome};
 use wf_core::observe::RunObserver;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SessionParts, SuspendedRequest};
@@ -30,7 +31,6 @@ use wf_report::follow::{
     TerminalInfo, Verbosity,
 };
 use wf_report::record::{RunRecord, junit, summary};
-use wf_report::{NAME, WARN, paint};
 use wf_skill::lock::LOCK;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
 use wf_store::{RunRetention, StateFolder, Store, StoreDurability, StoreError, StoreReader};

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use wf_app::CommandError;
 use wf_base::untrusted::styled_line;
-use wf_report::{BAD, NAME, paint};
+use wf_base::untrusted::{BAD, NAME, paint};
 
 /// Returns the text of an error for the user; empty if the command has reported it.
 pub fn render(error: &CommandError) -> String {
@@ -24,7 +24,7 @@ mod tests {
     use super::render;
     use wf_app::{CliExitCode, CommandError};
     use wf_base::name::RunId;
-    use wf_report::plain;
+    use wf_base::untrusted::plain;
     use wf_store::{FindError, StoreError};
 
     fn check(failure: &CommandError, exit: CliExitCode, expected: &str) {

@@ -7,8 +7,8 @@ use super::relative_path;
 use super::which::{attempt_name_from_text, task_name_from_text};
 use wf_app::Host;
 use wf_base::name::RunId;
+use wf_base::units::{plural, size};
 use wf_exec::keeper;
-use wf_report::{plural, size};
 use wf_store::{
     self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
 };

@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 
 use wf_base::time::Moment;
 use wf_base::untrusted::UntrustedText;
+use wf_base::untrusted::{DIM, paint};
 use wf_exec::log::{LogChunk, LogStream};
-use wf_report::{DIM, paint};
 
 /// The longest line that is held back while it is incomplete, in bytes.
 const OPEN_LIMIT: usize = 64 * 1024;
@@ -135,8 +135,8 @@ pub fn last_lines(text: &[u8], count: usize) -> Vec<u8> {
 mod tests {
     use super::{LogLineFormat, LogLineFormatter, last_lines};
     use wf_base::time::Moment;
+    use wf_base::untrusted::plain;
     use wf_exec::log::{LogChunk, LogStream};
-    use wf_report::plain;
 
     fn chunk(stream: LogStream, millis: i64, text: &str) -> LogChunk {
         LogChunk { stream, at: Moment::from_millis(millis), bytes: text.into() }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::{CliExitCode, CommandError};
 use wf_base::name::RunId;
+use wf_base::units::plural;
 use wf_base::untrusted::styled_line;
 use wf_engine::reuse::{RepeatedRun, RerunReason, StepFate, StepRerun};
 use wf_engine::unchanged;
 use wf_model::expr::Expr;
-use wf_report::plural;
 use wf_store::{StoreError, StoreReader};
 
 /// The number of steps that are named in one line.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
 use wf_app::Host;
+use wf_base::untrusted::{BOLD, DIM, paint};
 use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
-use wf_report::{BOLD, DIM, paint};
 
 /// The number of times a value is asked for before the command gives up.
 const MAX_PROMPTS: usize = 3;
@@ -168,8 +168,8 @@ mod tests {
     use super::{parse_pairs, question};
     use serde_json::{Value, json};
     use wf_base::name::Name;
+    use wf_base::untrusted::plain;
     use wf_model::{PlanParam, ValueSchema};
-    use wf_report::plain;
 
     fn param(schema: Value) -> PlanParam {
         PlanParam {

@@ -7,8 +7,8 @@ use super::load::LoadedPlan;
 use super::{CliExitCode, CommandError, Ui};
 use wf_app::Host;
 use wf_audit::{self as audit, Auditor, AuditorConfig};
+use wf_base::untrusted::{NAME, WARN, paint};
 use wf_engine::EngineSession;
-use wf_report::{NAME, WARN, paint};
 use wf_store::StoreError;
 use wf_store::feed::{BusMessage, MessageBus, WorkspaceAction};
 

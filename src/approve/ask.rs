@@ -12,11 +12,12 @@ use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::untrusted::shell_word;
+use wf_base::untrusted::{NAME, paint};
 use wf_core::machine::{Artifact, Event, EventKind, RequestDecision, RunApproval};
 use wf_engine::{self as engine, recorded_evidence};
 use wf_exec::evidence::{DigestMemo, first_stale};
 use wf_model::JsonObject;
-use wf_report::{NAME, paint, questions};
+use wf_report::questions;
 use wf_sign::approval::{
     self, ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope,
     ApprovalStatement, ApprovalToken, PlanRef, Quorum, QuorumState, VERSION, decide, plan_digest, proposal,

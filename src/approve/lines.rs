@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use wf_base::untrusted::untrusted;
-use wf_report::{BAD, GOOD, paint};
+use wf_base::untrusted::{BAD, GOOD, paint};
 
 /// The number of lines that are compared one by one; of longer parts all lines are shown as changed.
 const MAX_COMPARED_LINES: usize = 1000;
@@ -76,7 +76,7 @@ fn unmatched_lines<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(bool, &'t str)>
 #[cfg(test)]
 mod tests {
     use super::changed_lines;
-    use wf_report::plain;
+    use wf_base::untrusted::plain;
 
     #[test]
     fn only_what_differs_is_shown() {

@@ -2,7 +2,8 @@ use super::before::text_by_digest;
 use super::lines::changed_lines;
 use crate::{CliExitCode, CommandError, Ui, Workspace};
 use wf_app::Host;
-use wf_report::{BAD, paint, plural};
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, paint};
 use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};
 
 /// Refuses to run a plan: prints the reason, the differences where they are known, and the remedy.

@@ -8,11 +8,12 @@ use super::refused::differences_text as difference;
 use crate::Ui;
 use crate::load::{self, LoadedPlan};
 use wf_base::digest::Sha256Digest;
+use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
+use wf_base::untrusted::{BOLD, GOOD, paint};
 use wf_lang::InMemoryFiles;
 use wf_report::consent::{PlanSummary, WorkspaceSettings, consent};
 use wf_report::diff::diff;
-use wf_report::{BOLD, GOOD, paint, plural};
 use wf_sign::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy, differences};
 
 /// Describes everything that a plan will do.

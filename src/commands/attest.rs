@@ -10,12 +10,13 @@ use crate::which::{attempt_name_from_text, find_run};
 use crate::{CliExitCode, CommandError, Ui, load, load_record, normalize_path, relative_path};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, GOOD, WARN, paint};
 use wf_core::machine::Event;
 use wf_engine::stale_now;
 use wf_model::Plan;
 use wf_report::attest::{AttestationInput, AttestationStatement, PAYLOAD, attestation_statement};
 use wf_report::record::{NestedRunRecord, RunRecord};
-use wf_report::{BAD, GOOD, WARN, paint, plural};
 use wf_sign::{BadKey, DsseEnvelope, PublicKey, Signer};
 use wf_store::{RunState, StoreReader, head, verify_chain};
 

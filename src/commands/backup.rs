@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
-use wf_report::plural;
+use wf_base::units::plural;
 use wf_store::feed::{LogAnchor, WorkspaceAction};
 use wf_store::{self as store, BackupManifest};
 

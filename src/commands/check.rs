@@ -9,10 +9,10 @@ use wf_app::Host;
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
+use wf_base::units::plural;
 use wf_lang::{DiskFiles, skill_own};
 use wf_report::follow::Verbosity;
 use wf_report::mistakes::{annotations, json, sarif, summary, text};
-use wf_report::plural;
 use wf_skill::{disk, load as load_skill};
 
 #[derive(Args, Debug)]

@@ -5,10 +5,10 @@ use clap::Args;
 
 use crate::load::{self, LoadedPlan};
 use crate::{CliExitCode, CommandError, GitRevision, RunOptions, Ui, normalize_path};
+use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_report::consent::{PlanSummary, WorkspaceSettings};
 use wf_report::diff::{ChangeDirection, PlanDiff, diff};
-use wf_report::plural;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -10,11 +10,12 @@ use wf_app::{APPROVERS, CONFIG};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{LineColumn, SourceText};
+use wf_base::units::plural;
 use wf_base::untrusted::styled_line;
+use wf_base::untrusted::{BAD, DIM, GOOD, WARN, paint};
 use wf_core::machine::IsolationKind;
 use wf_exec::sandbox::ability;
 use wf_lang::DiskFiles;
-use wf_report::{BAD, DIM, GOOD, WARN, paint, plural};
 use wf_sign::approval::Approvers;
 
 #[derive(Args, Debug)]

@@ -14,13 +14,14 @@ use wf_app::config::WorkspaceConfig;
 use wf_base::diag::nearest;
 use wf_base::redact::SecretMask;
 use wf_base::untrusted::shell_word;
+use wf_base::untrusted::{BOLD, DIM, WARN};
 use wf_core::gate::{GateContext, GateOutcome, GatePass, GateRuling, ResolvedEscalation, chain, ruling};
 use wf_exec::check::CheckEnvironment;
 use wf_exec::gate::{GateEnvironment, ask};
 use wf_exec::{ProcessExecutor, StopLevel};
 use wf_lang::{self as lang, DiskFiles, GATES, SpecFileSource};
 use wf_model::Gate;
-use wf_report::{BOLD, ColumnAlign, DIM, TextTable, WARN, gate_result_json, gate_result_text, lane};
+use wf_report::{ColumnAlign, TextTable, gate_result_json, gate_result_text, lane};
 use wf_store::feed::WorkspaceAction;
 
 #[derive(Args, Debug)]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use wf_base::untrusted::{BOLD, DIM, GOOD, NAME, paint};
 use wf_lang as lang;
-use wf_report::{BOLD, DIM, GOOD, NAME, paint};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Existing files are not changed, except for a line added to .gitignore.")]

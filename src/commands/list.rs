@@ -3,7 +3,9 @@ use serde_json::{Value, json};
 
 use crate::plans::{SpecSummary, list_specs};
 use crate::{CliExitCode, CommandError, Ui, relative_path};
-use wf_report::{BOLD, ColumnAlign, DIM, TextTable, WARN, first_line, plural};
+use wf_base::units::{first_line, plural};
+use wf_base::untrusted::{BOLD, DIM, WARN};
+use wf_report::{ColumnAlign, TextTable};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

@@ -8,9 +8,9 @@ use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
 use crate::which::{ResolvedTask, StepArg, find_step, task_name};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::name::RunId;
+use wf_base::untrusted::{DIM, paint};
 use wf_core::machine::{Attempt, TaskId};
 use wf_exec::log::{self, LogFollower, LogStream};
-use wf_report::{DIM, paint};
 use wf_store::{AttemptRow, RunState, StateFolder, StoreReader};
 
 #[derive(Args, Debug)]

@@ -10,6 +10,7 @@ use super::{AdapterRunner, SecretFiles, ledger};
 use crate::{CliExitCode, CommandError};
 use wf_app::connections::{AdapterFailure, AdapterFailureKind};
 use wf_base::name::RefId;
+use wf_base::untrusted::{BOLD, NAME, paint};
 use wf_core::connection::{
     SetupAnswer, SetupCompletion, SetupConversation, SetupFault, SetupHostMessage, SetupInput, SetupLogLevel,
     SetupOutput, SetupStep, SetupTerms,
@@ -18,7 +19,6 @@ use wf_core::machine::WorkExit as Ending;
 use wf_exec::StopLevel;
 use wf_exec::refs::LentFolder;
 use wf_exec::talk::{self, DialogueEnd, LineSender};
-use wf_report::{BOLD, NAME, paint};
 
 /// The time a script has to exit after it was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);

@@ -8,7 +8,7 @@ use crate::CommandError;
 use crate::goals::resumable_reconciliations;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
-use wf_report::{BAD, paint};
+use wf_base::untrusted::{BAD, paint};
 
 /// The delay after the first failure to send a notification.
 const FIRST_RETRY_DELAY: Duration = Duration::from_mins(1);

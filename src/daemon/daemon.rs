@@ -19,10 +19,11 @@ use wf_app::daemon_io::health::{DaemonHealth, HealthEndpoint};
 use wf_app::daemon_io::systemd::SystemdNotifier;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, paint};
 use wf_core::goal::GoalAgenda;
 use wf_lang::DiskFiles;
 use wf_model::Goal;
-use wf_report::{BAD, paint, plural};
 
 /// The options of a daemon.
 #[derive(Clone, Debug)]

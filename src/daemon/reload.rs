@@ -7,9 +7,9 @@ use crate::{CliExitCode, CommandError, GitRevision, Ui, Workspace};
 use wf_app::daemon_io::watch::FileWatcher;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::name::PlanId;
+use wf_base::untrusted::{BAD, NAME, WARN, paint};
 use wf_exec::HostEnv;
 use wf_model::Goal;
-use wf_report::{BAD, NAME, WARN, paint};
 
 /// The source of goals, and their current state.
 pub struct LoadedGoals {

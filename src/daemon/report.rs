@@ -5,7 +5,7 @@ use super::look::GoalExamination;
 use wf_app::daemon_io::health::GoalHealth;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
-use wf_report::plural;
+use wf_base::units::plural;
 
 /// The counters of one goal: scheduled times by result, and reconciliations by outcome.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use wf_app::daemon_io::alarm::WallClockTimer;
 use wf_app::daemon_io::systemd::watchdog_interval;
 use wf_app::daemon_io::watch::FileWatcher;
 use wf_base::time::Moment;
-use wf_report::{WARN, paint};
+use wf_base::untrusted::{WARN, paint};
 
 /// An event that wakes a daemon up.
 pub(super) enum DaemonEvent {

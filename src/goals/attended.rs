@@ -2,7 +2,7 @@ use super::list_goals_with_acceptance;
 use crate::Ui;
 use crate::health::{DoctorFinding, DoctorStatus};
 use wf_app::goals::{FileLock, LEADER_LOCK};
-use wf_report::plural;
+use wf_base::units::plural;
 use wf_store::StoreReader;
 
 /// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings

@@ -8,10 +8,10 @@ use crate::{CliExitCode, CommandError, GitRevision, Ui, Workspace, load, normali
 use wf_app::Host;
 use wf_base::diag::nearest;
 use wf_base::name::PlanId;
+use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_lang::{DiskFiles, SpecFileSource};
 use wf_model::Goal;
-use wf_report::plural;
 
 /// The folders of a workspace in which goals are searched.
 pub const FOLDERS: [&str; 2] = ["goals", "workflows"];

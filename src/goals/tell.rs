@@ -14,12 +14,12 @@ use wf_app::goals::FileLock;
 use wf_base::name::EnvName;
 use wf_base::redact::SecretMask;
 use wf_base::time::Moment;
+use wf_base::untrusted::{WARN, paint};
 use wf_core::goal::ReconciliationPart;
 use wf_exec::ProcessExecutor;
 use wf_exec::http::HttpClient;
 use wf_exec::secret::{PlanSecrets, SecretText};
 use wf_lang::DiskFiles;
-use wf_report::{WARN, paint};
 use wf_store::{NotificationRow, Store, StoreDurability, StoreError, StoreReader};
 
 /// The pause after a failed attempt.

@@ -7,7 +7,7 @@ use super::put::SKILLS;
 use super::tell;
 use wf_app::skills::InspectedSkill;
 use wf_base::untrusted::untrusted;
-use wf_report::{BOLD, DIM, GOOD, WARN, paint};
+use wf_base::untrusted::{BOLD, DIM, GOOD, WARN, paint};
 use wf_skill::import::{FieldOutcome, SkillConversion};
 
 /// The completed changes, and the remaining work.

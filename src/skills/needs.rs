@@ -10,7 +10,7 @@ use clap::Args;
 use crate::{CliExitCode, CommandError};
 use wf_app::skills::InspectedSkill;
 use wf_base::untrusted::untrusted;
-use wf_report::{BAD, WARN, paint};
+use wf_base::untrusted::{BAD, WARN, paint};
 use wf_skill::inspect::{InspectionIssue, IssueClass, Rule};
 use wf_skill::lock::{LockedFile, LockedSkill, locked_files};
 

@@ -11,8 +11,9 @@ use crate::approve::changed_lines;
 use crate::revision::past_text;
 use wf_app::Host;
 use wf_app::skills::InspectedSkill;
+use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
-use wf_report::{BAD, BOLD, DIM, GOOD, WARN, paint, plural};
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
 use wf_skill::ScriptDeclaration;
 use wf_skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private};
 use wf_skill::lock::{LockedSkill, SkillFileChange, changes};
@@ -71,7 +72,7 @@ pub fn summary(studied: &InspectedSkill) -> String {
     }
     let files = &studied.bundle.files;
     let size: usize = files.values().map(|file| file.bytes.len()).sum();
-    let size = wf_report::size(size as u64);
+    let size = wf_base::units::size(size as u64);
     let _ = writeln!(text, "  {}, {size}, {}", plural(files.len(), "file"), studied.bundle.digest());
     text
 }
@@ -141,7 +142,7 @@ pub fn full_text(studied: &InspectedSkill) -> String {
                 let _ = writeln!(text, "  {}", untrusted(line));
             }
         } else {
-            let size = wf_report::size(file.bytes.len() as u64);
+            let size = wf_base::units::size(file.bytes.len() as u64);
             let _ = writeln!(text, "  {size}, {}", wf_base::digest::Sha256Digest::of_bytes(&file.bytes));
         }
     }

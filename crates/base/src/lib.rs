@@ -11,4 +11,5 @@ pub mod name;
 pub mod redact;
 pub mod source;
 pub mod time;
+pub mod units;
 pub mod untrusted;

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::paint::{BOLD, DIM, NAME, WARN, paint};
+use wf_base::untrusted::{BOLD, DIM, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction, truthy};
 use wf_model::{Check, CheckPhase, JsonObject, Plan, Step, StepIx, StepRepetition, StepWork};
@@ -243,8 +243,8 @@ impl ExprScope for ForecastValues<'_> {
 #[cfg(test)]
 mod tests {
     use super::Forecast;
-    use crate::plain;
     use serde_json::json;
+    use wf_base::untrusted::plain;
     use wf_lang::{InMemoryFiles, PlanDefaults, load, lower};
 
     const PLAN: &str = "---

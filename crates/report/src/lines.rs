@@ -4,9 +4,9 @@ use wf_base::untrusted::shell_word;
 
 use anstyle::Style;
 
-use super::elapsed;
 use super::hint::hint;
-use super::paint::{BAD, DIM, paint};
+use wf_base::units::elapsed;
+use wf_base::untrusted::{BAD, DIM, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::CheckVerdict;
 use wf_model::CheckPhase;

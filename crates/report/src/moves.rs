@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::paint::{DIM, paint};
 use wf_base::untrusted::styled_line;
+use wf_base::untrusted::{DIM, paint};
 use wf_core::ggs::GgsRule;
 use wf_core::machine::{NO_ALTERNATIVE_LEFT, Round, RoundFailureClass};
 
@@ -74,7 +74,7 @@ pub fn moves_text(moves: &[String], run: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{moves, moves_text};
-    use crate::plain;
+    use wf_base::untrusted::plain;
     use wf_core::ggs::{self, PreviousRound, RoundMeasures};
     use wf_core::machine::{CriteriaCount, Round, RoundFailureClass};
     use wf_model::ReplanSettings;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::lines::quote_untrusted;
-use super::units::moment;
-use super::{BOLD, DIM, WARN, paint};
+use wf_base::units::moment;
+use wf_base::untrusted::{BOLD, DIM, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::gate::GateAction;
 use wf_core::machine::{ApprovalRequest, Artifact, Event, EventKind};

@@ -1,7 +1,8 @@
 use anstyle::Style;
 use serde_json::{Value, json};
 
-use super::{BOLD, ColumnAlign, DIM, TextTable};
+use super::{ColumnAlign, TextTable};
+use wf_base::untrusted::{BOLD, DIM};
 use wf_core::ggs::{DirectiveUrgency, SolverOutcome, format_number};
 use wf_model::ReplanSettings;
 

@@ -1,7 +1,7 @@
 use anstyle::Style;
 
-use super::paint::{DIM, paint};
 use wf_base::untrusted::untrusted;
+use wf_base::untrusted::{DIM, paint};
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ impl TextTable {
 #[cfg(test)]
 mod tests {
     use super::{ColumnAlign, TextTable};
-    use crate::plain;
     use anstyle::Style;
+    use wf_base::untrusted::plain;
 
     #[test]
     fn columns_line_up_and_lines_have_no_trailing_space() {

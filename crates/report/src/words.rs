@@ -1,6 +1,6 @@
 use anstyle::Style;
 
-use super::paint::{BAD, DIM, GOOD, WARN};
+use wf_base::untrusted::{BAD, DIM, GOOD, WARN};
 use wf_core::machine::{RunOutcome, Standing, StepCounts, StepState};
 
 /// The word for the state of a step: the standing of a success, else the state.

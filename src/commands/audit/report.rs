@@ -10,8 +10,9 @@ use wf_audit::stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, Repor
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::name::RunId;
 use wf_base::time::{Moment, parse_duration};
+use wf_base::units::plural;
 use wf_base::untrusted::styled_line;
-use wf_report::{BAD, NAME, WARN, paint, plural};
+use wf_base::untrusted::{BAD, NAME, WARN, paint};
 use wf_store::{StoreError, StoreReader};
 
 /// Summarize the audit log: corrections, gaps, violations, drift, the health of the tools

@@ -10,7 +10,7 @@ use crate::{CliExitCode, CommandError, Ui};
 use wf_app::Host;
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::untrusted::styled_line;
-use wf_report::{BAD, DIM, NAME, paint};
+use wf_base::untrusted::{BAD, DIM, NAME, paint};
 use wf_store::StoreError;
 
 /// The interval at which a followed log is read.

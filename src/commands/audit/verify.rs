@@ -6,7 +6,8 @@ use crate::commands::attest::{public, read};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_app::Host;
 use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD};
-use wf_report::{BAD, GOOD, NAME, WARN, paint, plural};
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, GOOD, NAME, WARN, paint};
 use wf_sign::DsseEnvelope;
 use wf_store::{StoreError, StoreReader};
 

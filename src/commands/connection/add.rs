@@ -16,9 +16,9 @@ use wf_app::Host;
 use wf_app::connections::{AdapterFailure, write_health_goal};
 use wf_base::name::PlanId;
 use wf_base::untrusted::untrusted;
+use wf_base::untrusted::{BOLD, GOOD, paint};
 use wf_core::connection::request::{ConnectionRequest, DiscoveryReply, ProbeReply};
 use wf_core::connection::{SetupCompletion, SetupTerms};
-use wf_report::{BOLD, GOOD, paint};
 use wf_store::feed::WorkspaceAction;
 use wf_store::{ConnectionApprovalUse, ConnectionRow, ConnectionState};
 

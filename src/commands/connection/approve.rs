@@ -10,7 +10,7 @@ use crate::keys::{self, PassphraseArgs};
 use crate::{CliExitCode, CommandError, Ui, Workspace, relative_path, watch};
 use wf_app::Host;
 use wf_base::name::PlanId;
-use wf_report::{BOLD, paint};
+use wf_base::untrusted::{BOLD, paint};
 use wf_sign::approval::{
     ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
     PlanRef, VERSION, plan_digest,

@@ -11,7 +11,8 @@ use crate::connections::{AdapterRunner, ConnectionAdapter, connection_rows, find
 use crate::{CliExitCode, CommandError, Ui, Workspace, normalize_path};
 use wf_app::Host;
 use wf_base::name::PlanId;
-use wf_report::{BAD, GOOD, WARN, paint, plural};
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, GOOD, WARN, paint};
 use wf_store::{ConnectionRow, ConnectionState};
 
 /// Check that connections work, and refresh expiring tokens

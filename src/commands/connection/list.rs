@@ -6,7 +6,9 @@ use super::args::name;
 use crate::connections::{connection_rows, find_connection};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::name::PlanId;
-use wf_report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN, moment};
+use wf_base::units::moment;
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::{ConnectionRow, ConnectionState};
 
 /// List the connections

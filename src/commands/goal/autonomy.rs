@@ -5,8 +5,9 @@ use crate::approve::StandingApproval;
 use crate::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals_on_disk};
 use crate::{CliExitCode, CommandError, Ui, load};
 use wf_base::time::{Moment, format_duration};
+use wf_base::units::plural;
+use wf_base::untrusted::{BOLD, DIM, WARN, paint};
 use wf_core::goal::{AutonomyProposal, ReconciliationPart, StandingApprovalLimits};
-use wf_report::{BOLD, DIM, WARN, paint, plural};
 
 /// Show what goals may do unattended, the feedback on it, and the advice that follows
 #[derive(Args, Debug)]

@@ -11,9 +11,9 @@ use crate::{CliExitCode, CommandError, Ui, load, watch};
 use wf_app::Host;
 use wf_app::goals::{FileLock, LEADER_LOCK};
 use wf_base::time::Moment;
+use wf_base::untrusted::{WARN, paint};
 use wf_core::goal::{GoalLedgerState, ReconciliationCause, ReconciliationHealth, turn};
 use wf_model::Goal;
-use wf_report::{WARN, paint};
 use wf_store::StoreReader;
 use wf_store::feed::WorkspaceAction;
 

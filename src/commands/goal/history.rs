@@ -5,8 +5,9 @@ use crate::goals::{GoalSource, find_path, load_by_name};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
+use wf_base::untrusted::{BAD, DIM, GOOD};
 use wf_core::goal::SlotState;
-use wf_report::{BAD, ColumnAlign, DIM, GOOD, TextTable};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::{ReconciliationRow, SlotRow, StoreError, StoreReader};
 
 /// Show the scheduled times of a goal and the results of its reconciliations

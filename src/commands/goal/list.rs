@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use crate::goals::{GoalFile, list_goals_with_acceptance};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::time::Moment;
+use wf_base::units::first_line;
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};
 use wf_model::Goal;
-use wf_report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN, first_line};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::{GoalRow, ReconciliationRow, StoreError, StoreReader};
 
 /// List the goals of this workspace with their health and next scheduled time

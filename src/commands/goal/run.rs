@@ -9,8 +9,8 @@ use crate::goals::{
 };
 use crate::{CliExitCode, CommandError, GitRevision, RunArg, Ui, load};
 use wf_base::time::Moment;
+use wf_base::untrusted::{BAD, BOLD, GOOD, WARN, paint};
 use wf_core::goal::{ReconciliationCause, ReconciliationHealth, ReconciliationPart};
-use wf_report::{BAD, BOLD, GOOD, WARN, paint};
 use wf_store::StoreReader;
 
 /// Reconcile a goal now: run its checks, and the repair if one fails

@@ -4,8 +4,9 @@ use anstyle::Style;
 use serde::Serialize;
 
 use wf_base::time::{Moment, format_duration};
+use wf_base::untrusted::{DIM, NAME, WARN};
 use wf_model::schedule::{ClockChange, DstNote, GoalSchedule, ScheduleZone, Slot};
-use wf_report::{ColumnAlign, DIM, NAME, TextTable, WARN};
+use wf_report::{ColumnAlign, TextTable};
 
 /// A scheduled time for programs.
 #[derive(Serialize)]

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::{CliExitCode, CommandError, Ui};
-use wf_report::{BAD, GOOD, paint};
+use wf_base::untrusted::{BAD, GOOD, paint};
 use wf_sign::{BadKey, PublicKey, unhex};
 
 /// Verify an Ed25519 signature, as wf does everywhere

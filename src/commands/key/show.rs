@@ -11,8 +11,8 @@ use crate::keys::{self, OwnKey};
 use crate::{CliExitCode, CommandError, Ui, load, normalize_path, relative_path};
 use wf_app::Host;
 use wf_app::config::ApproversFile;
+use wf_base::units::plural;
 use wf_exec::keyfile::KeyFolder;
-use wf_report::plural;
 
 /// List your keys, and their status as approvers here
 #[derive(Args, Debug)]

@@ -2,8 +2,8 @@ use clap::Args;
 
 use super::rows::{document, rows, store, table};
 use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_base::untrusted::{BOLD, paint};
 use wf_core::memory::{self, DreamChanges, Megram};
-use wf_report::{BOLD, paint};
 use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
 

@@ -8,8 +8,9 @@ use super::rows::{document, rows, short_line, signed_number, standing, style, ta
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
+use wf_base::untrusted::{DIM, NAME, paint};
 use wf_core::memory::{Megram, potentials, ruled_action, share};
-use wf_report::{ColumnAlign, DIM, NAME, TextTable, paint};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::MegramSelection;
 
 /// Explain the advice from a cluster: the weight of each megram today, and the threshold

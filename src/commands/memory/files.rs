@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::rows::{rows, store};
 use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
+use wf_base::units::plural;
 use wf_core::memory::{read_lines, write_lines};
-use wf_report::plural;
 use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
 

@@ -4,8 +4,8 @@ use super::rows::{find_megram, rows, store, table, tags};
 use crate::approve::confirmed;
 use crate::{CliExitCode, CommandError, Ui, watch};
 use wf_app::Host;
+use wf_base::units::plural;
 use wf_core::memory::Megram;
-use wf_report::plural;
 use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
 

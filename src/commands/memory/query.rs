@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use super::rows::{document, line, rows, signed_number, standing, style, sums};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::time::Moment;
+use wf_base::untrusted::{DIM, NAME};
 use wf_core::memory::{
     Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, clusters, potentials, ruled_action,
 };
-use wf_report::{ColumnAlign, DIM, NAME, TextTable};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::MegramSelection;
 
 /// Show what a planner would be told: the rules, and the advice from the evidence of each cluster

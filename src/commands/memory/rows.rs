@@ -4,9 +4,11 @@ use anstyle::Style;
 
 use crate::{CliExitCode, CommandError};
 use wf_app::Host;
+use wf_base::units::{fit, moment};
 use wf_base::untrusted::untrusted;
+use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};
 use wf_core::memory::{Megram, MegramLevel, MegramTags, MemoryAction, MemoryPotentials, RuleSense};
-use wf_report::{BAD, ColumnAlign, DIM, GOOD, NAME, TextTable, WARN, fit, moment};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::{MegramSelection, Store, StoreDurability, StoreError, StoreReader};
 
 /// The width at which a content is cut on a line, in characters.

@@ -12,11 +12,12 @@ use crate::{CliExitCode, CommandError, Ui, load};
 use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_base::time::{Moment, format_duration, parse_duration};
+use wf_base::untrusted::{BAD, DIM, NAME, WARN, paint};
 use wf_core::goal::{
     ReconciliationPart, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate,
 };
 use wf_model::Goal;
-use wf_report::{BAD, ColumnAlign, DIM, NAME, TextTable, WARN, paint};
+use wf_report::{ColumnAlign, TextTable};
 use wf_store::StoreReader;
 
 /// The number of latest reconciliations from which a duration is estimated.

@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 
 use super::shelves::{find, left_out_json, line, sentence};
 use crate::{CliExitCode, CommandError, Ui};
-use wf_report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN};
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};
+use wf_report::{ColumnAlign, TextTable};
 use wf_skill::DiscoveredSkill;
 
 /// List the skills of this workspace and of yours, with their location and load errors

@@ -9,7 +9,7 @@ use crate::skills::put::SkillFolderLock;
 use crate::skills::{check_usable, consent, fetch, locks};
 use crate::{CliExitCode, CommandError, Ui, Workspace};
 use wf_app::skills::inspect_skill;
-use wf_report::{BAD, GOOD, paint};
+use wf_base::untrusted::{BAD, GOOD, paint};
 use wf_skill::SHELVES;
 
 /// Inspect skills that are in the workspace already, and lock them as they are

@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 
 use super::shelves::{find, left_out_json, line, sentence, warn_of_broken};
 use crate::{CliExitCode, CommandError, Ui};
-use wf_report::{BOLD, ColumnAlign, DIM, TextTable};
+use wf_base::untrusted::{BOLD, DIM};
+use wf_report::{ColumnAlign, TextTable};
 use wf_skill::{DiscoveredSkill, SearchableSkill, Skill, search};
 
 /// Search skills by words in their names, descriptions and texts

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::Ui;
+use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
-use wf_report::plural;
 use wf_skill::{
     DiscoveredSkill, OmittedFolders, SkillDiscovery, SkillFolderReader, SkillSearchFolder, discover, disk,
     shelves,

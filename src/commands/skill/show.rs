@@ -6,7 +6,7 @@ use super::shelves::{find, line};
 use crate::{CliExitCode, CommandError, Ui};
 use wf_base::diag::nearest;
 use wf_base::untrusted::untrusted;
-use wf_report::{BOLD, DIM, WARN, paint};
+use wf_base::untrusted::{BOLD, DIM, WARN, paint};
 use wf_skill::{DiscoveredSkill, Skill, SkillFinding, disk};
 
 /// Show the text of a skill, or one of its files

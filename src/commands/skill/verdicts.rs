@@ -4,8 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::walk::SkillLocation;
 use wf_base::source::SourceText;
+use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
-use wf_report::{BAD, BOLD, ColumnAlign, DIM, GOOD, TextTable, WARN, paint, plural};
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
+use wf_report::{ColumnAlign, TextTable};
 use wf_skill::{SkillFinding, SkillVerdict, ValidationProfile, ValidationSubject, validate};
 
 /// A skill and its verdicts by profile.

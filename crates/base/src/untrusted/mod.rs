@@ -18,6 +18,7 @@
 
 mod json;
 mod marks;
+mod paint;
 mod printed;
 mod shell;
 mod styled;
@@ -25,6 +26,7 @@ mod text;
 
 pub use json::json;
 pub use marks::hides;
+pub use paint::{BAD, BOLD, DIM, GOOD, NAME, WARN};
 pub use shell::shell_word;
 pub use styled::{paint, plain, rendered, styled, styled_line};
 pub use text::{UntrustedText, untrusted};

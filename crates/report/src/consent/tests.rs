@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{PlanSummary, WorkspaceSettings, consent};
-use crate::plain;
 use sample::{ALL, GOAL, goal, plan};
 use wf_base::digest::Sha256Digest;
+use wf_base::untrusted::plain;
 use wf_lang::{goal_schema, plan_schema};
 use wf_model::JsonObject;
 

@@ -3,9 +3,9 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::{PlanSummary, RiskDirection, SummaryLine, SummaryLineKind};
-use crate::paint::{BAD, BOLD, DIM, NAME, WARN, paint};
-use crate::plural;
 use wf_base::digest::Sha256Digest;
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, BOLD, DIM, NAME, WARN, paint};
 use wf_base::untrusted::{hides, untrusted};
 use wf_model::{Goal, JsonObject, Plan};
 

@@ -1,6 +1,6 @@
 use super::{PartChange, PlanDiff, diff};
 use crate::consent::{PlanSummary, tests::sample};
-use crate::plain;
+use wf_base::untrusted::plain;
 
 fn view(steps: &str) -> PlanSummary {
     let text = format!("---\nkind: plan\nid: p\nsteps:\n{steps}\n---\n");

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::{PlanSketch, SketchNode};
-use crate::fit;
+use wf_base::units::fit;
 use wf_base::untrusted::untrusted;
 
 /// The width of a character, on average.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::ending::remark_notification;
 use super::{OutputLineBuffer, RunNotification, RunTracker, Verbosity, final_line, notification_text};
-use crate::paint::{BOLD, DIM, paint, plain};
-use crate::{elapsed, fit, plural, usage_line};
+use crate::usage_line;
 use wf_base::time::{Clock, Moment};
+use wf_base::units::{elapsed, fit, plural};
+use wf_base::untrusted::{BOLD, DIM, paint, plain};
 use wf_base::untrusted::{styled, untrusted};
 use wf_core::machine::{Attempt, BudgetLedger, Event, EventKind, TaskId};
 use wf_core::observe::{OutputInterest, OutputStream, RunObserver, RunRef, TaskRemark};

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::tail::{append_to_line, text};
-use crate::paint::{DIM, paint};
 use wf_base::name::RunId;
+use wf_base::untrusted::{DIM, paint};
 use wf_core::machine::Attempt;
 
 /// The longest incomplete line that is held back, in bytes.
@@ -48,8 +48,8 @@ fn prefixed(name: &str, line: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::OutputLineBuffer;
-    use crate::plain;
     use wf_base::name::{Name, RunId};
+    use wf_base::untrusted::plain;
     use wf_core::machine::{Attempt, TaskId};
 
     #[test]

@@ -4,11 +4,11 @@ use std::time::Duration;
 use super::{RunEnding, RunNotification, TaskEnding};
 use crate::lines::{INDENT, attempt_label, failed_check_text, line};
 use crate::moves;
-use crate::paint::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use crate::rounds::rounds_table;
 use crate::words::{counts_text, outcome_style, state_style, state_word};
-use crate::{elapsed, first_line, plural};
+use wf_base::units::{elapsed, first_line, plural};
 use wf_base::untrusted::shell_word;
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::ggs::{Directive, SolverOutcome};
 use wf_core::machine::{CheckVerdict, Round, RunOutcome, StepState};
@@ -171,9 +171,9 @@ fn verdict_line(subject: &str, verdict: &CheckVerdict, volume: Verbosity) -> Str
 mod tests {
     use super::{Verbosity, final_line, notification_text};
     use crate::follow::{RunEnding, RunNotification, TaskEnding};
-    use crate::plain;
     use std::time::Duration;
     use wf_base::name::{Name, PlanId, RunId};
+    use wf_base::untrusted::plain;
     use wf_core::machine::{
         CheckRuling, CheckVerdict, RunOutcome, StaleFile, Standing, StepCounts, StepState, TaskId,
     };

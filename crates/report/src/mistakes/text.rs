@@ -2,11 +2,11 @@ use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
-use crate::paint::{BAD, GOOD, WARN, paint};
-use crate::plural;
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, GOOD, WARN, paint};
 use wf_base::untrusted::{rendered, untrusted};
 
 /// The maximum number of diagnostics of one file that are drawn.
@@ -138,10 +138,10 @@ fn clamp(span: Span, window: &std::ops::Range<usize>, shown: &str) -> std::ops::
 mod tests {
     use super::{summary, text};
     use crate::mistakes::sample;
-    use crate::plain;
     use wf_base::diag::CheckedFile;
     use wf_base::diag::{Code, Diagnostic};
     use wf_base::source::{SourceText, Span};
+    use wf_base::untrusted::plain;
 
     #[test]
     fn every_place_is_underlined() {

@@ -1,6 +1,8 @@
 use anstyle::Style;
 
-use crate::{BAD, ColumnAlign, DIM, GOOD, ItemNames, NAME, TextTable, WARN, first_line, paint, plural};
+use crate::{ColumnAlign, ItemNames, TextTable};
+use wf_base::units::{first_line, plural};
+use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN, paint};
 use wf_core::machine::CheckRuling;
 use wf_core::verify::{CriterionComparison, EvidenceFreshness, ReverifiedResult};
 

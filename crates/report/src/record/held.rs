@@ -2,9 +2,11 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::paint::{BAD, DIM, WARN, paint};
-use crate::{moment, plain, rounds};
+use crate::rounds;
 use wf_base::time::Moment;
+use wf_base::units::moment;
+use wf_base::untrusted::plain;
+use wf_base::untrusted::{BAD, DIM, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::gate::{GateAction, GateResult};
 use wf_core::machine::{

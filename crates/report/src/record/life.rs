@@ -2,8 +2,8 @@ use anstyle::Style;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::paint::{BOLD, WARN};
 use crate::words::outcome_style;
+use wf_base::untrusted::{BOLD, WARN};
 use wf_core::machine::RunOutcome;
 use wf_store::{RunOwner, RunRow, RunState};
 

@@ -1,8 +1,8 @@
 //! The round and the alternative of an attempt.
 
 use super::RunRecord;
-use crate::paint::{NAME, paint};
 use wf_base::name::Name;
+use wf_base::untrusted::{NAME, paint};
 use wf_core::machine::{AlternativeSwitch, TaskId};
 use wf_model::Step;
 use wf_store::AttemptRow;

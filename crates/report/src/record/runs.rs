@@ -1,9 +1,10 @@
 use anstyle::Style;
 
 use super::RunLifecycle;
-use crate::paint::{DIM, NAME, WARN};
-use crate::{ColumnAlign, TextTable, counts_text, elapsed, moment};
+use crate::{ColumnAlign, TextTable, counts_text};
 use wf_base::time::Moment;
+use wf_base::units::{elapsed, moment};
+use wf_base::untrusted::{DIM, NAME, WARN};
 use wf_store::{RunOwner, RunRow, RunState};
 
 /// Runs as a table, newest first.
@@ -57,9 +58,9 @@ fn state(row: &RunRow, life: RunLifecycle) -> (String, Style) {
 #[cfg(test)]
 mod tests {
     use super::runs;
-    use crate::plain;
     use crate::record::sample;
     use wf_base::time::Moment;
+    use wf_base::untrusted::plain;
     use wf_store::{RunOwner, RunState};
 
     #[test]

@@ -4,12 +4,13 @@ use super::record::{row_display_name, step_duration, task_of_row};
 use super::{RunLifecycle, RunRecord};
 use crate::lines::{INDENT, attempt_label, failed_check_text, goal_name, line, phase_label};
 use crate::moves;
-use crate::paint::{DIM, GOOD, NAME, WARN, paint};
 use crate::rounds::rounds_table;
-use crate::{counts_text, elapsed, first_line, moment, size, state_style, state_word, usage_line};
+use crate::{counts_text, state_style, state_word, usage_line};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
+use wf_base::units::{elapsed, first_line, moment, size};
 use wf_base::untrusted::shell_word;
+use wf_base::untrusted::{DIM, GOOD, NAME, WARN, paint};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::StepState;
 use wf_model::JsonObject;
@@ -245,9 +246,9 @@ fn next(record: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::show;
-    use crate::plain;
     use crate::record::sample;
     use wf_base::time::Moment;
+    use wf_base::untrusted::plain;
     use wf_core::machine::{BudgetLedger, Standing};
     use wf_model::RunBudget;
 

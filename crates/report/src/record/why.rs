@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use super::RunRecord;
 use super::record::task_of_row;
 use super::trust::untrusted_values;
-use crate::paint::{BOLD, DIM, paint, plain};
 use crate::rounds::change_text;
-use crate::{first_line, state_style, state_word};
+use crate::{state_style, state_word};
+use wf_base::units::first_line;
+use wf_base::untrusted::{BOLD, DIM, paint, plain};
 use wf_base::untrusted::{styled_line, untrusted};
 use wf_core::machine::{
     BUDGET_SPENT_PREFIX, IsolationKind, NOT_CHOSEN, NOT_STARTED, StepState, TaskId, WorkExit,

@@ -1,6 +1,6 @@
 use super::{CacheExplanation, StepExplanation, explain_step};
-use crate::plain;
 use crate::record::sample;
+use wf_base::untrusted::plain;
 use wf_core::machine::{IsolationKind, TaskId};
 
 fn check(step: &str, cache: Option<&CacheExplanation>, expected: &str) {

@@ -1,6 +1,8 @@
+//! Times, sizes and counts as users read them.
+
 use std::time::Duration;
 
-use wf_base::time::Moment;
+use crate::time::Moment;
 
 /// A duration for display: `0.4s`, `12.3s`, `3m 05s`, `2h 04m`, `3d 04h`.
 pub fn elapsed(time: Duration) -> String {
@@ -62,8 +64,8 @@ pub fn first_line(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{elapsed, fit, moment, size};
+    use crate::time::Moment;
     use std::time::Duration;
-    use wf_base::time::Moment;
 
     #[test]
     fn times_are_short() {

@@ -1,7 +1,5 @@
 use anstyle::{AnsiColor, Effects, Style};
 
-pub use wf_base::untrusted::{paint, plain};
-
 /// Success.
 pub const GOOD: Style = AnsiColor::Green.on_default().effects(Effects::BOLD);
 /// Failure.

@@ -13,6 +13,7 @@ use super::watch::{AuditedSession, start_audit};
 use super::{
     CliExitCode, CommandError, Terminal, Ui, Workspace, keep, load_record, normalize_path, relative_path,
 };
+use wf_app::Caller;
 use wf_app::Host;
 use wf_app::config;
 use wf_app::{APPROVERS, CONFIG};
@@ -65,26 +66,31 @@ pub fn session(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Result<Audi
 
 /// Opens what a run needs, with a listener that follows the run.
 pub fn open_session(
-    ui: &Ui,
+    caller: &dyn Caller,
     ready: &LoadedPlan,
     stays: bool,
     observer: Box<dyn RunObserver + Send>,
 ) -> Result<AuditedSession, CommandError> {
     StateFolder::new(&ready.workspace.state).may_be_written()?;
     // Started first: it gets ready while the database is opened.
-    let hands = keep::start_supervisor(&ui.host, &ready.workspace.state)?;
-    let store = open_store(&ui.host, ready)?;
-    let watch = start_audit(ui, ready)?;
+    let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;
+    let store = open_store(caller.host(), ready)?;
+    let watch = start_audit(caller, ready)?;
     let session = EngineSession::new(SessionParts {
         store,
-        clock: ui.host.clock(),
+        clock: caller.host().clock(),
         root: ready.workspace.root.clone(),
-        host: ui.host.vars(),
+        host: caller.host().vars(),
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
-        around: sandbox_factory(&ui.host, &ready.config.sandbox, &ready.workspace, control_files(ready)?),
-        approvers: SigningRules::of(ui, &ready.workspace)?.approvers,
+        around: sandbox_factory(
+            caller.host(),
+            &ready.config.sandbox,
+            &ready.workspace,
+            control_files(ready)?,
+        ),
+        approvers: SigningRules::of(caller, &ready.workspace)?.approvers,
         reuses: !ready.options.no_cache,
         stays,
         bus: watch.bus.clone(),
@@ -233,7 +239,7 @@ pub fn lost_use_race(finished: &Result<FinishedRun, EngineError>) -> bool {
 
 /// Prints what a run waits for, and what to do about it.
 fn report_waiting(
-    ui: &Ui,
+    caller: &dyn Caller,
     state: &Path,
     top: &RunId,
     questions: &[SuspendedRequest],
@@ -248,10 +254,10 @@ fn report_waiting(
             Some(path) => format!("`{path}` of run {short}"),
         };
         let message = &ask.message;
-        ui.print_message_line(&format!("{name} waits for approval (expires in {time}): {message}"));
+        caller.message_line(&format!("{name} waits for approval (expires in {time}): {message}"));
     }
     let step = if questions.len() > 1 { " STEP" } else { "" };
-    ui.print_message_line(&format!(
+    caller.message_line(&format!(
         "{hint} wf approve {short}{step}, or wf deny {short}{step} --reason WHY; then wf resume {short}"
     ));
     Ok(())
@@ -259,7 +265,7 @@ fn report_waiting(
 
 /// Deletes the runs that the configuration retains no longer. The outcome of the run stands, even
 /// if this fails.
-pub fn prune(ui: &Ui, session: &AuditedSession, ready: &LoadedPlan) {
+pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) {
     let keep = RunRetention {
         max_age: ready.config.retention.max_age,
         max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
@@ -268,21 +274,21 @@ pub fn prune(ui: &Ui, session: &AuditedSession, ready: &LoadedPlan) {
     if !wanted {
         return;
     }
-    match session.store.prune(keep, ui.host.now()) {
+    match session.store.prune(keep, caller.host().now()) {
         Ok(pruned) if pruned.runs > 0 => {
             let runs = pruned.runs as u64;
             let db = pruned.place.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
-            session.publish(BusMessage::act(ui.host.now(), WorkspaceAction::Pruned { runs, db }));
+            session.publish(BusMessage::act(caller.host().now(), WorkspaceAction::Pruned { runs, db }));
         }
         Ok(_) => {}
-        Err(error) => report_prune_failure(ui, &error),
+        Err(error) => report_prune_failure(caller, &error),
     }
 }
 
-fn report_prune_failure(ui: &Ui, error: &StoreError) {
+fn report_prune_failure(caller: &dyn Caller, error: &StoreError) {
     let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
     let remedy = error.remedy();
-    ui.print_message(&format!("{warning} cannot delete old runs: {error}\n{hint} {remedy}\n"));
+    caller.message(&format!("{warning} cannot delete old runs: {error}\n{hint} {remedy}\n"));
 }
 
 fn write_reports(

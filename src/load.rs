@@ -2,8 +2,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{
-    CliExitCode, CommandError, RunOptions, Ui, Workspace, normalize_path, plans, relative_path, require_utf8,
+    CliExitCode, CommandError, RunOptions, Workspace, normalize_path, plans, relative_path, require_utf8,
 };
+use wf_app::Caller;
 use wf_app::config::WorkspaceConfig;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::diag::Severity;
@@ -25,7 +26,7 @@ use other::NonPlanFile;
 use told::declaration_sites;
 
 pub use settings::{approvers, configuration, read_approvers, read_config, system_gates};
-pub use told::{diagnostics_by_file, print_diagnostics};
+pub use told::diagnostics_by_file;
 
 /// A plan that may run, and its context.
 pub struct LoadedPlan {
@@ -58,60 +59,64 @@ pub struct GoalPlan {
 
 /// Loads a plan by its path, or by its id in the workspace. On failure its errors have been
 /// printed.
-pub fn load_named(ui: &Ui, name: &Path, begun: RunOptions) -> Result<LoadedPlan, CommandError> {
-    let mut path = normalize_path(&ui.host.cwd().join(name));
+pub fn load_named(caller: &dyn Caller, name: &Path, begun: RunOptions) -> Result<LoadedPlan, CommandError> {
+    let mut path = normalize_path(&caller.host().cwd().join(name));
     if !path.is_file()
-        && let Some(found) = plans::find_by_id(&ui.host, name.as_os_str())?
+        && let Some(found) = plans::find_by_id(caller.host(), name.as_os_str())?
     {
         path = found;
     }
     require_utf8(&path)?;
-    let shown = relative_path(&path, ui.host.cwd());
+    let shown = relative_path(&path, caller.host().cwd());
     if !path.exists() {
-        return Err(plans::unknown_plan(&ui.host, &shown));
+        return Err(plans::unknown_plan(caller.host(), &shown));
     }
     if path.is_dir() {
         let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a directory, not a plan"));
         return Err(failure.hint(format!("`wf check {}` checks the plans in it", shell_word(&shown))));
     }
     let dir = path.parent().unwrap_or(&path);
-    let workspace = ui.host.workspace_of(dir);
+    let workspace = caller.host().workspace_of(dir);
     let name = workspace.name(&path);
     let files = DiskFiles::new(&workspace.root);
-    load_plan(ui, &files, workspace, name, begun)
+    load_plan(caller, &files, workspace, name, begun)
 }
 
 /// Loads a plan, or a goal as the plan of its repair, for review.
-pub fn load_for_review(ui: &Ui, path: &Path) -> Result<LoadedPlan, CommandError> {
-    load_named(ui, path, RunOptions::at_present(&ui.host, None).of_goal(ReconciliationPart::Repair))
+pub fn load_for_review(caller: &dyn Caller, path: &Path) -> Result<LoadedPlan, CommandError> {
+    load_named(caller, path, RunOptions::at_present(caller.host(), None).of_goal(ReconciliationPart::Repair))
 }
 
 /// The goal at a path, and the plan of a part of its reconciliation.
 pub fn load_goal(
-    ui: &Ui,
+    caller: &dyn Caller,
     files: &dyn SpecFileSource,
     workspace: Workspace,
     path: &str,
     part: ReconciliationPart,
 ) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
-    let begun = RunOptions::at_present(&ui.host, None).of_goal(part);
-    let ready = load_plan(ui, files, workspace, path.to_owned(), begun)?;
+    let begun = RunOptions::at_present(caller.host(), None).of_goal(part);
+    let ready = load_plan(caller, files, workspace, path.to_owned(), begun)?;
     if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
         return Ok((ready, goal));
     }
-    let shown = relative_path(&ready.workspace.root.join(path), ui.host.cwd());
+    let shown = relative_path(&ready.workspace.root.join(path), caller.host().cwd());
     let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a plan, not a goal"));
     Err(failure.hint(format!("`wf run {}` runs it", shell_word(&shown))))
 }
 
 /// The goal at a path, without printing its diagnostics again.
-pub fn reload_goal(ui: &Ui, workspace: Workspace, path: &str) -> Result<LoadedPlan, CommandError> {
+pub fn reload_goal(
+    caller: &dyn Caller,
+    workspace: Workspace,
+    path: &str,
+) -> Result<LoadedPlan, CommandError> {
     let files = DiskFiles::new(&workspace.root);
     let begun = RunOptions {
         is_continuation: true,
-        ..RunOptions::at_present(&ui.host, None).of_goal(ReconciliationPart::Look)
+        ..RunOptions::at_present(caller.host(), None).of_goal(ReconciliationPart::Look)
     };
-    load_plan(ui, &files, workspace, path.to_owned(), begun)
+    load_plan(caller, &files, workspace, path.to_owned(), begun)
 }
 
 /// A goal, or the number of errors in a broken one.
@@ -146,23 +151,23 @@ fn declares_goal(loaded: &LoadedSpec) -> bool {
 
 /// Loads a plan from given files of a workspace.
 pub fn load_plan(
-    ui: &Ui,
+    caller: &dyn Caller,
     files: &dyn SpecFileSource,
     workspace: Workspace,
     path: String,
     begun: RunOptions,
 ) -> Result<LoadedPlan, CommandError> {
-    let (config, written) = configuration(ui, files, &workspace)?;
+    let (config, written) = configuration(caller, files, &workspace)?;
     let config = config.with_strictness(begun.strict);
     let mut loaded = load_with_gates(files, &path, &config.gates());
     // The diagnostics of a resumed reconciliation were printed before.
     if loaded.has_errors() || !begun.is_continuation {
-        print_diagnostics(ui, &diagnostics_by_file(&ui.host, &workspace, &loaded));
+        caller.diagnostics(&diagnostics_by_file(caller.host(), &workspace, &loaded));
     }
     if loaded.has_errors() {
         return Err(CommandError::reported(CliExitCode::Invalid));
     }
-    let kind = || NonPlanFile::new(&ui.host, &workspace, &path);
+    let kind = || NonPlanFile::new(caller.host(), &workspace, &path);
     if loaded.gates.contains_key(&0) {
         return Err(kind().refuse("gate", "wf gate test", "evaluates it"));
     }
@@ -187,8 +192,12 @@ pub fn load_plan(
 }
 
 /// The plan that a run was recorded with.
-pub fn recorded_plan(ui: &Ui, reader: &StoreReader, run: &RunId) -> Result<Arc<Plan>, CommandError> {
-    Ok(load_recorded(ui, reader, run)?.plan)
+pub fn recorded_plan(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<Arc<Plan>, CommandError> {
+    Ok(load_recorded(caller, reader, run)?.plan)
 }
 
 /// The plan that a run was recorded with, or nothing if it is not a valid plan any more: it was
@@ -265,13 +274,17 @@ fn memory_files(texts: Vec<(String, String)>) -> InMemoryFiles {
 }
 
 /// The plan that a run was recorded with, and the configuration of the workspace then.
-pub fn load_recorded(ui: &Ui, reader: &StoreReader, run: &RunId) -> Result<LoadedPlan, CommandError> {
-    load_recorded_as(ui, reader, run, None)
+pub fn load_recorded(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<LoadedPlan, CommandError> {
+    load_recorded_as(caller, reader, run, None)
 }
 
 /// The same, of a goal as the plan of a part of its reconciliation.
 pub fn load_recorded_as(
-    ui: &Ui,
+    caller: &dyn Caller,
     reader: &StoreReader,
     run: &RunId,
     part: Option<ReconciliationPart>,
@@ -291,7 +304,7 @@ pub fn load_recorded_as(
     let goes_on = part.is_some();
     let part = part.or(begun.part);
     let begun = RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..begun };
-    load_plan(ui, &files, ui.host.workspace(), path, begun)
+    load_plan(caller, &files, caller.host().workspace(), path, begun)
 }
 
 /// A file and all files that it uses, including the gates of the workspace, with all their

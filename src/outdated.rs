@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::CommandError;
 use super::load::LoadedPlan;
-use super::{CommandError, Ui};
+use wf_app::Caller;
 use wf_base::name::RunId;
 use wf_engine as engine;
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
@@ -11,7 +12,7 @@ use wf_store::StoreReader;
 
 /// Warns of results that changed since the run left them: the remaining steps read them as they are now.
 pub fn warn_of_changed_results(
-    ui: &Ui,
+    caller: &dyn Caller,
     reader: &StoreReader,
     run: &RunId,
     ready: &LoadedPlan,
@@ -27,7 +28,7 @@ pub fn warn_of_changed_results(
     for one in &outdated {
         let item = one.item.as_ref().map(|key| format!("[{key}]"));
         let item = item.unwrap_or_default();
-        ui.print_message_line(&format!(
+        caller.message_line(&format!(
             "warning: `{}{item}` has changed since run {}: {}; its dependents read the current version",
             one.step,
             run.short(),
@@ -36,7 +37,7 @@ pub fn warn_of_changed_results(
     }
     if !outdated.is_empty() {
         let run = run.short();
-        ui.print_message_line(&format!("to run it again instead: wf cancel {run}; wf retry {run}"));
+        caller.message_line(&format!("to run it again instead: wf cancel {run}; wf retry {run}"));
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 use std::collections::BTreeSet;
-use std::io::{BufRead, Read};
+use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
 
-use super::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use super::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::untrusted::{BOLD, DIM, paint};
 use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
@@ -28,27 +29,31 @@ pub struct ParamArgs {
 }
 
 /// Resolves the parameters of a run: given, asked for on a terminal, or default.
-pub fn resolve(ui: &Ui, parts: &PlanParts, args: &ParamArgs) -> Result<JsonObject, CommandError> {
-    resolve_some(ui, &parts.params, args)
+pub fn resolve(caller: &dyn Caller, parts: &PlanParts, args: &ParamArgs) -> Result<JsonObject, CommandError> {
+    resolve_some(caller, &parts.params, args)
 }
 
 /// Does the same for some of the parameters of a plan.
-pub fn resolve_some(ui: &Ui, params: &[PlanParam], args: &ParamArgs) -> Result<JsonObject, CommandError> {
-    resolve_all(ui, params, args, JsonObject::new())
+pub fn resolve_some(
+    caller: &dyn Caller,
+    params: &[PlanParam],
+    args: &ParamArgs,
+) -> Result<JsonObject, CommandError> {
+    resolve_all(caller, params, args, JsonObject::new())
 }
 
 fn resolve_all(
-    ui: &Ui,
+    caller: &dyn Caller,
     params: &[PlanParam],
     args: &ParamArgs,
     mut given: JsonObject,
 ) -> Result<JsonObject, CommandError> {
     if let Some(path) = &args.params {
-        given.extend(params_from_file(&ui.host, path)?);
+        given.extend(params_from_file(caller.host(), path)?);
     }
     given.extend(parse_pairs(&args.param, params)?);
-    if ui.terminal.is_interactive {
-        ask_all(ui, params, &mut given)?;
+    if caller.is_interactive() {
+        ask_all(caller, params, &mut given)?;
     }
     Ok(resolve_params(params, &given)?)
 }
@@ -56,7 +61,7 @@ fn resolve_all(
 /// Resolves the parameters of a run that repeats another: the values of that run for parameters
 /// that the plan still has, overridden by what is given now.
 pub fn resolve_for_retry(
-    ui: &Ui,
+    caller: &dyn Caller,
     parts: &PlanParts,
     args: &ParamArgs,
     old: &JsonObject,
@@ -64,7 +69,7 @@ pub fn resolve_for_retry(
     let has = |name: &str| parts.params.iter().any(|param| param.name.as_str() == name);
     let old = old.iter().filter(|(name, _)| has(name));
     let old = old.map(|(name, value)| (name.clone(), value.clone()));
-    resolve_all(ui, &parts.params, args, old.collect())
+    resolve_all(caller, &parts.params, args, old.collect())
 }
 
 fn params_from_file(host: &Host, path: &std::path::Path) -> Result<JsonObject, CommandError> {
@@ -106,7 +111,7 @@ fn parse_pairs(texts: &[String], params: &[PlanParam]) -> Result<JsonObject, Com
 }
 
 /// Asks for missing values, unless there is an error that no answer would fix.
-fn ask_all(ui: &Ui, params: &[PlanParam], given: &mut JsonObject) -> Result<(), CommandError> {
+fn ask_all(caller: &dyn Caller, params: &[PlanParam], given: &mut JsonObject) -> Result<(), CommandError> {
     let Err(bad) = resolve_params(params, given) else {
         return Ok(());
     };
@@ -115,29 +120,27 @@ fn ask_all(ui: &Ui, params: &[PlanParam], given: &mut JsonObject) -> Result<(), 
     }
     for param in params {
         if bad.missing.contains(&param.name) {
-            given.insert(param.name.to_string(), ask_value(ui, param)?);
+            given.insert(param.name.to_string(), ask_value(caller, param)?);
         }
     }
     Ok(())
 }
 
-fn ask_value(ui: &Ui, param: &PlanParam) -> Result<Value, CommandError> {
+fn ask_value(caller: &dyn Caller, param: &PlanParam) -> Result<Value, CommandError> {
     for _ in 0..MAX_PROMPTS {
-        ui.print_message(&question(param));
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer).unwrap_or(0);
-        if read == 0 {
+        let answer = caller.ask(&question(param)).unwrap_or_default();
+        if answer.is_empty() {
             break;
         }
         let answer = answer.trim_end_matches(['\n', '\r']);
         if answer.is_empty() {
-            ui.print_message("a value is required; to pass an empty string, use -p\n");
+            caller.message("a value is required; to pass an empty string, use -p\n");
             continue;
         }
         let value = param.schema.read(answer);
         match param.schema.first_mistake(&value) {
             None => return Ok(value),
-            Some(mistake) => ui.print_message_line(&mistake),
+            Some(mistake) => caller.message_line(&mistake),
         }
     }
     let message = format!("missing parameter `{0}`: pass it with -p {0}=…", param.name);

@@ -7,9 +7,12 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::args::{ColorMode, GlobalArgs};
 use super::{CommandError, Terminal};
-use wf_app::Host;
+use crate::terminal::{read_hidden, read_line};
+use wf_app::{Caller, Host};
+use wf_base::diag::{CheckedFile, Severity};
 use wf_base::untrusted::{self, styled, styled_line};
 use wf_report::follow::Verbosity;
+use wf_report::mistakes::{annotations, summary, text};
 
 /// The output of a command: answers go to standard output, messages about the way to them go to
 /// standard error.
@@ -96,16 +99,6 @@ impl Ui {
         self.print_message(&format!("{}\n", styled_line(line)));
     }
 
-    /// Returns a printer of messages beside the answer that outlives this.
-    pub fn message_printer(&self) -> impl Fn(&str) + use<> {
-        let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
-        let in_actions = self.host.in_actions();
-        move |text| {
-            let out = AutoStream::new(io::stderr(), choice);
-            let _ = SanitizedWriter { out, in_actions }.write_all(text.as_bytes());
-        }
-    }
-
     /// Prints a message beside the answer, unless quiet is requested.
     pub fn print_info(&self, text: &str) {
         if self.volume > Verbosity::Quiet {
@@ -127,6 +120,64 @@ impl Ui {
             ColorMode::Auto if is_file => ColorChoice::Never,
             ColorMode::Auto => AutoStream::choice(stream),
         }
+    }
+}
+
+impl Caller for Ui {
+    fn host(&self) -> &Host {
+        &self.host
+    }
+
+    fn message(&self, text: &str) {
+        self.print_message(text);
+    }
+
+    fn info(&self, text: &str) {
+        self.print_info(text);
+    }
+
+    fn diagnostics(&self, files: &[CheckedFile]) {
+        if files.iter().all(|file| file.diagnostics.is_empty()) {
+            return;
+        }
+        let has_errors = files.iter().any(|file| file.count(Severity::Error) > 0);
+        if self.volume == Verbosity::Quiet && !has_errors {
+            return;
+        }
+        let drawn: String = files.iter().map(|file| text(file, self.terminal.width)).collect();
+        self.print_message(&drawn);
+        self.print_message(&summary(files));
+        if self.host.in_actions() {
+            self.print_message(&annotations(files));
+        }
+    }
+
+    fn message_printer(&self) -> Box<dyn Fn(&str)> {
+        let choice = self.color_choice(&io::stderr(), is_file(&io::stderr()));
+        let in_actions = self.host.in_actions();
+        Box::new(move |text| {
+            let out = AutoStream::new(io::stderr(), choice);
+            let _ = SanitizedWriter { out, in_actions }.write_all(text.as_bytes());
+        })
+    }
+
+    fn is_verbose(&self) -> bool {
+        self.volume == Verbosity::Verbose
+    }
+
+    fn is_interactive(&self) -> bool {
+        self.terminal.is_interactive
+    }
+
+    fn ask(&self, question: &str) -> Result<String, CommandError> {
+        self.print_message(question);
+        read_line()
+    }
+
+    fn ask_hidden(&self, question: &str) -> Result<String, CommandError> {
+        let answer = read_hidden(|| self.print_message(question));
+        self.print_message("\n");
+        answer
     }
 }
 

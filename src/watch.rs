@@ -4,7 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::load::LoadedPlan;
-use super::{CliExitCode, CommandError, Ui};
+use super::{CliExitCode, CommandError};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_audit::{self as audit, Auditor, AuditorConfig};
 use wf_base::untrusted::{NAME, WARN, paint};
@@ -52,15 +53,15 @@ impl Drop for AuditedSession {
 }
 
 /// Starts to watch the state of a workspace.
-pub fn start_audit(ui: &Ui, ready: &LoadedPlan) -> Result<AuditedBus, CommandError> {
+pub fn start_audit(caller: &dyn Caller, ready: &LoadedPlan) -> Result<AuditedBus, CommandError> {
     let bus = MessageBus::new();
     let start = AuditorConfig {
         state: ready.workspace.state.clone(),
-        clock: ui.host.clock(),
+        clock: caller.host().clock(),
         window: ready.config.audit_window,
     };
     let auditor = Auditor::start(&start, bus.tap())?;
-    Ok(AuditedBus { bus, auditor: Some(auditor), print_message: Box::new(ui.message_printer()) })
+    Ok(AuditedBus { bus, auditor: Some(auditor), print_message: Box::new(caller.message_printer()) })
 }
 
 /// Lets the auditor write its remaining records; unwritten ones are reported.
@@ -87,11 +88,11 @@ impl Drop for AuditedBus {
 }
 
 /// Records an act of a command without an engine; the act stands even if that fails.
-pub fn record_quietly(ui: &Ui, act: WorkspaceAction) {
-    if let Err(error) = record_command_act(&ui.host, act) {
+pub fn record_quietly(caller: &dyn Caller, act: WorkspaceAction) {
+    if let Err(error) = record_command_act(caller.host(), act) {
         let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
         let remedy = error.remedy();
-        ui.print_message(&format!("{warning} {error}\n{hint} {remedy}\n"));
+        caller.message(&format!("{warning} {error}\n{hint} {remedy}\n"));
     }
 }
 

@@ -8,8 +8,9 @@ use super::pins::with_texts;
 use super::{SigningRules, token_path};
 use crate::load::{self, GoalPlan, LoadedPlan};
 use crate::revision::tracked_files;
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
 use wf_app::CONFIG;
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
@@ -25,10 +26,13 @@ pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
 
 /// Checks that an approver accepted a goal as it is now: with `wf goal accept`, or by signing the
 /// approval of its repairs.
-pub fn check_accepted(ui: &Ui, ready: &LoadedPlan) -> Result<Result<(), ApprovalRefusal>, CommandError> {
+pub fn check_accepted(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+) -> Result<Result<(), ApprovalRefusal>, CommandError> {
     let of = goal_of(ready)?;
-    let approvers = SigningRules::of(ui, &ready.workspace)?.approvers;
-    let files = reviewed_files(&ui.host, ready)?;
+    let approvers = SigningRules::of(caller, &ready.workspace)?.approvers;
+    let files = reviewed_files(caller.host(), ready)?;
     let content = GoalContent { goal: &of.goal.id, path: &ready.path, files: &files, config: CONFIG };
     let by_token = |path: &Path| {
         let token = read_token(&ready.workspace, path)?;
@@ -49,11 +53,11 @@ pub fn check_accepted(ui: &Ui, ready: &LoadedPlan) -> Result<Result<(), Approval
 /// Checks that the programs of a goal are the accepted ones, where its texts are those that a reconciliation
 /// started with. No acceptance is needed for what a user runs by hand, or for a branch.
 pub fn check_programs_accepted(
-    ui: &Ui,
+    caller: &dyn Caller,
     ready: &LoadedPlan,
 ) -> Result<Result<(), ApprovalRefusal>, CommandError> {
-    let policy = SigningRules::of(ui, &ready.workspace)?.approvers.policy;
-    Ok(match check_accepted(ui, ready)? {
+    let policy = SigningRules::of(caller, &ready.workspace)?.approvers.policy;
+    Ok(match check_accepted(caller, ready)? {
         Err(ApprovalRefusal::Missing(_)) if policy == ReviewPolicy::Owner => Ok(()),
         Err(ApprovalRefusal::Changed(mut files)) => {
             let is_text = |path: &str| ready.sources.iter().any(|(source, _)| source == path);
@@ -66,12 +70,12 @@ pub fn check_programs_accepted(
 
 /// The acceptance that a goal waits for; `None`: it waits for nothing, or, where other approvers
 /// must sign, for them.
-pub fn awaited_acceptance(ui: &Ui, ready: &LoadedPlan) -> Result<Option<String>, CommandError> {
-    if SigningRules::of(ui, &ready.workspace)?.approvers.policy == ReviewPolicy::Reviewed {
+pub fn awaited_acceptance(caller: &dyn Caller, ready: &LoadedPlan) -> Result<Option<String>, CommandError> {
+    if SigningRules::of(caller, &ready.workspace)?.approvers.policy == ReviewPolicy::Reviewed {
         return Ok(None);
     }
     let id = &goal_of(ready)?.goal.id;
-    Ok(check_accepted(ui, ready)?.err().map(|refusal| {
+    Ok(check_accepted(caller, ready)?.err().map(|refusal| {
         let reason = match refusal {
             ApprovalRefusal::Missing(_) => "it is new".to_owned(),
             ApprovalRefusal::Changed(files) => {
@@ -89,12 +93,12 @@ pub fn awaited_acceptance(ui: &Ui, ready: &LoadedPlan) -> Result<Option<String>,
 
 /// The same for the goal at a path, as in [`awaited_acceptance`]. Unreadable files are reported elsewhere.
 pub fn awaited_acceptance_at(
-    ui: &Ui,
+    caller: &dyn Caller,
     workspace: &Workspace,
     path: &str,
 ) -> Result<Option<String>, CommandError> {
-    let ready = load::reload_goal(ui, workspace.clone(), path)?;
-    awaited_acceptance(ui, &ready)
+    let ready = load::reload_goal(caller, workspace.clone(), path)?;
+    awaited_acceptance(caller, &ready)
 }
 
 /// The files reviewed when a goal is accepted: every text that it is made of, and the programs

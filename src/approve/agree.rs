@@ -1,10 +1,9 @@
-use std::io::BufRead as _;
-
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Caller;
 
 /// Asks for confirmation; without a terminal, `yes` must have been given.
-pub fn confirm(ui: &Ui, yes: bool, question: &str) -> Result<(), CommandError> {
-    if confirmed(ui, yes, question)? {
+pub fn confirm(caller: &dyn Caller, yes: bool, question: &str) -> Result<(), CommandError> {
+    if confirmed(caller, yes, question)? {
         Ok(())
     } else {
         Err(CommandError::new(CliExitCode::Approval, "aborted, nothing was signed"))
@@ -12,16 +11,14 @@ pub fn confirm(ui: &Ui, yes: bool, question: &str) -> Result<(), CommandError> {
 }
 
 /// True if the user confirmed, by `yes` or by the answer given now.
-pub fn confirmed(ui: &Ui, yes: bool, question: &str) -> Result<bool, CommandError> {
+pub fn confirmed(caller: &dyn Caller, yes: bool, question: &str) -> Result<bool, CommandError> {
     if yes {
         return Ok(true);
     }
-    if !ui.terminal.is_interactive {
+    if !caller.is_interactive() {
         let failure = CommandError::new(CliExitCode::Usage, "not a terminal, cannot ask for confirmation");
         return Err(failure.hint("review it, then pass --yes"));
     }
-    ui.print_message(&format!("{question} [y/N] "));
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+    let answer = caller.ask(&format!("{question} [y/N] "))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -4,8 +4,9 @@ use clap::Args;
 use serde_json::Value;
 
 use super::entry::usage_error;
+use crate::CommandError;
 use crate::params::{self, ParamArgs};
-use crate::{CommandError, Ui};
+use wf_app::Caller;
 use wf_model::{GoalParam, JsonObject, PlanParam, PlanParts, ValueSchema};
 use wf_sign::approval::ParamBound;
 
@@ -30,7 +31,7 @@ pub(super) struct ParamBounds {
 
 /// Reads the bounds on the parameters of a plan that are to be approved.
 pub(super) fn param_bounds(
-    ui: &Ui,
+    caller: &dyn Caller,
     parts: &PlanParts,
     is_goal: bool,
     args: &ParamBoundArgs,
@@ -68,7 +69,7 @@ pub(super) fn param_bounds(
     let exact = parts.params.iter();
     let exact = exact.filter(|param| !names.contains(param.name.as_str()));
     let exact: Vec<PlanParam> = exact.cloned().collect();
-    let given = params::resolve_some(ui, &exact, &args.params)?;
+    let given = params::resolve_some(caller, &exact, &args.params)?;
     let mut bounds = open;
     bounds.extend(given.iter().map(|(name, value)| (name.clone(), ParamBound::Is(value.clone()))));
     Ok(ParamBounds { bounds, known_values: given })

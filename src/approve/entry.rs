@@ -8,7 +8,8 @@ use super::skilled::check_skills;
 use super::{SigningRules, approved_tree, owner, run_pins, token_at, token_path};
 use crate::keys::PassphraseArgs;
 use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_app::Caller;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{PinnedFile, RunApproval, tree_of};
@@ -58,32 +59,36 @@ struct AuthorizationRequest<'a> {
 /// Checks that a run may start. Under policy `owner` the user running it signs; under `reviewed`, and
 /// wherever it is demanded, other approvers must have signed. Silas 5.1.2, 5.2.1 step 0, INV-01.
 pub fn authorize(
-    ui: &Ui,
+    caller: &dyn Caller,
     ready: &LoadedPlan,
     run: &RunId,
     params: &JsonObject,
     args: &ApprovalArgs,
 ) -> Result<RunAuthorization, CommandError> {
-    let mut rules = SigningRules::of(ui, &ready.workspace)?;
+    let mut rules = SigningRules::of(caller, &ready.workspace)?;
     let demanded = args.require_approval || args.approval.is_some();
     let in_advance = demanded || rules.approvers.policy == ReviewPolicy::Reviewed;
     let (pins, products) = if in_advance {
-        let bound =
-            approved_tree(&ui.host, ready, params, &token_at(&ui.host, ready, args.approval.as_ref()))?;
+        let bound = approved_tree(
+            caller.host(),
+            ready,
+            params,
+            &token_at(caller.host(), ready, args.approval.as_ref()),
+        )?;
         (bound.files, bound.products)
     } else {
         (run_pins(ready, params)?, Vec::new())
     };
     let start = AuthorizationRequest { ready, run, params, pins, products };
-    check_skills(ui, ready, &start.pins, false)?;
+    check_skills(caller, ready, &start.pins, false)?;
     if in_advance {
-        return authorize_by_token(ui, &start, &rules, args);
+        return authorize_by_token(caller, &start, &rules, args);
     }
-    let signer = owner::owner_signer(ui, &mut rules, args.key.as_deref(), &args.passphrase)?;
+    let signer = owner::owner_signer(caller, &mut rules, args.key.as_deref(), &args.passphrase)?;
     let mut bytes = [0; 16];
-    let drawn = ui.host.random(&format!("nonce {run}"))?;
+    let drawn = caller.host().random(&format!("nonce {run}"))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.host.now();
+    let now = caller.host().now();
     let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
     let statement = ApprovalStatement {
         v: VERSION,
@@ -105,7 +110,7 @@ pub fn authorize(
     let alone = Approvers { required: 1, ..rules.approvers.clone() };
     let token = ApprovalToken::sign(statement, &signer);
     let initiator = Some(signer.public().id());
-    verify_token(ui, &start, &token, &alone, initiator, 0)
+    verify_token(caller, &start, &token, &alone, initiator, 0)
 }
 
 pub(super) fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
@@ -114,19 +119,19 @@ pub(super) fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
 
 /// A run that other approvers signed for.
 fn authorize_by_token(
-    ui: &Ui,
+    caller: &dyn Caller,
     start: &AuthorizationRequest<'_>,
     rules: &SigningRules,
     args: &ApprovalArgs,
 ) -> Result<RunAuthorization, CommandError> {
     let ready = start.ready;
-    let path = token_at(&ui.host, ready, args.approval.as_ref());
+    let path = token_at(caller.host(), ready, args.approval.as_ref());
     let token = read_token(&ready.workspace, &path)
-        .map_err(|refusal| refuse_run(ui, &ready.workspace, &ready.path, &refusal))?;
+        .map_err(|refusal| refuse_run(caller, &ready.workspace, &ready.path, &refusal))?;
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let initiator = rules.initiator(&signers);
     let used = use_count(&ready.workspace, &token)?;
-    verify_token(ui, start, &token, &rules.approvers, initiator, used)
+    verify_token(caller, start, &token, &rules.approvers, initiator, used)
 }
 
 /// Reads a token.
@@ -149,7 +154,7 @@ pub fn use_count(workspace: &Workspace, token: &ApprovalToken) -> Result<u32, Co
 }
 
 fn verify_token(
-    ui: &Ui,
+    caller: &dyn Caller,
     start: &AuthorizationRequest<'_>,
     token: &ApprovalToken,
     approvers: &Approvers,
@@ -167,10 +172,10 @@ fn verify_token(
         ask: None,
         initiator,
         spawned: None,
-        now: ui.host.now(),
+        now: caller.host().now(),
     };
     let (ValidApproval { by }, consumption) = verify(token, &subject, approvers, used)
-        .map_err(|refusal| refuse_run(ui, &ready.workspace, &ready.path, &refusal))?;
+        .map_err(|refusal| refuse_run(caller, &ready.workspace, &ready.path, &refusal))?;
     let statement = token.statement();
     // A user who runs what they signed for at the same moment has also approved what it produces:
     // only what was reviewed in advance stays pinned while it runs.

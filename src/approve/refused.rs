@@ -1,6 +1,7 @@
 use super::before::text_by_digest;
 use super::lines::changed_lines;
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, paint};
@@ -8,13 +9,13 @@ use wf_sign::approval::{ApprovalRefusal, ApprovedFileDifference};
 
 /// Refuses to run a plan: prints the reason, the differences where they are known, and the remedy.
 pub(super) fn refuse_run(
-    ui: &Ui,
+    caller: &dyn Caller,
     workspace: &Workspace,
     path: &str,
     refusal: &ApprovalRefusal,
 ) -> CommandError {
     if let ApprovalRefusal::Changed(files) = refusal {
-        ui.print_message(&differences_text(&ui.host, workspace, files));
+        caller.message(&differences_text(caller.host(), workspace, files));
     }
     let message = format!("{path} is not approved: {refusal}");
     CommandError::new(CliExitCode::Approval, message).hint(refusal.remedy())

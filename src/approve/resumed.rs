@@ -4,8 +4,9 @@ use super::refused::refuse_run;
 use super::skilled::check_skills;
 use super::standing::spawned_goal;
 use super::{SigningRules, current_tree, token_path};
+use crate::CommandError;
 use crate::load::LoadedPlan;
-use crate::{CommandError, Ui};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
@@ -19,7 +20,7 @@ use wf_store::StoreReader;
 /// It is not used again, and was in time when the run started; but its signatures must verify, with
 /// keys that are valid now, and the plan must be the approved one. Silas 5.2.1 step 0, `check`.
 pub fn reauthorize(
-    ui: &Ui,
+    caller: &dyn Caller,
     reader: &StoreReader,
     run: &RunId,
     ready: &LoadedPlan,
@@ -29,9 +30,9 @@ pub fn reauthorize(
     };
     let approved = &recorded.approved;
     let pinned = [&*approved.pinned_files, &*approved.skills].concat();
-    check_skills(ui, ready, &pinned, true)?;
-    let rules = SigningRules::of(ui, &ready.workspace)?;
-    match reverify_approval(&ui.host, reader, run, ready, &recorded, &rules)? {
+    check_skills(caller, ready, &pinned, true)?;
+    let rules = SigningRules::of(caller, &ready.workspace)?;
+    match reverify_approval(caller.host(), reader, run, ready, &recorded, &rules)? {
         Ok(()) => Ok(()),
         // Under this policy a user who resumes a run approves it; the key may be of another machine.
         Err(ApprovalRefusal::Unlisted(_) | ApprovalRefusal::Missing(_))
@@ -39,7 +40,7 @@ pub fn reauthorize(
         {
             Ok(())
         }
-        Err(refusal) => Err(refuse_run(ui, &ready.workspace, &ready.path, &refusal)),
+        Err(refusal) => Err(refuse_run(caller, &ready.workspace, &ready.path, &refusal)),
     }
 }
 

@@ -1,5 +1,6 @@
 use crate::keys::{self, OwnKey};
-use crate::{CommandError, Ui, Workspace, load};
+use crate::{CommandError, Workspace, load};
+use wf_app::Caller;
 use wf_base::digest::Sha256Digest;
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy};
@@ -16,13 +17,13 @@ pub struct SigningRules {
 impl SigningRules {
     /// Reads the rules of a workspace: those of its `approvers.yaml`. Without one, and under
     /// `owner`, the user's own keys count too.
-    pub fn of(ui: &Ui, workspace: &Workspace) -> Result<Self, CommandError> {
-        let own = match KeyFolder::of(&ui.host.vars()) {
+    pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
+        let own = match KeyFolder::of(&caller.host().vars()) {
             Ok(found) => keys::own_keys(&found)?,
             Err(KeyFolderError::NoFolder) => Vec::new(),
             Err(bad) => return Err(keys::key_error(&bad)),
         };
-        let listed = load::approvers(ui, workspace)?;
+        let listed = load::approvers(caller, workspace)?;
         let approvers = listed.map(|(file, _)| Approvers::from(file));
         let mut rules = Self {
             approvers: approvers.unwrap_or_else(|| Approvers::owner(Vec::new())),

@@ -1,13 +1,14 @@
 use crate::load::LoadedPlan;
 use crate::skills::{ApprovedSkill, check_all_usable};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Caller;
 use wf_core::machine::PinnedFile;
 use wf_exec::pinned;
 
 /// Refuses to start a plan unless each skill whose scripts it runs is locked, unchanged since, and
 /// approved. INV-06.
 pub(super) fn check_skills(
-    ui: &Ui,
+    caller: &dyn Caller,
     ready: &LoadedPlan,
     pins: &[PinnedFile],
     began: bool,
@@ -20,7 +21,7 @@ pub(super) fn check_skills(
     names.extend(listed.map(ToString::to_string));
     names.sort();
     names.dedup();
-    let held = check_all_usable(ui, &ready.workspace, &names)?;
+    let held = check_all_usable(caller, &ready.workspace, &names)?;
     // The executed files are the ones reviewed here, even if they differed for a moment.
     if let Some((path, is_part)) = held.iter().find_map(|held| mismatched_file(held, pins)) {
         if !is_part {

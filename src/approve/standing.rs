@@ -10,7 +10,8 @@ use super::skilled::check_skills;
 use super::withdrawal::withdrawal_time;
 use super::{ApprovedTree, SigningRules, approved_tree, token_at, token_path};
 use crate::load::{GoalPlan, LoadedPlan};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -28,7 +29,7 @@ use wf_sign::approval::{
 /// of that. A check run needs a signature only where approvers other than the user must approve
 /// everything, and uses none up. Silas 3.6, 5.2.3.
 pub fn authorize_goal(
-    ui: &Ui,
+    caller: &dyn Caller,
     ready: &LoadedPlan,
     part: ReconciliationPart,
     run: &RunId,
@@ -37,31 +38,31 @@ pub fn authorize_goal(
     let Some(of) = &ready.goal else {
         return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
     };
-    let rules = SigningRules::of(ui, &ready.workspace)?;
+    let rules = SigningRules::of(caller, &ready.workspace)?;
     let reviewed = rules.approvers.policy == ReviewPolicy::Reviewed;
     let repairs = part == ReconciliationPart::Repair && of.goal.approval == GoalApproval::Standing;
     if !(reviewed || repairs) {
-        return authorize(ui, ready, run, params, &ApprovalArgs::default());
+        return authorize(caller, ready, run, params, &ApprovalArgs::default());
     }
-    let path = token_at(&ui.host, ready, None);
-    let ApprovedTree { files: pins, products } = approved_tree(&ui.host, ready, params, &path)?;
-    check_skills(ui, ready, &pins, false)?;
+    let path = token_at(caller.host(), ready, None);
+    let ApprovedTree { files: pins, products } = approved_tree(caller.host(), ready, params, &path)?;
+    check_skills(caller, ready, &pins, false)?;
     let workspace = &ready.workspace;
-    let token =
-        read_token(workspace, &path).map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
+    let token = read_token(workspace, &path)
+        .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
     if part == ReconciliationPart::Repair
-        && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), ui.host.now())?
+        && let Some(at) = withdrawal_time(workspace, &of.goal.id, token.statement(), caller.host().now())?
     {
         let refusal = ApprovalRefusal::Withdrawn(at);
-        return Err(refuse_run(ui, workspace, &ready.path, &refusal));
+        return Err(refuse_run(caller, workspace, &ready.path, &refusal));
     }
     let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
     let start =
         GoalAuthorizationRequest { ready, run, params, part, pins, initiator: rules.initiator(&signers) };
     let used = use_count(workspace, &token)?;
     let (ValidApproval { by }, execution) = start
-        .verified(&ui.host, &token, &rules.approvers, used)
-        .map_err(|refusal| refuse_run(ui, workspace, &ready.path, &refusal))?;
+        .verified(caller.host(), &token, &rules.approvers, used)
+        .map_err(|refusal| refuse_run(caller, workspace, &ready.path, &refusal))?;
     let statement = token.statement();
     let approved = RunApproval {
         policy: rules.approvers.policy.into(),

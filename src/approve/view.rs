@@ -5,8 +5,8 @@ use super::before::text_by_digest;
 use super::bounds::bound_line;
 use super::plan::PlanReview;
 use super::refused::differences_text as difference;
-use crate::Ui;
 use crate::load::{self, LoadedPlan};
+use wf_app::Caller;
 use wf_base::digest::Sha256Digest;
 use wf_base::units::plural;
 use wf_base::untrusted::untrusted;
@@ -56,7 +56,7 @@ fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
 
 /// Describes the differences from the last approval: in meaning, and in the files that are executed.
 pub(super) fn changes_text(
-    ui: &Ui,
+    caller: &dyn Caller,
     proposal: &PlanReview,
     last: &Result<ApprovalToken, ApprovalRefusal>,
 ) -> String {
@@ -77,7 +77,7 @@ pub(super) fn changes_text(
         .iter()
         .filter(|pin| is_text(ready, &pin.path))
         .filter_map(|pin| {
-            let known = text_by_digest(&ui.host, &ready.workspace, &pin.path, pin.digest)?;
+            let known = text_by_digest(caller.host(), &ready.workspace, &pin.path, pin.digest)?;
             Some((pin.path.clone(), known.into_bytes()))
         })
         .collect();
@@ -89,7 +89,7 @@ pub(super) fn changes_text(
         let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(goals.1);
         text.push_str(&diff(&old, &new).text());
     }
-    text.push_str(&difference(&ui.host, &ready.workspace, &different));
+    text.push_str(&difference(caller.host(), &ready.workspace, &different));
     text
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::execute::sandbox_factory;
 use crate::{CliExitCode, CommandError, Ui, Workspace, load, normalize_path, relative_path, require_utf8};
 use wf_app::CONFIG;
+use wf_app::Caller as _;
 use wf_app::Host;
 use wf_app::config::WorkspaceConfig;
 use wf_base::diag::nearest;
@@ -158,7 +159,7 @@ fn find_gate(host: &Host, said: &str) -> Result<PathBuf, CommandError> {
 fn load_gate(ui: &Ui, workspace: &Workspace, path: &Path) -> Result<Arc<Gate>, CommandError> {
     let files = DiskFiles::new(&workspace.root);
     let loaded = load::load_with_gates(&files, &workspace.name(path), &[]);
-    load::print_diagnostics(ui, &load::diagnostics_by_file(&ui.host, workspace, &loaded));
+    ui.diagnostics(&load::diagnostics_by_file(&ui.host, workspace, &loaded));
     if loaded.has_errors() {
         return Err(CommandError::reported(CliExitCode::Invalid));
     }

@@ -1,5 +1,6 @@
 use crate::skills::check_all_usable;
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_app::Caller;
 use wf_app::connections::{AdapterDeclaration, parse_declaration};
 use wf_base::digest::Sha256Digest;
 use wf_model::{ConnectionDeclaration, interpreter};
@@ -21,8 +22,12 @@ pub struct ConnectionAdapter {
 
 impl ConnectionAdapter {
     /// Finds a skill that is approved for use.
-    pub fn load_approved(ui: &Ui, workspace: &Workspace, name: &str) -> Result<Self, CommandError> {
-        let held = check_all_usable(ui, workspace, &[name.to_owned()])?;
+    pub fn load_approved(
+        caller: &dyn Caller,
+        workspace: &Workspace,
+        name: &str,
+    ) -> Result<Self, CommandError> {
+        let held = check_all_usable(caller, workspace, &[name.to_owned()])?;
         let wrong = |reason: String| {
             let message = format!("the skill `{name}` cannot be used for a connection: {reason}");
             CommandError::new(CliExitCode::Invalid, message).hint("docs/connections.md describes the format")

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::ConnectionAdapter;
 use crate::approve::{SigningRules, read_token, used_token};
 use crate::skills::{consent, locks};
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_app::Caller;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
@@ -79,11 +80,11 @@ pub fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<PinnedFile>,
 /// Checks that a connection may be set up this way. Where the user who does it approves it, that is all;
 /// where other approvers must, they have signed for it, and the used token is returned. INV-01.
 pub fn check_allowed(
-    ui: &Ui,
+    caller: &dyn Caller,
     workspace: &Workspace,
     wanted: &ConnectionScope<'_>,
 ) -> Result<Option<ConnectionApprovalUse>, CommandError> {
-    let rules = SigningRules::of(ui, workspace)?;
+    let rules = SigningRules::of(caller, workspace)?;
     if rules.approvers.policy == ReviewPolicy::Owner {
         return Ok(None);
     }
@@ -107,7 +108,7 @@ pub fn check_allowed(
         ask: None,
         initiator: rules.initiator(&signers),
         spawned: None,
-        now: ui.host.now(),
+        now: caller.host().now(),
     };
     let used = used_token(workspace, &token)?;
     let verified = verify(&token, &subject, &rules.approvers, used);

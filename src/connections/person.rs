@@ -2,8 +2,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::keys::{asked_secretly, from_private_file};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::keys::from_private_file;
+use crate::{CliExitCode, CommandError};
+use wf_app::Caller;
 use wf_base::name::RefId;
 use wf_base::redact::weakness;
 use wf_exec::secret::SecretText;
@@ -35,11 +36,11 @@ impl SecretArgs {
 
 impl SecretFiles {
     /// Reads a secret: from its file, else from the user, without echo.
-    pub fn get(&self, ui: &Ui, name: &RefId, label: &str) -> Result<SecretText, CommandError> {
+    pub fn get(&self, caller: &dyn Caller, name: &RefId, label: &str) -> Result<SecretText, CommandError> {
         let file = self.0.iter().find(|(known, _)| known == name);
         let text = match file {
-            Some((_, path)) => from_private_file(&ui.host, path)?,
-            None if ui.terminal.is_interactive => asked_secretly(ui, &format!("{label} ({name}): "))?,
+            Some((_, path)) => from_private_file(caller.host(), path)?,
+            None if caller.is_interactive() => caller.ask_hidden(&format!("{label} ({name}): "))?,
             None => {
                 let message = format!("not a terminal, cannot ask for the secret `{name}`");
                 let hint = format!("pass --secret-file {name}=FILE to read it from a file");

@@ -14,6 +14,7 @@ use super::reload::LoadedGoals;
 use super::report::GoalCounters;
 use super::waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer};
 use crate::{CliExitCode, CommandError, Ui, load};
+use wf_app::Caller;
 use wf_app::TestClock;
 use wf_app::daemon_io::health::{DaemonHealth, HealthEndpoint};
 use wf_app::daemon_io::systemd::SystemdNotifier;
@@ -98,12 +99,12 @@ fn lead_and_schedule(
 }
 
 /// Warns where runs are kept forever: a daemon creates many.
-fn warn_of_unlimited_retention(ui: &Ui) -> Result<(), CommandError> {
-    let workspace = ui.host.workspace();
+fn warn_of_unlimited_retention(caller: &dyn Caller) -> Result<(), CommandError> {
+    let workspace = caller.host().workspace();
     let files = DiskFiles::new(&workspace.root);
-    let (config, _) = load::configuration(ui, &files, &workspace)?;
+    let (config, _) = load::configuration(caller, &files, &workspace)?;
     if config.retention.max_age.is_none() && config.retention.max_runs.is_none() {
-        ui.print_info("run history is never pruned; set `retention: {max_age: 30d}` in wf.yaml\n");
+        caller.info("run history is never pruned; set `retention: {max_age: 30d}` in wf.yaml\n");
     }
     Ok(())
 }

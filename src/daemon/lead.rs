@@ -1,4 +1,4 @@
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::{CliExitCode, CommandError, watch};
 use std::path::Path;
 use std::time::Duration;
 use wf_app::daemon_io::systemd::SystemdNotifier;
@@ -7,6 +7,7 @@ use wf_store::feed::WorkspaceAction;
 use wf_store::{Store, StoreDurability, StoreReader};
 
 use super::waits::{StopSignals, WatchdogTimer};
+use wf_app::Caller;
 
 /// The time that a daemon which is asked to exit leaves its pending writes, where another process
 /// holds the database. Goals that are due stay due for the next daemon, too.
@@ -33,11 +34,11 @@ impl Leadership {
 /// Becomes the one daemon of a workspace; waits for another one to exit only if requested. `None`:
 /// it was asked to exit before it led.
 pub async fn acquire_leadership(
-    ui: &Ui,
+    caller: &dyn Caller,
     stop: &mut StopSignals,
     standby: Option<DaemonStandby<'_>>,
 ) -> Result<Option<Leadership>, CommandError> {
-    let state = ui.host.workspace().state;
+    let state = caller.host().workspace().state;
     let folder = wf_store::StateFolder::new(&state);
     folder.may_be_written()?;
     folder.create()?;
@@ -46,7 +47,7 @@ pub async fn acquire_leadership(
         Err(_) => match standby {
             None => return Err(already_led(&state)),
             Some(standby) => {
-                ui.print_info("another daemon is active; waiting for it to exit\n");
+                caller.info("another daemon is active; waiting for it to exit\n");
                 match standby.wait_for_lock(stop, &state).await? {
                     Some(hold) => hold,
                     None => return Ok(None),
@@ -54,18 +55,19 @@ pub async fn acquire_leadership(
             }
         },
     };
-    let store = Store::open_with_lease(&state, StoreDurability::Full, ui.host.clock(), ui.host.lease()?)?;
+    let store =
+        Store::open_with_lease(&state, StoreDurability::Full, caller.host().clock(), caller.host().lease()?)?;
     let pid = std::process::id();
     // Another process may hold the database, and a daemon that waits for it can be asked to exit.
     let token = tokio::select! {
         biased;
-        token = store.take_leadership(pid, ui.host.now()) => token?,
+        token = store.take_leadership(pid, caller.host().now()) => token?,
         () = stop.exit_requested() => {
             store.close_within(SHUTDOWN_GRACE);
             return Ok(None);
         }
     };
-    watch::record_quietly(ui, WorkspaceAction::DaemonLed { token, pid });
+    watch::record_quietly(caller, WorkspaceAction::DaemonLed { token, pid });
     let reader = store.reader()?;
     remove_stale_locks(&state, &reader)?;
     Ok(Some(Leadership { store, reader, token, _hold: hold }))

@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE, read_in_child, read_in_child_async};
-use crate::{CliExitCode, CommandError, GitRevision, Ui, Workspace};
+use crate::{CliExitCode, CommandError, GitRevision, Workspace};
+use wf_app::Caller;
 use wf_app::daemon_io::watch::FileWatcher;
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::name::PlanId;
@@ -24,24 +25,24 @@ pub struct LoadedGoals {
 
 impl LoadedGoals {
     /// Reads the goals of a workspace: its files, or a branch of its repository.
-    pub fn read(ui: &Ui, branch: Option<String>) -> Result<Self, CommandError> {
-        let workspace = ui.host.workspace();
-        let place = goal_source(&workspace, branch.as_deref(), &ui.host.vars())?;
-        let found = read_in_child(&ui.host, &place, &workspace)?;
+    pub fn read(caller: &dyn Caller, branch: Option<String>) -> Result<Self, CommandError> {
+        let workspace = caller.host().workspace();
+        let place = goal_source(&workspace, branch.as_deref(), &caller.host().vars())?;
+        let found = read_in_child(caller.host(), &place, &workspace)?;
         let git = match &place {
             GoalSource::Disk => None,
             GoalSource::Commit(revision) => Some(revision.git_dir().to_path_buf()),
         };
         let goals =
             Self { workspace, branch, source: place, git, by_id: goals_by_id(&found), goal_files: found };
-        goals.report_changes(ui, &[]);
+        goals.report_changes(caller, &[]);
         Ok(goals)
     }
 
     /// Reads them again, and reports the differences. The old ones stay if they cannot be read.
-    pub async fn reload(&mut self, ui: &Ui) -> Result<(), CommandError> {
+    pub async fn reload(&mut self, caller: &dyn Caller) -> Result<(), CommandError> {
         let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
-        let vars = ui.host.vars();
+        let vars = caller.host().vars();
         let place = move || goal_source(&workspace, branch.as_deref(), &vars);
         let place = tokio::task::spawn_blocking(place).await;
         let place = place.map_err(|lost| CommandError::new(CliExitCode::Bug, lost.to_string()))??;
@@ -50,11 +51,11 @@ impl LoadedGoals {
         {
             return Ok(());
         }
-        let found = read_in_child_async(&ui.host, &place, &self.workspace).await?;
+        let found = read_in_child_async(caller.host(), &place, &self.workspace).await?;
         self.by_id = goals_by_id(&found);
         let before = std::mem::replace(&mut self.goal_files, found);
         self.source = place;
-        self.report_changes(ui, &before);
+        self.report_changes(caller, &before);
         Ok(())
     }
 
@@ -95,7 +96,7 @@ impl LoadedGoals {
         FileWatcher::new(&folders, &files)
     }
 
-    fn report_changes(&self, ui: &Ui, before: &[GoalFile]) {
+    fn report_changes(&self, caller: &dyn Caller, before: &[GoalFile]) {
         let said = |found: &GoalFile| match &found.goal {
             Ok(goal) => format!("{} {:?} {goal:?}", found.path, found.awaited_acceptance),
             Err(reason) => format!("{} {reason}", found.path),
@@ -105,20 +106,20 @@ impl LoadedGoals {
             match &found.goal {
                 Ok(goal) => {
                     let name = paint(NAME, goal.id.as_str());
-                    ui.print_info_line(&format!("goal {name} · {}", found.path));
+                    caller.info_line(&format!("goal {name} · {}", found.path));
                     if let Some(waits) = &found.awaited_acceptance {
-                        ui.print_message_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
+                        caller.message_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
                     }
                 }
                 Err(reason) => {
                     let broken = paint(BAD, "broken:");
-                    ui.print_message_line(&format!("{broken} {} is skipped: {reason}", found.path));
+                    caller.message_line(&format!("{broken} {} is skipped: {reason}", found.path));
                 }
             }
         }
         for gone in before {
             if self.goal_files.iter().all(|found| found.path != gone.path) {
-                ui.print_info_line(&format!("{} was removed", gone.path));
+                caller.info_line(&format!("{} was removed", gone.path));
             }
         }
     }

@@ -1,7 +1,8 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::daemon::{Daemon, system};
-use crate::{CommandError, Ui};
+use crate::CommandError;
+use wf_app::Caller;
 use wf_app::daemon_io::alarm::WallClockTimer;
 use wf_app::daemon_io::systemd::watchdog_interval;
 use wf_app::daemon_io::watch::FileWatcher;
@@ -56,8 +57,8 @@ pub struct WatchdogTimer(Option<tokio::time::Interval>);
 
 impl WatchdogTimer {
     /// Reads the interval from the environment.
-    pub(super) fn of(ui: &Ui) -> Self {
-        let var = |name| ui.host.var(name);
+    pub(super) fn of(caller: &dyn Caller) -> Self {
+        let var = |name| caller.host().var(name);
         let alive = watchdog_interval(var("WATCHDOG_USEC"), var("WATCHDOG_PID"), std::process::id());
         Self(alive.map(|every| {
             let mut interval = tokio::time::interval(every);

@@ -1,15 +1,15 @@
 use super::list_goals_with_acceptance;
-use crate::Ui;
 use crate::health::{DoctorFinding, DoctorStatus};
+use wf_app::Caller;
 use wf_app::goals::{FileLock, LEADER_LOCK};
 use wf_base::units::plural;
 use wf_store::StoreReader;
 
 /// Checks that the goals of a workspace are readable, and that a daemon schedules them; no findings
 /// where there are none.
-pub fn check_goals_scheduled(ui: &Ui) -> Vec<DoctorFinding> {
-    let workspace = ui.host.workspace();
-    let found = list_goals_with_acceptance(ui, &workspace);
+pub fn check_goals_scheduled(caller: &dyn Caller) -> Vec<DoctorFinding> {
+    let workspace = caller.host().workspace();
+    let found = list_goals_with_acceptance(caller, &workspace);
     let broken = found.iter().filter_map(|one| {
         let reason = one.goal.as_ref().err()?;
         let told = format!("{} is skipped: {reason}", one.path);

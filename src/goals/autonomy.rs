@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use crate::approve::{SigningRules, StandingApproval, standing_approval};
 use crate::load::LoadedPlan;
-use crate::{CommandError, Ui, relative_path};
+use crate::{CommandError, relative_path};
+use wf_app::Caller;
 use wf_base::name::RunId;
 use wf_base::time::format_duration;
 use wf_core::goal::{
@@ -41,10 +42,10 @@ pub fn grant_of(statement: &ApprovalStatement) -> StandingApprovalLimits {
 
 impl AutonomyStatus {
     /// Reads the autonomy of a goal. Nothing is recorded.
-    pub fn of(ui: &Ui, ready: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
+    pub fn of(caller: &dyn Caller, ready: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
         let workspace = &ready.workspace;
-        let now = ui.host.now();
-        let approvers = SigningRules::of(ui, workspace)?.approvers;
+        let now = caller.host().now();
+        let approvers = SigningRules::of(caller, workspace)?.approvers;
         let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
         let approval =
             if is_free { None } else { Some(standing_approval(workspace, &goal.id, &ready.path, now)?) };
@@ -58,7 +59,7 @@ impl AutonomyStatus {
         let counts = count_samples(samples, of, &limits, now);
         Ok(Self {
             goal: Arc::clone(goal),
-            shown_path: relative_path(&workspace.root.join(&ready.path), ui.host.cwd()),
+            shown_path: relative_path(&workspace.root.join(&ready.path), caller.host().cwd()),
             advice: held.and_then(|held| advise(&counts, held, &limits)),
             approval,
             limits,

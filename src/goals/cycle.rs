@@ -8,6 +8,7 @@ use crate::lineage::retried_run;
 use crate::load::{self, LoadedPlan};
 use crate::outdated::warn_of_changed_results;
 use crate::{CliExitCode, CommandError, Ui};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_app::goals::FileLock;
 use wf_app::goals::reconciliation_params;
@@ -132,26 +133,26 @@ fn failure_message(failure: &CommandError) -> &str {
 
 /// Suspends a reconciliation that cannot continue as things are; it does not block any other.
 fn stop_reason(
-    ui: &Ui,
+    caller: &dyn Caller,
     cycle: &ReconciliationRow,
     reason: String,
     hold: FileLock,
 ) -> Result<ReconciliationResult, CommandError> {
-    let state = ui.host.workspace().state;
+    let state = caller.host().workspace().state;
     let reader = StoreReader::open(&state)?;
     let health = ReconciliationHealth::Waiting;
     let verdict = GoalOutcome { health, reason };
-    let ready = load::load_recorded_as(ui, &reader, &cycle.run, Some(ReconciliationPart::Repair));
+    let ready = load::load_recorded_as(caller, &reader, &cycle.run, Some(ReconciliationPart::Repair));
     let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
     if let Some((goal, ready)) = goal {
-        return record_end(&ui.host, &ready, &goal, &cycle.run, verdict, hold);
+        return record_end(caller.host(), &ready, &goal, &cycle.run, verdict, hold);
     }
     // Notifications need the text that names the recipients.
-    let store = Store::open(&state, StoreDurability::Full, ui.host.clock())?;
+    let store = Store::open(&state, StoreDurability::Full, caller.host().clock())?;
     let end = ReconciliationEnd {
         run: cycle.run.clone(),
         verdict: verdict.clone(),
-        at: ui.host.now(),
+        at: caller.host().now(),
         pause: None,
         notices: Vec::new(),
     };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use crate::approve::awaited_acceptance_at;
 use crate::collect::SpecFileSet;
 use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, GitRevision, Ui, Workspace, load, normalize_path, relative_path};
+use crate::{CliExitCode, CommandError, GitRevision, Workspace, load, normalize_path, relative_path};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::diag::nearest;
 use wf_base::name::PlanId;
@@ -90,11 +91,11 @@ fn read_goals(files: &dyn SpecFileSource, paths: Vec<String>) -> Vec<GoalFile> {
 }
 
 /// All goals on disk, with the acceptance that they wait for.
-pub fn list_goals_with_acceptance(ui: &Ui, workspace: &Workspace) -> Vec<GoalFile> {
+pub fn list_goals_with_acceptance(caller: &dyn Caller, workspace: &Workspace) -> Vec<GoalFile> {
     let mut found = list_goals_on_disk(workspace);
     for one in found.iter_mut().filter(|one| one.goal.is_ok()) {
         // An error that keeps it from being read is reported when it is run.
-        one.awaited_acceptance = awaited_acceptance_at(ui, workspace, &one.path).ok().flatten();
+        one.awaited_acceptance = awaited_acceptance_at(caller, workspace, &one.path).ok().flatten();
     }
     found
 }
@@ -137,11 +138,11 @@ pub fn find_path(
 }
 
 /// The goal that the user names, as it is on disk, and the plan of its check run.
-pub fn load_by_name(ui: &Ui, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
-    let workspace = ui.host.workspace();
-    let path = find_path(&ui.host, &workspace, &GoalSource::Disk, name)?;
+pub fn load_by_name(caller: &dyn Caller, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
+    let workspace = caller.host().workspace();
+    let path = find_path(caller.host(), &workspace, &GoalSource::Disk, name)?;
     let files = GoalSource::Disk.files(&workspace);
-    load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Look)
+    load::load_goal(caller, &*files, workspace.clone(), &path, ReconciliationPart::Look)
 }
 
 /// A revision owned by the caller.

@@ -3,7 +3,8 @@ use std::path::Path;
 use super::cycle::ReconciliationRequest;
 use crate::approve::check_accepted;
 use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Caller;
 use wf_app::goals::notifications;
 use wf_model::{Goal, GoalEvent};
 use wf_store::{SlotSkip, Store, StoreDurability};
@@ -23,7 +24,7 @@ pub fn wake_daemon(state: &Path) {
 ///
 /// The notification uses the goal's own `notify`, so none is sent for an unaccepted goal.
 pub fn handle_start_failure(
-    ui: &Ui,
+    caller: &dyn Caller,
     ready: &LoadedPlan,
     goal: &Goal,
     begin: ReconciliationRequest,
@@ -32,12 +33,12 @@ pub fn handle_start_failure(
     let Some(slot) = begin.slot.filter(|_| failure.exit == CliExitCode::Approval) else {
         return failure;
     };
-    let state = ui.host.workspace().state;
-    let Ok(store) = Store::open(&state, StoreDurability::Full, ui.host.clock()) else {
+    let state = caller.host().workspace().state;
+    let Ok(store) = Store::open(&state, StoreDurability::Full, caller.host().clock()) else {
         return failure;
     };
-    let now = ui.host.now();
-    let news = if matches!(check_accepted(ui, ready), Ok(Ok(()))) {
+    let now = caller.host().now();
+    let news = if matches!(check_accepted(caller, ready), Ok(Ok(()))) {
         notifications(goal, GoalEvent::Waiting, &failure.message, None, now)
     } else {
         Vec::new()

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::approve::{check_accepted, check_programs_accepted};
 use crate::load::{self, LoadedPlan};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::{CliExitCode, CommandError};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_app::daemon_io::notify::{
     self, GoalNotification, NotificationChannel, NotificationCommand, NotificationWebhook, WebhookSecret,
@@ -33,8 +34,8 @@ const SENDER_LOCK: &str = "tell.lock";
 
 /// Sends pending notifications. A failure is reported, and tried again when the next notification
 /// is sent, but not forever.
-pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
-    let workspace = ui.host.workspace();
+pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
+    let workspace = caller.host().workspace();
     let reader = match StoreReader::open(&workspace.state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Ok(()),
@@ -46,45 +47,54 @@ pub fn send_notifications(ui: &Ui) -> Result<(), CommandError> {
     // Two senders would send the same notification twice.
     let _turn = FileLock::lock_blocking(&workspace.state, SENDER_LOCK)?;
     let open = reader.notices()?;
-    let store = Store::open(&workspace.state, StoreDurability::Full, ui.host.clock())?;
+    let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
     for row in open {
         let message = row.body.get("message").cloned().unwrap_or_default();
-        let ready = load_reported_goal(ui, &reader, &message);
-        let told =
-            match ready.and_then(|ready| check_notification_allowed(ui, &ready, &message).map(|()| ready)) {
-                Ok(ready) => send_notification(&ui.host, &ready, &row, &message),
-                Err(failure) => Err(failure.message),
-            };
+        let ready = load_reported_goal(caller, &reader, &message);
+        let told = match ready
+            .and_then(|ready| check_notification_allowed(caller, &ready, &message).map(|()| ready))
+        {
+            Ok(ready) => send_notification(caller.host(), &ready, &row, &message),
+            Err(failure) => Err(failure.message),
+        };
         if let Err(reason) = &told {
             let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
-            ui.print_message_line(&format!("{warning} cannot send a notification about {goal}: {reason}"));
+            caller.message_line(&format!("{warning} cannot send a notification about {goal}: {reason}"));
         }
         let last = row.tries + 1 >= MAX_SEND_ROUNDS;
-        let noted = store.notification_sent(row.id, told.err(), last, ui.host.now());
+        let noted = store.notification_sent(row.id, told.err(), last, caller.host().now());
         noted.wait()?;
     }
     Ok(())
 }
 
 /// The goal as it was when the reported reconciliation ran; without one, as it is.
-fn load_reported_goal(ui: &Ui, reader: &StoreReader, message: &Value) -> Result<LoadedPlan, CommandError> {
+fn load_reported_goal(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    message: &Value,
+) -> Result<LoadedPlan, CommandError> {
     let run = message.get("runs").and_then(|runs| runs.get(0));
     if let Some(run) = run.and_then(Value::as_str) {
         let run = wf_base::name::RunId::from_stored(run);
-        return load::load_recorded_as(ui, reader, &run, Some(ReconciliationPart::Look));
+        return load::load_recorded_as(caller, reader, &run, Some(ReconciliationPart::Look));
     }
-    let workspace = ui.host.workspace();
+    let workspace = caller.host().workspace();
     let path = message.get("path").and_then(Value::as_str);
     let files = DiskFiles::new(&workspace.root);
     let path = path.unwrap_or_default();
-    Ok(load::load_goal(ui, &files, workspace.clone(), path, ReconciliationPart::Look)?.0)
+    Ok(load::load_goal(caller, &files, workspace.clone(), path, ReconciliationPart::Look)?.0)
 }
 
 /// Refuses to execute the notification command of a goal that is not accepted as it is. The texts
 /// of a run were accepted when it started: only the programs may have changed.
-fn check_notification_allowed(ui: &Ui, ready: &LoadedPlan, message: &Value) -> Result<(), CommandError> {
+fn check_notification_allowed(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    message: &Value,
+) -> Result<(), CommandError> {
     let of_run = message.get("runs").and_then(|runs| runs.get(0)).is_some();
-    let seen = if of_run { check_programs_accepted(ui, ready)? } else { check_accepted(ui, ready)? };
+    let seen = if of_run { check_programs_accepted(caller, ready)? } else { check_accepted(caller, ready)? };
     let Err(refusal) = seen else { return Ok(()) };
     let message = format!("{} may not send notifications: {refusal}", ready.path);
     Err(CommandError::new(CliExitCode::Approval, message))

@@ -11,6 +11,6 @@ pub use own::{
     own_keys, store_key,
 };
 pub use passphrase::{
-    KeyProtection, NewKeyArgs, PassphraseArgs, ask_hidden as asked_secretly, choose_protection,
-    from_file as from_private_file, passphrase, store_in_keyring, stored_passphrase,
+    KeyProtection, NewKeyArgs, PassphraseArgs, choose_protection, from_file as from_private_file, passphrase,
+    store_in_keyring, stored_passphrase,
 };

@@ -1,5 +1,6 @@
 use super::{KeyProtection, PassphraseArgs, store_in_keyring, stored_passphrase};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::{CliExitCode, CommandError, watch};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_exec::keyfile::{DEFAULT_KEY_NAME, KeyFolder, KeyFolderError, named_after};
 use wf_sign::{BadKey, KeyEncryptionSalt, PrivateKeyText, PublicKey, Signer};
@@ -113,17 +114,22 @@ fn half_of_seed(bytes: [u8; 32]) -> [u8; 16] {
 }
 
 /// Stores a key as it is, encrypted or not, under a name that no other key has.
-pub fn store_key(ui: &Ui, keys: &KeyFolder, name: &str, new: NewKey) -> Result<OwnKey, CommandError> {
+pub fn store_key(
+    caller: &dyn Caller,
+    keys: &KeyFolder,
+    name: &str,
+    new: NewKey,
+) -> Result<OwnKey, CommandError> {
     let NewKey { pem, public } = new;
     keys.add(name, &pem, &public.pem()).map_err(|bad| key_error(&bad))?;
     let (key, named) = (public.id(), name.to_owned());
-    watch::record_quietly(ui, WorkspaceAction::KeyMade { key, name: named });
+    watch::record_quietly(caller, WorkspaceAction::KeyMade { key, name: named });
     Ok(OwnKey { name: name.to_owned(), public })
 }
 
 /// Opens a key, with its passphrase if it has one.
 pub fn open_key(
-    ui: &Ui,
+    caller: &dyn Caller,
     keys: &KeyFolder,
     key: &OwnKey,
     args: &PassphraseArgs,
@@ -131,7 +137,7 @@ pub fn open_key(
     let pem = keys.private(&key.name).map_err(|bad| key_error(&bad))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
-            let secret = stored_passphrase(ui, args, key)?;
+            let secret = stored_passphrase(caller, args, key)?;
             Signer::from_encrypted_pem(&pem, &secret)
         }
         other => other,

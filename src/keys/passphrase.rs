@@ -1,11 +1,10 @@
-use std::io::BufRead as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::{OwnKey, key_error};
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use crate::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_exec::keychain::{KeyringError, recall, remember};
 use wf_exec::keyfile::private_text;
@@ -44,13 +43,17 @@ pub enum KeyProtection {
 }
 
 /// Chooses the protection of a new key; asks for a passphrase where the user is to know it.
-pub fn choose_protection(ui: &Ui, args: &NewKeyArgs, name: &str) -> Result<KeyProtection, CommandError> {
+pub fn choose_protection(
+    caller: &dyn Caller,
+    args: &NewKeyArgs,
+    name: &str,
+) -> Result<KeyProtection, CommandError> {
     if args.keyring {
-        let random = ui.host.random(&format!("passphrase {name}"))?;
+        let random = caller.host().random(&format!("passphrase {name}"))?;
         return Ok(KeyProtection::Keyring(sign::hex(&random)));
     }
     if args.encrypt {
-        return passphrase(ui, &args.passphrase, name, true).map(KeyProtection::Passphrase);
+        return passphrase(caller, &args.passphrase, name, true).map(KeyProtection::Passphrase);
     }
     Ok(KeyProtection::Nothing)
 }
@@ -67,27 +70,36 @@ pub fn store_in_keyring(key: &PublicKey, secret: &str) -> Result<(), CommandErro
 }
 
 /// The passphrase of a key: from a file, else from the system keyring, else from the user.
-pub fn stored_passphrase(ui: &Ui, args: &PassphraseArgs, key: &OwnKey) -> Result<String, CommandError> {
+pub fn stored_passphrase(
+    caller: &dyn Caller,
+    args: &PassphraseArgs,
+    key: &OwnKey,
+) -> Result<String, CommandError> {
     if args.passphrase_file.is_none() {
         match recall(KEYRING_SERVICE, &key.public.hex()).map(String::from_utf8) {
             Ok(Ok(secret)) => return Ok(secret),
             Err(KeyringError::None | KeyringError::Missing) => {}
-            Ok(Err(_)) => ui.print_info("no readable passphrase in the keyring\n"),
+            Ok(Err(_)) => caller.info("no readable passphrase in the keyring\n"),
             Err(reason) => {
-                ui.print_info_line(&format!("cannot read the passphrase from the keyring: {reason}"));
+                caller.info_line(&format!("cannot read the passphrase from the keyring: {reason}"));
             }
         }
     }
-    passphrase(ui, args, &key.name, false)
+    passphrase(caller, args, &key.name, false)
 }
 
 /// The passphrase of a key, from a file or from the terminal. `twice` is for a new one.
-pub fn passphrase(ui: &Ui, args: &PassphraseArgs, name: &str, twice: bool) -> Result<String, CommandError> {
+pub fn passphrase(
+    caller: &dyn Caller,
+    args: &PassphraseArgs,
+    name: &str,
+    twice: bool,
+) -> Result<String, CommandError> {
     let given = match &args.passphrase_file {
-        Some(path) => from_file(&ui.host, path)?,
-        None if ui.terminal.is_interactive => {
-            let given = ask_hidden(ui, &format!("passphrase of the key `{name}`: "))?;
-            if twice && ask_hidden(ui, "repeat the passphrase: ")? != given {
+        Some(path) => from_file(caller.host(), path)?,
+        None if caller.is_interactive() => {
+            let given = caller.ask_hidden(&format!("passphrase of the key `{name}`: "))?;
+            if twice && caller.ask_hidden("repeat the passphrase: ")? != given {
                 return Err(CommandError::new(CliExitCode::Usage, "the passphrases do not match"));
             }
             given
@@ -117,26 +129,4 @@ pub fn from_file(host: &Host, path: &std::path::Path) -> Result<String, CommandE
         private_text(&path).map_err(|bad| key_error(&bad))?
     };
     Ok(text.lines().next().unwrap_or_default().to_owned())
-}
-
-/// Asks on the terminal, which does not show the answer.
-pub fn ask_hidden(ui: &Ui, question: &str) -> Result<String, CommandError> {
-    let stdin = std::io::stdin();
-    let terminal = |error: rustix::io::Errno| {
-        CommandError::new(CliExitCode::Usage, format!("cannot use the terminal: {error}"))
-    };
-    let before = tcgetattr(&stdin).map_err(terminal)?;
-    let mut silent = before.clone();
-    // An interrupt must not leave the terminal without echo: it comes as a character.
-    silent.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
-    ui.print_message(question);
-    tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(terminal)?;
-    let mut answer = String::new();
-    let read = stdin.lock().read_line(&mut answer);
-    tcsetattr(&stdin, OptionalActions::Flush, &before).map_err(terminal)?;
-    ui.print_message("\n");
-    if read.is_err() || answer.contains('\u{3}') {
-        return Err(CommandError::new(CliExitCode::Interrupted, "interrupted"));
-    }
-    Ok(answer.trim_end_matches(['\n', '\r']).to_owned())
 }

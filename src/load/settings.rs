@@ -1,5 +1,5 @@
-use super::print_diagnostics;
-use crate::{CliExitCode, CommandError, Ui, Workspace, relative_path};
+use crate::{CliExitCode, CommandError, Workspace, relative_path};
+use wf_app::Caller;
 use wf_app::config::{self, ApproversFile, WorkspaceConfig};
 use wf_app::{APPROVERS, CONFIG};
 use wf_base::diag::CheckedFile;
@@ -33,15 +33,15 @@ pub fn read_approvers(
 /// The approvers of a workspace, and the text that lists them; `None` if there is no file. On
 /// failure the errors have been printed.
 pub fn approvers(
-    ui: &Ui,
+    caller: &dyn Caller,
     workspace: &Workspace,
 ) -> Result<Option<(ApproversFile, SourceText)>, CommandError> {
     let files = DiskFiles::new(&workspace.root);
-    let shown = relative_path(&workspace.root.join(APPROVERS), ui.host.cwd());
+    let shown = relative_path(&workspace.root.join(APPROVERS), caller.host().cwd());
     let Some((file, checked)) = read_approvers(&files, &shown) else {
         return Ok(None);
     };
-    print_diagnostics(ui, std::slice::from_ref(&checked));
+    caller.diagnostics(std::slice::from_ref(&checked));
     match file.filter(|_| checked.count(Severity::Error) == 0) {
         Some(file) => Ok(Some((file, checked.source))),
         None => Err(CommandError::reported(CliExitCode::Invalid)),
@@ -84,15 +84,15 @@ pub fn system_gates(files: &dyn SpecFileSource) -> Vec<GateId> {
 
 /// The configuration of a workspace, and its text under its own name.
 pub fn configuration(
-    ui: &Ui,
+    caller: &dyn Caller,
     files: &dyn SpecFileSource,
     workspace: &Workspace,
 ) -> Result<(WorkspaceConfig, Option<SourceText>), CommandError> {
-    let shown = relative_path(&workspace.root.join(CONFIG), ui.host.cwd());
+    let shown = relative_path(&workspace.root.join(CONFIG), caller.host().cwd());
     let Some((config, checked)) = read_config(files, &shown) else {
         return Ok((WorkspaceConfig::default(), None));
     };
-    print_diagnostics(ui, std::slice::from_ref(&checked));
+    caller.diagnostics(std::slice::from_ref(&checked));
     if checked.count(Severity::Error) > 0 {
         return Err(CommandError::reported(CliExitCode::Invalid));
     }

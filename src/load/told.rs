@@ -1,11 +1,8 @@
-use crate::{Ui, Workspace, relative_path};
+use crate::{Workspace, relative_path};
 use wf_app::Host;
 use wf_base::diag::CheckedFile;
-use wf_base::source::{DeclarationSite, DeclarationSites};
-use wf_base::source::{SourceText, Span};
+use wf_base::source::{DeclarationSite, DeclarationSites, SourceText, Span};
 use wf_lang::LoadedSpec;
-use wf_report::follow::Verbosity;
-use wf_report::mistakes::{annotations, summary, text};
 
 /// The diagnostics, file by file, with paths as seen from the current folder.
 pub fn diagnostics_by_file(host: &Host, workspace: &Workspace, loaded: &LoadedSpec) -> Vec<CheckedFile> {
@@ -29,23 +26,6 @@ pub fn diagnostics_by_file(host: &Host, workspace: &Workspace, loaded: &LoadedSp
 pub(super) fn with_shown_path(host: &Host, workspace: &Workspace, source: &SourceText) -> SourceText {
     let path = relative_path(&workspace.root.join(source.path()), host.cwd());
     source.with_path(path)
-}
-
-/// Prints the diagnostics of files, if there are any.
-pub fn print_diagnostics(ui: &Ui, all: &[CheckedFile]) {
-    if all.iter().all(|file| file.diagnostics.is_empty()) {
-        return;
-    }
-    let errors = all.iter().any(|file| file.count(wf_base::diag::Severity::Error) > 0);
-    if ui.volume == Verbosity::Quiet && !errors {
-        return;
-    }
-    let drawn: String = all.iter().map(|file| text(file, ui.terminal.width)).collect();
-    ui.print_message(&drawn);
-    ui.print_message(&summary(all));
-    if ui.host.in_actions() {
-        ui.print_message(&annotations(all));
-    }
 }
 
 /// The places where the steps and the checks of the plans among files are written.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::approve::{self, SigningRules, check_can_sign, confirm};
 use crate::keys::{self, PassphraseArgs};
 use crate::{CliExitCode, CommandError, Ui, Workspace, watch};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
@@ -135,18 +136,19 @@ pub struct SkillInstaller {
 
 /// Finds the key of the installing user.
 pub fn find_installer(
-    ui: &Ui,
+    caller: &dyn Caller,
     workspace: &Workspace,
     args: &SignArgs,
 ) -> Result<SkillInstaller, CommandError> {
-    let mut rules = SigningRules::of(ui, workspace)?;
+    let mut rules = SigningRules::of(caller, workspace)?;
     let name = args.key.as_deref();
     if rules.approvers.policy == ReviewPolicy::Owner {
-        let signer = approve::owner_signer(ui, &mut rules, name, &args.secret)?;
+        let signer = approve::owner_signer(caller, &mut rules, name, &args.secret)?;
         let id = signer.public().id();
         return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
-    let key = keys::choose_signing_key(&ui.host, &keys::key_folder(&ui.host)?, name)?.ok_or_else(no_key)?;
+    let key = keys::choose_signing_key(caller.host(), &keys::key_folder(caller.host())?, name)?
+        .ok_or_else(no_key)?;
     Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
 }
 
@@ -159,14 +161,14 @@ impl SkillInstaller {
     /// other bytes are dropped.
     pub fn sign(
         &self,
-        ui: &Ui,
+        caller: &dyn Caller,
         name: &str,
         locked: &mut LockedSkill,
         args: &SignArgs,
     ) -> Result<(), CommandError> {
         locked.approvals.clear();
         if let Some(signer) = &self.signer {
-            add_signature(ui, name, locked, signer, args)?;
+            add_signature(caller, name, locked, signer, args)?;
         }
         Ok(())
     }
@@ -214,7 +216,7 @@ fn may_stay(rules: &SigningRules, envelope: &Value, id: Sha256Digest) -> bool {
 }
 
 fn add_signature(
-    ui: &Ui,
+    caller: &dyn Caller,
     name: &str,
     locked: &mut LockedSkill,
     signer: &Signer,
@@ -223,9 +225,9 @@ fn add_signature(
     let files = pins(locked);
     let key = signer.public().id();
     let mut bytes = [0; 16];
-    let drawn = ui.host.random(&format!("skill {name} {} {key}", locked.digest))?;
+    let drawn = caller.host().random(&format!("skill {name} {} {key}", locked.digest))?;
     bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.host.now();
+    let now = caller.host().now();
     let params = install_params(locked.installer).into_iter();
     let statement = ApprovalStatement {
         v: VERSION,
@@ -248,6 +250,6 @@ fn add_signature(
     let envelope = envelope.map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))?;
     locked.approvals.push(envelope);
     let scope = ApprovalScope::SkillInstall.as_str().to_owned();
-    watch::record_quietly(ui, WorkspaceAction::Approved { scope, key });
+    watch::record_quietly(caller, WorkspaceAction::Approved { scope, key });
     Ok(())
 }

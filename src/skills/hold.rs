@@ -4,7 +4,8 @@ use super::consent::{statement_name, verify_approvals};
 use super::put::SKILLS;
 use super::{fetch, locks};
 use crate::approve::SigningRules;
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_app::Caller;
 use wf_app::Host;
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::ApprovalSigner;
@@ -44,7 +45,7 @@ pub enum SkillUseError {
 /// Checks that all of these skills may be used: each is locked, matches the lock byte for byte, and
 /// is covered by approvals that are valid now. Nothing is started before. INV-06.
 pub fn check_all_usable(
-    ui: &Ui,
+    caller: &dyn Caller,
     workspace: &Workspace,
     names: &[String],
 ) -> Result<Vec<ApprovedSkill>, CommandError> {
@@ -52,9 +53,9 @@ pub fn check_all_usable(
         return Ok(Vec::new());
     }
     let lock = locks::read_lock(workspace)?;
-    let rules = SigningRules::of(ui, workspace)?;
+    let rules = SigningRules::of(caller, workspace)?;
     let each = names.iter().map(|name| {
-        let held = check_usable(&ui.host, workspace, &rules, &lock, name);
+        let held = check_usable(caller.host(), workspace, &rules, &lock, name);
         held.map_err(|wrong| wrong.failure(name))
     });
     each.collect()

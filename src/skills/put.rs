@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_app::Caller;
 use wf_base::failpoint;
 use wf_skill::SkillBundle;
 
@@ -34,13 +35,13 @@ fn io_error(what: &str, error: &io::Error) -> CommandError {
 
 impl SkillFolderLock {
     /// Waits until no other process changes skills here, and reports that.
-    pub fn acquire(ui: &Ui, workspace: &Workspace) -> Result<Self, CommandError> {
+    pub fn acquire(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
         let dir = workspace.root.join(SKILLS);
         let taken = File::open(&workspace.root).and_then(|folder| {
             match folder.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    ui.print_info(
+                    caller.info(
                         "another `wf skill` command is changing the skills of this workspace, and may wait for input in its terminal; waiting for it to exit\n",
                     );
                     folder.lock()?;

@@ -4,6 +4,7 @@
 //! code that it means. [`config`] reads the settings of a workspace; [`daemon_io`] is the system side of the daemon: alarms, file
 //! watches, notifications, the health endpoint. **Invariant:** nothing here prints or asks.
 
+mod caller;
 pub mod config;
 pub mod connections;
 pub mod daemon_io;
@@ -16,6 +17,7 @@ pub mod skills;
 mod test_clock;
 mod workspace;
 
+pub use caller::Caller;
 pub use exit::CliExitCode;
 pub use failure::{CommandError, REPORT};
 pub use host::{FOR_TESTS, Host};

@@ -1,0 +1,44 @@
+use crate::{CommandError, Host};
+use wf_base::diag::CheckedFile;
+use wf_base::untrusted::styled_line;
+
+/// The caller of a use case: the command line, or a daemon. It knows the environment, hears on the way what the
+/// result does not say, and answers questions if a person is there.
+pub trait Caller: Sync {
+    /// Returns the environment.
+    fn host(&self) -> &Host;
+
+    /// Shows a text of whole lines.
+    fn message(&self, text: &str);
+
+    /// Shows a text of whole lines, unless quiet is requested.
+    fn info(&self, text: &str);
+
+    /// Shows the diagnostics of files; warnings alone, unless quiet is requested.
+    fn diagnostics(&self, files: &[CheckedFile]);
+
+    /// Returns a printer of messages that outlives this.
+    fn message_printer(&self) -> Box<dyn Fn(&str)>;
+
+    /// True if details are requested.
+    fn is_verbose(&self) -> bool;
+
+    /// True if a person can be asked.
+    fn is_interactive(&self) -> bool;
+
+    /// Asks a person, and returns the line of the answer.
+    fn ask(&self, question: &str) -> Result<String, CommandError>;
+
+    /// Asks a person without showing the answer, and returns its line.
+    fn ask_hidden(&self, question: &str) -> Result<String, CommandError>;
+
+    /// Shows one line, whatever characters are in it.
+    fn message_line(&self, line: &str) {
+        self.message(&format!("{}\n", styled_line(line)));
+    }
+
+    /// Shows one line, whatever characters are in it, unless quiet is requested.
+    fn info_line(&self, line: &str) {
+        self.info(&format!("{}\n", styled_line(line)));
+    }
+}

@@ -2,8 +2,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::commands;
 use super::later::LazyArgs;
-use super::{CliExitCode, commands};
+use wf_app::CliExitCode;
 
 /// Runs workflows written as Markdown files and keeps an audit trail of what was verified.
 #[derive(Parser, Debug)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath, TaskRef};
 use wf_engine::reuse::{RepeatChoice, items, nested_run};

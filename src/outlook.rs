@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::units::plural;
 use wf_base::untrusted::styled_line;

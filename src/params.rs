@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::Value;
 
-use super::{CliExitCode, CommandError, normalize_path, relative_path};
-use wf_app::Caller;
-use wf_app::Host;
+use wf_app::{Caller, CliExitCode, CommandError, Host, normalize_path, relative_path};
 use wf_base::untrusted::{BOLD, DIM, paint};
 use wf_model::{JsonObject, PlanParam, PlanParts, resolve_params};
 

@@ -1,5 +1,5 @@
-use super::CommandError;
-use super::load::recorded_plan_if_valid;
+use wf_app::CommandError;
+use wf_app::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::BudgetLedger;
 use wf_report::record::{

@@ -1,4 +1,3 @@
-use crate::failure::render;
 use std::backtrace::BacktraceStatus;
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,8 +7,8 @@ use clap::Parser;
 
 use super::args::{Cli, CliCommand};
 use super::ui::without_commands;
-use super::{CliExitCode, CommandError, Ui, commands, keep, require_utf8};
-use wf_app::{Host, REPORT};
+use super::{Ui, commands};
+use wf_app::{CliExitCode, CommandError, Host, REPORT, keep, require_utf8};
 use wf_base::untrusted::{plain, rendered, styled, untrusted};
 use wf_exec::sandbox;
 
@@ -33,7 +32,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(&ui, &cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            ui.print_message(&render(&failure));
+            ui.print_message(&failure.render());
             failure.exit.into()
         }
     }
@@ -120,7 +119,7 @@ fn one_line(mistake: String) -> String {
 }
 
 fn report_error(failure: &CommandError) -> ExitCode {
-    anstream::eprint!("{}", sanitized(&render(failure)));
+    anstream::eprint!("{}", sanitized(&failure.render()));
     failure.exit.into()
 }
 

@@ -5,10 +5,10 @@ use std::os::fd::AsFd;
 
 use anstream::{AutoStream, ColorChoice};
 
+use super::Terminal;
 use super::args::{ColorMode, GlobalArgs};
-use super::{CommandError, Terminal};
 use crate::terminal::{read_hidden, read_line};
-use wf_app::{Caller, Host};
+use wf_app::{Caller, CommandError, Host, LineReader};
 use wf_base::diag::{CheckedFile, Severity};
 use wf_base::untrusted::{self, styled, styled_line};
 use wf_report::follow::Verbosity;
@@ -172,6 +172,10 @@ impl Caller for Ui {
     fn ask(&self, question: &str) -> Result<String, CommandError> {
         self.print_message(question);
         read_line()
+    }
+
+    fn line_reader(&self) -> LineReader {
+        Box::new(read_line)
     }
 
     fn ask_hidden(&self, question: &str) -> Result<String, CommandError> {

@@ -1,9 +1,9 @@
 use clap::Args;
 
-use super::{CliExitCode, CommandError};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::{RunId, TaskPath, TaskRef};
 use wf_core::machine::TaskId;
-use wf_store::{StoreError, StoreReader};
+use wf_store::StoreReader;
 
 /// A run: by a prefix of its id, or the latest one.
 #[derive(Args, Clone, Debug)]
@@ -106,38 +106,6 @@ pub fn find_run(prefix: Option<&str>, reader: &StoreReader) -> Result<RunId, Com
         Some(prefix) => Ok(reader.find_run(prefix)?),
         None => Ok(reader.last_run()?),
     }
-}
-
-/// Returns a task of a run as it is shown to users.
-pub fn task_name(reader: &StoreReader, run: &RunId, place: &TaskId) -> Result<String, StoreError> {
-    if place.item.is_none() {
-        return Ok(place.to_string());
-    }
-    let rows = reader.steps(run)?;
-    let own = rows.iter().find(|row| row.step == place.step && row.item == place.item);
-    Ok(place.display_name(own.and_then(|row| row.item_key.as_deref())))
-}
-
-/// Returns a task of a run as it is shown to users, by its text. The item keys of a deleted run are
-/// unknown: the numbers stay.
-pub fn task_name_from_text(reader: Option<&StoreReader>, run: &RunId, place: &str) -> String {
-    let known = reader.zip(place.parse::<TaskId>().ok());
-    let called = known.and_then(|(reader, place)| task_name(reader, run, &place).ok());
-    called.unwrap_or_else(|| place.to_owned())
-}
-
-/// Returns an attempt of a run as it is shown to users, by its text: `build[linux]#2`.
-pub fn attempt_name_from_text(
-    reader: &StoreReader,
-    run: &RunId,
-    attempt: &str,
-) -> Result<String, StoreError> {
-    let (place, number) = attempt.rsplit_once('#').unwrap_or((attempt, ""));
-    let shown = match place.parse::<TaskId>() {
-        Ok(place) => task_name(reader, run, &place)?,
-        Err(_) => place.to_owned(),
-    };
-    Ok(if number.is_empty() { shown } else { format!("{shown}#{number}") })
 }
 
 /// Finds a step below a run, in nested runs where it is named so.

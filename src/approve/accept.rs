@@ -3,16 +3,18 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::accepted::{acceptance_path, reviewed_files};
-use super::agree::confirm;
 use super::bounds::{ParamBoundArgs, param_bounds};
-use super::entry::{plan_ref, read_token};
 use super::plan::{PlanReview, write_token};
 use super::view::{changes_text, plan_summary};
-use super::{SigningRules, owner};
-use crate::keys::{self, PassphraseArgs};
-use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::Ui;
+use crate::keys::PassphraseArgs;
+use wf_app::approve::confirm;
+use wf_app::approve::{SigningRules, owner_signer};
+use wf_app::approve::{acceptance_path, reviewed_files};
+use wf_app::approve::{plan_ref, read_token};
+use wf_app::keys::{self};
+use wf_app::load::LoadedPlan;
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_model::Goal;
 use wf_sign::approval::{
     ApprovalDecision, ApprovalNonce, ApprovalScope, ApprovalStatement, ApprovalToken, VERSION,
@@ -60,7 +62,7 @@ pub fn accept_goal(
     ui.print(&changes_text(ui, &proposal, &read_token(&proposal.ready.workspace, &out)))?;
     confirm(ui, args.yes, &format!("Accept {}?", goal.id))?;
     keys::key_folder(&ui.host)?;
-    let signer = owner::owner_signer(ui, &mut proposal.rules, args.key.as_deref(), &args.passphrase)?;
+    let signer = owner_signer(ui, &mut proposal.rules, args.key.as_deref(), args.passphrase.file())?;
     let mut bytes = [0; 16];
     let drawn = ui.host.random(&format!("nonce of the acceptance of {}", goal.id))?;
     bytes.copy_from_slice(drawn.split_at(16).0);

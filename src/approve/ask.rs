@@ -2,13 +2,13 @@ use std::fmt::Write as _;
 
 use clap::Args;
 
-use super::agree::confirm;
-use super::questions::{RunApprovalRequest, approval_requests, late_answer_message, pending_request};
-use super::{SigningRules, owner};
-use crate::goals::wake_daemon;
+use crate::Ui;
 use crate::keys::PassphraseArgs;
-use crate::{CliExitCode, CommandError, Ui, watch};
-use wf_app::Host;
+use wf_app::approve::confirm;
+use wf_app::approve::{RunApprovalRequest, approval_requests, late_answer_message, pending_request};
+use wf_app::approve::{SigningRules, owner_signer};
+use wf_app::goals::wake_daemon;
+use wf_app::{CliExitCode, CommandError, Host, watch};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::untrusted::shell_word;
@@ -96,7 +96,7 @@ pub fn answer_approval(
     };
     confirm(ui, args.yes, question)?;
     let mut rules = SigningRules::of(ui, &workspace)?;
-    let signer = owner::owner_signer(ui, &mut rules, args.key.as_deref(), &args.secret)?;
+    let signer = owner_signer(ui, &mut rules, args.key.as_deref(), args.secret.file())?;
     let token = ApprovalToken::sign(statement(&ui.host, &case, verdict, args, &rules)?, &signer);
     let key = signer.public().id();
     let (decided, enough) = combined_result(&ui.host, &reader, &case, &token, &rules)?;

@@ -3,10 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::Args;
 use serde_json::Value;
 
-use super::entry::usage_error;
-use crate::CommandError;
 use crate::params::{self, ParamArgs};
-use wf_app::Caller;
+use wf_app::approve::usage_error;
+use wf_app::{Caller, CommandError};
 use wf_model::{GoalParam, JsonObject, PlanParam, PlanParts, ValueSchema};
 use wf_sign::approval::ParamBound;
 

@@ -3,18 +3,20 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::agree::confirm;
+use super::AnswerArgs;
 use super::bounds::{ParamBoundArgs, ParamBounds, param_bounds};
-use super::entry::{plan_ref, read_token, usage_error, use_count};
-use super::standing::spawned_goal;
 use super::view::{approval_text, changes_text, signed_message};
-use super::withdrawal::withdrawal_time;
-use super::{AnswerArgs, SigningRules, approved_tree, token_at};
-use crate::keys::{self, OwnKey, PassphraseArgs};
-use crate::load::{self, LoadedPlan};
-use crate::skills::consent::SignArgs;
-use crate::{CliExitCode, CommandError, Ui, relative_path, watch};
-use wf_app::Host;
+use crate::Ui;
+use crate::keys::PassphraseArgs;
+use wf_app::approve::confirm;
+use wf_app::approve::spawned_goal;
+use wf_app::approve::withdrawal_time;
+use wf_app::approve::{SigningRules, approved_tree, token_at};
+use wf_app::approve::{plan_ref, read_token, usage_error, use_count};
+use wf_app::keys;
+use wf_app::load::{self, LoadedPlan};
+use wf_app::skills::consent::SkillSigning;
+use wf_app::{CliExitCode, CommandError, Host, relative_path, watch};
 use wf_base::time::{Moment, parse_duration};
 use wf_core::machine::PinnedFile;
 use wf_sign::approval::{
@@ -61,8 +63,13 @@ impl PlanApprovalArgs {
 
 impl PlanApprovalArgs {
     /// The same options for signing for a skill.
-    pub fn for_skill(&self) -> SignArgs {
-        SignArgs::of(self.yes, self.expires, self.key.as_ref(), &self.passphrase)
+    pub fn for_skill(&self) -> SkillSigning {
+        SkillSigning {
+            is_confirmed: self.yes,
+            validity: self.expires.map(|asks| asks.min(wf_sign::approval::SKILL_VALIDITY)),
+            key: self.key.clone(),
+            passphrase_file: self.passphrase.file().map(Into::into),
+        }
     }
 
     fn executions(&self, ready: &LoadedPlan) -> u32 {
@@ -103,7 +110,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
         let failure = usage_error("no signing key found");
         return Err(failure.hint("create one with `wf key init`"));
     };
-    check_can_sign(&rules, &key)?;
+    wf_app::approve::check_can_sign(&rules, &key)?;
     let bounds = param_bounds(ui, ready.plan.parts(), ready.goal.is_some(), &args.bounds)?;
     let out = token_at(&ui.host, &ready, args.out.as_ref());
     let pins = approved_tree(&ui.host, &ready, &bounds.known_values, &out)?.files;
@@ -117,7 +124,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
     ui.print(&approval_text(&proposal, token.statement()))?;
     ui.print(&changes_text(ui, &proposal, &read_token(&proposal.ready.workspace, &out)))?;
     confirm(ui, args.yes, "Approve?")?;
-    let signer = keys::open_key(ui, &keys, &key, &args.passphrase)?;
+    let signer = keys::open_key(ui, &keys, &key, args.passphrase.file())?;
     let signed_token = match token {
         StatementDraft::New(statement) => ApprovalToken::sign(*statement, &signer),
         StatementDraft::Signed(mut token) => {
@@ -153,20 +160,6 @@ impl StatementDraft {
         };
         token.into_iter().flat_map(|token| token.signers())
     }
-}
-
-/// Refuses a key that does not count: the approval signed with it would be rejected.
-pub fn check_can_sign(rules: &SigningRules, key: &OwnKey) -> Result<(), CommandError> {
-    let reason = match rules.approvers.find(key.public.id()) {
-        None => "it is not listed as an approver".to_owned(),
-        Some(one) => match one.revoked {
-            Some(since) => format!("it was revoked on {since}"),
-            None => return Ok(()),
-        },
-    };
-    let message = format!("the key `{}` is not allowed to approve: {reason}", key.name);
-    let hint = "approvers.yaml lists the approvers; to use another key: --key NAME";
-    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
 }
 
 /// Returns the token signed by other approvers, if it is for exactly this and usable; else a new statement.

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::before::text_by_digest;
 use super::bounds::bound_line;
 use super::plan::PlanReview;
-use super::refused::differences_text as difference;
-use crate::load::{self, LoadedPlan};
 use wf_app::Caller;
+use wf_app::approve::differences_text as difference;
+use wf_app::approve::text_by_digest;
+use wf_app::load::{self, LoadedPlan};
 use wf_base::digest::Sha256Digest;
 use wf_base::units::plural;
 use wf_base::untrusted::untrusted;

@@ -6,8 +6,8 @@ use clap::Args;
 use super::skill;
 use crate::approve::answer_approval;
 use crate::approve::plan::{self, PlanApprovalArgs};
-use crate::{CliExitCode, CommandError, Ui, normalize_path, plans, which};
-use wf_app::Host;
+use crate::{Ui, which};
+use wf_app::{CliExitCode, CommandError, Host, normalize_path, plans};
 use wf_sign::approval::ApprovalDecision;
 use wf_store::StoreReader;
 

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::keys::{self, PassphraseArgs};
-use crate::which::{attempt_name_from_text, find_run};
-use crate::{CliExitCode, CommandError, Ui, load, load_record, normalize_path, relative_path};
+use crate::keys::PassphraseArgs;
+use crate::which::find_run;
+use crate::{Ui, load_record};
+use wf_app::keys::{self};
+use wf_app::names::attempt_name_from_text;
+use wf_app::{CliExitCode, CommandError, load, normalize_path, relative_path};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::units::plural;
@@ -101,7 +104,7 @@ pub fn signing_key(ui: &Ui, key: &Path, secret: &PassphraseArgs) -> Result<Signe
     let Some(own) = keys::choose_signing_key(&ui.host, &keys, Some(&name))? else {
         return signer(ui, key);
     };
-    keys::open_key(ui, &keys, &own, secret)
+    keys::open_key(ui, &keys, &own, secret.file())
 }
 
 fn attestation_of(ui: &Ui, args: &AttestArgs) -> Result<AttestationStatement, CommandError> {

@@ -5,7 +5,8 @@ mod verify;
 
 use clap::{Args, Subcommand};
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]
 #[command(

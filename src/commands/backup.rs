@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path, watch};
 use wf_base::units::plural;
 use wf_store::feed::{LogAnchor, WorkspaceAction};
 use wf_store::{self as store, BackupManifest};

@@ -2,7 +2,8 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::resume;
-use crate::{CliExitCode, CommandError, RunArg, Ui};
+use crate::{RunArg, Ui};
+use wf_app::{CliExitCode, CommandError};
 use wf_store::{RunLease, RunState, StoreReader};
 
 #[derive(Args, Debug)]

@@ -2,10 +2,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::collect::{SpecFileSet, collect};
-use crate::{CliExitCode, CommandError, Ui, load, relative_path, relied, require_utf8};
-use wf_app::APPROVERS;
-use wf_app::Host;
+use crate::Ui;
+use wf_app::collect::{SpecFileSet, collect};
+use wf_app::{APPROVERS, CliExitCode, CommandError, Host, load, relative_path, relied, require_utf8};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Code, Diagnostic, Severity};
 use wf_base::source::{SourceText, Span};

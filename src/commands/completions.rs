@@ -1,8 +1,9 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
+use crate::Ui;
 use crate::args::Cli;
-use crate::{CliExitCode, CommandError, Ui};
+use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\

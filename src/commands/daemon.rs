@@ -3,10 +3,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::daemon::{self, DaemonOptions};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::daemon::{self, DaemonOptions};
 use wf_app::daemon_io::health;
 use wf_app::daemon_io::systemd::{ServiceOwner, UnitFile};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::time::{format_duration, parse_duration};
 
 /// The default number of concurrent reconciliations.

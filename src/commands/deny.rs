@@ -1,8 +1,9 @@
 use clap::Args;
 
+use crate::Ui;
 use crate::approve::{AnswerArgs, answer_approval};
 use crate::which::PendingApprovalArg;
-use crate::{CliExitCode, CommandError, Ui};
+use wf_app::{CliExitCode, CommandError};
 use wf_sign::approval::ApprovalDecision;
 use wf_store::StoreReader;
 

@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::load::{self, LoadedPlan};
-use crate::{CliExitCode, CommandError, GitRevision, RunOptions, Ui, normalize_path};
+use crate::Ui;
+use wf_app::load::{self, LoadedPlan};
+use wf_app::{CliExitCode, CommandError, GitRevision, RunOptions, normalize_path};
 use wf_base::units::plural;
 use wf_core::goal::ReconciliationPart;
 use wf_report::consent::{PlanSummary, WorkspaceSettings};

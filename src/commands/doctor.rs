@@ -2,11 +2,10 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::goals::check_goals_scheduled;
-use crate::health::{self, DoctorFinding, DoctorStatus};
-use crate::{CliExitCode, CommandError, Ui, load};
-use wf_app::Host;
-use wf_app::{APPROVERS, CONFIG};
+use crate::Ui;
+use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
+use wf_app::goals::check_goals_scheduled;
+use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{LineColumn, SourceText};
@@ -34,7 +33,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
         approvers(ui),
     ]);
     findings.extend(misnamed(&ui.host));
-    findings.extend(health::check_state(&ui.host));
+    findings.extend(doctor::check_state(&ui.host));
     findings.extend(check_goals_scheduled(ui));
     for (name, need) in [("sh", DoctorStatus::Bad), ("bash", DoctorStatus::Weak), ("git", DoctorStatus::Weak)]
     {

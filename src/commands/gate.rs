@@ -6,12 +6,13 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::execute::sandbox_factory;
-use crate::{CliExitCode, CommandError, Ui, Workspace, load, normalize_path, relative_path, require_utf8};
-use wf_app::CONFIG;
+use crate::Ui;
 use wf_app::Caller as _;
-use wf_app::Host;
 use wf_app::config::WorkspaceConfig;
+use wf_app::session::sandbox_factory;
+use wf_app::{
+    CONFIG, CliExitCode, CommandError, Host, Workspace, load, normalize_path, relative_path, require_utf8,
+};
 use wf_base::diag::nearest;
 use wf_base::redact::SecretMask;
 use wf_base::untrusted::shell_word;
@@ -93,7 +94,7 @@ fn test(ui: &Ui, args: &GateTestArgs) -> Result<CliExitCode, CommandError> {
         GateRuling::Ask { .. } => "require_approval",
     };
     let tried = WorkspaceAction::GateTested { gate: gate.id.to_string(), action: action.into() };
-    crate::watch::record_quietly(ui, tried);
+    wf_app::watch::record_quietly(ui, tried);
     let leads_to: Vec<ResolvedEscalation> = match &ruling {
         GateRuling::Block { .. } => chain(&gate, &[]),
         _ => Vec::new(),

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::{CliExitCode, CommandError, Ui, load};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, load};
 use wf_model::graph::export;
 use wf_report::draw::{PlanSketch, dot, mermaid, svg};
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::untrusted::{BOLD, DIM, GOOD, NAME, paint};
 use wf_lang as lang;
 

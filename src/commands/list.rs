@@ -1,8 +1,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::plans::{SpecSummary, list_specs};
-use crate::{CliExitCode, CommandError, Ui, relative_path};
+use crate::Ui;
+use wf_app::plans::{SpecSummary, list_specs};
+use wf_app::{CliExitCode, CommandError, relative_path};
 use wf_base::units::{first_line, plural};
 use wf_base::untrusted::{BOLD, DIM, WARN};
 use wf_report::{ColumnAlign, TextTable};

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::Ui;
 use crate::log_lines::{HEADING, LogLineFormat, LogLineFormatter, last_lines};
-use crate::which::{ResolvedTask, StepArg, find_step, task_name};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::which::{ResolvedTask, StepArg, find_step};
+use wf_app::names::task_name;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::{DIM, paint};
 use wf_core::machine::{Attempt, TaskId};

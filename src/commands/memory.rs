@@ -9,7 +9,8 @@ mod rows;
 
 use clap::{Args, Subcommand};
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]
 #[command(

@@ -2,7 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::{CliExitCode, CommandError, RunOptions, Ui, load};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_core::ggs::{RoundMeasures, decide};
 use wf_model::ReplanSettings;
 use wf_report::{decision_json, decision_text};

@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::backup::content;
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 use wf_audit as audit;
 
 #[derive(Args, Debug)]

@@ -1,13 +1,14 @@
 use clap::Args;
 
-use crate::approve::reauthorize;
 use crate::execute::{OutputArgs, finish, session};
-use crate::given::{approval_of_run, secrets_of_run};
-use crate::goals::wake_daemon;
-use crate::lineage::{outermost_run, retried_run};
-use crate::outdated::warn_of_changed_results;
-use crate::which::attempt_name_from_text;
-use crate::{CliExitCode, CommandError, RunArg, Ui, load};
+use crate::{RunArg, Ui};
+use wf_app::approve::reauthorize;
+use wf_app::given::{approval_of_run, secrets_of_run};
+use wf_app::goals::wake_daemon;
+use wf_app::lineage::{outermost_run, retried_run};
+use wf_app::names::attempt_name_from_text;
+use wf_app::outdated::warn_of_changed_results;
+use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
 use wf_engine as engine;

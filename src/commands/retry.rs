@@ -1,15 +1,18 @@
 use clap::Args;
 
-use crate::approve::{ApprovalArgs, authorize};
+use crate::approve::ApprovalArgs;
 use crate::choose::StepSelectionArgs;
-use crate::execute::{OutputArgs, finish, lost_use_race, prune, session};
-use crate::given::secrets_of_run;
-use crate::lineage::outermost_run;
-use crate::load::LoadedPlan;
+use crate::execute::{OutputArgs, finish, session};
 use crate::outlook::{RetryPreview, check_selection};
 use crate::params::{self, ParamArgs};
-use crate::which::attempt_name_from_text;
-use crate::{CliExitCode, CommandError, RunArg, RunOptions, Ui, load};
+use crate::{RunArg, Ui};
+use wf_app::approve::authorize;
+use wf_app::given::secrets_of_run;
+use wf_app::lineage::outermost_run;
+use wf_app::load::LoadedPlan;
+use wf_app::names::attempt_name_from_text;
+use wf_app::session::{lost_use_race, prune};
+use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::RunId;
 use wf_engine::reuse::{RepeatRequest, RepeatedRun};
 use wf_engine::{self as engine, RunRequest};
@@ -113,7 +116,7 @@ fn start_retry(
     start: RetryStart,
 ) -> Result<Option<CliExitCode>, CommandError> {
     let run = ui.host.new_run()?;
-    let entered = authorize(ui, ready, &run, &start.params, &args.approval)?;
+    let entered = authorize(ui, ready, &run, &start.params, &args.approval.demand())?;
     let session = session(ui, ready, &args.telling)?;
     let approved = Some(&entered.approved);
     engine::recover(&session, &ready.plan, approved, given.to_vec())?;

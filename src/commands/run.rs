@@ -2,10 +2,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::approve::{ApprovalArgs, authorize};
-use crate::execute::{OutputArgs, finish, lost_use_race, prune, session};
-use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, RunOptions, Ui, load, params, relative_path, watch};
+use crate::approve::ApprovalArgs;
+use crate::execute::{OutputArgs, finish, session};
+use crate::{Ui, params};
+use wf_app::approve::authorize;
+use wf_app::load::LoadedPlan;
+use wf_app::session::{lost_use_race, prune};
+use wf_app::{CliExitCode, CommandError, RunOptions, load, relative_path, watch};
 use wf_engine::{self as engine, RunRequest};
 use wf_report::Forecast;
 use wf_store::StoreDurability;
@@ -102,7 +105,7 @@ fn try_start(ui: &Ui, args: &RunArgs) -> Result<Option<CliExitCode>, CommandErro
         return Ok(Some(CliExitCode::Ok));
     }
     let run = ui.host.new_run()?;
-    let entered = authorize(ui, &ready, &run, &params, &args.approval)?;
+    let entered = authorize(ui, &ready, &run, &params, &args.approval.demand())?;
     let session = session(ui, &ready, &args.telling)?;
     let request = RunRequest {
         run,

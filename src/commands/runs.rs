@@ -1,8 +1,9 @@
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::which::attempt_name_from_text;
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::names::attempt_name_from_text;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 use wf_core::machine::RunOutcome;
 use wf_report::record::{RunLifecycle, runs, write_lifecycle};

@@ -1,7 +1,8 @@
 use clap::{Args, ValueEnum};
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
 use wf_app::config::{ApproversFile, ConfigFile};
+use wf_app::{CliExitCode, CommandError};
 use wf_audit::AuditRecord;
 use wf_core::machine::AttemptFeedback;
 use wf_lang as lang;

@@ -2,8 +2,9 @@ use std::io::Read;
 
 use clap::Args;
 
-use crate::which::attempt_name_from_text;
-use crate::{CliExitCode, CommandError, RunArg, Ui, load, load_record};
+use crate::{RunArg, Ui, load_record};
+use wf_app::names::attempt_name_from_text;
+use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_report::record::{RunRecord, show, trust};
 use wf_report::rounds::rounds_table;

@@ -1,6 +1,7 @@
 use clap::{Args, Subcommand};
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 
 mod goals;
 

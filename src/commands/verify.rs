@@ -1,10 +1,11 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::execute::open_session;
-use crate::given::{approval_of_run, secrets_of_run};
 use crate::which::{ResolvedTask, find_step};
-use crate::{CliExitCode, CommandError, RunArg, Ui, load};
+use crate::{RunArg, Ui};
+use wf_app::given::{approval_of_run, secrets_of_run};
+use wf_app::session::open_session;
+use wf_app::{CliExitCode, CommandError, load};
 use wf_base::diag::nearest;
 use wf_base::name::{RunId, TaskPath};
 use wf_core::machine::{Event, EventKind, TaskId};

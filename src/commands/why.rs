@@ -1,8 +1,9 @@
 use clap::Args;
 
-use crate::lineage::retried_run_of_nested;
+use crate::Ui;
 use crate::which::{ResolvedTask, StepArg, find_step};
-use crate::{CliExitCode, CommandError, RunOptions, Ui, load};
+use wf_app::lineage::retried_run_of_nested;
+use wf_app::{CliExitCode, CommandError, RunOptions, load};
 use wf_base::name::RunId;
 use wf_core::goal::ReconciliationPart;
 use wf_engine::reuse::StepFate;

@@ -3,16 +3,16 @@
 
 use serde_json::Value;
 
-use super::consent::{self, SignArgs, SkillInstaller};
-use super::locks;
-use super::needs::{AcceptDangerArgs, InstallTerms};
-use super::put::{SKILLS, SkillFolderLock};
-use super::tell::{self, SkillApprovalState};
-use super::trial::{ScriptTrial, try_scripts};
-use crate::approve::confirm;
-use crate::{CliExitCode, CommandError, Ui, Workspace};
-use wf_app::Host;
+use crate::Ui;
+use wf_app::approve::confirm;
 use wf_app::skills::InspectedSkill;
+use wf_app::skills::consent::{self, SkillInstaller, SkillSigning};
+use wf_app::skills::locks;
+use wf_app::skills::needs::{AcceptedDanger, InstallTerms};
+use wf_app::skills::put::{SKILLS, SkillFolderLock};
+use wf_app::skills::tell::{self, SkillApprovalState};
+use wf_app::skills::trial::{ScriptTrial, try_scripts};
+use wf_app::{CliExitCode, CommandError, Host, Workspace};
 use wf_skill::lock::{LockedSkill, locked_files};
 
 /// The source and the destination of a skill.
@@ -28,9 +28,9 @@ pub struct SkillInstallation<'a> {
     /// Its folder, relative to the workspace; `None`: it is there already and is not written.
     pub installed_folder: Option<String>,
     /// The options for signing.
-    pub sign: &'a SignArgs,
+    pub sign: &'a SkillSigning,
     /// The accepted dangers.
-    pub accept: &'a AcceptDangerArgs,
+    pub accept: &'a [AcceptedDanger],
     /// True to print one JSON document instead of text.
     pub json: bool,
 }
@@ -62,7 +62,7 @@ pub fn install_skill(
         [] => terms.question().to_owned(),
         _ => format!("It refers to {}. {}", places.join(", "), terms.question()),
     };
-    confirm(ui, way.sign.yes, &question)?;
+    confirm(ui, way.sign.is_confirmed, &question)?;
     let by = consent::find_installer(ui, way.workspace, way.sign)?;
     let mut locked = entry(studied, way, &by, terms);
     by.sign(ui, name, &mut locked, way.sign)?;
@@ -118,7 +118,7 @@ fn show(
     text += &terms.text();
     if way.json {
         // The user must have seen it before being asked.
-        if !way.sign.yes {
+        if !way.sign.is_confirmed {
             ui.print_message(&text);
         }
         return Ok(());

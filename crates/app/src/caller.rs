@@ -2,6 +2,9 @@ use crate::{CommandError, Host};
 use wf_base::diag::CheckedFile;
 use wf_base::untrusted::styled_line;
 
+/// A wait for a line of a person.
+pub type LineReader = Box<dyn FnOnce() -> Result<String, CommandError> + Send>;
+
 /// The caller of a use case: the command line, or a daemon. It knows the environment, hears on the way what the
 /// result does not say, and answers questions if a person is there.
 pub trait Caller: Sync {
@@ -28,6 +31,9 @@ pub trait Caller: Sync {
 
     /// Asks a person, and returns the line of the answer.
     fn ask(&self, question: &str) -> Result<String, CommandError>;
+
+    /// Returns a reader of the next line of a person that outlives this.
+    fn line_reader(&self) -> LineReader;
 
     /// Asks a person without showing the answer, and returns its line.
     fn ask_hidden(&self, question: &str) -> Result<String, CommandError>;

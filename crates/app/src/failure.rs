@@ -1,7 +1,9 @@
+use std::fmt::Write as _;
 use std::io;
 
 use crate::CliExitCode;
 use wf_base::name::RunId;
+use wf_base::untrusted::{BAD, NAME, paint, styled_line};
 use wf_engine::EngineError;
 use wf_model::ParamErrors;
 use wf_store::{FindError, StoreError};
@@ -38,6 +40,21 @@ impl CommandError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Returns the text of the error for the user; empty if it has been reported.
+    pub fn render(&self) -> String {
+        if self.message.is_empty() {
+            return String::new();
+        }
+        let mut text = format!("{} {}\n", paint(BAD, "error:"), styled_line(&self.message));
+        for more in &self.details {
+            let _ = writeln!(text, "       {}", styled_line(more));
+        }
+        for hint in &self.hints {
+            let _ = writeln!(text, "{} {}", paint(NAME, "hint:"), styled_line(hint));
+        }
+        text
     }
 }
 
@@ -119,5 +136,38 @@ impl From<ParamErrors> for CommandError {
         let mut problems = bad.problems.into_iter();
         let first = problems.next().unwrap_or_default();
         Self { details: problems.collect(), ..Self::new(CliExitCode::Usage, first) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{CliExitCode, CommandError};
+    use wf_base::name::RunId;
+    use wf_base::untrusted::plain;
+    use wf_store::{FindError, StoreError};
+
+    fn check(failure: &CommandError, exit: CliExitCode, expected: &str) {
+        assert_eq!(failure.exit, exit);
+        assert_eq!(plain(&failure.render()), expected);
+    }
+
+    #[test]
+    fn failures_say_what_to_do() {
+        let none = StoreError::NoState("/x/.wf".into());
+        let expected = "error: no state in /x/.wf\n\
+            hint: run a plan first, or set the state folder with --state\n\
+            hint: a plan outside of a workspace (a directory with wf.yaml, or a git repository) \
+            has its state in its own directory\n";
+        check(&none.into(), CliExitCode::Usage, expected);
+        let unknown =
+            FindError::Unknown { prefix: "ff".into(), latest: vec![RunId::from_stored("1a2b3c4d5e")] };
+        let expected = "error: run not found: `ff`\nhint: the latest runs are 1a2b3c4d\n";
+        check(&unknown.into(), CliExitCode::Usage, expected);
+    }
+
+    #[test]
+    fn a_broken_pipe_is_silent() {
+        let gone = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        check(&gone.into(), CliExitCode::Ok, "");
     }
 }

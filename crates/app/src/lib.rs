@@ -1,25 +1,50 @@
-//! The use cases of commands and the daemon above the engine, without a terminal.
+//! The use cases of `wf` above the engine, without a terminal.
 //!
 //! A use case returns its result, or a [`CommandError`] that says what happened and what to do, with the exit
-//! code that it means. [`config`] reads the settings of a workspace; [`daemon_io`] is the system side of the daemon: alarms, file
-//! watches, notifications, the health endpoint. **Invariant:** nothing here prints or asks.
+//! code that it means. What it needs of its environment it asks its [`Caller`], through which it also says on the
+//! way what its result does not, and asks a person; another face than the command line is another [`Caller`].
+//!
+//! [`load`] reads plans, [`approve`] decides whether they may run, [`session`] opens what a run needs. [`goals`],
+//! [`skills`], [`connections`] and [`keys`] are the rooms of their nouns. [`daemon`] examines goals when they are
+//! due; [`daemon_io`] is its system side: alarms, file watches, notifications, the health endpoint.
+//!
+//! **Invariant:** nothing here writes to a standard stream or reads one.
 
+pub mod approve;
 mod caller;
+pub mod collect;
 pub mod config;
 pub mod connections;
+pub mod daemon;
 pub mod daemon_io;
+pub mod doctor;
 mod exit;
 mod failure;
 pub mod git;
+pub mod given;
 pub mod goals;
 mod host;
+pub mod keep;
+pub mod keys;
+pub mod lineage;
+pub mod load;
+pub mod names;
+pub mod outdated;
+pub mod plans;
+pub mod relied;
+pub mod revision;
+mod run_options;
+pub mod session;
 pub mod skills;
 mod test_clock;
+pub mod watch;
 mod workspace;
 
-pub use caller::Caller;
+pub use caller::{Caller, LineReader};
 pub use exit::CliExitCode;
 pub use failure::{CommandError, REPORT};
 pub use host::{FOR_TESTS, Host};
+pub use revision::GitRevision;
+pub use run_options::RunOptions;
 pub use test_clock::TestClock;
 pub use workspace::{APPROVERS, CONFIG, Workspace, normalize_path, relative_path, require_utf8};

@@ -3,9 +3,10 @@ use std::fmt::Write as _;
 use clap::Args;
 
 use super::tail::no_audit_log;
-use crate::which::{find_run, task_name_from_text};
-use crate::{CliExitCode, CommandError, Ui};
-use wf_app::Host;
+use crate::Ui;
+use crate::which::find_run;
+use wf_app::names::task_name_from_text;
+use wf_app::{CliExitCode, CommandError, Host};
 use wf_audit::stats::{AuditReport, FailureTrend, PlanDrift, ReportTrigger, ReportWindow, ThrashPattern};
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::name::RunId;

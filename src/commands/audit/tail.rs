@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use crate::{CliExitCode, CommandError, Ui};
-use wf_app::Host;
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, Host};
 use wf_audit::{self as audit, AuditLogLines, AuditRecord};
 use wf_base::untrusted::styled_line;
 use wf_base::untrusted::{BAD, DIM, NAME, paint};

@@ -2,9 +2,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::Ui;
 use crate::commands::attest::{public, read};
-use crate::{CliExitCode, CommandError, Ui};
-use wf_app::Host;
+use wf_app::{CliExitCode, CommandError, Host};
 use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD};
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, NAME, WARN, paint};

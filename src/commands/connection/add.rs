@@ -4,16 +4,17 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{duration, name};
-use crate::approve::confirmed;
+use crate::Ui;
 use crate::commands::goal::author;
-use crate::connections::consent::{ConnectionScope, check_allowed};
-use crate::connections::{
-    AdapterRunner, ConnectionAdapter, ConnectionSetupError, ConnectionSetupRequest, NamedSecrets, SecretArgs,
+use crate::connections::SecretArgs;
+use wf_app::approve::confirmed;
+use wf_app::connections::consent::{ConnectionScope, check_allowed};
+use wf_app::connections::{AdapterFailure, write_health_goal};
+use wf_app::connections::{
+    AdapterRunner, ConnectionAdapter, ConnectionSetupError, ConnectionSetupRequest, NamedSecrets,
     connection_rows, open_connection_store, set_up,
 };
-use crate::{CliExitCode, CommandError, Ui, watch};
-use wf_app::Host;
-use wf_app::connections::{AdapterFailure, write_health_goal};
+use wf_app::{CliExitCode, CommandError, Host, watch};
 use wf_base::name::PlanId;
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BOLD, GOOD, paint};

@@ -3,12 +3,14 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{duration, name};
-use crate::approve::{SigningRules, check_can_sign, confirm, used_token, write_token};
-use crate::connections::consent::{self, ConnectionScope};
-use crate::connections::{ConnectionAdapter, connection_rows};
-use crate::keys::{self, PassphraseArgs};
-use crate::{CliExitCode, CommandError, Ui, Workspace, relative_path, watch};
-use wf_app::Host;
+use crate::Ui;
+use crate::approve::write_token;
+use crate::keys::PassphraseArgs;
+use wf_app::approve::{SigningRules, check_can_sign, confirm, use_count};
+use wf_app::connections::consent::{self, ConnectionScope};
+use wf_app::connections::{ConnectionAdapter, connection_rows};
+use wf_app::keys::{self};
+use wf_app::{CliExitCode, CommandError, Host, Workspace, relative_path, watch};
 use wf_base::name::PlanId;
 use wf_base::untrusted::{BOLD, paint};
 use wf_sign::approval::{
@@ -71,7 +73,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
     let statement = statement(&ui.host, &workspace, &rules, &wanted, args.expires)?;
     let before = consent::read_approval(&workspace, &file);
     let same = match before {
-        Some(token) if is_same(&token, &statement) && used_token(&workspace, &token)? == 0 => Some(token),
+        Some(token) if is_same(&token, &statement) && use_count(&workspace, &token)? == 0 => Some(token),
         _ => None,
     };
     let id = key.public.id();
@@ -82,7 +84,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
     }
     ui.print(&terms(&wanted, &adapter, same.as_ref().map_or(&statement, ApprovalToken::statement)))?;
     confirm(ui, args.yes, "Approve this connection?")?;
-    let signer = keys::open_key(ui, &keys, &key, &args.secret)?;
+    let signer = keys::open_key(ui, &keys, &key, args.secret.file())?;
     let token = match same {
         Some(mut token) => {
             token.add_signature(&signer);

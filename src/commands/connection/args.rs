@@ -3,7 +3,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::{add, approve, check, grant, list, remove};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 
 #[derive(Args, Debug)]

@@ -1,4 +1,3 @@
-use crate::failure::render;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -6,10 +5,10 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::{duration, name};
-use crate::connections::health::{ConnectionCheckResult, check_connection};
-use crate::connections::{AdapterRunner, ConnectionAdapter, connection_rows, find_connection};
-use crate::{CliExitCode, CommandError, Ui, Workspace, normalize_path};
-use wf_app::Host;
+use crate::Ui;
+use wf_app::connections::health::{ConnectionCheckResult, check_connection};
+use wf_app::connections::{AdapterRunner, ConnectionAdapter, connection_rows, find_connection};
+use wf_app::{CliExitCode, CommandError, Host, Workspace, normalize_path};
 use wf_base::name::PlanId;
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, WARN, paint};
@@ -100,7 +99,7 @@ fn check_one(
     }
     if let Some(trouble) = &looked.failure {
         let failure = trouble.failure(looked.row.name.as_str(), &looked.row.skill);
-        ui.print_message(&render(&failure));
+        ui.print_message(&failure.render());
     }
     Ok(looked.failure.is_none())
 }

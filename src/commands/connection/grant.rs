@@ -6,15 +6,17 @@ use clap::Args;
 use super::add::keep_if_working;
 use super::args::{duration, name};
 use super::check::{require_same_skill, require_set_up as was_set_up};
-use crate::approve::confirmed;
+use crate::Ui;
 use crate::commands::goal::author;
-use crate::connections::consent::{ConnectionScope, check_allowed};
-use crate::connections::{
-    AdapterRunner, ConnectionSetupError, ConnectionSetupRequest, SecretArgs, find_connection,
-    open_connection_store, set_up,
-};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::connections::SecretArgs;
+use wf_app::approve::confirmed;
 use wf_app::connections::AdapterFailure;
+use wf_app::connections::consent::{ConnectionScope, check_allowed};
+use wf_app::connections::{
+    AdapterRunner, ConnectionSetupError, ConnectionSetupRequest, find_connection, open_connection_store,
+    set_up,
+};
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_base::name::PlanId;
 use wf_core::connection::{SetupCompletion, SetupTerms};
 use wf_model::ConnectionDeclaration;

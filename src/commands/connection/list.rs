@@ -3,8 +3,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::args::name;
-use crate::connections::{connection_rows, find_connection};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::connections::{connection_rows, find_connection};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 use wf_base::units::moment;
 use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};

@@ -1,10 +1,11 @@
 use clap::Args;
 
 use super::args::name;
-use crate::approve::confirmed;
+use crate::Ui;
 use crate::commands::goal::author;
-use crate::connections::{find_connection, open_connection_store, secrets_error};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use wf_app::approve::confirmed;
+use wf_app::connections::{find_connection, open_connection_store, secrets_error};
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_base::name::PlanId;
 use wf_exec::refs::ConnectionSecrets;
 use wf_store::ConnectionState;

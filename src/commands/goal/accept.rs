@@ -1,8 +1,10 @@
 use clap::Args;
 
-use crate::approve::{AcceptanceArgs, SigningRules, accept_goal, awaited_acceptance};
-use crate::goals::{GoalSource, find_path, list_goals_on_disk, wake_daemon};
-use crate::{CliExitCode, CommandError, Ui, load};
+use crate::Ui;
+use crate::approve::{AcceptanceArgs, accept_goal};
+use wf_app::approve::{SigningRules, awaited_acceptance};
+use wf_app::goals::{GoalSource, find_path, list_goals_on_disk, wake_daemon};
+use wf_app::{CliExitCode, CommandError, load};
 use wf_core::goal::ReconciliationPart;
 use wf_sign::approval::ReviewPolicy;
 

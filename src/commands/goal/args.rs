@@ -1,7 +1,9 @@
 use clap::{Args, Subcommand};
 
 use super::{accept, autonomy, backfill, feedback, history, list, next, pause, run as goal_run, tighten};
-use crate::{CliExitCode, CommandError, Ui, goals};
+use crate::Ui;
+use wf_app::goals;
+use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -49,7 +51,10 @@ pub fn run(ui: &Ui, args: &GoalArgs) -> Result<CliExitCode, CommandError> {
         GoalCommand::Autonomy(args) => autonomy::run(ui, args),
         GoalCommand::Feedback(args) => feedback::run(ui, args),
         GoalCommand::Tighten(args) => tighten::run(ui, args),
-        GoalCommand::Tell => goals::send_notifications(ui).map(|()| CliExitCode::Ok),
-        GoalCommand::Read { commit } => goals::write_goals(ui, commit.as_deref()).map(|()| CliExitCode::Ok),
+        GoalCommand::Tell => wf_app::goals::send_notifications(ui).map(|()| CliExitCode::Ok),
+        GoalCommand::Read { commit } => {
+            ui.print_json(&goals::goal_lines(ui, commit.as_deref())?)?;
+            Ok(CliExitCode::Ok)
+        }
     }
 }

@@ -1,9 +1,10 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::approve::StandingApproval;
-use crate::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals_on_disk};
-use crate::{CliExitCode, CommandError, Ui, load};
+use crate::Ui;
+use wf_app::approve::StandingApproval;
+use wf_app::goals::{AutonomyStatus, GoalSource, find_path, grant_of, list_goals_on_disk};
+use wf_app::{CliExitCode, CommandError, load};
 use wf_base::time::{Moment, format_duration};
 use wf_base::units::plural;
 use wf_base::untrusted::{BOLD, DIM, WARN, paint};

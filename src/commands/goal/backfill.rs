@@ -2,14 +2,14 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::author;
-use crate::execute::OutputArgs;
-use crate::goals::{
+use crate::Ui;
+use crate::execute::{OutputArgs, observer};
+use wf_app::goals::{FileLock, LEADER_LOCK};
+use wf_app::goals::{
     ReconciliationRequest, ledger_of, load_by_name, send_notifications, start_reconciliation, wake_daemon,
     with_recorded_schedule,
 };
-use crate::{CliExitCode, CommandError, Ui, load, watch};
-use wf_app::Host;
-use wf_app::goals::{FileLock, LEADER_LOCK};
+use wf_app::{CliExitCode, CommandError, Host, load, watch};
 use wf_base::time::Moment;
 use wf_base::untrusted::{WARN, paint};
 use wf_core::goal::{GoalLedgerState, ReconciliationCause, ReconciliationHealth, turn};
@@ -60,7 +60,7 @@ pub fn run(ui: &Ui, args: &GoalBackfillArgs) -> Result<CliExitCode, CommandError
     }
     let (store, reader) = ledger_of(&ui.host, &ready)?;
     let now = ui.host.now();
-    let mut ledger = crate::goals::StoreLedger { store: &store, reader: &reader, token: None };
+    let mut ledger = wf_app::goals::StoreLedger { store: &store, reader: &reader, token: None };
     turn(&*with_recorded_schedule(&goal, &reader)?, &mut ledger, now)?;
     let due = store.backfill(&goal.id, slots.clone(), now).wait()?;
     let known = reader.known(&goal.id)?;
@@ -150,11 +150,13 @@ fn work(
         let open = known.into_iter().flat_map(|known| &known.open_slots);
         open.into_iter().any(|open| open.slot == *slot && open.cause == ReconciliationCause::Backfill)
     };
+    let silent = OutputArgs::default();
+    let observe = |ready: &load::LoadedPlan| observer(ui, ready, &silent);
     let mut exit = CliExitCode::Ok;
     for slot in slots.iter().filter(|slot| waits(slot)) {
         let ask =
             ReconciliationRequest { slot: Some(*slot), cause: ReconciliationCause::Backfill, token: None };
-        match start_reconciliation(ui, ready, goal, ask, &OutputArgs::default()) {
+        match start_reconciliation(ui, ready, goal, ask, &observe) {
             Ok(ended) => {
                 if !ended.verdict.health.is_good() {
                     exit = CliExitCode::RunFailed;

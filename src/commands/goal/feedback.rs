@@ -1,8 +1,9 @@
 use clap::{Args, ValueEnum};
 
 use super::author;
-use crate::goals::{ledger_of, load_by_name};
-use crate::{CliExitCode, CommandError, RunArg, Ui, watch};
+use crate::{RunArg, Ui};
+use wf_app::goals::{ledger_of, load_by_name};
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_base::name::RunId;
 use wf_core::goal::RepairOpinion;
 use wf_store::feed::WorkspaceAction;

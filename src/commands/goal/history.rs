@@ -1,8 +1,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::goals::{GoalSource, find_path, load_by_name};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::goals::{GoalSource, find_path, load_by_name};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_base::untrusted::{BAD, DIM, GOOD};

@@ -1,8 +1,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::goals::{GoalFile, list_goals_with_acceptance};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::goals::{GoalFile, list_goals_with_acceptance};
+use wf_app::{CliExitCode, CommandError};
 use wf_base::time::Moment;
 use wf_base::units::first_line;
 use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN};

@@ -1,8 +1,9 @@
 use clap::{Args, ValueEnum};
 
 use super::shown;
-use crate::goals::{GoalSource, find_path};
-use crate::{CliExitCode, CommandError, Ui, load};
+use crate::Ui;
+use wf_app::goals::{GoalSource, find_path};
+use wf_app::{CliExitCode, CommandError, load};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::{SourceText, Span};
 use wf_base::time::Moment;

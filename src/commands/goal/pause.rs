@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::author;
-use crate::goals::{ledger_of, load_by_name, wake_daemon, with_recorded_schedule};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::Ui;
+use wf_app::goals::{ledger_of, load_by_name, wake_daemon, with_recorded_schedule};
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_core::goal::{GoalLedger, paused_until, turn};
 use wf_store::feed::WorkspaceAction;
 
@@ -84,7 +85,7 @@ pub fn resume(ui: &Ui, args: &GoalResumeArgs) -> Result<CliExitCode, CommandErro
 fn ledger<'a>(
     store: &'a wf_store::Store,
     reader: &'a wf_store::StoreReader,
-) -> crate::goals::StoreLedger<'a> {
+) -> wf_app::goals::StoreLedger<'a> {
     let token = None;
-    crate::goals::StoreLedger { store, reader, token }
+    wf_app::goals::StoreLedger { store, reader, token }
 }

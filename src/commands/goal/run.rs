@@ -1,13 +1,16 @@
 use clap::{Args, ValueEnum};
 
 use super::accept;
-use crate::approve::awaited_acceptance;
-use crate::execute::OutputArgs;
-use crate::goals::{
+use crate::execute::{OutputArgs, observer};
+use crate::{RunArg, Ui};
+use wf_app::approve::awaited_acceptance;
+use wf_app::goals::ObserverFactory;
+use wf_app::goals::{
     self, GoalSource, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, find_path,
     send_notifications, start_reconciliation, wake_daemon,
 };
-use crate::{CliExitCode, CommandError, GitRevision, RunArg, Ui, load};
+use wf_app::load::LoadedPlan;
+use wf_app::{CliExitCode, CommandError, GitRevision, load};
 use wf_base::time::Moment;
 use wf_base::untrusted::{BAD, BOLD, GOOD, WARN, paint};
 use wf_core::goal::{ReconciliationCause, ReconciliationHealth, ReconciliationPart};
@@ -60,14 +63,15 @@ fn moment(text: &str) -> Result<Moment, String> {
 /// Runs a reconciliation.
 pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
     let telling = OutputArgs { json: args.json, ..OutputArgs::default() };
+    let observe = |ready: &LoadedPlan| observer(ui, ready, &telling);
     let workspace = ui.host.workspace();
     let ended = if let Some(run) = &args.cycle {
         let reader = StoreReader::open(&workspace.state)?;
         let run = RunArg::by_name(run).resolve(&reader)?;
         drop(reader);
-        adopt_reconciliation(ui, &run, &telling)?
+        adopt_reconciliation(ui, &run, &observe)?
     } else {
-        cycle(ui, args, &telling)?
+        cycle(ui, args, &observe)?
     };
     print_result(ui, &ended);
     send_notifications(ui)?;
@@ -78,7 +82,11 @@ pub fn run(ui: &Ui, args: &GoalRunArgs) -> Result<CliExitCode, CommandError> {
     Ok(exit(ended.verdict.health))
 }
 
-fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<ReconciliationResult, CommandError> {
+fn cycle(
+    ui: &Ui,
+    args: &GoalRunArgs,
+    observe: ObserverFactory<'_>,
+) -> Result<ReconciliationResult, CommandError> {
     let workspace = ui.host.workspace();
     let place = match &args.commit {
         None => GoalSource::Disk,
@@ -104,7 +112,7 @@ fn cycle(ui: &Ui, args: &GoalRunArgs, telling: &OutputArgs) -> Result<Reconcilia
     };
     let begun = match waits {
         Some(waits) => Err(CommandError::new(CliExitCode::Approval, format!("{path} {waits}"))),
-        None => start_reconciliation(ui, &ready, &goal, ask, telling),
+        None => start_reconciliation(ui, &ready, &goal, ask, observe),
     };
     begun.map_err(|failure| goals::handle_start_failure(ui, &ready, &goal, ask, failure))
 }

@@ -1,8 +1,9 @@
 use clap::Args;
 
 use super::author;
-use crate::goals::{AutonomyStatus, ledger_of, load_by_name, wake_daemon};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::Ui;
+use wf_app::goals::{AutonomyStatus, ledger_of, load_by_name, wake_daemon};
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_store::feed::{LogAnchor, WorkspaceAction};
 use wf_store::{RunState, StoreReader, WithdrawnApproval};
 

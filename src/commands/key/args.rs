@@ -1,7 +1,8 @@
 use clap::{Args, Subcommand};
 
 use super::{change, check_signature, make, show};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]
 #[command(

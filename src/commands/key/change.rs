@@ -5,9 +5,10 @@ use clap::Args;
 
 use super::make::listing;
 use super::mark;
-use crate::keys::{self, NewKeyArgs};
-use crate::{CliExitCode, CommandError, Ui, load, relative_path, watch};
-use wf_app::APPROVERS;
+use crate::Ui;
+use crate::keys::NewKeyArgs;
+use wf_app::keys::{self};
+use wf_app::{APPROVERS, CliExitCode, CommandError, load, relative_path, watch};
 use wf_exec::keyfile::KeyFolder;
 use wf_sign::PublicKey;
 use wf_store::feed::WorkspaceAction;
@@ -58,7 +59,7 @@ pub fn rotate(ui: &Ui, args: &KeyRotateArgs) -> Result<CliExitCode, CommandError
     let old = keys::choose_signing_key(&ui.host, &keys, Some(name))?;
     let old = old.map(|key| key.public);
     keys.private(name).map_err(|bad| keys::key_error(&bad))?;
-    let under = keys::choose_protection(ui, &args.new, name)?;
+    let under = crate::keys::choose_protection(ui, &args.new, name)?;
     let new = keys::generate_key(&ui.host, name, &under)?;
     let aside = free_name(&keys, name)?;
     keys.rename(name, &aside).map_err(|bad| keys::key_error(&bad))?;

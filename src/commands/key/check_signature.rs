@@ -1,6 +1,7 @@
 use clap::Args;
 
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::{BAD, GOOD, paint};
 use wf_sign::{BadKey, PublicKey, unhex};
 

@@ -2,8 +2,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::keys::{self, NewKey, NewKeyArgs, OwnKey, PassphraseArgs, passphrase};
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
+use crate::Ui;
+use crate::keys::{NewKeyArgs, PassphraseArgs};
+use wf_app::keys::{self, NewKey, OwnKey, passphrase};
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
 use wf_exec::keyfile::private_text;
 use wf_sign::{BadKey, Signer};
 
@@ -38,7 +40,7 @@ pub struct KeyImportArgs {
 pub fn init(ui: &Ui, args: &KeyInitArgs) -> Result<CliExitCode, CommandError> {
     let keys = keys::key_folder(&ui.host)?;
     let name = args.name.clone().unwrap_or_else(|| keys::default_key_name(&ui.host));
-    let under = keys::choose_protection(ui, &args.new, &name)?;
+    let under = crate::keys::choose_protection(ui, &args.new, &name)?;
     let new = keys::generate_key(&ui.host, &name, &under)?;
     let made = keys::store_key(ui, &keys, &name, new)?;
     print_key(ui, "created", &made)
@@ -52,7 +54,7 @@ pub fn import(ui: &Ui, args: &KeyImportArgs) -> Result<CliExitCode, CommandError
     let pem = private_text(&file).map_err(|bad| keys::key_error(&bad))?;
     let signer = match Signer::from_pem(&pem) {
         Err(BadKey::Encrypted) => {
-            let secret = passphrase(ui, &args.passphrase, &name, false)?;
+            let secret = passphrase(ui, args.passphrase.file(), &name, false)?;
             Signer::from_encrypted_pem(&pem, &secret)
         }
         other => other,

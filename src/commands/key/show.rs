@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::keys::{self, OwnKey};
-use crate::{CliExitCode, CommandError, Ui, load, normalize_path, relative_path};
-use wf_app::Host;
+use crate::Ui;
 use wf_app::config::ApproversFile;
+use wf_app::keys::{self, OwnKey};
+use wf_app::{CliExitCode, CommandError, Host, load, normalize_path, relative_path};
 use wf_base::units::plural;
 use wf_exec::keyfile::KeyFolder;
 

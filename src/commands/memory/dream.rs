@@ -1,7 +1,8 @@
 use clap::Args;
 
 use super::rows::{document, rows, store, table};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_base::untrusted::{BOLD, paint};
 use wf_core::memory::{self, DreamChanges, Megram};
 use wf_store::MegramSelection;

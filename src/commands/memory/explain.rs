@@ -5,7 +5,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::rows::{document, rows, short_line, signed_number, standing, style, tags};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_base::untrusted::{DIM, NAME, paint};

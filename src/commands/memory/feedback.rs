@@ -1,7 +1,8 @@
 use clap::Args;
 
 use super::rows::{find_megram, store};
-use crate::{CliExitCode, CommandError, Ui, watch};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, watch};
 use wf_core::memory::{MegramOrigin, contradict};
 use wf_store::feed::WorkspaceAction;
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::rows::{rows, store};
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path, watch};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, normalize_path, relative_path, watch};
 use wf_base::units::plural;
 use wf_core::memory::{read_lines, write_lines};
 use wf_store::MegramSelection;

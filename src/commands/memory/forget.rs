@@ -1,9 +1,9 @@
 use clap::Args;
 
 use super::rows::{find_megram, rows, store, table, tags};
-use crate::approve::confirmed;
-use crate::{CliExitCode, CommandError, Ui, watch};
-use wf_app::Host;
+use crate::Ui;
+use wf_app::approve::confirmed;
+use wf_app::{CliExitCode, CommandError, Host, watch};
 use wf_base::units::plural;
 use wf_core::memory::Megram;
 use wf_store::MegramSelection;

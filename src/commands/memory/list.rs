@@ -1,7 +1,8 @@
 use clap::{Args, ValueEnum};
 
 use super::rows::{document, rows, table};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_core::memory::MegramLevel;
 use wf_store::MegramSelection;
 

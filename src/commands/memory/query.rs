@@ -3,7 +3,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::rows::{document, line, rows, signed_number, standing, style, sums};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::time::Moment;
 use wf_base::untrusted::{DIM, NAME};
 use wf_core::memory::{

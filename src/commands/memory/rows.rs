@@ -2,8 +2,7 @@
 
 use anstyle::Style;
 
-use crate::{CliExitCode, CommandError};
-use wf_app::Host;
+use wf_app::{CliExitCode, CommandError, Host};
 use wf_base::units::{fit, moment};
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BAD, DIM, GOOD, NAME, WARN};

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
+use crate::Ui;
 use crate::commands::goal::{instant, local};
-use crate::goals::{GoalSource, find_path, list_goals_on_disk};
-use crate::{CliExitCode, CommandError, Ui, load};
-use wf_app::Host;
+use wf_app::goals::{GoalSource, find_path, list_goals_on_disk};
+use wf_app::{CliExitCode, CommandError, Host, load};
 use wf_base::name::PlanId;
 use wf_base::time::{Moment, format_duration, parse_duration};
 use wf_base::untrusted::{BAD, DIM, NAME, WARN, paint};

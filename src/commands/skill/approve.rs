@@ -1,14 +1,16 @@
 use clap::Args;
 
 use super::update::not_locked;
-use crate::revision::GitRevision;
-use crate::skills::consent::{self, SignArgs};
-use crate::skills::needs::InstallTerms;
-use crate::skills::put::SkillFolderLock;
-use crate::skills::{SkillUseError, fetch, locks, tell};
-use crate::{CliExitCode, CommandError, Ui, Workspace};
-use wf_app::Host;
+use crate::Ui;
+use crate::skills::SignArgs;
+use wf_app::revision::GitRevision;
+use wf_app::skills::consent;
+use wf_app::skills::consent::SkillSigning;
 use wf_app::skills::inspect_skill;
+use wf_app::skills::needs::InstallTerms;
+use wf_app::skills::put::SkillFolderLock;
+use wf_app::skills::{SkillUseError, fetch, locks, tell};
+use wf_app::{CliExitCode, CommandError, Host, Workspace};
 use wf_lang::SpecFileSource as _;
 use wf_skill::lock::{LOCK, LockedSkill, SkillLock, changes};
 
@@ -24,11 +26,11 @@ pub struct SkillApproveArgs {
 
 /// Runs the command.
 pub fn run(ui: &Ui, args: &SkillApproveArgs) -> Result<CliExitCode, CommandError> {
-    approve(ui, &args.name, &args.sign)
+    approve(ui, &args.name, &args.sign.signing())
 }
 
 /// Shows a skill, asks, and adds a signature.
-pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, CommandError> {
+pub fn approve(ui: &Ui, name: &str, signing: &SkillSigning) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let _hold = SkillFolderLock::acquire(ui, &workspace)?;
     let mut lock = locks::read_lock(&workspace)?;
@@ -61,7 +63,7 @@ pub fn approve(ui: &Ui, name: &str, sign: &SignArgs) -> Result<CliExitCode, Comm
     }
     text += &terms.text();
     ui.print(&text)?;
-    let rules = consent::approve(ui, &workspace, name, locked, sign)?;
+    let rules = consent::approve(ui, &workspace, name, locked, signing)?;
     let held = consent::verify_approvals(&ui.host, &rules, name, locked);
     locks::write_lock(&workspace, &lock)?;
     ui.print(&match held {

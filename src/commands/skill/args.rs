@@ -3,7 +3,8 @@ use clap::{Args, Subcommand};
 use super::{
     approve, import, install, list, lock, prompt, properties, remove, report, search, show, update, validate,
 };
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 
 #[derive(Args, Debug)]
 #[command(subcommand_required = true, arg_required_else_help = true)]

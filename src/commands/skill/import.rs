@@ -1,12 +1,13 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::skills::adapted;
-use crate::skills::fetch::{FetchedSkill, fetch_skill};
-use crate::skills::put::{SKILLS, SkillFolderLock};
-use crate::skills::{consent, locks};
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use crate::Ui;
+use wf_app::skills::adapted;
+use wf_app::skills::fetch::{FetchedSkill, fetch_skill};
+use wf_app::skills::put::{SKILLS, SkillFolderLock};
 use wf_app::skills::{InspectedSkill, detect, inspect_skill};
+use wf_app::skills::{consent, locks};
+use wf_app::{CliExitCode, CommandError, Workspace};
 use wf_skill::import::{ConversionOptions, SkillConversion, SkillFormat, adapt};
 
 /// Convert a skill of another format to the standard, and put it into skills/

@@ -1,14 +1,15 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::approve::SigningRules;
-use crate::skills::consent::SignArgs;
-use crate::skills::needs::AcceptDangerArgs;
+use crate::Ui;
+use crate::skills::AcceptDangerArgs;
+use crate::skills::SignArgs;
 use crate::skills::place::{SkillInstallation, install_skill};
-use crate::skills::put::SkillFolderLock;
-use crate::skills::{check_usable, consent, fetch, locks};
-use crate::{CliExitCode, CommandError, Ui, Workspace};
+use wf_app::approve::SigningRules;
 use wf_app::skills::inspect_skill;
+use wf_app::skills::put::SkillFolderLock;
+use wf_app::skills::{check_usable, consent, fetch, locks};
+use wf_app::{CliExitCode, CommandError, Workspace};
 use wf_base::untrusted::{BAD, GOOD, paint};
 use wf_skill::SHELVES;
 
@@ -64,8 +65,8 @@ pub fn run(ui: &Ui, args: &SkillLockArgs) -> Result<CliExitCode, CommandError> {
             source: came.map_or_else(|| format!("path:{folder}"), |before| before.source.clone()),
             commit: came.and_then(|before| before.commit.clone()),
             installed_folder: Some(folder),
-            sign: &args.sign,
-            accept: &args.accept,
+            sign: &args.sign.signing(),
+            accept: &args.accept.accept,
             json: args.json,
         };
         install_skill(ui, &inspect_skill(&name, bundle), &way)?;

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::properties::{invalid, text};
 use super::shelves::{find, warn_of_broken};
 use super::walk::find_skill;
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::untrusted;
 use wf_skill::{PromptSkill, prompt, properties};
 

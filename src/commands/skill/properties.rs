@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::walk::{SkillLocation, find_skill};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_skill::{SkillTextError, ascii_json, properties};
 
 /// Print the properties of a skill as JSON, as the reference package does

@@ -1,9 +1,10 @@
 use clap::Args;
 
 use super::update::not_locked;
-use crate::skills::put::{SKILLS, SkillFolderLock};
-use crate::skills::{consent, locks};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::skills::put::{SKILLS, SkillFolderLock};
+use wf_app::skills::{consent, locks};
+use wf_app::{CliExitCode, CommandError};
 
 /// Remove a skill from the workspace
 #[derive(Args, Debug)]

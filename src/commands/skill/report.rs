@@ -1,9 +1,10 @@
 use clap::Args;
 
 use super::update::not_locked;
-use crate::skills::{fetch, locks, tell};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
 use wf_app::skills::inspect_skill;
+use wf_app::skills::{fetch, locks, tell};
+use wf_app::{CliExitCode, CommandError};
 use wf_skill::inspect::report_text;
 
 /// Show the install report of a locked skill

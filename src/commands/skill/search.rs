@@ -2,7 +2,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::shelves::{find, left_out_json, line, sentence, warn_of_broken};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::{BOLD, DIM};
 use wf_report::{ColumnAlign, TextTable};
 use wf_skill::{DiscoveredSkill, SearchableSkill, Skill, search};

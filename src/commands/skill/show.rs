@@ -3,7 +3,8 @@ use std::path::Path;
 use clap::Args;
 
 use super::shelves::{find, line};
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::diag::nearest;
 use wf_base::untrusted::untrusted;
 use wf_base::untrusted::{BOLD, DIM, WARN, paint};

@@ -1,13 +1,14 @@
 use clap::Args;
 
-use crate::skills::consent::SignArgs;
-use crate::skills::fetch::{self, fetch_skill};
-use crate::skills::needs::AcceptDangerArgs;
+use crate::Ui;
+use crate::skills::AcceptDangerArgs;
+use crate::skills::SignArgs;
 use crate::skills::place::{SkillInstallation, install_skill};
-use crate::skills::put::{SKILLS, SkillFolderLock};
-use crate::skills::{SkillUseError, locks};
-use crate::{CliExitCode, CommandError, Ui};
+use wf_app::skills::fetch::{self, fetch_skill};
 use wf_app::skills::inspect_skill;
+use wf_app::skills::put::{SKILLS, SkillFolderLock};
+use wf_app::skills::{SkillUseError, locks};
+use wf_app::{CliExitCode, CommandError};
 use wf_skill::lock::changes;
 
 /// Fetch installed skills again from their sources
@@ -64,8 +65,8 @@ pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError>
             source: locked.source.clone(),
             commit: fetched.commit,
             installed_folder: None,
-            sign: &args.sign,
-            accept: &args.accept,
+            sign: &args.sign.signing(),
+            accept: &args.accept.accept,
             json: args.json,
         };
         install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)?;

@@ -4,7 +4,8 @@ use clap::{Args, ValueEnum};
 
 use super::verdicts::{SkillVerdicts, document, judge, table};
 use super::walk::find_skills;
-use crate::{CliExitCode, CommandError, Ui};
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError};
 use wf_base::untrusted::untrusted;
 use wf_skill::ValidationProfile;
 

@@ -1,8 +1,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{CliExitCode, CommandError, Ui, normalize_path, relative_path};
-use wf_app::Host;
+use crate::Ui;
+use wf_app::{CliExitCode, CommandError, Host, normalize_path, relative_path};
 use wf_base::untrusted::untrusted;
 use wf_skill::disk::SkillFolderProblem;
 use wf_skill::{SHELVES, SkillTextError, disk};

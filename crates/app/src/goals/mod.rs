@@ -1,14 +1,41 @@
-//! The parts of a reconciliation that commands and the daemon share.
+//! Goals, for the commands and the daemon: their files, their ledger, and the reconciliations that
+//! check and repair.
 //!
-//! A reconciliation reads its result from the record ([`check_result`], [`repair_result`]), never from the
+//! A reconciliation is worked on by one process, which holds its lock file for as long as it does.
+//! All that is needed to resume is recorded: the successor of a process that died takes the lock,
+//! reads the progress, and resumes. It reads its result from the record ([`check_result`], [`repair_result`]), never from the
 //! process that ran it; [`FileLock`] keeps two processes from working on one.
 
+mod apart;
+mod attended;
+mod autonomy;
+mod cycle;
 mod file_lock;
+mod find;
+mod ledger;
+mod left;
 mod notifications;
+mod notify;
 mod outcome;
 mod params;
+mod poke;
+mod signals;
 
+pub use apart::{goal_lines, read_in_child, read_in_child_async};
+pub use attended::check_goals_scheduled;
+pub use autonomy::{AutonomyStatus, grant_of};
+pub use cycle::{
+    ObserverFactory, ReconciliationRequest, ReconciliationResult, adopt_reconciliation, start_reconciliation,
+};
 pub use file_lock::{FileLock, FileLockBusy, LEADER_LOCK, remove_stale_locks};
+pub use find::{
+    FOLDERS, GoalFile, GoalSource, find_path, list_goals, list_goals_on_disk, list_goals_with_acceptance,
+    load_by_name,
+};
+pub use ledger::{StoreLedger, ledger_of, with_recorded_schedule};
+pub use left::resumable_reconciliations;
 pub use notifications::{FollowUps, follow_ups, notifications};
+pub use notify::send_notifications;
 pub use outcome::{check_result, own_checks, repair_result};
 pub use params::reconciliation_params;
+pub use poke::{WAKE_FILE, handle_start_failure, wake_daemon};

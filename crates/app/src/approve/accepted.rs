@@ -1,0 +1,147 @@
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::entry::read_token;
+use super::pins::with_texts;
+use super::{SigningRules, token_path};
+use crate::CONFIG;
+use crate::Caller;
+use crate::Host;
+use crate::load::{self, GoalPlan, LoadedPlan};
+use crate::revision::tracked_files;
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_base::name::PlanId;
+use wf_core::machine::PinnedFile;
+use wf_exec::{WorkError, pinned};
+use wf_model::{GoalParam, JsonObject, NotificationDelivery, resolve_params};
+use wf_sign::approval::{ApprovalRefusal, GoalContent, ReviewPolicy, accepts};
+
+/// The path of the acceptance of a goal.
+pub fn acceptance_path(workspace: &Workspace, goal: &PlanId) -> PathBuf {
+    let folder = workspace.state.join("goals");
+    folder.join(format!("{goal}.accepted.json"))
+}
+
+/// Checks that an approver accepted a goal as it is now: with `wf goal accept`, or by signing the
+/// approval of its repairs.
+pub fn check_accepted(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+) -> Result<Result<(), ApprovalRefusal>, CommandError> {
+    let of = goal_of(ready)?;
+    let approvers = SigningRules::of(caller, &ready.workspace)?.approvers;
+    let files = reviewed_files(caller.host(), ready)?;
+    let content = GoalContent { goal: &of.goal.id, path: &ready.path, files: &files, config: CONFIG };
+    let by_token = |path: &Path| {
+        let token = read_token(&ready.workspace, path)?;
+        accepts(&token, &content, &approvers)
+    };
+    let approval = token_path(&ready.workspace.root.join(&ready.path));
+    let approved = by_token(&approval);
+    if approved.is_ok() || approvers.policy == ReviewPolicy::Reviewed {
+        return Ok(approved);
+    }
+    let accepted = by_token(&acceptance_path(&ready.workspace, &of.goal.id));
+    Ok(match accepted {
+        Err(ApprovalRefusal::Missing(_)) => approved,
+        accepted => accepted,
+    })
+}
+
+/// Checks that the programs of a goal are the accepted ones, where its texts are those that a reconciliation
+/// started with. No acceptance is needed for what a user runs by hand, or for a branch.
+pub fn check_programs_accepted(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+) -> Result<Result<(), ApprovalRefusal>, CommandError> {
+    let policy = SigningRules::of(caller, &ready.workspace)?.approvers.policy;
+    Ok(match check_accepted(caller, ready)? {
+        Err(ApprovalRefusal::Missing(_)) if policy == ReviewPolicy::Owner => Ok(()),
+        Err(ApprovalRefusal::Changed(mut files)) => {
+            let is_text = |path: &str| ready.sources.iter().any(|(source, _)| source == path);
+            files.retain(|file| !is_text(&file.path));
+            if files.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(files)) }
+        }
+        seen => seen,
+    })
+}
+
+/// The acceptance that a goal waits for; `None`: it waits for nothing, or, where other approvers
+/// must sign, for them.
+pub fn awaited_acceptance(caller: &dyn Caller, ready: &LoadedPlan) -> Result<Option<String>, CommandError> {
+    if SigningRules::of(caller, &ready.workspace)?.approvers.policy == ReviewPolicy::Reviewed {
+        return Ok(None);
+    }
+    let id = &goal_of(ready)?.goal.id;
+    Ok(check_accepted(caller, ready)?.err().map(|refusal| {
+        let reason = match refusal {
+            ApprovalRefusal::Missing(_) => "it is new".to_owned(),
+            ApprovalRefusal::Changed(files) => {
+                let first = files.first().map(ToString::to_string).unwrap_or_default();
+                match files.len() {
+                    1 => first,
+                    more => format!("{first}, and {} more", more - 1),
+                }
+            }
+            other => other.to_string(),
+        };
+        format!("must be accepted with `wf goal accept {id}`: {reason}")
+    }))
+}
+
+/// The same for the goal at a path, as in [`awaited_acceptance`]. Unreadable files are reported elsewhere.
+pub fn awaited_acceptance_at(
+    caller: &dyn Caller,
+    workspace: &Workspace,
+    path: &str,
+) -> Result<Option<String>, CommandError> {
+    let ready = load::reload_goal(caller, workspace.clone(), path)?;
+    awaited_acceptance(caller, &ready)
+}
+
+/// The files reviewed when a goal is accepted: every text that it is made of, and the programs
+/// among the files that its commands name. Sorted by path. The other named files are its input,
+/// which may change at any time.
+pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>, CommandError> {
+    let of = goal_of(ready)?;
+    let root = &ready.workspace.root;
+    let mut given = JsonObject::new();
+    for one in GoalParam::ALL {
+        given.insert(one.as_str().to_owned(), one.default_value().into());
+    }
+    let params = resolve_params(&of.whole_plan.parts().params, &given)?;
+    let unreadable = |unable: WorkError| CommandError::new(CliExitCode::Usage, unable.reason);
+    let mut named = pinned::files(&of.whole_plan, root, &params).map_err(unreadable)?;
+    for notify in &of.goal.notify {
+        if let NotificationDelivery::Exec(argv) = &notify.by {
+            named.extend(pinned::files_named_by(argv, root).map_err(unreadable)?);
+        }
+    }
+    let (programs, others): (Vec<_>, Vec<_>) =
+        named.into_iter().partition(|(path, _)| is_program(&root.join(path)));
+    let known = if others.is_empty() { None } else { tracked_files(host, &ready.workspace)? };
+    let is_tracked = |path: &String| known.as_ref().is_some_and(|known| known.contains(Path::new(path)));
+    let others = others.into_iter().filter(|(path, _)| is_tracked(path));
+    let files = programs.into_iter().chain(others);
+    with_texts(ready, files.map(|(path, digest)| PinnedFile::file(path, digest)))
+}
+
+/// True if a file is a program by its own account: it is executable, or names its interpreter.
+fn is_program(path: &Path) -> bool {
+    let Ok(found) = fs::metadata(path) else {
+        return false;
+    };
+    let names_one = || {
+        let mut start = [0; 2];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+        read.is_ok() && start == *b"#!"
+    };
+    found.is_file() && (found.permissions().mode() & 0o111 != 0 || names_one())
+}
+
+fn goal_of(ready: &LoadedPlan) -> Result<&GoalPlan, CommandError> {
+    let of = ready.goal.as_ref();
+    of.ok_or_else(|| CommandError::new(CliExitCode::Bug, "not a goal"))
+}

@@ -1,0 +1,213 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::refused::refuse_run;
+use super::skilled::check_skills;
+use super::{SigningRules, approved_tree, owner, run_pins, token_at, token_path};
+use crate::Caller;
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::RunId;
+use wf_core::machine::{PinnedFile, RunApproval, tree_of};
+use wf_exec::pinned;
+use wf_model::JsonObject;
+use wf_sign::approval::{
+    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+    ApprovalToken, Approvers, ParamBound, PlanRef, ReviewPolicy, VERSION, ValidApproval, plan_digest, verify,
+};
+use wf_store::{StoreError, StoreReader};
+
+/// The approval that a run is to start with.
+#[derive(Clone, Debug, Default)]
+pub struct ApprovalDemand {
+    /// True if only what was approved in advance may run, regardless of the policy.
+    pub is_required: bool,
+    /// The approval to use instead of the one beside the plan.
+    pub file: Option<PathBuf>,
+    /// The name of the key that signs for the run.
+    pub key: Option<String>,
+    /// The file with the passphrase of that key.
+    pub passphrase_file: Option<PathBuf>,
+}
+
+/// A run that may start.
+#[derive(Debug)]
+pub struct RunAuthorization {
+    /// The approval of the run.
+    pub approved: RunApproval,
+    /// The token as a text of the run: its path, and its content.
+    pub token: (String, String),
+}
+
+/// A run that is about to start.
+struct AuthorizationRequest<'a> {
+    ready: &'a LoadedPlan,
+    run: &'a RunId,
+    params: &'a JsonObject,
+    pins: Vec<PinnedFile>,
+    /// The files that were approved as products.
+    products: Vec<String>,
+}
+
+/// Checks that a run may start. Under policy `owner` the user running it signs; under `reviewed`, and
+/// wherever it is demanded, other approvers must have signed. Silas 5.1.2, 5.2.1 step 0, INV-01.
+pub fn authorize(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    run: &RunId,
+    params: &JsonObject,
+    demand: &ApprovalDemand,
+) -> Result<RunAuthorization, CommandError> {
+    let mut rules = SigningRules::of(caller, &ready.workspace)?;
+    let is_demanded = demand.is_required || demand.file.is_some();
+    let in_advance = is_demanded || rules.approvers.policy == ReviewPolicy::Reviewed;
+    let (pins, products) = if in_advance {
+        let bound = approved_tree(
+            caller.host(),
+            ready,
+            params,
+            &token_at(caller.host(), ready, demand.file.as_ref()),
+        )?;
+        (bound.files, bound.products)
+    } else {
+        (run_pins(ready, params)?, Vec::new())
+    };
+    let start = AuthorizationRequest { ready, run, params, pins, products };
+    check_skills(caller, ready, &start.pins, false)?;
+    if in_advance {
+        return authorize_by_token(caller, &start, &rules, demand);
+    }
+    let signer =
+        owner::owner_signer(caller, &mut rules, demand.key.as_deref(), demand.passphrase_file.as_deref())?;
+    let mut bytes = [0; 16];
+    let drawn = caller.host().random(&format!("nonce {run}"))?;
+    bytes.copy_from_slice(drawn.split_at(16).0);
+    let now = caller.host().now();
+    let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
+    let statement = ApprovalStatement {
+        v: VERSION,
+        scope: ApprovalScope::FullPlan,
+        verdict: ApprovalDecision::Approved,
+        reason: None,
+        plan: plan_ref(ready, &start.pins),
+        files: start.pins.clone(),
+        params: params.iter().map(bound).collect::<BTreeMap<_, _>>(),
+        run: Some(run.clone()),
+        ask: None,
+        nonce: ApprovalNonce::from_bytes(bytes),
+        issued: now,
+        expires: now.after(rules.approvers.validity),
+        executions: 1,
+        spawn_policy: None,
+    };
+    // The user who starts a run signs for it alone: the quorum is for other approvers.
+    let alone = Approvers { required: 1, ..rules.approvers.clone() };
+    let token = ApprovalToken::sign(statement, &signer);
+    let initiator = Some(signer.public().id());
+    verify_token(caller, &start, &token, &alone, initiator, 0)
+}
+
+/// The plan that an approval is for.
+pub fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
+    PlanRef { id: ready.plan.id().clone(), path: ready.path.clone(), digest: plan_digest(pins) }
+}
+
+/// A run that other approvers signed for.
+fn authorize_by_token(
+    caller: &dyn Caller,
+    start: &AuthorizationRequest<'_>,
+    rules: &SigningRules,
+    demand: &ApprovalDemand,
+) -> Result<RunAuthorization, CommandError> {
+    let ready = start.ready;
+    let path = token_at(caller.host(), ready, demand.file.as_ref());
+    let token = read_token(&ready.workspace, &path)
+        .map_err(|refusal| refuse_run(caller, &ready.workspace, &ready.path, &refusal))?;
+    let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
+    let initiator = rules.initiator(&signers);
+    let used = use_count(&ready.workspace, &token)?;
+    verify_token(caller, start, &token, &rules.approvers, initiator, used)
+}
+
+/// Reads a token.
+pub fn read_token(workspace: &Workspace, path: &std::path::Path) -> Result<ApprovalToken, ApprovalRefusal> {
+    let shown = workspace.name(path);
+    match std::fs::read_to_string(path) {
+        Ok(text) => ApprovalToken::parse(&text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ApprovalRefusal::Missing(shown)),
+        Err(error) => Err(ApprovalRefusal::NoToken(format!("cannot read {shown}: {error}"))),
+    }
+}
+
+/// Returns the number of uses of a token, as far as the state knows.
+pub fn use_count(workspace: &Workspace, token: &ApprovalToken) -> Result<u32, CommandError> {
+    match StoreReader::open(&workspace.state) {
+        Ok(reader) => Ok(reader.last_use_of(token.statement().nonce.as_str())?),
+        Err(StoreError::NoState(_)) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn verify_token(
+    caller: &dyn Caller,
+    start: &AuthorizationRequest<'_>,
+    token: &ApprovalToken,
+    approvers: &Approvers,
+    initiator: Option<Sha256Digest>,
+    used: u32,
+) -> Result<RunAuthorization, CommandError> {
+    let ready = start.ready;
+    let subject = ApprovalContext {
+        scope: ApprovalScope::FullPlan,
+        plan: ready.plan.id(),
+        path: &ready.path,
+        files: &start.pins,
+        params: start.params,
+        run: Some(start.run),
+        ask: None,
+        initiator,
+        spawned: None,
+        now: caller.host().now(),
+    };
+    let (ValidApproval { by }, consumption) = verify(token, &subject, approvers, used)
+        .map_err(|refusal| refuse_run(caller, &ready.workspace, &ready.path, &refusal))?;
+    let statement = token.statement();
+    // A user who runs what they signed for at the same moment has also approved what it produces:
+    // only what was reviewed in advance stays pinned while it runs.
+    let in_advance = statement.run.is_none();
+    let (pins, skills) = if in_advance {
+        (start.pins.clone(), Vec::new())
+    } else {
+        (Vec::new(), skill_pins(ready, &start.pins))
+    };
+    let approved = RunApproval {
+        policy: approvers.policy.into(),
+        token: token.digest(),
+        plan_digest: statement.plan.digest,
+        by,
+        nonce: consumption.nonce.to_string(),
+        execution: consumption.execution,
+        executions: statement.executions,
+        expires: statement.expires,
+        initiator,
+        tree: tree_of(&pins),
+        pinned_files: pins,
+        products: start.products.clone(),
+        skills,
+    };
+    let path = token_path(std::path::Path::new(&ready.path));
+    Ok(RunAuthorization { approved, token: (path.display().to_string(), token.text()) })
+}
+
+/// The files of the skills whose scripts a plan runs.
+fn skill_pins(ready: &LoadedPlan, pins: &[PinnedFile]) -> Vec<PinnedFile> {
+    let folders = pinned::skills(&ready.plan);
+    let is_one = |pin: &&PinnedFile| folders.iter().any(|folder| Path::new(&pin.path).starts_with(folder));
+    pins.iter().filter(is_one).cloned().collect()
+}
+
+/// A usage error.
+pub fn usage_error(message: impl Into<String>) -> CommandError {
+    CommandError::new(CliExitCode::Usage, message)
+}

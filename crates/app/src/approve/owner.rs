@@ -1,0 +1,78 @@
+use std::path::Path;
+
+use super::SigningRules;
+use crate::Caller;
+use crate::CommandError;
+use crate::keys::{self, OwnKey};
+use wf_exec::keyfile::{KeyFolder, KeyFolderError};
+use wf_sign::Signer;
+
+/// The name of a key that is not stored.
+const EPHEMERAL_KEY_NAME: &str = "a temporary key for this run";
+
+/// Returns the key of the user who runs a plan, ready to sign. A first key is created if there is
+/// none; where none can be stored, it is for this run only.
+pub fn owner_signer(
+    caller: &dyn Caller,
+    rules: &mut SigningRules,
+    name: Option<&str>,
+    passphrase_file: Option<&Path>,
+) -> Result<Signer, CommandError> {
+    let keys = match KeyFolder::of(&caller.host().vars()) {
+        Ok(keys) => keys,
+        Err(KeyFolderError::NoFolder) if name.is_none() => {
+            return create_ephemeral_key(caller, rules, "no key directory is set");
+        }
+        Err(bad) => return Err(keys::key_error(&bad)),
+    };
+    if let Some(key) = keys::choose_signing_key(caller.host(), &keys, name)? {
+        // Another run may have created it since the rules were read.
+        rules.add_own_key(key.clone());
+        return keys::open_key(caller, &keys, &key, passphrase_file);
+    }
+    create_first_key(caller, rules, &keys)
+}
+
+/// Creates the first key.
+fn create_first_key(
+    caller: &dyn Caller,
+    rules: &mut SigningRules,
+    keys: &KeyFolder,
+) -> Result<Signer, CommandError> {
+    let name = keys::default_key_name(caller.host());
+    let signer = Signer::from_bytes(&caller.host().random(&format!("key {name}"))?);
+    let pem = signer.to_pem().map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
+    match keys.add(&name, &pem, &signer.public().pem()) {
+        Ok(()) => {}
+        // Another run was faster.
+        Err(KeyFolderError::Exists { .. }) => {
+            if let Some(key) = keys::choose_signing_key(caller.host(), keys, Some(&name))? {
+                let opened = keys::open_key(caller, keys, &key, None)?;
+                rules.add_own_key(key);
+                return Ok(opened);
+            }
+        }
+        Err(KeyFolderError::System { cause, .. }) => {
+            return create_ephemeral_key(caller, rules, &cause.to_string());
+        }
+        Err(bad) => return Err(keys::key_error(&bad)),
+    }
+    let dir = keys.dir().display();
+    caller.info_line(&format!("created the key `{name}` in {dir}: it signs the runs that you start"));
+    rules.add_own_key(OwnKey { name, public: signer.public() });
+    Ok(signer)
+}
+
+/// Creates a key that is forgotten when this program exits.
+fn create_ephemeral_key(
+    caller: &dyn Caller,
+    rules: &mut SigningRules,
+    reason: &str,
+) -> Result<Signer, CommandError> {
+    let signer = Signer::from_bytes(&caller.host().random("key of a run")?);
+    if caller.is_interactive() || caller.is_verbose() {
+        caller.info_line(&format!("cannot store a key ({reason}): signing with {EPHEMERAL_KEY_NAME}"));
+    }
+    rules.add_own_key(OwnKey { name: EPHEMERAL_KEY_NAME.to_owned(), public: signer.public() });
+    Ok(signer)
+}

@@ -1,0 +1,131 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::Host;
+use crate::load::LoadedPlan;
+use crate::revision::tracked_files;
+use crate::{CliExitCode, CommandError, normalize_path};
+use wf_base::digest::Sha256Digest;
+use wf_core::machine::{PinnedFile, RunApproval};
+use wf_exec::{WorkError, keyfile, pinned, view};
+use wf_model::{GoalParam, JsonObject};
+
+/// The content that an approval of a plan in advance is bound to.
+#[derive(Clone, Debug)]
+pub struct ApprovedTree {
+    /// The files of the workspace, and every text that the plan is made of. Sorted by path.
+    pub files: Vec<PinnedFile>,
+    /// The declared products of the plan, as globs: they are approved with it, whatever their content.
+    pub products: Vec<String>,
+}
+
+/// Returns the files that an approval signed at the start of its run is bound to: every text that
+/// the plan is made of, and every file that it names, as they are now. Sorted by path.
+pub fn run_pins(ready: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFile>, CommandError> {
+    let (plan, params) = (whole_plan(ready), approved_params(ready, params));
+    let named = pinned::files(plan, &ready.workspace.root, &params).map_err(unreadable)?;
+    let named = named.into_iter();
+    with_texts(ready, named.map(|(path, digest)| PinnedFile::file(path, digest)))
+}
+
+/// Returns the content that an approval of a plan in advance is bound to: the whole workspace as it
+/// is now, except for the products of the plan and the approval itself, which is at `token`. Of a
+/// goal that is the whole of it: checks and repair, whatever values the reconciliation gives.
+pub fn approved_tree(
+    host: &Host,
+    ready: &LoadedPlan,
+    params: &JsonObject,
+    token: &Path,
+) -> Result<ApprovedTree, CommandError> {
+    let tracked = tracked_files(host, &ready.workspace)?;
+    // The content of a workspace that no commit has is unknown.
+    let tracked = tracked.filter(|files| files.contains(Path::new(&ready.path)));
+    statement_pins(host, ready, params, token, tracked.as_ref())
+}
+
+/// Returns the same for a started run: the approved files as they are now.
+pub fn current_tree(
+    host: &Host,
+    ready: &LoadedPlan,
+    params: &JsonObject,
+    approved: &RunApproval,
+) -> Result<ApprovedTree, CommandError> {
+    let files = approved.pinned_files.iter().map(|pin| PathBuf::from(&pin.path));
+    let token = token_path(Path::new(&ready.path));
+    statement_pins(host, ready, params, &token, Some(&files.collect()))
+}
+
+fn statement_pins(
+    host: &Host,
+    ready: &LoadedPlan,
+    params: &JsonObject,
+    token: &Path,
+    tracked: Option<&BTreeSet<PathBuf>>,
+) -> Result<ApprovedTree, CommandError> {
+    let mut products = view::products(whole_plan(ready), &approved_params(ready, params));
+    let workspace = &ready.workspace;
+    products.push(view::exactly(Path::new(&workspace.name(token))));
+    let keys = keyfile::folders(&host.vars()).into_iter();
+    let apart: Vec<PathBuf> = keys.chain([workspace.state.clone()]).collect();
+    let files = view::tree(&workspace.root, &apart, &products, tracked);
+    Ok(ApprovedTree { files: with_texts(ready, files.map_err(unreadable)?)?, products })
+}
+
+fn unreadable(unable: WorkError) -> CommandError {
+    CommandError::new(CliExitCode::Usage, unable.reason)
+}
+
+/// A plan, or all of a goal.
+fn whole_plan(ready: &LoadedPlan) -> &std::sync::Arc<wf_model::Plan> {
+    ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan)
+}
+
+/// Files, and every text that a plan is made of. Sorted by path.
+pub fn with_texts(
+    ready: &LoadedPlan,
+    files: impl IntoIterator<Item = PinnedFile>,
+) -> Result<Vec<PinnedFile>, CommandError> {
+    let mut pins: Vec<PinnedFile> = files.into_iter().collect();
+    let texts = ready.sources.iter();
+    let texts = texts.map(|(path, text)| PinnedFile::file(path, Sha256Digest::of_bytes(text.as_bytes())));
+    // An executable text is in the tree with its mode.
+    let is_in_tree = |text: &PinnedFile| {
+        let executable = PinnedFile { executable: true, ..text.clone() };
+        pins.contains(&executable)
+    };
+    let texts: Vec<PinnedFile> = texts.filter(|text| !is_in_tree(text)).collect();
+    pins.extend(texts);
+    pins.sort();
+    pins.dedup();
+    if let Some([one, _]) =
+        pins.array_windows().find(|[one, other]| (&one.path, one.link) == (&other.path, other.link))
+    {
+        let message = format!("{} changed while it was being read", one.path);
+        return Err(CommandError::new(CliExitCode::Approval, message).hint("try again"));
+    }
+    Ok(pins)
+}
+
+/// Returns the parameters; for a goal, the ones given by a reconciliation as outside of one.
+fn approved_params(ready: &LoadedPlan, params: &JsonObject) -> JsonObject {
+    let mut params = params.clone();
+    for given in GoalParam::ALL.into_iter().filter(|_| ready.goal.is_some()) {
+        if let Some(value) = params.get_mut(given.as_str()) {
+            *value = given.default_value().into();
+        }
+    }
+    params
+}
+
+/// Returns the path of the approval of a plan: the given file, if there is one.
+pub fn token_at(host: &Host, ready: &LoadedPlan, given: Option<&PathBuf>) -> PathBuf {
+    match given {
+        Some(path) => normalize_path(&host.cwd().join(path)),
+        None => token_path(&ready.workspace.root.join(&ready.path)),
+    }
+}
+
+/// Returns the default path of the approval of a plan: `plan.approval.json` beside `plan.md`.
+pub fn token_path(plan: &Path) -> PathBuf {
+    plan.with_extension("approval.json")
+}

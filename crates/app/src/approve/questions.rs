@@ -1,0 +1,155 @@
+use crate::names::task_name;
+use crate::{CliExitCode, CommandError};
+use wf_base::name::RunId;
+use wf_base::untrusted::shell_word;
+use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision, TaskId};
+use wf_store::{StoreError, StoreReader};
+
+/// A pending or answered approval request of a run.
+#[derive(Clone, Debug)]
+pub struct RunApprovalRequest {
+    /// The run that requests it: the named one, or one nested in it.
+    pub run: RunId,
+    /// The tasks above it, as they are shown to users, if it is nested; the requesting task is the
+    /// last.
+    pub path: Vec<String>,
+    /// The same with items by their numbers.
+    numbers: Vec<String>,
+    /// The request.
+    pub request: ApprovalRequest,
+    /// The answer; `None`: it is pending.
+    pub outcome: Option<ApprovalOutcome>,
+}
+
+/// Returns every approval request of a run and of those nested in it, in order.
+pub fn approval_requests(reader: &StoreReader, run: &RunId) -> Result<Vec<RunApprovalRequest>, StoreError> {
+    collect_nested(reader, run, &ParentTasks::default())
+}
+
+/// The tasks above a run: as they are shown to users, and with items by their numbers.
+#[derive(Clone, Default)]
+struct ParentTasks {
+    path: Vec<String>,
+    numbers: Vec<String>,
+}
+
+impl ParentTasks {
+    fn with(&self, name: String, number: String) -> Self {
+        let mut below = self.clone();
+        below.path.push(name);
+        below.numbers.push(number);
+        below
+    }
+}
+
+fn collect_nested(
+    reader: &StoreReader,
+    run: &RunId,
+    above: &ParentTasks,
+) -> Result<Vec<RunApprovalRequest>, StoreError> {
+    let events = reader.events(run, 0)?;
+    let mut found = collect_run(run, above, events.iter().map(|(_, event)| event));
+    for posed in &mut found {
+        if let Some(place) = &posed.request.place {
+            posed.path.push(task_name(reader, run, place)?);
+            posed.numbers.push(place.to_string());
+        }
+    }
+    for (child, attempt) in reader.children(run)? {
+        let number = attempt.split_once('#').map_or(&*attempt, |(place, _)| place);
+        let name = match number.parse::<TaskId>() {
+            Ok(place) => task_name(reader, run, &place)?,
+            Err(_) => number.to_owned(),
+        };
+        let above = above.with(name, number.to_owned());
+        found.extend(collect_nested(reader, &child, &above)?);
+    }
+    Ok(found)
+}
+
+fn collect_run<'a>(
+    run: &RunId,
+    above: &ParentTasks,
+    events: impl Iterator<Item = &'a Event>,
+) -> Vec<RunApprovalRequest> {
+    let mut found: Vec<RunApprovalRequest> = Vec::new();
+    for event in events {
+        match &event.fact {
+            EventKind::ApprovalRequested(ask) => found.push(RunApprovalRequest {
+                run: run.clone(),
+                path: above.path.clone(),
+                numbers: above.numbers.clone(),
+                request: (**ask).clone(),
+                outcome: None,
+            }),
+            EventKind::ApprovalResolved { request: number, given, .. } => {
+                if let Some(posed) = found.iter_mut().find(|posed| posed.request.request == *number) {
+                    posed.outcome = Some(given.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+impl RunApprovalRequest {
+    /// Returns its name on a command line: the step, after those above it, or `run`.
+    pub fn name(&self) -> String {
+        if self.path.is_empty() { "run".to_owned() } else { self.path.join("/") }
+    }
+
+    /// True if a name given by the user matches it: items have names and numbers.
+    fn matches_name(&self, step: &str) -> bool {
+        self.name() == step || !self.numbers.is_empty() && self.numbers.join("/") == step
+    }
+}
+
+/// Returns the one pending approval that is meant: the only one, or that of a step.
+pub fn pending_request(
+    run: &RunId,
+    all: Vec<RunApprovalRequest>,
+    step: Option<&str>,
+) -> Result<RunApprovalRequest, CommandError> {
+    let short = run.short();
+    let meant = |posed: &RunApprovalRequest| step.is_none_or(|step| posed.matches_name(step));
+    let last = all.iter().rev().find(|posed| meant(posed)).cloned();
+    let mut open: Vec<RunApprovalRequest> =
+        all.into_iter().filter(|posed| posed.outcome.is_none() && meant(posed)).collect();
+    match (open.len(), last) {
+        (0, Some(posed)) => Ok(posed),
+        (0, None) => {
+            let message = match step {
+                Some(step) => format!("run {short} has no pending approval for `{step}`"),
+                None => format!("run {short} has no pending approvals"),
+            };
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            Err(failure.hint(format!("for its progress: wf show {short}")))
+        }
+        (1, _) => Ok(open.remove(0)),
+        _ => {
+            let names: Vec<String> = open.iter().map(RunApprovalRequest::name).collect();
+            let message = format!("run {short} has several pending approvals: {}", names.join(", "));
+            let first = names.first().map_or_else(String::new, |name| shell_word(name));
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            Err(failure.hint(format!("name the step: wf approve {short} {first}")))
+        }
+    }
+}
+
+/// Returns the message for a late answer: the same answer again is no error.
+pub fn late_answer_message(
+    posed: &RunApprovalRequest,
+    given: &ApprovalOutcome,
+    wanted: RequestDecision,
+) -> Result<String, CommandError> {
+    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+    let by = if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) };
+    let (name, word) = (posed.name(), given.decision.as_str());
+    let message = format!("`{name}` of run {} was already {word}{by}", posed.run.short());
+    if given.decision == wanted {
+        return Ok(message);
+    }
+    let failure = CommandError::new(CliExitCode::Approval, message);
+    Err(failure.hint("a decision is final; to stop the run: wf cancel RUN"))
+}

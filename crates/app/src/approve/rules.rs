@@ -1,0 +1,72 @@
+use crate::Caller;
+use crate::keys::{self, OwnKey};
+use crate::{CliExitCode, CommandError, Workspace, load};
+use wf_base::digest::Sha256Digest;
+use wf_exec::keyfile::{KeyFolder, KeyFolderError};
+use wf_sign::approval::{Approver, Approvers, ReviewPolicy};
+
+/// The approvers of a workspace, and the user's own keys.
+#[derive(Clone, Debug)]
+pub struct SigningRules {
+    /// The approvers whose signatures count.
+    pub approvers: Approvers,
+    /// The user's own keys.
+    pub own_keys: Vec<OwnKey>,
+}
+
+impl SigningRules {
+    /// Reads the rules of a workspace: those of its `approvers.yaml`. Without one, and under
+    /// `owner`, the user's own keys count too.
+    pub fn of(caller: &dyn Caller, workspace: &Workspace) -> Result<Self, CommandError> {
+        let own = match KeyFolder::of(&caller.host().vars()) {
+            Ok(found) => keys::own_keys(&found)?,
+            Err(KeyFolderError::NoFolder) => Vec::new(),
+            Err(bad) => return Err(keys::key_error(&bad)),
+        };
+        let listed = load::approvers(caller, workspace)?;
+        let approvers = listed.map(|(file, _)| Approvers::from(file));
+        let mut rules = Self {
+            approvers: approvers.unwrap_or_else(|| Approvers::owner(Vec::new())),
+            own_keys: Vec::new(),
+        };
+        for key in own {
+            rules.add_own_key(key);
+        }
+        Ok(rules)
+    }
+
+    /// Adds a key to the user's own.
+    pub fn add_own_key(&mut self, key: OwnKey) {
+        let is_known = self.approvers.find(key.public.id()).is_some();
+        if self.approvers.policy == ReviewPolicy::Owner && !is_known {
+            self.approvers.keys.push(Approver {
+                name: key.name.clone(),
+                public: key.public.clone(),
+                revoked: None,
+            });
+        }
+        if self.own_keys.iter().all(|own| own.public != key.public) {
+            self.own_keys.push(key);
+        }
+    }
+
+    /// Returns the key of the user who runs a plan: one of theirs that signed, if any, else their own.
+    pub fn initiator(&self, signers: &[Sha256Digest]) -> Option<Sha256Digest> {
+        let mut ids = self.own_keys.iter().map(|key| key.public.id());
+        ids.find(|id| signers.contains(id)).or_else(|| self.own_keys.first().map(|key| key.public.id()))
+    }
+}
+
+/// Refuses a key that does not count: the approval signed with it would be rejected.
+pub fn check_can_sign(rules: &SigningRules, key: &OwnKey) -> Result<(), CommandError> {
+    let reason = match rules.approvers.find(key.public.id()) {
+        None => "it is not listed as an approver".to_owned(),
+        Some(one) => match one.revoked {
+            Some(since) => format!("it was revoked on {since}"),
+            None => return Ok(()),
+        },
+    };
+    let message = format!("the key `{}` is not allowed to approve: {reason}", key.name);
+    let hint = "approvers.yaml lists the approvers; to use another key: --key NAME";
+    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
+}

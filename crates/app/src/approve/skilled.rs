@@ -1,0 +1,58 @@
+use crate::Caller;
+use crate::load::LoadedPlan;
+use crate::skills::{ApprovedSkill, check_all_usable};
+use crate::{CliExitCode, CommandError};
+use wf_core::machine::PinnedFile;
+use wf_exec::pinned;
+
+/// Refuses to start a plan unless each skill whose scripts it runs is locked, unchanged since, and
+/// approved. INV-06.
+pub fn check_skills(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    pins: &[PinnedFile],
+    began: bool,
+) -> Result<(), CommandError> {
+    let plan = ready.goal.as_ref().map_or(&ready.plan, |of| &of.whole_plan);
+    let mut folders: Vec<String> = pinned::skills(plan).into_iter().collect();
+    let listed = plan.parts().skills.iter().flatten();
+    let name = |folder: &String| folder.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut names: Vec<String> = folders.iter().map(name).collect();
+    names.extend(listed.map(ToString::to_string));
+    names.sort();
+    names.dedup();
+    let held = check_all_usable(caller, &ready.workspace, &names)?;
+    // The executed files are the ones reviewed here, even if they differed for a moment.
+    if let Some((path, is_part)) = held.iter().find_map(|held| mismatched_file(held, pins)) {
+        if !is_part {
+            let message = format!("{path} is not part of the locked skill");
+            return Err(CommandError::new(CliExitCode::Approval, message)
+                .hint("use a script that is part of the skill"));
+        }
+        let (since, hint) = if began {
+            ("since the run started", "start a new run: wf run")
+        } else {
+            ("while it was being read", "try again")
+        };
+        let message = format!("{path} was changed {since}");
+        return Err(CommandError::new(CliExitCode::Approval, message).hint(hint));
+    }
+    folders.retain(|folder| held.iter().all(|one| one.folder != *folder));
+    let Some(other) = folders.first() else {
+        return Ok(());
+    };
+    // Of two folders of the same name, the other one was approved.
+    let message = format!("the plan uses the skill in {other}, but another directory is locked");
+    Err(CommandError::new(CliExitCode::Approval, message)
+        .hint("remove one of them, or lock the one in use: wf skill lock"))
+}
+
+/// Returns a file of a skill that was not pinned as it was locked, and true if it is part of the skill.
+fn mismatched_file<'p>(held: &ApprovedSkill, pins: &'p [PinnedFile]) -> Option<(&'p str, bool)> {
+    let below = |pin: &'p PinnedFile| Some((pin, pin.path.strip_prefix(&held.folder)?.strip_prefix('/')?));
+    let mut own = pins.iter().filter_map(below);
+    let differs =
+        |(pin, path): &(&PinnedFile, &str)| held.files.get(*path).map(|file| file.digest) != Some(pin.digest);
+    let found = own.find(differs);
+    found.map(|(pin, path)| (pin.path.as_str(), held.files.contains_key(path)))
+}

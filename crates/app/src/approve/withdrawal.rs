@@ -1,0 +1,61 @@
+use super::entry::{read_token, use_count};
+use super::token_path;
+use crate::{CommandError, Workspace};
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::goal::withdrawn_at;
+use wf_sign::approval::{ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, SKEW};
+use wf_store::{StoreError, StoreReader};
+
+/// The standing approval beside a goal.
+#[derive(Debug)]
+pub struct StandingApproval {
+    /// The signed statement. Its signatures were not verified.
+    pub statement: ApprovalStatement,
+    /// The number of times it was used.
+    pub used: u32,
+    /// The time of its withdrawal, if it was withdrawn.
+    pub withdrawn: Option<Moment>,
+}
+
+/// Returns the standing approval beside a goal, as far as it can be read; a refusal if there is none.
+pub fn standing_approval(
+    workspace: &Workspace,
+    goal: &PlanId,
+    path: &str,
+    now: Moment,
+) -> Result<Result<StandingApproval, ApprovalRefusal>, CommandError> {
+    let found = read_token(workspace, &token_path(&workspace.root.join(path)));
+    let token = match found.and_then(is_goal_approval) {
+        Ok(token) => token,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let statement = token.statement().clone();
+    Ok(Ok(StandingApproval {
+        used: use_count(workspace, &token)?,
+        withdrawn: withdrawal_time(workspace, goal, &statement, now)?,
+        statement,
+    }))
+}
+
+fn is_goal_approval(token: ApprovalToken) -> Result<ApprovalToken, ApprovalRefusal> {
+    match token.statement().scope {
+        ApprovalScope::Standing => Ok(token),
+        approved => Err(ApprovalRefusal::OtherScope { approved, asked: ApprovalScope::Standing }),
+    }
+}
+
+/// Returns the time at which a standing approval of a goal was withdrawn, if it was.
+pub fn withdrawal_time(
+    workspace: &Workspace,
+    goal: &PlanId,
+    statement: &ApprovalStatement,
+    now: Moment,
+) -> Result<Option<Moment>, CommandError> {
+    let withdrawals = match StoreReader::from_log(&workspace.state) {
+        Ok(reader) => reader.withdrawals(goal)?,
+        Err(StoreError::NoState(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(withdrawn_at(&withdrawals, statement.nonce.as_str(), statement.issued, now, SKEW))
+}

@@ -1,0 +1,126 @@
+//! The signed approval of a connection, where approvers other than the user who sets it up are
+//! required (Silas 5.10.1, 5.10.2, `connection_manage`).
+//!
+//! An approval names the connection, the skill with every byte of it, and the permissions that it
+//! may have. It is stored beside the stamps of connections, for git, and is used once.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::ConnectionAdapter;
+use crate::Caller;
+use crate::approve::{SigningRules, read_token, use_count};
+use crate::skills::{consent, locks};
+use crate::{CliExitCode, CommandError, Workspace};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::PlanId;
+use wf_core::machine::PinnedFile;
+use wf_model::JsonObject;
+use wf_sign::approval::{
+    ApprovalContext, ApprovalScope, ApprovalToken, ParamBound, ReviewPolicy, ValidApproval, verify,
+};
+use wf_store::ConnectionApprovalUse;
+
+/// The name of the permissions among the parameters of a statement.
+const PERMISSIONS: &str = "permissions";
+
+/// A requested connection, as an approval writes it.
+pub struct ConnectionScope<'a> {
+    /// Its name.
+    pub name: &'a PlanId,
+    /// The skill.
+    pub skill: &'a str,
+    /// The skill's folder, relative to the workspace.
+    pub folder: &'a str,
+    /// The permissions.
+    pub permissions: &'a [String],
+}
+
+impl<'a> ConnectionScope<'a> {
+    /// A connection by the scripts of a skill.
+    pub fn new(name: &'a PlanId, adapter: &'a ConnectionAdapter, permissions: &'a [String]) -> Self {
+        Self { name, skill: &adapter.skill, folder: &adapter.folder, permissions }
+    }
+
+    /// Returns the command that signs for it.
+    pub fn command(&self) -> String {
+        let named = self.permissions.iter();
+        let named: String = named.map(|permission| format!(" --permission {permission}")).collect();
+        format!("wf connection approve {} --skill {}{named}", self.name, self.skill)
+    }
+}
+
+/// Returns the path of the approval of a connection.
+pub fn approval_path(workspace: &Workspace, name: &PlanId) -> PathBuf {
+    let folder = workspace.root.join("connections");
+    folder.join(format!("{name}.approval.json"))
+}
+
+/// Returns the bound of a connection: the signed permissions, or fewer.
+pub fn permissions_bound(permissions: &[String]) -> (String, ParamBound) {
+    let schema = match permissions {
+        [] => json!({ "type": "array", "maxItems": 0 }),
+        some => json!({ "type": "array", "items": { "enum": some } }),
+    };
+    (PERMISSIONS.to_owned(), ParamBound::Within(schema))
+}
+
+/// Returns the files that an approval of a connection is bound to: every byte of its skill.
+pub fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<PinnedFile>, CommandError> {
+    let lock = locks::read_lock(workspace)?;
+    let locked = lock.skills.get(skill).ok_or_else(|| {
+        let message = format!("the skill `{skill}` is not locked");
+        let hint = format!("review it, then lock it: wf skill lock {skill}");
+        CommandError::new(CliExitCode::Approval, message).hint(hint)
+    })?;
+    Ok(consent::pins(locked))
+}
+
+/// Checks that a connection may be set up this way. Where the user who does it approves it, that is all;
+/// where other approvers must, they have signed for it, and the used token is returned. INV-01.
+pub fn check_allowed(
+    caller: &dyn Caller,
+    workspace: &Workspace,
+    wanted: &ConnectionScope<'_>,
+) -> Result<Option<ConnectionApprovalUse>, CommandError> {
+    let rules = SigningRules::of(caller, workspace)?;
+    if rules.approvers.policy == ReviewPolicy::Owner {
+        return Ok(None);
+    }
+    let refused = |refusal: &wf_sign::approval::ApprovalRefusal| {
+        let message = format!("the connection `{}` is not approved: {refusal}", wanted.name);
+        let hint = format!("another approver must review and sign it: {}", wanted.command());
+        CommandError::new(CliExitCode::Approval, message).hint(hint)
+    };
+    let token = read_token(workspace, &approval_path(workspace, wanted.name)).map_err(|bad| refused(&bad))?;
+    let signers: Vec<Sha256Digest> = token.signers().flatten().collect();
+    let files = skill_pins(workspace, wanted.skill)?;
+    let permissions = Value::from(wanted.permissions.to_vec());
+    let params = JsonObject::from_iter([(PERMISSIONS.to_owned(), permissions)]);
+    let subject = ApprovalContext {
+        scope: ApprovalScope::ConnectionManage,
+        plan: wanted.name,
+        path: wanted.folder,
+        files: &files,
+        params: &params,
+        run: None,
+        ask: None,
+        initiator: rules.initiator(&signers),
+        spawned: None,
+        now: caller.host().now(),
+    };
+    let used = use_count(workspace, &token)?;
+    let verified = verify(&token, &subject, &rules.approvers, used);
+    let (ValidApproval { .. }, consumption) = verified.map_err(|bad| refused(&bad))?;
+    Ok(Some(ConnectionApprovalUse {
+        nonce: consumption.nonce.to_string(),
+        execution: consumption.execution,
+        token: token.digest(),
+    }))
+}
+
+/// Returns the existing approval, if it can be read.
+pub fn read_approval(workspace: &Workspace, file: &Path) -> Option<ApprovalToken> {
+    read_token(workspace, file).ok()
+}

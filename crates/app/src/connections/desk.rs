@@ -1,0 +1,226 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::{ConnectionAdapter, ledger};
+use crate::CONFIG;
+use crate::connections::{AdapterFailure, AdapterFailureKind};
+use crate::load;
+use crate::{Caller, CliExitCode, CommandError, Workspace};
+use wf_base::name::{PlanId, RefId};
+use wf_base::redact::SecretMask;
+use wf_base::untrusted::UntrustedText;
+use wf_core::connection::request::{ConnectionRequest, ScriptReply, reply};
+use wf_core::connection::{MOST_LINE, SetupFault};
+use wf_core::machine::WorkExit as Ending;
+use wf_exec::process::ProcessCommand;
+use wf_exec::refs::{ConnectionSecretError, ConnectionSecrets, LentFolder};
+use wf_exec::sandbox::SandboxFactory;
+use wf_exec::secret::SecretText;
+use wf_exec::talk::{self, DialogueEnd, DialogueLimits};
+use wf_exec::{StopLevel, StreamTails};
+use wf_lang::DiskFiles;
+use wf_model::ResourceLimits;
+
+/// The maximum output of a script, in bytes.
+const OUTPUT_LIMIT: u64 = 16 << 20;
+
+/// The number of lines of its messages that are reported.
+const REPORTED_LINES: usize = 5;
+
+/// Secrets by name.
+pub type NamedSecrets = Vec<(RefId, SecretText)>;
+
+/// Runs the scripts of a skill for one connection, with exclusive access to its secrets.
+pub struct AdapterRunner<'a> {
+    /// The output.
+    pub caller: &'a dyn Caller,
+    /// The connection.
+    pub name: PlanId,
+    /// The skill.
+    pub adapter: ConnectionAdapter,
+    /// The secrets.
+    pub refs: ConnectionSecrets,
+    /// The time limit of a script.
+    pub timeout: Duration,
+    around: Arc<SandboxFactory>,
+}
+
+impl<'a> AdapterRunner<'a> {
+    /// Opens a connection, and creates its state folder if it does not exist.
+    pub fn open(
+        caller: &'a dyn Caller,
+        workspace: &Workspace,
+        name: &PlanId,
+        adapter: ConnectionAdapter,
+        timeout: Duration,
+    ) -> Result<Self, CommandError> {
+        wf_store::StateFolder::new(&workspace.state).create()?;
+        let refs =
+            ConnectionSecrets::take(&workspace.state, name).map_err(|fault| secrets_error(&fault, name))?;
+        let config = load::read_config(&DiskFiles::new(&workspace.root), CONFIG);
+        let read = config.map(|(config, _)| config.sandbox.read);
+        let vars = caller.host().vars();
+        let around = SandboxFactory::new(&workspace.root, &workspace.state, &vars, &read.unwrap_or_default());
+        Ok(Self { caller, name: name.clone(), adapter, refs, timeout, around: Arc::new(around) })
+    }
+
+    /// All secrets of the connection.
+    pub fn secrets(&self) -> Result<NamedSecrets, ConnectionSecretError> {
+        let names = self.refs.names()?.into_iter();
+        names
+            .map(|name| {
+                let secret = self.refs.get(&name)?;
+                Ok((name, secret))
+            })
+            .collect()
+    }
+
+    /// Lends secrets to a script.
+    pub fn lend_secrets(&self, secrets: &NamedSecrets) -> Result<LentFolder, ConnectionSecretError> {
+        self.refs.lend(secrets, &self.adapter.bundle)
+    }
+
+    /// The command that runs a script with what it was lent; `None`: the skill has no such script.
+    pub fn command(&self, script: &str, lent: &LentFolder) -> Option<ProcessCommand> {
+        let path = self.adapter.script(script)?;
+        let (argv, network) = self.adapter.command(path);
+        let folders = vec![lent.refs(), lent.out(), lent.skill()];
+        let limits = ResourceLimits::default();
+        let sandbox = self.around.without_workspace(&lent.empty(), folders, network, &limits);
+        let mut env = self.caller.host().vars_named(&["PATH", "HOME", "LANG", "TZ"]);
+        env.extend([
+            ("WF_CONNECTION".to_owned(), self.name.to_string()),
+            ("WF_REFS".to_owned(), lent.refs().display().to_string()),
+            ("WF_REFS_OUT".to_owned(), lent.out().display().to_string()),
+        ]);
+        Some(ProcessCommand { argv, env, cwd: lent.skill(), sandbox: Some(sandbox), pins: None, input: None })
+    }
+
+    /// The limits of a script.
+    pub fn bounds(&self) -> DialogueLimits {
+        DialogueLimits {
+            timeout: self.timeout,
+            grace: Duration::from_secs(2),
+            line: MOST_LINE,
+            output: OUTPUT_LIMIT,
+        }
+    }
+
+    /// Sends a request to a script, and keeps the secrets that it wrote.
+    pub fn send_request<T: ScriptReply>(&self, request: &ConnectionRequest<'_>) -> Result<T, AdapterFailure> {
+        let script = request.script();
+        let refs = |fault| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(fault));
+        let secrets = self.secrets().map_err(refs)?;
+        let (answer, written) = self.send_request_with(request, &secrets)?;
+        self.store_secrets(&written).map_err(refs)?;
+        Ok(answer)
+    }
+
+    /// Sends a request to a script that is lent these secrets; also returns those that it wrote.
+    pub fn send_request_with<T: ScriptReply>(
+        &self,
+        request: &ConnectionRequest<'_>,
+        secrets: &NamedSecrets,
+    ) -> Result<(T, NamedSecrets), AdapterFailure> {
+        let script = request.script();
+        let refs = |fault| AdapterFailure::new(script, AdapterFailureKind::SecretsInaccessible(fault));
+        let unable = |reason: String| AdapterFailure::new(script, AdapterFailureKind::NotStarted(reason));
+        let lent = self.lend_secrets(secrets).map_err(refs)?;
+        let command = self.command(script, &lent);
+        let command = command.ok_or_else(|| unable("script not found in the skill".into()))?;
+        let runtime = ledger::script_runtime().map_err(|error| unable(error.to_string()))?;
+        let talked = runtime.block_on(async {
+            let (_told, stop) = watch::channel(StopLevel::No);
+            let (mut mouth, mut ears, follow) =
+                talk::begin(&command, self.bounds(), stop).map_err(|unable| unable.reason)?;
+            let say = async {
+                mouth.send_line(&request.line()).await;
+                mouth.close();
+                let mut lines = Vec::new();
+                while let Some(line) = ears.recv().await {
+                    // More than one is an error already, and need not be kept.
+                    if lines.len() < 2 {
+                        lines.push(line);
+                    }
+                }
+                lines
+            };
+            let (ended, lines) = tokio::join!(follow, say);
+            Ok::<_, String>((ended, lines))
+        });
+        let (ended, lines) = talked.map_err(unable)?;
+        let written = lent.written_secrets();
+        let known = all_secrets(secrets, &lent, written.as_ref().ok());
+        let mask = mask(&known);
+        let told =
+            |what| AdapterFailure { script, kind: what, last_output: sanitized_messages(&ended.ends, &mask) };
+        if lines.iter().any(|line| contains_secret(&mask, line)) {
+            return Err(AdapterFailure::new(script, AdapterFailureKind::Leak));
+        }
+        if let Some(fault) = exit_fault(&ended) {
+            return Err(told(fault.into()));
+        }
+        let answer = reply::<T>(&lines).map_err(|fault| told(fault.into()))?;
+        Ok((answer, written.map_err(|fault| told(AdapterFailureKind::SecretsInaccessible(fault)))?))
+    }
+
+    /// Keeps secrets.
+    pub fn store_secrets(&self, secrets: &NamedSecrets) -> Result<(), ConnectionSecretError> {
+        let mut each = secrets.iter();
+        each.try_for_each(|(name, secret)| self.refs.put(name, secret))
+    }
+}
+
+/// The fault of a script that ended badly, if it did.
+fn exit_fault(ended: &DialogueEnd) -> Option<SetupFault> {
+    match &ended.exit {
+        exit if exit.is_success() => None,
+        Ending::TimedOut => Some(SetupFault::TimeUp),
+        exit => Some(SetupFault::Ended(format!(" ({exit})"))),
+    }
+}
+
+/// All secrets that must not be shown.
+pub(super) fn all_secrets(
+    lent: &NamedSecrets,
+    folder: &LentFolder,
+    written: Option<&NamedSecrets>,
+) -> Vec<SecretText> {
+    let own = lent.iter().chain(written.into_iter().flatten());
+    let mut known: Vec<SecretText> = own.map(|(_, secret)| secret.clone()).collect();
+    known.extend(folder.so_far());
+    known.sort();
+    known.dedup();
+    known
+}
+
+/// The mask that hides them.
+pub(super) fn mask(known: &[SecretText]) -> SecretMask {
+    SecretMask::new(known.iter().map(SecretText::expose))
+}
+
+/// True if a line contains a secret.
+pub(super) fn contains_secret(mask: &SecretMask, line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(line);
+    let shown = mask.text(&text);
+    *shown != *text
+}
+
+/// The last messages of a script, safe to display and without secrets.
+pub(super) fn sanitized_messages(ends: &StreamTails, mask: &SecretMask) -> String {
+    let text = UntrustedText::printed(mask.text(&ends.err).as_bytes()).block();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.len().saturating_sub(REPORTED_LINES);
+    lines.get(last..).unwrap_or_default().join("\n")
+}
+
+/// The failure when the secrets are not accessible.
+pub fn secrets_error(fault: &ConnectionSecretError, name: &PlanId) -> CommandError {
+    let failure = CommandError::new(CliExitCode::State, format!("connection `{name}`: {fault}"));
+    match fault {
+        ConnectionSecretError::Busy => failure.hint("try again after it has finished"),
+        _ => failure,
+    }
+}

@@ -1,0 +1,165 @@
+//! The health of a connection, and its recovery (Silas 5.10.3 and 5.10.4).
+
+use super::{AdapterRunner, open_connection_store};
+use crate::connections::{AdapterFailure, AdapterFailureKind};
+use crate::watch;
+use crate::{Caller, CommandError};
+use wf_core::connection::request::{ConnectionRequest, HealthCheckReply, RecoverReply, RefreshReply};
+use wf_core::connection::{FailureKind, RefreshPlan, RefreshReason, TokenExpiry, plan};
+use wf_store::feed::WorkspaceAction;
+use wf_store::{ConnectionRow, ConnectionState};
+
+/// The result of a health check of a connection.
+#[derive(Debug)]
+pub struct ConnectionCheckResult {
+    /// The recorded state of it now.
+    pub row: ConnectionRow,
+    /// The trouble, if it does not work.
+    pub failure: Option<AdapterFailure>,
+    /// The health, if a script could report it.
+    pub health: Option<HealthCheckReply>,
+    /// The plan for expiring tokens.
+    pub plan: RefreshPlan,
+}
+
+/// Checks a connection: recovers it if it does not work, once; refreshes its token if that is due.
+/// The result is recorded.
+pub fn check_connection(
+    caller: &dyn Caller,
+    desk: &AdapterRunner<'_>,
+    row: ConnectionRow,
+) -> Result<ConnectionCheckResult, CommandError> {
+    let mut look = ConnectionChecker { caller, runner: desk, row };
+    let mut found = look.health();
+    if let Some(error) = problem_of(&found)
+        && look.is_token(&error)
+        && look.refresh("unhealthy")
+    {
+        found = look.health();
+    }
+    let mut said = None;
+    if let Some(error) = problem_of(&found) {
+        match look.recover(&error) {
+            Ok(true) => found = look.health(),
+            Ok(false) => {}
+            Err(trouble) => said = Some(trouble).filter(|trouble| trouble.service_failure().is_some()),
+        }
+    }
+    let trouble = said.or_else(|| found.as_ref().err().cloned()).or_else(|| {
+        let error = problem_of(&found)?;
+        Some(AdapterFailure::new("health_check", AdapterFailureKind::ReportedFailure(error)))
+    });
+    let mut refreshed = RefreshPlan::default();
+    if trouble.is_none() {
+        refreshed = look.refresh_plan();
+        if let Some(reason) = refreshed.now
+            && look.refresh(state_word(reason))
+        {
+            refreshed = RefreshPlan { now: None, ..look.refresh_plan() };
+        }
+    }
+    look.conclude(trouble.as_ref());
+    open_connection_store(caller.host())?.connect(look.row.clone()).wait()?;
+    if let Some(trouble) = &trouble {
+        let failure = trouble.record().0;
+        let connection = look.row.name.clone();
+        watch::record_quietly(caller, WorkspaceAction::ConnectionFailed { connection, failure });
+    }
+    Ok(ConnectionCheckResult { row: look.row, failure: trouble, health: found.ok(), plan: refreshed })
+}
+
+struct ConnectionChecker<'a, 'b> {
+    caller: &'a dyn Caller,
+    runner: &'a AdapterRunner<'b>,
+    row: ConnectionRow,
+}
+
+/// Returns the problem, in words; `None`: it works.
+fn problem_of(found: &Result<HealthCheckReply, AdapterFailure>) -> Option<String> {
+    match found {
+        Ok(health) if health.healthy => None,
+        Ok(health) => Some(
+            health.error.clone().unwrap_or_else(|| "the script reports a failure without a reason".into()),
+        ),
+        Err(trouble) => Some(trouble.describe()),
+    }
+}
+
+fn state_word(reason: RefreshReason) -> &'static str {
+    match reason {
+        RefreshReason::TokenEnds => "token_ends",
+        RefreshReason::Dormant => "dormant",
+    }
+}
+
+impl ConnectionChecker<'_, '_> {
+    fn health(&mut self) -> Result<HealthCheckReply, AdapterFailure> {
+        let connection_id = self.row.name.as_str().to_owned();
+        let connection_id = connection_id.as_str();
+        let health: HealthCheckReply =
+            self.runner.send_request(&ConnectionRequest::HealthCheck { connection_id })?;
+        self.row.checked = Some(self.caller.host().now());
+        // A health check without an expiry time does not show that tokens never expire.
+        self.row.token_expires_at = health.token_expires_at.or(self.row.token_expires_at);
+        self.row.refresh_expires_at = health.refresh_token_expires_at.or(self.row.refresh_expires_at);
+        Ok(health)
+    }
+
+    fn refresh_plan(&self) -> RefreshPlan {
+        let row = &self.row;
+        let expiry = TokenExpiry {
+            token: row.token_expires_at,
+            refresh: row.refresh_expires_at,
+            used: row.last_used.unwrap_or(row.created),
+        };
+        plan(expiry, self.caller.host().now())
+    }
+
+    /// True if the cause is an expired token.
+    fn is_token(&self, error: &str) -> bool {
+        let end = self.row.token_expires_at;
+        error.to_lowercase().contains("expired") || end.is_some_and(|end| end <= self.caller.host().now())
+    }
+
+    /// Has the skill recover it, once; true if the skill reports success.
+    fn recover(&self, error: &str) -> Result<bool, AdapterFailure> {
+        let connection_id = self.row.name.as_str();
+        let request = ConnectionRequest::Recover { connection_id, error };
+        Ok(self.runner.send_request::<RecoverReply>(&request)?.success)
+    }
+
+    /// Refreshes its token; true if that succeeded.
+    fn refresh(&mut self, reason: &str) -> bool {
+        let connection_id = self.row.name.as_str();
+        let request = ConnectionRequest::RefreshToken { connection_id };
+        let done = self.runner.send_request::<RefreshReply>(&request);
+        let Ok(RefreshReply { success: true, new_expires_at, refresh_token_expires_at }) = done else {
+            return false;
+        };
+        let row = &mut self.row;
+        row.token_expires_at = new_expires_at;
+        row.refresh_expires_at = refresh_token_expires_at.or(row.refresh_expires_at);
+        row.last_refresh = Some(self.caller.host().now());
+        let (connection, reason) = (row.name.clone(), reason.to_owned());
+        watch::record_quietly(self.caller, WorkspaceAction::ConnectionRefreshed { connection, reason });
+        true
+    }
+
+    fn conclude(&mut self, trouble: Option<&AdapterFailure>) {
+        let now = self.caller.host().now();
+        self.row.checked = Some(now);
+        let Some(trouble) = trouble else {
+            self.row.state = ConnectionState::Active;
+            self.row.failure = None;
+            return;
+        };
+        let kind = trouble.service_failure().map(|said| said.failure_type);
+        let is_over = self.row.refresh_expires_at.is_some_and(|end| end <= now);
+        self.row.state = match kind {
+            Some(FailureKind::TokenRevoked) => ConnectionState::Revoked,
+            _ if is_over => ConnectionState::Expired,
+            _ => ConnectionState::Failing,
+        };
+        self.row.failure = Some(trouble.record());
+    }
+}

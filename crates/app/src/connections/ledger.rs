@@ -1,0 +1,42 @@
+use std::io;
+
+use crate::Host;
+use crate::{CliExitCode, CommandError};
+use wf_base::name::PlanId;
+use wf_store::{ConnectionRow, ConnectionState, Store, StoreDurability, StoreError, StoreReader};
+
+/// Opens the state to record something about connections.
+pub fn open_connection_store(host: &Host) -> Result<Store, CommandError> {
+    let state = host.workspace().state;
+    Ok(Store::open(&state, StoreDurability::Full, host.clock())?)
+}
+
+/// Returns the connections; none where there is no state.
+pub fn connection_rows(host: &Host) -> Result<Vec<ConnectionRow>, CommandError> {
+    let mut rows = match StoreReader::open(&host.workspace().state) {
+        Ok(reader) => reader.connections()?,
+        Err(StoreError::NoState(_)) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    rows.retain(|row| row.state != ConnectionState::Removed);
+    Ok(rows)
+}
+
+/// Returns a connection named by the user.
+pub fn find_connection(host: &Host, name: &PlanId) -> Result<ConnectionRow, CommandError> {
+    let rows = connection_rows(host)?;
+    let row = rows.iter().find(|row| row.name == *name);
+    row.cloned().ok_or_else(|| {
+        let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        match names.as_slice() {
+            [] => failure.hint(format!("add it: wf connection add {name} --skill SKILL")),
+            names => failure.hint(format!("the connections are {}", names.join(", "))),
+        }
+    })
+}
+
+/// The runtime that waits for scripts.
+pub(super) fn script_runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}

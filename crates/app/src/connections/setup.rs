@@ -1,0 +1,318 @@
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use super::desk::{NamedSecrets, all_secrets, contains_secret, mask, sanitized_messages};
+use super::{AdapterRunner, SecretFiles, ledger};
+use crate::connections::{AdapterFailure, AdapterFailureKind};
+use crate::{CliExitCode, CommandError};
+use wf_base::name::RefId;
+use wf_base::untrusted::{BOLD, NAME, paint};
+use wf_core::connection::{
+    SetupAnswer, SetupCompletion, SetupConversation, SetupFault, SetupHostMessage, SetupInput, SetupLogLevel,
+    SetupOutput, SetupStep, SetupTerms,
+};
+use wf_core::machine::WorkExit as Ending;
+use wf_exec::StopLevel;
+use wf_exec::refs::LentFolder;
+use wf_exec::talk::{self, DialogueEnd, LineSender};
+
+/// The time a script has to exit after it was cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(3);
+
+const SETUP_SCRIPT: &str = "setup";
+
+/// The requested setup.
+#[derive(Clone, Debug)]
+pub struct ConnectionSetupRequest {
+    /// The terms that the user agreed to.
+    pub terms: SetupTerms,
+    /// The permissions to request first.
+    pub initial: Vec<String>,
+    /// The permissions to request in addition to the granted ones.
+    pub incremental: Vec<String>,
+    /// Hints about the account.
+    pub hint: BTreeMap<String, String>,
+    /// The source of secrets.
+    pub secrets: SecretFiles,
+}
+
+/// Sets up a connection with the user. Returns the script's description of it, and the secrets, of
+/// which none is kept yet. `Err(Ok)`: the script failed; `Err(Err)`: the user could not be asked.
+pub fn set_up(
+    desk: &AdapterRunner<'_>,
+    wish: ConnectionSetupRequest,
+) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
+    let before =
+        desk.secrets().map_err(|fault| cannot_run(AdapterFailureKind::SecretsInaccessible(fault)))?;
+    let lent = desk
+        .lend_secrets(&before)
+        .map_err(|fault| cannot_run(AdapterFailureKind::SecretsInaccessible(fault)))?;
+    let runtime = ledger::script_runtime()
+        .map_err(|error| cannot_run(AdapterFailureKind::NotStarted(error.to_string())))?;
+    let mut relay = SetupRelay {
+        runner: desk,
+        setup: SetupConversation::new(wish.terms.clone()),
+        lent,
+        lent_secrets: before,
+        entered_secrets: Vec::new(),
+        output_lines: Vec::new(),
+        outcome: None,
+        failure: None,
+        cancelled: None,
+        request: wish,
+    };
+    let ended = runtime.block_on(relay.run());
+    // A prompt may still be open; nothing waits for it.
+    runtime.shutdown_background();
+    relay.finish(&ended.map_err(cannot_run)?)
+}
+
+/// The reason why there is no connection.
+#[derive(Debug)]
+pub enum ConnectionSetupError {
+    /// The script did not set it up.
+    Script(Box<AdapterFailure>),
+    /// The user could not be asked.
+    Person(CommandError),
+}
+
+fn cannot_run(what: AdapterFailureKind) -> ConnectionSetupError {
+    ConnectionSetupError::Script(Box::new(AdapterFailure::new(SETUP_SCRIPT, what)))
+}
+
+struct SetupRelay<'a, 'b> {
+    runner: &'a AdapterRunner<'b>,
+    request: ConnectionSetupRequest,
+    setup: SetupConversation,
+    lent: LentFolder,
+    /// The secrets that the script was lent.
+    lent_secrets: NamedSecrets,
+    /// The secrets entered by the user.
+    entered_secrets: NamedSecrets,
+    /// The output of the script, to be searched again once its secrets are known.
+    output_lines: Vec<Vec<u8>>,
+    outcome: Option<Result<SetupCompletion, AdapterFailureKind>>,
+    failure: Option<CommandError>,
+    cancelled: Option<Instant>,
+}
+
+impl SetupRelay<'_, '_> {
+    async fn run(&mut self) -> Result<DialogueEnd, AdapterFailureKind> {
+        let command = self.runner.command(SETUP_SCRIPT, &self.lent);
+        let command =
+            command.ok_or_else(|| AdapterFailureKind::NotStarted("script not found in the skill".into()))?;
+        let (stop, told) = watch::channel(StopLevel::No);
+        let (mut mouth, mut ears, follow) = talk::begin(&command, self.runner.bounds(), told)
+            .map_err(|unable| AdapterFailureKind::NotStarted(unable.reason))?;
+        let mut follow = pin!(follow);
+        mouth.send_line(&self.start().line()).await;
+        let (confirm, mut confirmed) = mpsc::unbounded_channel();
+        let mut interrupted = pin!(tokio::signal::ctrl_c());
+        let mut ended: Option<DialogueEnd> = None;
+        let mut open = true;
+        loop {
+            if let Some(ended) = ended.take_if(|_| !open) {
+                let outputs = self.setup.handle_input(end(&ended));
+                self.perform(outputs, &mut mouth, &confirm).await;
+                return Ok(ended);
+            }
+            let late = self.cancelled.unwrap_or_else(Instant::now) + CANCEL_GRACE;
+            let outputs = tokio::select! {
+                line = ears.recv(), if open => if let Some(line) = line {
+                    self.check_line(line)
+                } else {
+                    open = false;
+                    Vec::new()
+                },
+                over = &mut follow, if ended.is_none() => { ended = Some(over); Vec::new() }
+                interrupt = &mut interrupted, if self.cancelled.is_none() => {
+                    // If signals are broken, an interrupt is not possible any more: stop.
+                    drop(interrupt);
+                    self.cancelled = Some(Instant::now());
+                    self.setup.handle_input(SetupInput::Cancel)
+                }
+                Some(()) = confirmed.recv() => self.setup.handle_input(SetupInput::Answer(SetupAnswer::Confirmed)),
+                () = tokio::time::sleep_until(late), if self.cancelled.is_some() && ended.is_none() => {
+                    stop.send_replace(StopLevel::AtOnce);
+                    self.cancelled = Some(Instant::now() + CANCEL_GRACE);
+                    Vec::new()
+                }
+            };
+            self.perform(outputs, &mut mouth, &confirm).await;
+            if matches!(self.outcome, Some(Err(_))) {
+                stop.send_replace(StopLevel::AtOnce);
+            }
+        }
+    }
+
+    fn start(&self) -> SetupHostMessage {
+        SetupHostMessage::Start {
+            auth_strategy: self.request.terms.auth,
+            initial_permissions: self.request.initial.clone(),
+            incremental_scopes: self.request.incremental.clone(),
+            identity_hint: self.request.hint.clone(),
+        }
+    }
+
+    /// Searches a line for secrets before it is used.
+    fn check_line(&mut self, line: Vec<u8>) -> Vec<SetupOutput> {
+        if self.outcome.is_some() {
+            return Vec::new();
+        }
+        let mask = mask(&all_secrets(&self.lent_secrets, &self.lent, Some(&self.entered_secrets)));
+        if contains_secret(&mask, &line) {
+            self.outcome = Some(Err(AdapterFailureKind::Leak));
+            return Vec::new();
+        }
+        let outputs = self.setup.handle_input(SetupInput::Line(&line));
+        self.output_lines.push(line);
+        outputs
+    }
+
+    async fn perform(
+        &mut self,
+        outputs: Vec<SetupOutput>,
+        mouth: &mut LineSender,
+        confirm: &mpsc::UnboundedSender<()>,
+    ) {
+        for output in outputs {
+            match output {
+                SetupOutput::Send(told) => mouth.send_line(&told.line()).await,
+                SetupOutput::Show(step) => self.runner.caller.message(&step_text(&step)),
+                SetupOutput::Secret { ref_id, label } => {
+                    let more = self.ask_secret(&ref_id, &label);
+                    Box::pin(self.perform(more, mouth, confirm)).await;
+                }
+                SetupOutput::Confirm => {
+                    let more = self.confirm(confirm.clone());
+                    Box::pin(self.perform(more, mouth, confirm)).await;
+                }
+                SetupOutput::Note(level, text) => self.note(level, &text),
+                SetupOutput::Done(completed) => {
+                    self.outcome.get_or_insert(Ok(completed));
+                }
+                SetupOutput::Failed(fault) => {
+                    self.outcome.get_or_insert(Err(fault.into()));
+                }
+            }
+        }
+    }
+
+    /// Asks for a secret and stores it where the script can read it.
+    fn ask_secret(&mut self, name: &RefId, label: &str) -> Vec<SetupOutput> {
+        let caller = self.runner.caller;
+        let secret = match self.request.secrets.get(caller, name, label) {
+            Ok(secret) => secret,
+            Err(failure) => return self.stop(failure),
+        };
+        if let Err(fault) = self.lent.add(name, &secret) {
+            self.outcome = Some(Err(AdapterFailureKind::SecretsInaccessible(fault)));
+            return Vec::new();
+        }
+        self.entered_secrets.push((name.clone(), secret));
+        self.setup.handle_input(SetupInput::Answer(SetupAnswer::Given))
+    }
+
+    /// Waits for the user's confirmation, while the script may continue, too.
+    fn confirm(&mut self, confirm: mpsc::UnboundedSender<()>) -> Vec<SetupOutput> {
+        if !self.runner.caller.is_interactive() {
+            let message = "not a terminal, cannot ask for confirmation";
+            let failure = CommandError::new(CliExitCode::Usage, message);
+            return self.stop(failure.hint("run the setup in a terminal"));
+        }
+        self.runner.caller.message("Press Enter to continue ");
+        let wait = self.runner.caller.line_reader();
+        tokio::task::spawn_blocking(move || {
+            if wait().is_ok() {
+                let _ = confirm.send(());
+            }
+        });
+        Vec::new()
+    }
+
+    /// Stops the setup: the user cannot be asked, or declined.
+    fn stop(&mut self, failure: CommandError) -> Vec<SetupOutput> {
+        if failure.exit != CliExitCode::Interrupted {
+            self.failure = Some(failure);
+        }
+        self.cancelled = Some(Instant::now());
+        self.setup.handle_input(SetupInput::Cancel)
+    }
+
+    fn note(&self, level: SetupLogLevel, text: &str) {
+        match level {
+            SetupLogLevel::Info => self.runner.caller.info_line(&format!("  {text}")),
+            SetupLogLevel::Warning => self.runner.caller.message_line(&format!("  warning: {text}")),
+        }
+    }
+
+    /// Returns the result, once no process of the script is left.
+    fn finish(self, ended: &DialogueEnd) -> Result<(SetupCompletion, NamedSecrets), ConnectionSetupError> {
+        let written = self.lent.written_secrets();
+        let mut known = all_secrets(&self.lent_secrets, &self.lent, written.as_ref().ok());
+        known.extend(self.entered_secrets.iter().map(|(_, secret)| secret.clone()));
+        let mask = mask(&known);
+        let told = |what| {
+            ConnectionSetupError::Script(Box::new(AdapterFailure {
+                script: SETUP_SCRIPT,
+                kind: what,
+                last_output: sanitized_messages(&ended.ends, &mask),
+            }))
+        };
+        if let Some(failure) = self.failure {
+            return Err(ConnectionSetupError::Person(failure));
+        }
+        // A secret that it wrote down only after it had printed it.
+        if self.output_lines.iter().any(|line| contains_secret(&mask, line)) {
+            return Err(told(AdapterFailureKind::Leak));
+        }
+        let nothing = SetupFault::Ended(String::new());
+        let completed = self.outcome.unwrap_or(Err(nothing.into())).map_err(&told)?;
+        let written = written.map_err(|fault| told(AdapterFailureKind::SecretsInaccessible(fault)))?;
+        let mut secrets: BTreeMap<String, _> = BTreeMap::new();
+        // A secret from the script takes precedence over the one from the user.
+        for (name, secret) in self.entered_secrets.into_iter().chain(written) {
+            secrets.insert(name.to_string(), (name, secret));
+        }
+        Ok((completed, secrets.into_values().collect()))
+    }
+}
+
+fn end(ended: &DialogueEnd) -> SetupInput<'static> {
+    match &ended.exit {
+        exit if exit.is_success() => SetupInput::Ended(None),
+        Ending::TimedOut => SetupInput::TimeUp,
+        exit => SetupInput::Ended(Some(exit.to_string())),
+    }
+}
+
+/// A step as it is shown to the user. Its texts were searched for secrets.
+fn step_text(step: &SetupStep) -> String {
+    match step {
+        SetupStep::DeviceCode { verification_url, user_code, expires_in, .. } => format!(
+            "  open   {}\n  enter  {}\n  within {}\n",
+            paint(NAME, verification_url),
+            paint(BOLD, user_code),
+            span(*expires_in)
+        ),
+        SetupStep::BrowserRedirect { auth_url, listening_on } => {
+            format!("  open   {}\n  the page redirects to {listening_on}\n", paint(NAME, auth_url))
+        }
+        SetupStep::SecureInput { guidance, .. } if guidance.is_empty() => String::new(),
+        SetupStep::SecureInput { guidance, .. } => {
+            guidance.lines().map(|line| format!("  {line}\n")).collect()
+        }
+        SetupStep::Completion { .. } | SetupStep::Failure { .. } => String::new(),
+    }
+}
+
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        _ => format!("{} min", seconds / 60),
+    }
+}

@@ -1,0 +1,209 @@
+use std::time::Duration;
+
+use super::children::{ChildExit, ChildPurpose, SpawnContext};
+use super::daemon::Daemon;
+use super::look::{DueReconciliation, backoff_pause};
+use crate::CommandError;
+use crate::goals::resumable_reconciliations;
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_base::untrusted::{BAD, paint};
+
+/// The delay after the first failure to send a notification.
+const FIRST_RETRY_DELAY: Duration = Duration::from_mins(1);
+
+impl Daemon<'_> {
+    /// Starts a reconciliation, unless it has started; returns the time to try again if it must wait.
+    pub(super) fn start(&mut self, start: &DueReconciliation, now: Moment) -> Option<Moment> {
+        let key = (start.goal.to_string(), start.slot);
+        if let Some((_, until)) = self.failed_starts.get(&key)
+            && *until > now
+        {
+            return Some(*until);
+        }
+        let errand = ChildPurpose::Slot(start.clone());
+        // Those without a free slot are examined when another one ends.
+        let is_full = self.children.len() >= self.options.jobs;
+        if self.children.runs_for(&errand) || is_full || self.spawn(errand) {
+            return None;
+        }
+        Some(self.back_off(start))
+    }
+
+    /// Backs off from a scheduled time after a failure; returns the end of the pause.
+    fn back_off(&mut self, start: &DueReconciliation) -> Moment {
+        let key = (start.goal.to_string(), start.slot);
+        let (count, _) = self.failed_starts.get(&key).copied().unwrap_or_default();
+        let until = self.caller.host().now().after(backoff_pause(count + 1));
+        self.failed_starts.insert(key, (count + 1, until));
+        until
+    }
+
+    /// Starts a process; a failure to start it is reported, and is no reason to exit.
+    pub(super) fn spawn(&mut self, errand: ChildPurpose) -> bool {
+        let way = SpawnContext {
+            caller: self.caller,
+            token: self.leadership.token,
+            commit: self.goals.commit(),
+            now: self.test_clock.as_ref().map(|_| self.caller.host().now()),
+        };
+        let started = self.children.start(&way, errand);
+        if let Err(failure) = &started {
+            self.caller.message(&failure.render());
+        }
+        started.is_ok()
+    }
+
+    /// Records the exit of a process.
+    pub(super) fn record_exit(&mut self, gone: &ChildExit) {
+        self.record_orphan(&gone.purpose);
+        let ChildPurpose::Slot(start) = &gone.purpose else {
+            return;
+        };
+        let key = (start.goal.to_string(), start.slot);
+        let still_due = PlanId::parse(&start.goal)
+            .ok()
+            .and_then(|id| {
+                let known = self.leadership.reader.known(&id).ok().flatten();
+                self.agenda.add(id);
+                known
+            })
+            .is_some_and(|known| known.open_slots.iter().any(|open| open.slot == start.slot));
+        if still_due {
+            self.back_off(start);
+            let code = gone.code.map_or("a signal".to_owned(), |code| format!("code {code}"));
+            let (bad, goal) = (paint(BAD, "not started:"), &start.goal);
+            let slot = start.slot.to_second();
+            self.caller.message_line(&format!("{bad} {goal}, slot {slot} (exited with {code})"));
+        } else {
+            self.failed_starts.remove(&key);
+        }
+    }
+
+    /// Records a reconciliation that was left by a process that exited.
+    fn record_orphan(&mut self, errand: &ChildPurpose) {
+        // If that cannot be read, the next daemon resumes it.
+        let live = self.leadership.reader.live_cycles().unwrap_or_default();
+        let left = live.into_iter().find(|cycle| match errand {
+            ChildPurpose::Slot(start) => {
+                *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
+            }
+            ChildPurpose::Adopt(run) => cycle.run == *run,
+            ChildPurpose::Cancel(_) | ChildPurpose::Notify => false,
+        });
+        if let Some(cycle) = left {
+            // The process that resumes it must be asked to exit anew.
+            self.replaced.remove(&cycle.run);
+            let (count, _) = self.orphans.get(&cycle.run).copied().unwrap_or_default();
+            let until = self.caller.host().now().after(backoff_pause(count + 1));
+            self.orphans.insert(cycle.run, (count + 1, until));
+        } else if let ChildPurpose::Adopt(run) = errand {
+            self.orphans.remove(run);
+        }
+    }
+
+    /// Resumes reconciliations whose processes died; returns the times to resume others.
+    pub(super) fn resume_orphans(&mut self, now: Moment) -> Vec<Moment> {
+        let mut later = Vec::new();
+        for (run, (_, until)) in self.orphans.clone() {
+            let errand = ChildPurpose::Adopt(run);
+            if self.children.runs_for(&errand) {
+                continue;
+            }
+            if until > now {
+                later.push(until);
+            } else if self.children.len() < self.options.jobs {
+                self.spawn(errand);
+            }
+        }
+        later
+    }
+
+    /// Asks a reconciliation to exit: its process, or the engine that works on its runs.
+    pub(super) fn cancel(&mut self, goal: &str, run: &RunId) -> Result<(), CommandError> {
+        let cycle = self.leadership.reader.cycle(run)?;
+        let slot = cycle.as_ref().and_then(|cycle| cycle.slot);
+        let is_it = |errand: &ChildPurpose| match errand {
+            ChildPurpose::Slot(start) => &*start.goal == goal && Some(start.slot) == slot,
+            _ => false,
+        };
+        if self.children.cancel(is_it) {
+            return Ok(());
+        }
+        let last = cycle.and_then(|cycle| cycle.repair).unwrap_or_else(|| run.clone());
+        let errand = ChildPurpose::Cancel(last);
+        if !self.children.runs_for(&errand) {
+            self.spawn(errand);
+        }
+        Ok(())
+    }
+
+    /// Resumes reconciliations that other processes left.
+    pub(super) fn resume_abandoned(&mut self) -> Result<(), CommandError> {
+        for cycle in self.leadership.reader.live_cycles()? {
+            self.resume_reconciliation(&cycle.run)?;
+        }
+        Ok(())
+    }
+
+    /// Resumes a reconciliation, unless a process here works on it.
+    fn resume_reconciliation(&mut self, run: &RunId) -> Result<(), CommandError> {
+        let errand = ChildPurpose::Adopt(run.clone());
+        if !self.children.runs_for(&errand) && !self.works_on(run)? {
+            self.spawn(errand);
+        }
+        Ok(())
+    }
+
+    /// Resumes reconciliations whose pending approvals were answered or have expired; returns the
+    /// time at which the next one expires.
+    pub(super) fn resume_answered(&mut self, now: Moment) -> Option<Moment> {
+        // If that cannot be read, it is read the next time.
+        let (answered, over) = resumable_reconciliations(&self.leadership.reader, now).unwrap_or_default();
+        for cycle in answered {
+            let before = self.answers_at_resume.insert(cycle.run.clone(), cycle.answers);
+            if before != Some(cycle.answers)
+                && let Err(failure) = self.resume_reconciliation(&cycle.run)
+            {
+                self.caller.message(&failure.render());
+            }
+        }
+        over
+    }
+
+    /// Sends the notifications that no other process sends; returns the time to try again. The process that
+    /// ends a reconciliation sends its own, so only those are left that failed, or belong to none.
+    pub(super) fn send_notifications(&mut self, now: Moment) -> Option<Moment> {
+        // If that cannot be read, it is read the next time.
+        let open = self.leadership.reader.notices().unwrap_or_default();
+        let is_told = |goal: &PlanId| {
+            self.children.any(|errand| match errand {
+                ChildPurpose::Slot(start) => &*start.goal == goal.as_str(),
+                errand => *errand == ChildPurpose::Notify,
+            })
+        };
+        let tries = open.iter().filter(|notice| !is_told(&notice.goal)).map(|notice| notice.tries).min()?;
+        let until = self.notification_retry_at.filter(|_| tries > 0);
+        if until.is_some_and(|until| until > now) {
+            return until;
+        }
+        // A minute, then ever longer: an unreachable recipient is away for longer than a moment.
+        let again = now.after(FIRST_RETRY_DELAY * 4u32.pow(tries.min(4)));
+        self.notification_retry_at = Some(again);
+        self.spawn(ChildPurpose::Notify);
+        None
+    }
+
+    /// True if a process of this daemon works on a reconciliation.
+    pub(super) fn works_on(&self, run: &RunId) -> Result<bool, CommandError> {
+        let cycle = self.leadership.reader.cycle(run)?;
+        Ok(cycle.is_some_and(|cycle| {
+            self.children.any(|errand| match errand {
+                ChildPurpose::Slot(start) => {
+                    *start.goal == *cycle.goal.as_str() && Some(start.slot) == cycle.slot
+                }
+                _ => false,
+            })
+        }))
+    }
+}

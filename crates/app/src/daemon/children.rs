@@ -1,0 +1,155 @@
+use crate::Caller;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::task::JoinSet;
+
+use super::look::DueReconciliation;
+use crate::{CliExitCode, CommandError, keep};
+use wf_base::name::RunId;
+use wf_base::time::Moment;
+
+/// The purpose of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChildPurpose {
+    /// A reconciliation for a scheduled time.
+    Slot(DueReconciliation),
+    /// A reconciliation whose process died.
+    Adopt(RunId),
+    /// A reconciliation to be cancelled.
+    Cancel(RunId),
+    /// Notifications to be sent.
+    Notify,
+}
+
+/// The running child processes.
+#[derive(Debug, Default)]
+pub struct ChildProcesses {
+    running: Vec<(ChildPurpose, Pid)>,
+    exits: JoinSet<(ChildPurpose, Option<i32>)>,
+}
+
+/// A process that exited.
+#[derive(Debug)]
+pub struct ChildExit {
+    /// Its purpose.
+    pub purpose: ChildPurpose,
+    /// The exit code; `None`: a signal ended it.
+    pub code: Option<i32>,
+}
+
+/// The context in which reconciliations are started.
+pub struct SpawnContext<'a> {
+    /// The output and the environment.
+    pub caller: &'a dyn Caller,
+    /// The token of the daemon.
+    pub token: u64,
+    /// The commit that goals are read from.
+    pub commit: Option<&'a str>,
+    /// The simulated time, where it is not the clock's.
+    pub now: Option<Moment>,
+}
+
+impl ChildProcesses {
+    /// The number of processes.
+    pub fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// True if there is one for this purpose.
+    pub fn runs_for(&self, errand: &ChildPurpose) -> bool {
+        self.running.iter().any(|(other, _)| other == errand)
+    }
+
+    /// True if there is one that matches.
+    pub fn any(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
+        self.running.iter().any(|(errand, _)| wanted(errand))
+    }
+
+    /// Starts one.
+    pub fn start(&mut self, way: &SpawnContext<'_>, errand: ChildPurpose) -> Result<(), CommandError> {
+        let mut command = way.command(&errand);
+        let mut child = command.spawn().map_err(|error| {
+            let message = format!("cannot start a process: {error}");
+            CommandError::new(CliExitCode::State, message)
+        })?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let Some(pid) = pid else {
+            return Err(CommandError::new(CliExitCode::Bug, "a process has no id"));
+        };
+        self.running.push((errand.clone(), pid));
+        self.exits.spawn_blocking(move || {
+            let code = child.wait().ok().and_then(|status| status.code());
+            (errand, code)
+        });
+        Ok(())
+    }
+
+    /// Waits until one exits; forever if there is none.
+    pub async fn next_exit(&mut self) -> ChildExit {
+        loop {
+            match self.exits.join_next().await {
+                Some(Ok((errand, code))) => {
+                    let at = self.running.iter().position(|(other, _)| *other == errand);
+                    if let Some(at) = at {
+                        self.running.swap_remove(at);
+                    }
+                    return ChildExit { purpose: errand, code };
+                }
+                Some(Err(_)) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Asks the process of a reconciliation to exit, if any: by its scheduled time, or by its first run.
+    pub fn cancel(&self, wanted: impl Fn(&ChildPurpose) -> bool) -> bool {
+        let found = self.running.iter().find(|(errand, _)| wanted(errand));
+        found.is_some_and(|(_, pid)| kill_process(*pid, Signal::TERM).is_ok())
+    }
+
+    /// Asks all to exit.
+    pub fn cancel_all(&self) {
+        for (_, pid) in &self.running {
+            let _ = kill_process(*pid, Signal::TERM);
+        }
+    }
+}
+
+impl SpawnContext<'_> {
+    fn command(&self, errand: &ChildPurpose) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is wf itself, which ends what it starts")]
+        let mut command = Command::new(keep::own_program());
+        let workspace = self.caller.host().workspace();
+        command.arg("--state").arg(&workspace.state).arg("--quiet");
+        match errand {
+            ChildPurpose::Slot(start) => {
+                command.args(["goal", "run", &start.path]);
+                command.args(["--slot", &start.slot.to_string()]);
+                command.args(["--cause", start.cause.as_str()]);
+                command.args(["--token", &self.token.to_string()]);
+                if let Some(commit) = self.commit {
+                    command.args(["--commit", commit]);
+                }
+            }
+            ChildPurpose::Adopt(run) => {
+                command.args(["goal", "run", "--cycle", run.as_str()]);
+            }
+            ChildPurpose::Cancel(run) => {
+                command.args(["cancel", run.as_str()]);
+            }
+            ChildPurpose::Notify => {
+                command.args(["goal", "tell"]);
+            }
+        }
+        command.current_dir(&workspace.root);
+        command.stdin(Stdio::null());
+        if let Some(now) = self.now {
+            command.env("WF_NOW", now.to_string()).env_remove("WF_WARP");
+        }
+        // An interrupt of the daemon at a terminal does not interrupt the reconciliations.
+        command.process_group(0);
+        command
+    }
+}

@@ -1,0 +1,327 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use super::children::ChildProcesses;
+use super::lead::{DaemonStandby, Leadership, acquire_leadership};
+use super::look::{DueReconciliation, backoff_pause, examine_goals};
+use super::reload::LoadedGoals;
+use super::report::GoalCounters;
+use super::waits::{DaemonEvent, DaemonEventSources, StopSignals, WatchdogTimer};
+use crate::daemon_io::health::{DaemonHealth, HealthEndpoint};
+use crate::daemon_io::systemd::SystemdNotifier;
+use crate::{Caller, CliExitCode, CommandError, TestClock, load};
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_base::units::plural;
+use wf_base::untrusted::{BAD, paint};
+use wf_core::goal::GoalAgenda;
+use wf_lang::DiskFiles;
+use wf_model::Goal;
+
+/// The options of a daemon.
+#[derive(Clone, Debug)]
+pub struct DaemonOptions {
+    /// The branch that goals are read from; `None`: the files as they are.
+    pub branch: Option<String>,
+    /// The address of its health endpoint.
+    pub health: Option<SocketAddr>,
+    /// True if it waits for another daemon to exit.
+    pub standby: bool,
+    /// The maximum number of concurrent reconciliations.
+    pub jobs: usize,
+    /// The time it waits for reconciliations on shutdown.
+    pub drain: Duration,
+    /// True if it checks once and exits.
+    pub once: bool,
+}
+
+/// Runs the scheduler for the goals of a workspace until it is asked to exit.
+pub fn run(caller: &dyn Caller, service: DaemonOptions) -> Result<CliExitCode, CommandError> {
+    let notify = SystemdNotifier::new(caller.host().var("NOTIFY_SOCKET")).map_err(|error| system(&error))?;
+    if service.standby {
+        // For the service manager, a standby daemon is up: it may wait for days.
+        let _ = notify.ready("standby");
+    }
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| system(&error))?;
+    let ended = lead_and_schedule(caller, service, notify, &runtime);
+    // Waits for running reconciliations end here: dropping the runtime would block on them.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Acquires the lead, and schedules goals from then on.
+fn lead_and_schedule(
+    caller: &dyn Caller,
+    service: DaemonOptions,
+    notify: SystemdNotifier,
+    runtime: &Runtime,
+) -> Result<CliExitCode, CommandError> {
+    let entered = runtime.enter();
+    let (mut stop, mut alive) = (StopSignals::listen()?, WatchdogTimer::of(caller));
+    drop(entered);
+    let standby = service.standby.then_some(DaemonStandby { notify: &notify, alive: &mut alive });
+    let Some(lead) = runtime.block_on(acquire_leadership(caller, &mut stop, standby))? else {
+        return Ok(CliExitCode::Ok);
+    };
+    let goals = LoadedGoals::read(caller, service.branch.clone())?;
+    if !service.once {
+        warn_of_unlimited_retention(caller)?;
+    }
+    let daemon = Daemon {
+        caller,
+        options: service,
+        leadership: lead,
+        goals,
+        systemd: notify,
+        watchdog: alive,
+        test_clock: caller.host().warp(),
+        agenda: GoalAgenda::default(),
+        children: ChildProcesses::default(),
+        failed_starts: BTreeMap::new(),
+        orphans: BTreeMap::new(),
+        answers_at_resume: BTreeMap::new(),
+        replaced: BTreeSet::new(),
+        notification_retry_at: None,
+        ledger_failures: 0,
+        health: watch::Sender::new(DaemonHealth::default()),
+        accounts: BTreeMap::new(),
+    };
+    runtime.block_on(daemon.run_loop(stop))
+}
+
+/// Warns where runs are kept forever: a daemon creates many.
+fn warn_of_unlimited_retention(caller: &dyn Caller) -> Result<(), CommandError> {
+    let workspace = caller.host().workspace();
+    let files = DiskFiles::new(&workspace.root);
+    let (config, _) = load::configuration(caller, &files, &workspace)?;
+    if config.retention.max_age.is_none() && config.retention.max_runs.is_none() {
+        caller.info("run history is never pruned; set `retention: {max_age: 30d}` in wf.yaml\n");
+    }
+    Ok(())
+}
+
+pub(super) fn system(error: &std::io::Error) -> CommandError {
+    CommandError::new(CliExitCode::State, error.to_string())
+}
+
+pub(super) struct Daemon<'a> {
+    pub(super) caller: &'a dyn Caller,
+    pub(super) options: DaemonOptions,
+    pub(super) leadership: Leadership,
+    pub(super) goals: LoadedGoals,
+    pub(super) systemd: SystemdNotifier,
+    pub(super) watchdog: WatchdogTimer,
+    /// The times at which goals are to be examined.
+    pub(super) agenda: GoalAgenda<PlanId>,
+    pub(super) test_clock: Option<TestClock>,
+    pub(super) children: ChildProcesses,
+    /// The scheduled times whose processes exited without having started a reconciliation: the
+    /// number of failures, and the end of the pause.
+    pub(super) failed_starts: BTreeMap<(String, Moment), (u32, Moment)>,
+    /// The reconciliations whose processes died under this daemon: the number of deaths, and the
+    /// time of the next attempt to resume.
+    pub(super) orphans: BTreeMap<RunId, (u32, Moment)>,
+    /// The suspended reconciliations that were resumed: the number of answers at that time.
+    pub(super) answers_at_resume: BTreeMap<RunId, usize>,
+    /// The reconciliations that were asked to exit since a later scheduled time replaces them.
+    pub(super) replaced: BTreeSet<RunId>,
+    /// The time at which failed notifications are tried again.
+    pub(super) notification_retry_at: Option<Moment>,
+    /// The number of consecutive failures to use the ledger.
+    pub(super) ledger_failures: u32,
+    pub(super) health: watch::Sender<DaemonHealth>,
+    /// The counters of each goal for the health endpoint.
+    pub(super) accounts: BTreeMap<PlanId, GoalCounters>,
+}
+
+impl Daemon<'_> {
+    async fn run_loop(mut self, mut stop: StopSignals) -> Result<CliExitCode, CommandError> {
+        let mut waits = self.open_event_sources()?;
+        // Changes since they were read and before they were watched are seen here.
+        self.goals.reload(self.caller).await?;
+        self.mark_all_due();
+        self.resume_abandoned()?;
+        let mut asked = tokio::task::JoinSet::new();
+        let endpoint = match self.options.health {
+            Some(address) => Some(HealthEndpoint::bind(address).await.map_err(|error| system(&error))?),
+            None => None,
+        };
+        if let Some(endpoint) = endpoint {
+            self.caller.info(&format!("listening on http://{}\n", endpoint.address()));
+            let health = self.health.subscribe();
+            asked.spawn(async move { endpoint.serve(health).await });
+        }
+        let since = self.caller.host().now();
+        self.health.send_modify(|health| {
+            (health.since, health.leads) = (since, true);
+        });
+        let mut wake = tokio::select! {
+            biased;
+            looked = self.examine_due() => looked?,
+            () = stop.exit_requested() => return self.shut_down(stop).await,
+        };
+        let _ = self.systemd.ready(&self.status(wake));
+        if !self.options.once {
+            self.caller.info_line(&format!("leader, {}", self.status(wake)));
+        }
+        loop {
+            if self.options.once && self.children.len() == 0 {
+                return Ok(self.single_check_exit_code());
+            }
+            let event = self.next_event(&mut waits, &mut stop, wake).await?;
+            match event {
+                DaemonEvent::Watchdog => {
+                    let _ = self.systemd.keep_alive();
+                    continue;
+                }
+                DaemonEvent::Stop => return self.shut_down(stop).await,
+                DaemonEvent::Alarm
+                | DaemonEvent::ChildExited
+                | DaemonEvent::FilesChanged
+                | DaemonEvent::Reload => {}
+            }
+            // While waiting for the ledger, or for files, the daemon can still be asked to exit.
+            wake = tokio::select! {
+                biased;
+                looked = self.handle_event(&event, &mut waits) => looked?,
+                () = stop.exit_requested() => return self.shut_down(stop).await,
+            };
+            let _ = self.systemd.status(&self.status(wake));
+        }
+    }
+
+    /// Handles an event; returns the time of the next check.
+    async fn handle_event(
+        &mut self,
+        event: &DaemonEvent,
+        waits: &mut DaemonEventSources,
+    ) -> Result<Option<Moment>, CommandError> {
+        match event {
+            DaemonEvent::FilesChanged => self.reload_goals(waits).await?,
+            DaemonEvent::Reload => {
+                let _ = self.systemd.reloading();
+                self.reload_goals(waits).await?;
+                let _ = self.systemd.ready(&self.status(None));
+            }
+            DaemonEvent::Alarm | DaemonEvent::ChildExited | DaemonEvent::Stop | DaemonEvent::Watchdog => {}
+        }
+        self.examine_due().await
+    }
+
+    /// Marks every goal for the next check.
+    fn mark_all_due(&mut self) {
+        self.agenda = GoalAgenda::default();
+        self.forget_removed_goals();
+        for goal in self.goals.goals().keys() {
+            self.agenda.add(goal.clone());
+        }
+    }
+
+    /// The exit code of a single check: success if all due reconciliations could start.
+    fn single_check_exit_code(&self) -> CliExitCode {
+        if self.failed_starts.is_empty() && self.ledger_failures == 0 {
+            CliExitCode::Ok
+        } else {
+            CliExitCode::RunFailed
+        }
+    }
+
+    /// Examines the goals that are due and starts their reconciliations; returns the time of the next check.
+    async fn examine_due(&mut self) -> Result<Option<Moment>, CommandError> {
+        let now = self.caller.host().now();
+        let due = self.agenda.due(now);
+        let goals = due.iter().filter_map(|id| self.goals.goals().get(id));
+        let goals: Vec<Arc<Goal>> = goals.cloned().collect();
+        let looked = examine_goals(&self.leadership, &goals, now).await?;
+        for (goal, turn) in &looked.turns {
+            self.agenda.put(&goal.id, turn);
+            for run in &turn.cancel {
+                if self.replaced.insert(run.clone())
+                    && let Err(failure) = self.cancel(goal.id.as_str(), run)
+                {
+                    self.caller.message(&failure.render());
+                }
+            }
+        }
+        for goal in &looked.unaccounted {
+            self.agenda.remove(&goal.id);
+            self.agenda.add(goal.id.clone());
+        }
+        let mut wakes: Vec<Moment> = self.agenda.wake().into_iter().collect();
+        wakes.extend(self.resume_answered(now));
+        wakes.extend(self.resume_orphans(now));
+        for (goal, turn) in &looked.turns {
+            for (slot, cause) in &turn.start {
+                // It is due until its process claims it.
+                self.agenda.add(goal.id.clone());
+                wakes.extend(self.start(&DueReconciliation::of(goal, *slot, *cause), now));
+            }
+        }
+        if let Some(error) = &looked.error {
+            self.ledger_failures += 1;
+            wakes.push(now.after(backoff_pause(self.ledger_failures)));
+            let (bad, remedy) = (paint(BAD, "error:"), error.remedy());
+            self.caller.message_line(&format!("{bad} {error}; {remedy}"));
+        } else {
+            self.ledger_failures = 0;
+        }
+        wakes.extend(self.send_notifications(now));
+        self.report(&looked);
+        Ok(wakes.into_iter().min())
+    }
+
+    /// Reads the goals again.
+    async fn reload_goals(&mut self, waits: &mut DaemonEventSources) -> Result<(), CommandError> {
+        // Times of schedules that are about to change are accounted for under the old schedule.
+        let goals: Vec<Arc<Goal>> = self.goals.goals().values().cloned().collect();
+        examine_goals(&self.leadership, &goals, self.caller.host().now()).await?;
+        // Watched first, then read: a change in between is seen as one more change.
+        waits.file_watcher = self.watch();
+        if let Err(failure) = self.goals.reload(self.caller).await {
+            self.caller.message(&failure.render());
+        }
+        self.mark_all_due();
+        // Those that could not be resumed may be now.
+        self.answers_at_resume.clear();
+        if let Err(failure) = self.resume_abandoned() {
+            self.caller.message(&failure.render());
+        }
+        Ok(())
+    }
+
+    /// Starts nothing more; waits for running reconciliations, but not forever.
+    async fn shut_down(mut self, mut stop: StopSignals) -> Result<CliExitCode, CommandError> {
+        let _ = self.systemd.stopping();
+        let end = tokio::time::Instant::now() + self.options.drain;
+        let mut insists = 0;
+        while self.children.len() > 0 {
+            let count = self.children.len();
+            if insists == 0 {
+                let cycles = plural(count, "reconciliation");
+                self.caller.info_line(&format!("waiting for {cycles} to finish"));
+            }
+            tokio::select! {
+                gone = self.children.next_exit() => self.record_exit(&gone),
+                () = tokio::time::sleep_until(end) => {
+                    let cycles = plural(count, "reconciliation");
+                    self.caller.message_line(&format!("left {cycles} unfinished; the next daemon resumes them"));
+                    break;
+                }
+                () = stop.exit_requested() => { insists += 1; self.children.cancel_all(); }
+                () = self.watchdog.next() => drop(self.systemd.keep_alive()),
+            }
+        }
+        if !self.leadership.resign() {
+            self.caller.info(
+                "the database is locked by another process; the next daemon decides what was not written\n",
+            );
+        }
+        Ok(CliExitCode::Ok)
+    }
+}

@@ -1,0 +1,113 @@
+use crate::daemon_io::systemd::SystemdNotifier;
+use crate::goals::{FileLock, LEADER_LOCK, remove_stale_locks};
+use crate::{Caller, CliExitCode, CommandError, watch};
+use std::path::Path;
+use std::time::Duration;
+use wf_store::feed::WorkspaceAction;
+use wf_store::{Store, StoreDurability, StoreReader};
+
+use super::waits::{StopSignals, WatchdogTimer};
+
+/// The time that a daemon which is asked to exit leaves its pending writes, where another process
+/// holds the database. Goals that are due stay due for the next daemon, too.
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(1_500);
+
+/// The right to decide about scheduled times.
+pub struct Leadership {
+    /// The writer.
+    pub store: Store,
+    /// The reader.
+    pub reader: StoreReader,
+    /// The token for writes.
+    pub token: u64,
+    _hold: FileLock,
+}
+
+impl Leadership {
+    /// Gives up the lead. True if all was written.
+    pub fn resign(self) -> bool {
+        self.store.close_within(SHUTDOWN_GRACE)
+    }
+}
+
+/// Becomes the one daemon of a workspace; waits for another one to exit only if requested. `None`:
+/// it was asked to exit before it led.
+pub async fn acquire_leadership(
+    caller: &dyn Caller,
+    stop: &mut StopSignals,
+    standby: Option<DaemonStandby<'_>>,
+) -> Result<Option<Leadership>, CommandError> {
+    let state = caller.host().workspace().state;
+    let folder = wf_store::StateFolder::new(&state);
+    folder.may_be_written()?;
+    folder.create()?;
+    let hold = match FileLock::try_lock(&state, LEADER_LOCK)? {
+        Ok(hold) => hold,
+        Err(_) => match standby {
+            None => return Err(already_led(&state)),
+            Some(standby) => {
+                caller.info("another daemon is active; waiting for it to exit\n");
+                match standby.wait_for_lock(stop, &state).await? {
+                    Some(hold) => hold,
+                    None => return Ok(None),
+                }
+            }
+        },
+    };
+    let store =
+        Store::open_with_lease(&state, StoreDurability::Full, caller.host().clock(), caller.host().lease()?)?;
+    let pid = std::process::id();
+    // Another process may hold the database, and a daemon that waits for it can be asked to exit.
+    let token = tokio::select! {
+        biased;
+        token = store.take_leadership(pid, caller.host().now()) => token?,
+        () = stop.exit_requested() => {
+            store.close_within(SHUTDOWN_GRACE);
+            return Ok(None);
+        }
+    };
+    watch::record_quietly(caller, WorkspaceAction::DaemonLed { token, pid });
+    let reader = store.reader()?;
+    remove_stale_locks(&state, &reader)?;
+    Ok(Some(Leadership { store, reader, token, _hold: hold }))
+}
+
+/// The standby of a daemon that waits for another one.
+pub struct DaemonStandby<'a> {
+    /// The service manager to notify.
+    pub notify: &'a SystemdNotifier,
+    /// The interval of signs of life.
+    pub alive: &'a mut WatchdogTimer,
+}
+
+impl DaemonStandby<'_> {
+    /// Waits for the lock, on a thread of its own: the system has no other way.
+    async fn wait_for_lock(
+        self,
+        stop: &mut StopSignals,
+        state: &Path,
+    ) -> Result<Option<FileLock>, CommandError> {
+        let state = state.to_owned();
+        let mut held = tokio::task::spawn_blocking(move || FileLock::lock_blocking(&state, LEADER_LOCK));
+        loop {
+            tokio::select! {
+                () = stop.exit_requested() => return Ok(None),
+                () = self.alive.next() => drop(self.notify.keep_alive()),
+                held = &mut held => return held.map_err(|lost| {
+                    CommandError::new(CliExitCode::Bug, lost.to_string())
+                })?.map(Some),
+            }
+        }
+    }
+}
+
+fn already_led(state: &Path) -> CommandError {
+    let leader = StoreReader::open(state).and_then(|reader| reader.leader());
+    let who = match leader {
+        Ok(Some((_, pid, since))) => format!(": process {pid}, since {}", since.to_second()),
+        _ => String::new(),
+    };
+    let message = format!("another daemon is active in this workspace{who}");
+    // Once that one has exited it may lead, so the service manager restarts it.
+    CommandError::new(CliExitCode::State, message).hint("to wait until it exits, pass --standby")
+}

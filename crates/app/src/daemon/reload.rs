@@ -1,0 +1,144 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::daemon_io::watch::FileWatcher;
+use crate::goals::{FOLDERS, GoalFile, GoalSource, WAKE_FILE};
+use crate::goals::{read_in_child, read_in_child_async};
+use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, GitRevision, Workspace};
+use wf_base::name::PlanId;
+use wf_base::untrusted::{BAD, NAME, WARN, paint};
+use wf_exec::HostEnv;
+use wf_model::Goal;
+
+/// The source of goals, and their current state.
+pub struct LoadedGoals {
+    workspace: Workspace,
+    branch: Option<String>,
+    source: GoalSource,
+    /// The folder in which the repository keeps its branches.
+    git: Option<PathBuf>,
+    goal_files: Vec<GoalFile>,
+    by_id: BTreeMap<PlanId, Arc<Goal>>,
+}
+
+impl LoadedGoals {
+    /// Reads the goals of a workspace: its files, or a branch of its repository.
+    pub fn read(caller: &dyn Caller, branch: Option<String>) -> Result<Self, CommandError> {
+        let workspace = caller.host().workspace();
+        let place = goal_source(&workspace, branch.as_deref(), &caller.host().vars())?;
+        let found = read_in_child(caller.host(), &place, &workspace)?;
+        let git = match &place {
+            GoalSource::Disk => None,
+            GoalSource::Commit(revision) => Some(revision.git_dir().to_path_buf()),
+        };
+        let goals =
+            Self { workspace, branch, source: place, git, by_id: goals_by_id(&found), goal_files: found };
+        goals.report_changes(caller, &[]);
+        Ok(goals)
+    }
+
+    /// Reads them again, and reports the differences. The old ones stay if they cannot be read.
+    pub async fn reload(&mut self, caller: &dyn Caller) -> Result<(), CommandError> {
+        let (workspace, branch) = (self.workspace.clone(), self.branch.clone());
+        let vars = caller.host().vars();
+        let place = move || goal_source(&workspace, branch.as_deref(), &vars);
+        let place = tokio::task::spawn_blocking(place).await;
+        let place = place.map_err(|lost| CommandError::new(CliExitCode::Bug, lost.to_string()))??;
+        if let (GoalSource::Commit(new), GoalSource::Commit(old)) = (&place, &self.source)
+            && new.commit() == old.commit()
+        {
+            return Ok(());
+        }
+        let found = read_in_child_async(caller.host(), &place, &self.workspace).await?;
+        self.by_id = goals_by_id(&found);
+        let before = std::mem::replace(&mut self.goal_files, found);
+        self.source = place;
+        self.report_changes(caller, &before);
+        Ok(())
+    }
+
+    /// Returns the goals.
+    pub fn goals(&self) -> &BTreeMap<PlanId, Arc<Goal>> {
+        &self.by_id
+    }
+
+    /// Returns the errors in files, if there are any.
+    pub fn error_summary(&self) -> Option<String> {
+        let mut broken = self.goal_files.iter().filter_map(|found| {
+            let reason = found.goal.as_ref().err()?;
+            Some(format!("{}: {reason}", found.path))
+        });
+        broken.next()
+    }
+
+    /// Returns the commit that they are read from, if they are.
+    pub fn commit(&self) -> Option<&str> {
+        match &self.source {
+            GoalSource::Disk => None,
+            GoalSource::Commit(revision) => Some(revision.commit()),
+        }
+    }
+
+    /// Watches all files that may change them, and the file that wakes a daemon up.
+    pub fn watch(&self) -> std::io::Result<FileWatcher> {
+        let root = &self.workspace.root;
+        let mut files = vec![self.workspace.state.join(WAKE_FILE)];
+        if let (Some(branch), Some(git)) = (&self.branch, &self.git) {
+            files.push(git.join("refs/heads").join(branch));
+            files.push(git.join("packed-refs"));
+            return FileWatcher::new(&[], &files);
+        }
+        files.extend([root.join(CONFIG), root.join(APPROVERS)]);
+        let mut folders: Vec<PathBuf> = FOLDERS.map(|folder| root.join(folder)).to_vec();
+        folders.push(root.join(wf_lang::GATES));
+        FileWatcher::new(&folders, &files)
+    }
+
+    fn report_changes(&self, caller: &dyn Caller, before: &[GoalFile]) {
+        let said = |found: &GoalFile| match &found.goal {
+            Ok(goal) => format!("{} {:?} {goal:?}", found.path, found.awaited_acceptance),
+            Err(reason) => format!("{} {reason}", found.path),
+        };
+        let known: Vec<String> = before.iter().map(said).collect();
+        for found in self.goal_files.iter().filter(|found| !known.contains(&said(found))) {
+            match &found.goal {
+                Ok(goal) => {
+                    let name = paint(NAME, goal.id.as_str());
+                    caller.info_line(&format!("goal {name} · {}", found.path));
+                    if let Some(waits) = &found.awaited_acceptance {
+                        caller.message_line(&format!("{} {waits}", paint(WARN, goal.id.as_str())));
+                    }
+                }
+                Err(reason) => {
+                    let broken = paint(BAD, "broken:");
+                    caller.message_line(&format!("{broken} {} is skipped: {reason}", found.path));
+                }
+            }
+        }
+        for gone in before {
+            if self.goal_files.iter().all(|found| found.path != gone.path) {
+                caller.info_line(&format!("{} was removed", gone.path));
+            }
+        }
+    }
+}
+
+fn goals_by_id(found: &[GoalFile]) -> BTreeMap<PlanId, Arc<Goal>> {
+    let goals = found.iter().filter_map(|found| found.goal.as_ref().ok());
+    goals.map(|goal| (goal.id.clone(), Arc::clone(goal))).collect()
+}
+
+fn goal_source(
+    workspace: &Workspace,
+    branch: Option<&str>,
+    host: &HostEnv,
+) -> Result<GoalSource, CommandError> {
+    Ok(match branch {
+        None => GoalSource::Disk,
+        Some(branch) => {
+            let name = format!("refs/heads/{branch}");
+            GoalSource::Commit(GitRevision::of(workspace, &name, host)?.into())
+        }
+    })
+}

@@ -1,0 +1,99 @@
+use std::collections::BTreeMap;
+
+use super::daemon::Daemon;
+use super::look::GoalExamination;
+use crate::daemon_io::health::GoalHealth;
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_base::units::plural;
+
+/// The counters of one goal: scheduled times by result, and reconciliations by outcome.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GoalCounters {
+    slots: BTreeMap<&'static str, u64>,
+    cycles: BTreeMap<&'static str, u64>,
+}
+
+impl Daemon<'_> {
+    pub(super) fn status(&self, wake: Option<Moment>) -> String {
+        let goals = plural(self.goals.goals().len(), "goal");
+        let next = wake.map_or("never".to_owned(), Moment::to_second);
+        let running = match self.children.len() {
+            0 => "idle".to_owned(),
+            1 => "1 reconciliation running".to_owned(),
+            more => format!("{more} reconciliations running"),
+        };
+        format!("{goals}, next {next}, {running}")
+    }
+
+    /// Updates the health endpoint. Only the examined goals are counted anew.
+    pub(super) fn report(&mut self, looked: &GoalExamination) {
+        if self.options.health.is_none() {
+            return;
+        }
+        let trouble = looked.error.as_ref().map(ToString::to_string);
+        let problem = trouble.or_else(|| self.goals.error_summary());
+        let running = self.children.len() as u64;
+        let mut seen = Vec::new();
+        for (goal, _) in &looked.turns {
+            let last = self.leadership.reader.cycles(&goal.id, 5).unwrap_or_default();
+            let last = last.into_iter().find_map(|cycle| cycle.ended);
+            let health = GoalHealth {
+                next: self.agenda.wake_of(&goal.id),
+                holds: last.map(|(_, health, _)| health.is_good()),
+            };
+            let now = self.count_goal(&goal.id);
+            let before = self.accounts.insert(goal.id.clone(), now.clone());
+            seen.push((goal.id.to_string(), health, before.unwrap_or_default(), now));
+        }
+        self.health.send_modify(|health| {
+            (health.problem, health.running) = (problem, running);
+            for (goal, one, before, now) in seen {
+                health.goals.insert(goal, one);
+                replace_counts(&mut health.slots, &before.slots, &now.slots);
+                replace_counts(&mut health.cycles, &before.cycles, &now.cycles);
+            }
+        });
+    }
+
+    fn count_goal(&self, goal: &PlanId) -> GoalCounters {
+        let reader = &self.leadership.reader;
+        let slots = reader.slot_counts(goal).unwrap_or_default().into_iter();
+        let cycles = reader.cycle_counts(goal).unwrap_or_default().into_iter();
+        GoalCounters {
+            slots: slots.map(|(state, count)| (state.as_str(), count)).collect(),
+            cycles: cycles.map(|(health, count)| (health.as_str(), count)).collect(),
+        }
+    }
+
+    /// Drops the counters of goals that do not exist any more.
+    pub(super) fn forget_removed_goals(&mut self) {
+        let goals = self.goals.goals();
+        let gone = self.accounts.extract_if(.., |goal, _| !goals.contains_key(goal));
+        let gone: Vec<(PlanId, GoalCounters)> = gone.collect();
+        self.health.send_modify(|health| {
+            for (goal, before) in &gone {
+                health.goals.remove(goal.as_str());
+                replace_counts(&mut health.slots, &before.slots, &BTreeMap::new());
+                replace_counts(&mut health.cycles, &before.cycles, &BTreeMap::new());
+            }
+        });
+    }
+}
+
+/// Replaces the counters of a goal in the totals.
+fn replace_counts(
+    all: &mut BTreeMap<String, u64>,
+    before: &BTreeMap<&'static str, u64>,
+    now: &BTreeMap<&'static str, u64>,
+) {
+    for (word, count) in before {
+        if let Some(sum) = all.get_mut(*word) {
+            *sum = sum.saturating_sub(*count);
+        }
+    }
+    for (word, count) in now {
+        *all.entry((*word).to_owned()).or_default() += count;
+    }
+    all.retain(|_, count| *count > 0);
+}

@@ -1,0 +1,179 @@
+//! The examination of the state of a workspace.
+
+use std::path::Path;
+
+use rustix::fs::{Access, access, statvfs};
+use serde::Serialize;
+
+use crate::names::{attempt_name_from_text, task_name_from_text};
+use crate::{Host, relative_path};
+use wf_base::name::RunId;
+use wf_base::units::{plural, size};
+use wf_exec::keeper;
+use wf_store::{
+    self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
+};
+
+/// The maximum number of runs and locks that are named.
+const MAX_NAMED: usize = 10;
+
+/// A disk with less free space than this is reported.
+const LOW_DISK_SPACE: u64 = 256 << 20;
+
+/// One checked item.
+#[derive(Serialize)]
+pub struct DoctorFinding {
+    /// The item.
+    pub name: &'static str,
+    /// Its status.
+    pub health: DoctorStatus,
+    /// The finding, for the user.
+    pub found: String,
+}
+
+impl DoctorFinding {
+    /// A finding about an item.
+    pub fn new(name: &'static str, health: DoctorStatus, found: String) -> Self {
+        Self { name, health, found }
+    }
+}
+
+/// The health of an item.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoctorStatus {
+    /// As it should be.
+    Good,
+    /// Noteworthy.
+    Weak,
+    /// To be repaired.
+    Bad,
+}
+
+/// Checks the state.
+pub fn check_state(host: &Host) -> Vec<DoctorFinding> {
+    let dir = host.workspace().state;
+    let mut findings = vec![check_integrity(host, &dir)];
+    findings.extend(check_disk_space(&dir));
+    if let Ok(reader) = StoreReader::open(&dir) {
+        findings.extend(check_leases(&reader));
+        findings.extend(find_interrupted_runs(&reader));
+        findings.extend(find_orphaned_processes(&reader, &StateFolder::new(&dir)));
+        findings.extend(find_stale_locks(&reader));
+    }
+    findings
+}
+
+/// Checks that the state is usable and unaltered.
+fn check_integrity(host: &Host, dir: &Path) -> DoctorFinding {
+    let shown = relative_path(dir, host.cwd());
+    let bad = |found: String| DoctorFinding::new("state", DoctorStatus::Bad, found);
+    if !writable(dir) {
+        return bad(format!("{shown} · not writable · check its owner, or use --state"));
+    }
+    match verify_database(dir) {
+        Ok(found) => DoctorFinding::new("state", DoctorStatus::Good, format!("{shown} · {found}")),
+        Err(StoreError::NoState(_)) => {
+            let found = format!("{shown} · no runs yet");
+            DoctorFinding::new("state", DoctorStatus::Good, found)
+        }
+        Err(error) => bad(format!("{error} · {}", error.remedy())),
+    }
+}
+
+/// Reads all of the database, follows the log to its end, and compares all files beside it.
+fn verify_database(dir: &Path) -> Result<String, StoreError> {
+    let reader = StoreReader::open(dir)?;
+    let path = StateFolder::new(dir).database();
+    if let Some(cause) = reader.find_damage()? {
+        return Err(StoreError::Corrupt { path, cause });
+    }
+    let broken = |broken| StoreError::Broken { path: path.clone(), broken };
+    let events = verify_chain(&reader)?.map_err(broken)?;
+    let faults = store::examine(&reader)?;
+    if let Some(first) = faults.first() {
+        let more = plural(faults.len() - 1, "more difference");
+        let more = (faults.len() > 1).then(|| format!(", and {more}"));
+        let what = format!("{first}{}", more.unwrap_or_default());
+        return Err(StoreError::Tampered { path, what });
+    }
+    let size = size(reader.size()?);
+    let schema = reader.schema()?;
+    Ok(format!("{events} events, hash chain OK · {size} · schema {schema}"))
+}
+
+/// True if the folder is writable, or can be created where it does not exist yet.
+fn writable(dir: &Path) -> bool {
+    let there = dir.ancestors().find(|folder| folder.exists());
+    there.is_some_and(|folder| folder.is_dir() && access(folder, Access::WRITE_OK).is_ok())
+}
+
+/// Reports that the disk is nearly full.
+fn check_disk_space(dir: &Path) -> Option<DoctorFinding> {
+    let there = dir.ancestors().find(|folder| folder.exists())?;
+    let disk = statvfs(there).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let found = format!(
+        "{} free on the disk of the state · a run that cannot be recorded stops, and can be resumed",
+        size(free)
+    );
+    (free < LOW_DISK_SPACE).then(|| DoctorFinding::new("disk", DoctorStatus::Weak, found))
+}
+
+/// Reports the owners of runs.
+fn check_leases(reader: &StoreReader) -> Vec<DoctorFinding> {
+    let living = reader.owned_runs().unwrap_or_default();
+    let one = |(run, lease): &(RunId, RunLease)| {
+        let found = format!("run {} is executed by {lease}", run.short());
+        DoctorFinding::new("owner", DoctorStatus::Good, found)
+    };
+    living.iter().take(MAX_NAMED).map(one).collect()
+}
+
+/// Reports the runs that no engine works on any more, though they have not ended.
+fn find_interrupted_runs(reader: &StoreReader) -> Option<DoctorFinding> {
+    let filter = RunFilter { state: Some(RunState::Running), ..RunFilter::default() };
+    let dead = |run: &RunRow| {
+        let owner = reader.owner(&run.id).ok().flatten();
+        // A run that waits for approvals needs no engine.
+        run.pending_approvals == 0 && !owner.is_some_and(|owner| owner.alive)
+    };
+    let runs = reader.runs(MAX_NAMED, &filter).ok()?;
+    let dead: Vec<&str> = runs.iter().filter(|run| dead(run)).map(|run| run.id.short()).collect();
+    let found = format!("{} · resume with `wf resume`, or cancel with `wf cancel`", dead.join(", "));
+    (!dead.is_empty()).then(|| DoctorFinding::new("interrupted", DoctorStatus::Weak, found))
+}
+
+/// Reports running processes whose engine is gone.
+fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<DoctorFinding> {
+    let dir = state.keepers();
+    let attended = reader.owned_runs().unwrap_or_default();
+    let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.supervisor != *keeper);
+    let tasks = keeper::keepers(&dir).into_iter().filter(alone);
+    let tasks = tasks.flat_map(|keeper| keeper::at_work(&dir, &keeper));
+    let named: Vec<String> = tasks
+        .take(MAX_NAMED)
+        .map(|task| {
+            let attempt = task.attempt.to_string();
+            let called = attempt_name_from_text(reader, &task.run, &attempt).unwrap_or(attempt);
+            format!("{called} of run {}", task.run.short())
+        })
+        .collect();
+    let found = format!(
+        "{} · running without an engine · take over with `wf resume`, or stop with `wf cancel`",
+        named.join(", ")
+    );
+    (!named.is_empty()).then(|| DoctorFinding::new("at work", DoctorStatus::Weak, found))
+}
+
+/// Reports the locks of dead processes.
+fn find_stale_locks(reader: &StoreReader) -> Option<DoctorFinding> {
+    let locks = reader.stale_locks().ok()?;
+    let one = |(lock, run, place): &(String, RunId, String)| {
+        let place = task_name_from_text(Some(reader), run, place);
+        format!("`{lock}` of {place} in run {}", run.short())
+    };
+    let named: Vec<String> = locks.iter().take(MAX_NAMED).map(one).collect();
+    let found = format!("{} · owner is dead; the next process that needs them gets them", named.join(", "));
+    (!locks.is_empty()).then(|| DoctorFinding::new("locks", DoctorStatus::Good, found))
+}

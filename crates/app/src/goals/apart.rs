@@ -1,0 +1,103 @@
+use crate::Caller;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::goals::{GoalFile, GoalSource, list_goals, list_goals_with_acceptance};
+use crate::{CommandError, GitRevision, Host, Workspace, keep};
+use wf_model::Goal;
+
+/// A file that is a goal, as one line of JSON.
+#[derive(Serialize, Deserialize)]
+struct GoalFileLine {
+    path: String,
+    id: Option<String>,
+    goal: Option<Goal>,
+    reason: Option<String>,
+    #[serde(default)]
+    waits: Option<String>,
+}
+
+/// Reads all goals of a workspace in a process of its own: a daemon that waits for years keeps no
+/// memory that only reading needs, and is safe from files that harm a reader.
+pub fn read_in_child(
+    host: &Host,
+    place: &GoalSource,
+    workspace: &Workspace,
+) -> Result<Vec<GoalFile>, CommandError> {
+    let answer = reader_command(host, place, workspace).output().ok();
+    let found = answer.and_then(|answer| parse_lines(&answer));
+    found.map_or_else(|| list_goals(place, workspace), Ok)
+}
+
+/// Does the same without blocking a thread of a runtime.
+pub async fn read_in_child_async(
+    host: &Host,
+    place: &GoalSource,
+    workspace: &Workspace,
+) -> Result<Vec<GoalFile>, CommandError> {
+    let mut reader = reader_command(host, place, workspace);
+    let answer = tokio::task::spawn_blocking(move || reader.output()).await;
+    let answer = answer.ok().and_then(Result::ok);
+    let found = answer.and_then(|answer| parse_lines(&answer));
+    found.map_or_else(|| list_goals(place, workspace), Ok)
+}
+
+/// The command of the process that reads.
+fn reader_command(host: &Host, place: &GoalSource, workspace: &Workspace) -> Command {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is wf itself, which only answers: it is awaited here"
+    )]
+    let mut command = Command::new(keep::own_program());
+    command.arg("--state").arg(&workspace.state);
+    command.args(["goal", "read"]);
+    if let GoalSource::Commit(revision) = place {
+        command.args(["--commit", revision.commit()]);
+    }
+    command.current_dir(host.cwd());
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// The goals that it found; none if its output is not readable.
+fn parse_lines(answer: &Output) -> Option<Vec<GoalFile>> {
+    let text = std::str::from_utf8(&answer.stdout).ok()?;
+    let lines = text.lines().map(|line| {
+        let line: GoalFileLine = serde_json::from_str(line).ok()?;
+        let goal = match (line.goal, line.reason) {
+            (Some(goal), _) => Ok(Arc::new(goal)),
+            (None, reason) => Err(reason?),
+        };
+        Some(GoalFile { path: line.path, id: line.id, goal, awaited_acceptance: line.waits })
+    });
+    let found: Option<Vec<GoalFile>> = lines.collect();
+    found.filter(|_| answer.status.success())
+}
+
+/// Reads all goals, and returns them as lines for the calling process.
+pub fn goal_lines(caller: &dyn Caller, commit: Option<&str>) -> Result<String, CommandError> {
+    let workspace = caller.host().workspace();
+    let place = match commit {
+        None => GoalSource::Disk,
+        Some(commit) => {
+            GoalSource::Commit(GitRevision::of(&workspace, commit, &caller.host().vars())?.into())
+        }
+    };
+    let found = match &place {
+        GoalSource::Disk => list_goals_with_acceptance(caller, &workspace),
+        GoalSource::Commit(_) => list_goals(&place, &workspace)?,
+    };
+    let mut lines = String::new();
+    for found in found {
+        let (goal, reason) = match found.goal {
+            Ok(goal) => (Some(Goal::clone(&goal)), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let line =
+            GoalFileLine { path: found.path, id: found.id, goal, reason, waits: found.awaited_acceptance };
+        lines += &(serde_json::to_string(&line).unwrap_or_default() + "\n");
+    }
+    Ok(lines)
+}

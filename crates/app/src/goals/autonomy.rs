@@ -1,0 +1,161 @@
+use std::sync::Arc;
+
+use crate::Caller;
+use crate::approve::{SigningRules, StandingApproval, standing_approval};
+use crate::load::LoadedPlan;
+use crate::{CommandError, relative_path};
+use wf_base::name::RunId;
+use wf_base::time::format_duration;
+use wf_core::goal::{
+    AutonomyProposal, OpinionCounts, RepairSample, StandingApprovalLimits, advise, count_samples,
+    most_samples, narrow,
+};
+use wf_core::machine::RunOutcome;
+use wf_model::{AutonomyThresholds, Goal, GoalApproval};
+use wf_sign::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy};
+use wf_store::{RunState, StoreError, StoreReader};
+
+/// The autonomy of a goal, the feedback on its repairs, and the advice that follows.
+#[derive(Debug)]
+pub struct AutonomyStatus {
+    /// The goal.
+    pub goal: Arc<Goal>,
+    /// Its file, as seen from the current folder.
+    pub shown_path: String,
+    /// The approval beside it; `None`: its repairs need none.
+    pub approval: Option<Result<StandingApproval, ApprovalRefusal>>,
+    /// The thresholds of the advice, `longest` no longer than the approvers may sign.
+    pub limits: AutonomyThresholds,
+    /// The feedback on repairs under an approval like this.
+    pub counts: OpinionCounts,
+    /// The advice.
+    pub advice: Option<AutonomyProposal>,
+}
+
+/// Returns the grant of an approval.
+pub fn grant_of(statement: &ApprovalStatement) -> StandingApprovalLimits {
+    StandingApprovalLimits {
+        executions: statement.executions,
+        validity: statement.expires.since(statement.issued),
+    }
+}
+
+impl AutonomyStatus {
+    /// Reads the autonomy of a goal. Nothing is recorded.
+    pub fn of(caller: &dyn Caller, ready: &LoadedPlan, goal: &Arc<Goal>) -> Result<Self, CommandError> {
+        let workspace = &ready.workspace;
+        let now = caller.host().now();
+        let approvers = SigningRules::of(caller, workspace)?.approvers;
+        let is_free = goal.approval == GoalApproval::None && approvers.policy == ReviewPolicy::Owner;
+        let approval =
+            if is_free { None } else { Some(standing_approval(workspace, &goal.id, &ready.path, now)?) };
+        let mut limits = ready.config.autonomy;
+        limits.longest = limits.longest.min(approvers.validity);
+        let held = approval.as_ref().and_then(|found| found.as_ref().ok());
+        let held = held.map(|standing| grant_of(&standing.statement));
+        let samples = feedback_samples(ready, goal, &limits)?;
+        // Without an approval, the grant of the latest repair is used.
+        let of = held.or_else(|| samples.first().and_then(|sample| sample.grant));
+        let counts = count_samples(samples, of, &limits, now);
+        Ok(Self {
+            goal: Arc::clone(goal),
+            shown_path: relative_path(&workspace.root.join(&ready.path), caller.host().cwd()),
+            advice: held.and_then(|held| advise(&counts, held, &limits)),
+            approval,
+            limits,
+            counts,
+        })
+    }
+
+    /// The approval that is or was usable, if there is one.
+    pub fn standing(&self) -> Option<&StandingApproval> {
+        self.approval.as_ref().and_then(|found| found.as_ref().ok())
+    }
+
+    /// The command that signs an approval for another grant.
+    pub fn approve_command(&self, to: StandingApprovalLimits) -> String {
+        let (file, executions) = (quoted_word(&self.shown_path), to.executions);
+        let expires = format_duration(to.validity);
+        format!("wf approve {file} --executions {executions} --expires {expires}")
+    }
+
+    /// The command that signs an approval for a narrower grant.
+    pub fn narrower_command(&self) -> Option<String> {
+        let held = grant_of(&self.standing()?.statement);
+        Some(self.approve_command(narrow(held, &self.limits)))
+    }
+}
+
+/// The feedback on the latest repairs, newest first, as many as can count. A repair that waits or
+/// was cancelled counts once it has feedback.
+fn feedback_samples(
+    ready: &LoadedPlan,
+    goal: &Goal,
+    limits: &AutonomyThresholds,
+) -> Result<Vec<RepairSample>, CommandError> {
+    let reader = match StoreReader::open(&ready.workspace.state) {
+        Ok(reader) => reader,
+        Err(StoreError::NoState(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let most = usize::try_from(most_samples(limits)).unwrap_or(usize::MAX);
+    let mut samples = Vec::new();
+    for repair in reader.repairs(&goal.id, usize::MAX)? {
+        let opinion = repair.opinion();
+        let is_done = match repair.state {
+            RunState::Running | RunState::Ended(RunOutcome::Cancelled) => false,
+            RunState::Ended(_) => true,
+        };
+        if is_done || opinion.is_some() {
+            samples.push(RepairSample {
+                at: repair.at,
+                grant: grant_of_repair(&reader, &repair.run)?,
+                opinion,
+            });
+        }
+        if samples.len() >= most {
+            break;
+        }
+    }
+    Ok(samples)
+}
+
+/// The grant of the standing approval that a repair was started under; `None` if there was none.
+fn grant_of_repair(
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<Option<StandingApprovalLimits>, CommandError> {
+    let sources = reader.sources(run)?.into_iter();
+    let mut tokens = sources.filter(|(path, _)| path.ends_with(".approval.json"));
+    let token = tokens.find_map(|(_, text)| ApprovalToken::parse(&text).ok());
+    let statement = token.as_ref().map(ApprovalToken::statement);
+    let standing = statement.filter(|statement| statement.run.is_none());
+    Ok(standing.map(grant_of))
+}
+
+/// A word quoted for a shell.
+fn quoted_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+    if text.chars().all(is_plain) && !text.starts_with('-') {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted_word;
+
+    #[test]
+    fn what_a_shell_would_split_is_quoted() {
+        for (text, wanted) in [
+            ("goals/a-b_1.md", "goals/a-b_1.md"),
+            ("goals/my site.md", "'goals/my site.md'"),
+            ("it's.md", "'it'\\''s.md'"),
+            ("-x.md", "'-x.md'"),
+        ] {
+            assert_eq!(quoted_word(text), wanted);
+        }
+    }
+}

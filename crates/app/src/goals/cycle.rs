@@ -1,0 +1,395 @@
+use std::sync::Arc;
+
+use super::signals::SignalListener;
+use crate::approve::{RunAuthorization, authorize_goal, check_programs_accepted, reauthorize};
+use crate::given::{approval_of_run, secrets_of_run};
+use crate::goals::FileLock;
+use crate::goals::reconciliation_params;
+use crate::goals::{FollowUps, follow_ups};
+use crate::goals::{check_result, own_checks, repair_result};
+use crate::lineage::retried_run;
+use crate::load::{self, LoadedPlan};
+use crate::outdated::warn_of_changed_results;
+use crate::session::{open_session, open_store, prune};
+use crate::{Caller, CliExitCode, CommandError, Host};
+use wf_base::name::{PlanId, RunId};
+use wf_base::time::Moment;
+use wf_core::goal::{
+    GoalOutcome, ReconciliationCause, ReconciliationHealth, ReconciliationPart, ReconciliationStep,
+    RepairOutcome, next_step,
+};
+use wf_core::observe::RunObserver;
+use wf_engine::{self as engine, EngineError, FinishedRun, RunRequest};
+use wf_model::{Goal, GoalApproval, JsonObject};
+use wf_store::{
+    ReconciliationClaim, ReconciliationEnd, ReconciliationRow, RunState, Store, StoreDurability, StoreError,
+    StoreReader,
+};
+
+/// The number of ended reconciliations examined to decide on notifications.
+const EXAMINED_RECONCILIATIONS: usize = 1000;
+
+/// Makes the observer of each run of a reconciliation.
+pub type ObserverFactory<'a> = &'a dyn Fn(&LoadedPlan) -> Box<dyn RunObserver + Send>;
+
+/// A reconciliation that is to start.
+#[derive(Clone, Copy, Debug)]
+pub struct ReconciliationRequest {
+    /// The scheduled time, which must be due; `None`: the user started it now.
+    pub slot: Option<Moment>,
+    /// The cause.
+    pub cause: ReconciliationCause,
+    /// The token of the daemon that decided about the scheduled time.
+    pub token: Option<u64>,
+}
+
+/// The end of a reconciliation.
+#[derive(Clone, Debug)]
+pub struct ReconciliationResult {
+    /// The goal.
+    pub goal: PlanId,
+    /// The verdict.
+    pub verdict: GoalOutcome,
+}
+
+/// Starts a reconciliation of a goal and works on it to its end. `ready` is the plan of its check run.
+pub fn start_reconciliation(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    goal: &Arc<Goal>,
+    begin: ReconciliationRequest,
+    observe: ObserverFactory<'_>,
+) -> Result<ReconciliationResult, CommandError> {
+    let slot = begin.slot.map_or_else(|| caller.host().now().to_string(), |slot| slot.to_string());
+    let run = run_id(caller.host(), &format!("look of {} at {slot}", goal.id))?;
+    let state = &ready.workspace.state;
+    let given = reconciliation_params(&ready.plan, goal, begin.slot, &[])?;
+    let entered = authorize_goal(caller, ready, ReconciliationPart::Look, &run, &given)?;
+    let hold = FileLock::lock_blocking(state, &lock_name(&run))?;
+    let claim = ReconciliationClaim::Look {
+        goal: goal.id.clone(),
+        slot: begin.slot,
+        cause: begin.cause,
+        token: begin.token,
+    };
+    let mut told = SignalListener::listen()?;
+    let begun = start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe);
+    match begun {
+        Ok(()) => conclude(caller, &run, observe, &mut told, hold),
+        Err(failure) => {
+            // A reconciliation without a record has not started, and leaves nothing.
+            let reader = StoreReader::open(state);
+            let known = reader.and_then(|reader| reader.cycle(&run));
+            if matches!(known, Ok(None) | Err(StoreError::NoState(_))) {
+                hold.remove();
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Resumes a reconciliation whose process died. Waits for a process that works on it.
+pub fn adopt_reconciliation(
+    caller: &dyn Caller,
+    run: &RunId,
+    observe: ObserverFactory<'_>,
+) -> Result<ReconciliationResult, CommandError> {
+    let state = caller.host().workspace().state;
+    let hold = FileLock::lock_blocking(&state, &lock_name(run))?;
+    let cycle = cycle(&StoreReader::open(&state)?, run)?;
+    // Its pending approval may have been answered since.
+    if let Some((_, health, reason)) = cycle.ended.clone()
+        && health != ReconciliationHealth::Waiting
+    {
+        hold.remove();
+        return Ok(ReconciliationResult { goal: cycle.goal, verdict: GoalOutcome { health, reason } });
+    }
+    let mut told = SignalListener::listen()?;
+    let runs = [Some(run), cycle.repair.as_ref()];
+    for run in runs.into_iter().flatten() {
+        match resume(caller, run, observe) {
+            Ok(()) => {}
+            Err(failure) if is_permanent(&failure) => {
+                let short = run.short();
+                let reason = failure_message(&failure);
+                return stop_reason(caller, &cycle, format!("run {short} cannot be resumed: {reason}"), hold);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    conclude(caller, run, observe, &mut told, hold)
+}
+
+/// True if trying again leads to the same, until the user changes something.
+fn is_permanent(failure: &CommandError) -> bool {
+    matches!(failure.exit, CliExitCode::Approval | CliExitCode::Usage | CliExitCode::Invalid)
+}
+
+/// The message of a failure; an already reported one has none left.
+fn failure_message(failure: &CommandError) -> &str {
+    match failure.message.as_str() {
+        "" => "its files, or those of the workspace, are invalid",
+        message => message,
+    }
+}
+
+/// Suspends a reconciliation that cannot continue as things are; it does not block any other.
+fn stop_reason(
+    caller: &dyn Caller,
+    cycle: &ReconciliationRow,
+    reason: String,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let state = caller.host().workspace().state;
+    let reader = StoreReader::open(&state)?;
+    let health = ReconciliationHealth::Waiting;
+    let verdict = GoalOutcome { health, reason };
+    let ready = load::load_recorded_as(caller, &reader, &cycle.run, Some(ReconciliationPart::Repair));
+    let goal = ready.ok().and_then(|ready| Some((Arc::clone(&ready.goal.as_ref()?.goal), ready)));
+    if let Some((goal, ready)) = goal {
+        return record_end(caller.host(), &ready, &goal, &cycle.run, verdict, hold);
+    }
+    // Notifications need the text that names the recipients.
+    let store = Store::open(&state, StoreDurability::Full, caller.host().clock())?;
+    let end = ReconciliationEnd {
+        run: cycle.run.clone(),
+        verdict: verdict.clone(),
+        at: caller.host().now(),
+        pause: None,
+        notices: Vec::new(),
+    };
+    store.end_cycle(end).wait()?;
+    hold.remove();
+    let goal = cycle.goal.clone();
+    Ok(ReconciliationResult { goal, verdict })
+}
+
+/// The path of the lock of a reconciliation.
+fn lock_name(run: &RunId) -> String {
+    format!("{run}.lock")
+}
+
+fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, CommandError> {
+    reader.cycle(run)?.ok_or_else(|| {
+        let message = format!("run {} is not a check run of a goal", run.short());
+        CommandError::new(CliExitCode::Usage, message)
+    })
+}
+
+/// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
+fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> {
+    let mut bytes = [0; 16];
+    let drawn = host.random(purpose)?;
+    bytes.copy_from_slice(drawn.split_at(16).0);
+    Ok(RunId::from_bytes(bytes))
+}
+
+fn run_request(
+    ready: &LoadedPlan,
+    run: RunId,
+    params: JsonObject,
+    entered: RunAuthorization,
+    claim: ReconciliationClaim,
+) -> RunRequest {
+    RunRequest {
+        run,
+        plan: ready.plan.clone(),
+        path: ready.path.clone(),
+        sources: ready.sources.iter().cloned().chain([entered.token]).collect(),
+        params,
+        past: None,
+        approved: Some(entered.approved),
+        config: ready.options.write_to(serde_json::Value::Null),
+        claim: Some(claim),
+    }
+}
+
+fn start(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    request: RunRequest,
+    observe: ObserverFactory<'_>,
+) -> Result<(), CommandError> {
+    let session = open_session(caller, ready, false, observe(ready))?;
+    let done = run_outcome(engine::run(&session, request));
+    prune(caller, &session, ready);
+    done
+}
+
+/// Resumes a run of a reconciliation, if it has not ended.
+fn resume(caller: &dyn Caller, run: &RunId, observe: ObserverFactory<'_>) -> Result<(), CommandError> {
+    let reader = StoreReader::from_log(&caller.host().workspace().state)?;
+    let row = reader.run(run)?;
+    if row.state != RunState::Running {
+        return Ok(());
+    }
+    let ready = load::load_recorded(caller, &reader, run)?;
+    let past = retried_run(&reader, &row, &ready.plan)?;
+    reauthorize(caller, &reader, run, &ready)?;
+    warn_of_changed_results(caller, &reader, run, &ready)?;
+    let given = secrets_of_run(&reader, run, &ready.plan)?;
+    let approved = approval_of_run(&reader, run)?;
+    drop(reader);
+    let session = open_session(caller, &ready, false, observe(&ready))?;
+    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
+    run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
+}
+
+/// The outcome of a run is read from its record; a suspended one is no error.
+fn run_outcome(finished: Result<FinishedRun, EngineError>) -> Result<(), CommandError> {
+    match finished {
+        Ok(_) | Err(EngineError::Parked { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Brings a reconciliation to its end, from its record.
+fn conclude(
+    caller: &dyn Caller,
+    run: &RunId,
+    observe: ObserverFactory<'_>,
+    told: &mut SignalListener,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let reader = StoreReader::from_log(&caller.host().workspace().state)?;
+    let ready = load::load_recorded_as(caller, &reader, run, Some(ReconciliationPart::Repair))?;
+    let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) else {
+        return Err(CommandError::new(CliExitCode::State, "the check run was recorded without its goal"));
+    };
+    let verdict = match check_result(&reader, run)? {
+        None => GoalOutcome {
+            health: ReconciliationHealth::Waiting,
+            reason: format!("the checks wait for approval: wf approve {}", run.short()),
+        },
+        Some(found) => match next_step(goal.on_failure, &found, None) {
+            ReconciliationStep::End(verdict) => verdict,
+            ReconciliationStep::Repair => {
+                // A request to exit before the last check of the check run includes the repair, too.
+                let repaired = if told.exit_requested() {
+                    RepairOutcome::Cancelled
+                } else {
+                    repair(caller, &ready, run, &reader, observe)?
+                };
+                match next_step(goal.on_failure, &found, Some(&repaired)) {
+                    ReconciliationStep::End(verdict) => verdict,
+                    ReconciliationStep::Repair => {
+                        return Err(CommandError::new(CliExitCode::Bug, "a repair of a repair"));
+                    }
+                }
+            }
+        },
+    };
+    record_end(caller.host(), &ready, &goal, run, verdict, hold)
+}
+
+/// Repairs, unless that was done or waits already; returns the result.
+fn repair(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    look: &RunId,
+    reader: &StoreReader,
+    observe: ObserverFactory<'_>,
+) -> Result<RepairOutcome, CommandError> {
+    let cycle = cycle(reader, look)?;
+    if let Some(run) = &cycle.repair {
+        return repair_result(reader, run);
+    }
+    if let Some(waits) = other_repair(reader, &cycle.goal)? {
+        return Ok(waits);
+    }
+    let Some(of) = &ready.goal else {
+        return Err(CommandError::new(CliExitCode::Bug, "not a goal"));
+    };
+    let checks = own_checks(reader, look)?;
+    let given = reconciliation_params(&ready.plan, &of.goal, cycle.slot, &checks)?;
+    // Running it by hand accepts the programs; a standing approval pins all files anyway.
+    if cycle.slot.is_some()
+        && of.goal.approval == GoalApproval::None
+        && let Err(refusal) = check_programs_accepted(caller, ready)?
+    {
+        let reason = format!("{refusal}; wf goal accept {}", cycle.goal);
+        return Ok(RepairOutcome::Waits(reason));
+    }
+    let run = run_id(caller.host(), &format!("repair of {look}"))?;
+    let entered = match authorize_goal(caller, ready, ReconciliationPart::Repair, &run, &given) {
+        Ok(entered) => entered,
+        Err(failure) if failure.exit == CliExitCode::Approval => {
+            let path = &ready.path;
+            let reason = format!("{}; wf approve {path}", failure.message);
+            return Ok(RepairOutcome::Waits(reason));
+        }
+        // A failure that needs the user is not fixed by trying again.
+        Err(failure) if is_permanent(&failure) => {
+            let reason = failure_message(&failure);
+            return Ok(RepairOutcome::Failed(format!("it could not start: {reason}")));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let claim = ReconciliationClaim::Repair { cycle: look.clone() };
+    if let Err(failure) =
+        start(caller, ready, run_request(ready, run.clone(), given, entered, claim), observe)
+    {
+        // Another reconciliation of the goal was faster.
+        return other_repair(reader, &cycle.goal)?.ok_or(failure);
+    }
+    repair_result(reader, &run)
+}
+
+/// Returns the reason to wait while another repair of the goal has not ended: two at once would
+/// undo each other.
+fn other_repair(reader: &StoreReader, goal: &PlanId) -> Result<Option<RepairOutcome>, CommandError> {
+    let before = reader.cycles(goal, EXAMINED_RECONCILIATIONS)?;
+    for old in before.iter().filter_map(|cycle| cycle.repair.as_ref()) {
+        if let Ok(row) = reader.run(old)
+            && row.state == RunState::Running
+        {
+            return if reader.owner(old)?.is_some_and(|owner| owner.alive) {
+                let reason = format!("another repair is running: {}", old.short());
+                Ok(Some(RepairOutcome::Waits(reason)))
+            } else {
+                repair_result(reader, old).map(Some)
+            };
+        }
+    }
+    Ok(None)
+}
+
+/// Records the end of a reconciliation with all that follows from it.
+fn record_end(
+    host: &Host,
+    ready: &LoadedPlan,
+    goal: &Goal,
+    run: &RunId,
+    verdict: GoalOutcome,
+    hold: FileLock,
+) -> Result<ReconciliationResult, CommandError> {
+    let state = &ready.workspace.state;
+    let reader = StoreReader::open(state)?;
+    let mut before = reader.cycles(&goal.id, EXAMINED_RECONCILIATIONS)?;
+    before.retain(|cycle| cycle.run != *run && cycle.ended.is_some());
+    let at = host.now();
+    let cycle = cycle(&reader, run)?;
+    let waits = |(_, health, reason): &(Moment, ReconciliationHealth, String)| {
+        *health == ReconciliationHealth::Waiting
+            && verdict.health == ReconciliationHealth::Waiting
+            && *reason == verdict.reason
+    };
+    // A reconciliation that still waits sends no notification.
+    let follows = if cycle.ended.as_ref().is_some_and(waits) {
+        FollowUps::default()
+    } else {
+        let resumed = reader.resumed(&goal.id)?;
+        follow_ups(goal, &before, resumed, &cycle, &verdict, at)
+    };
+    let store = open_store(host, ready)?;
+    let end = ReconciliationEnd {
+        run: run.clone(),
+        verdict: verdict.clone(),
+        at,
+        pause: follows.pause,
+        notices: follows.notices,
+    };
+    store.end_cycle(end).wait()?;
+    hold.remove();
+    Ok(ReconciliationResult { goal: goal.id.clone(), verdict })
+}

@@ -1,0 +1,163 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Caller;
+use crate::Host;
+use crate::approve::awaited_acceptance_at;
+use crate::collect::SpecFileSet;
+use crate::load::LoadedPlan;
+use crate::{CliExitCode, CommandError, GitRevision, Workspace, load, normalize_path, relative_path};
+use wf_base::diag::nearest;
+use wf_base::name::PlanId;
+use wf_base::units::plural;
+use wf_core::goal::ReconciliationPart;
+use wf_lang::{DiskFiles, SpecFileSource};
+use wf_model::Goal;
+
+/// The folders of a workspace in which goals are searched.
+pub const FOLDERS: [&str; 2] = ["goals", "workflows"];
+
+/// The source of goals.
+#[derive(Debug)]
+pub enum GoalSource {
+    /// The files on disk.
+    Disk,
+    /// The files of a commit.
+    Commit(Box<GitRevision>),
+}
+
+impl GoalSource {
+    /// The files.
+    pub fn files(&self, workspace: &Workspace) -> Box<dyn SpecFileSource + '_> {
+        match self {
+            Self::Disk => Box::new(DiskFiles::new(&workspace.root)),
+            Self::Commit(revision) => Box::new(BorrowedRevision(revision)),
+        }
+    }
+}
+
+/// A file that is a goal, or is meant to be one.
+#[derive(Clone, Debug)]
+pub struct GoalFile {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// The id in the file, even if the file is broken.
+    pub id: Option<String>,
+    /// The goal; or the reason why there is none, in a few words.
+    pub goal: Result<Arc<Goal>, String>,
+    /// The acceptance that it waits for, where that was requested.
+    pub awaited_acceptance: Option<String>,
+}
+
+/// All goals of a workspace, by path. Of several with the same id only the first is one. Fails if the files
+/// of a commit cannot be listed.
+pub fn list_goals(place: &GoalSource, workspace: &Workspace) -> Result<Vec<GoalFile>, CommandError> {
+    let mut paths = match place {
+        GoalSource::Disk => return Ok(list_goals_on_disk(workspace)),
+        GoalSource::Commit(revision) => revision.specs(&FOLDERS)?,
+    };
+    paths.sort();
+    Ok(read_goals(&*place.files(workspace), paths))
+}
+
+/// All goals on disk.
+pub fn list_goals_on_disk(workspace: &Workspace) -> Vec<GoalFile> {
+    let mut found = SpecFileSet::default();
+    for folder in FOLDERS {
+        found.add_folder(&workspace.root.join(folder));
+    }
+    let name = |path: &PathBuf| workspace.name(path);
+    let mut paths: Vec<String> = found.plans.iter().map(name).collect();
+    paths.sort();
+    read_goals(&*GoalSource::Disk.files(workspace), paths)
+}
+
+fn read_goals(files: &dyn SpecFileSource, paths: Vec<String>) -> Vec<GoalFile> {
+    let mut found: Vec<GoalFile> = Vec::new();
+    for path in paths {
+        let Some((id, goal)) = load::collect_goal(files, &path) else {
+            continue;
+        };
+        let goal = match goal {
+            Ok(goal) => match duplicate_id(&found, &goal.id) {
+                None => Ok(goal),
+                Some(other) => Err(format!("its id `{}` is already used by {other}", goal.id)),
+            },
+            Err(count) => Err(format!("{}: wf check {path}", plural(count, "problem"))),
+        };
+        found.push(GoalFile { path, id, goal, awaited_acceptance: None });
+    }
+    found
+}
+
+/// All goals on disk, with the acceptance that they wait for.
+pub fn list_goals_with_acceptance(caller: &dyn Caller, workspace: &Workspace) -> Vec<GoalFile> {
+    let mut found = list_goals_on_disk(workspace);
+    for one in found.iter_mut().filter(|one| one.goal.is_ok()) {
+        // An error that keeps it from being read is reported when it is run.
+        one.awaited_acceptance = awaited_acceptance_at(caller, workspace, &one.path).ok().flatten();
+    }
+    found
+}
+
+fn duplicate_id<'a>(found: &'a [GoalFile], id: &PlanId) -> Option<&'a str> {
+    let same = |one: &&GoalFile| matches!(&one.goal, Ok(goal) if goal.id == *id);
+    found.iter().find(same).map(|one| one.path.as_str())
+}
+
+/// The path of the goal that the user names, by its file or its id.
+pub fn find_path(
+    host: &Host,
+    workspace: &Workspace,
+    place: &GoalSource,
+    name: &str,
+) -> Result<String, CommandError> {
+    let path = normalize_path(&host.cwd().join(name));
+    if path.is_file() || Path::new(name).extension().is_some_and(|end| end == "md") {
+        return Ok(workspace.name(&path));
+    }
+    let all = list_goals(place, workspace)?;
+    // The errors of a broken one are reported when it is loaded; a valid one takes precedence.
+    let of = |found: &&GoalFile| found.id.as_deref() == Some(name);
+    let works = |found: &&GoalFile| found.goal.is_ok() && of(found);
+    if let Some(found) = all.iter().find(works).or_else(|| all.iter().find(of)) {
+        return Ok(found.path.clone());
+    }
+    // A file name without its folder and extension names its goal.
+    let stem = |found: &&GoalFile| Path::new(&found.path).file_stem().is_some_and(|stem| stem == name);
+    let meant = all.iter().find(stem).and_then(|found| found.id.as_deref());
+    let ids = all.iter().filter_map(|found| found.id.as_deref());
+    let failure = CommandError::new(CliExitCode::Usage, format!("unknown goal `{name}`"));
+    if let Some(near) = meant.or_else(|| nearest(name, ids)) {
+        return Err(failure.hint(format!("did you mean `{near}`?")));
+    }
+    let root = relative_path(&workspace.root, host.cwd());
+    Err(failure.hint(format!(
+        "goals are searched in {root}/goals and {root}/workflows; list them with `wf goal list`"
+    )))
+}
+
+/// The goal that the user names, as it is on disk, and the plan of its check run.
+pub fn load_by_name(caller: &dyn Caller, name: &str) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
+    let workspace = caller.host().workspace();
+    let path = find_path(caller.host(), &workspace, &GoalSource::Disk, name)?;
+    let files = GoalSource::Disk.files(&workspace);
+    load::load_goal(caller, &*files, workspace.clone(), &path, ReconciliationPart::Look)
+}
+
+/// A revision owned by the caller.
+struct BorrowedRevision<'a>(&'a GitRevision);
+
+impl SpecFileSource for BorrowedRevision<'_> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, wf_lang::FileReadError> {
+        self.0.read(path)
+    }
+
+    fn leads_out(&self, path: &str) -> bool {
+        self.0.leads_out(path)
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        self.0.names(folder)
+    }
+}

@@ -1,0 +1,201 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Caller;
+use crate::Host;
+use crate::approve::{check_accepted, check_programs_accepted};
+use crate::daemon_io::notify::{
+    self, GoalNotification, NotificationChannel, NotificationCommand, NotificationWebhook, WebhookSecret,
+};
+use crate::goals::FileLock;
+use crate::load::{self, LoadedPlan};
+use crate::{CliExitCode, CommandError};
+use wf_base::name::EnvName;
+use wf_base::redact::SecretMask;
+use wf_base::time::Moment;
+use wf_base::untrusted::{WARN, paint};
+use wf_core::goal::ReconciliationPart;
+use wf_exec::ProcessExecutor;
+use wf_exec::http::HttpClient;
+use wf_exec::secret::{PlanSecrets, SecretText};
+use wf_lang::DiskFiles;
+use wf_store::{NotificationRow, Store, StoreDurability, StoreError, StoreReader};
+
+/// The pause after a failed attempt.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The number of rounds to send a notification, each with several attempts.
+const MAX_SEND_ROUNDS: u32 = 5;
+
+/// The lock file of the sender of notifications.
+const SENDER_LOCK: &str = "tell.lock";
+
+/// Sends pending notifications. A failure is reported, and tried again when the next notification
+/// is sent, but not forever.
+pub fn send_notifications(caller: &dyn Caller) -> Result<(), CommandError> {
+    let workspace = caller.host().workspace();
+    let reader = match StoreReader::open(&workspace.state) {
+        Ok(reader) => reader,
+        Err(StoreError::NoState(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    if reader.notices()?.is_empty() {
+        return Ok(());
+    }
+    // Two senders would send the same notification twice.
+    let _turn = FileLock::lock_blocking(&workspace.state, SENDER_LOCK)?;
+    let open = reader.notices()?;
+    let store = Store::open(&workspace.state, StoreDurability::Full, caller.host().clock())?;
+    for row in open {
+        let message = row.body.get("message").cloned().unwrap_or_default();
+        let ready = load_reported_goal(caller, &reader, &message);
+        let told = match ready
+            .and_then(|ready| check_notification_allowed(caller, &ready, &message).map(|()| ready))
+        {
+            Ok(ready) => send_notification(caller.host(), &ready, &row, &message),
+            Err(failure) => Err(failure.message),
+        };
+        if let Err(reason) = &told {
+            let (warning, goal) = (paint(WARN, "warning:"), &row.goal);
+            caller.message_line(&format!("{warning} cannot send a notification about {goal}: {reason}"));
+        }
+        let last = row.tries + 1 >= MAX_SEND_ROUNDS;
+        let noted = store.notification_sent(row.id, told.err(), last, caller.host().now());
+        noted.wait()?;
+    }
+    Ok(())
+}
+
+/// The goal as it was when the reported reconciliation ran; without one, as it is.
+fn load_reported_goal(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    message: &Value,
+) -> Result<LoadedPlan, CommandError> {
+    let run = message.get("runs").and_then(|runs| runs.get(0));
+    if let Some(run) = run.and_then(Value::as_str) {
+        let run = wf_base::name::RunId::from_stored(run);
+        return load::load_recorded_as(caller, reader, &run, Some(ReconciliationPart::Look));
+    }
+    let workspace = caller.host().workspace();
+    let path = message.get("path").and_then(Value::as_str);
+    let files = DiskFiles::new(&workspace.root);
+    let path = path.unwrap_or_default();
+    Ok(load::load_goal(caller, &files, workspace.clone(), path, ReconciliationPart::Look)?.0)
+}
+
+/// Refuses to execute the notification command of a goal that is not accepted as it is. The texts
+/// of a run were accepted when it started: only the programs may have changed.
+fn check_notification_allowed(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    message: &Value,
+) -> Result<(), CommandError> {
+    let of_run = message.get("runs").and_then(|runs| runs.get(0)).is_some();
+    let seen = if of_run { check_programs_accepted(caller, ready)? } else { check_accepted(caller, ready)? };
+    let Err(refusal) = seen else { return Ok(()) };
+    let message = format!("{} may not send notifications: {refusal}", ready.path);
+    Err(CommandError::new(CliExitCode::Approval, message))
+}
+
+fn send_notification(
+    host: &Host,
+    ready: &LoadedPlan,
+    row: &NotificationRow,
+    message: &Value,
+) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let channel = notification_channel(host, ready, row.body.get("by").unwrap_or(&Value::Null)).await?;
+        let client = HttpClient::new(&host.vars());
+        let wait = |tries: u32| RETRY_PAUSE * 4u32.pow(tries.saturating_sub(1).min(3));
+        let notice = notification(row, message);
+        let clock = host.clock();
+        let told = notify::send_with_retries(&notice, &channel, &client, &*clock, wait).await;
+        told.map(drop).map_err(|untold| untold.to_string())
+    })
+}
+
+fn notification(row: &NotificationRow, message: &Value) -> GoalNotification {
+    let text = |key: &str| message.get(key).and_then(Value::as_str).map(str::to_owned);
+    let moment = |key: &str| text(key).and_then(|text| Moment::parse(&text).ok());
+    let transition = text("news").unwrap_or_default();
+    let reason = text("reason").unwrap_or_default();
+    let name = text("title").unwrap_or_else(|| row.goal.to_string());
+    let summary = if reason.is_empty() {
+        format!("{name} is {transition}")
+    } else {
+        format!("{name} is {transition}: {reason}")
+    };
+    let runs = message.get("runs").and_then(Value::as_array);
+    let runs = runs.into_iter().flatten().filter_map(Value::as_str);
+    GoalNotification {
+        id: GoalNotification::id_of(row.goal.as_str(), &transition, row.at),
+        goal: row.goal.to_string(),
+        transition,
+        slot: moment("slot"),
+        at: row.at,
+        summary,
+        runs: runs.map(str::to_owned).collect(),
+        url: None,
+    }
+}
+
+/// The channel of a notification, with the secrets of the goal.
+async fn notification_channel(
+    host: &Host,
+    ready: &LoadedPlan,
+    by: &Value,
+) -> Result<NotificationChannel, String> {
+    let declared = ready.plan.parts().secrets.clone();
+    let vars = Arc::new(host.vars());
+    let root = ready.workspace.root.clone();
+    let (state, executor) = (&ready.workspace.state, ProcessExecutor::InProcess);
+    let secrets = PlanSecrets::new(declared, Arc::clone(&vars), &root, state, executor);
+    if let Some(argv) = by.get("exec").and_then(Value::as_array) {
+        let argv = argv.iter().filter_map(Value::as_str).map(str::to_owned);
+        let known = secrets.known().await;
+        let mut names: Vec<String> = PASSED_VARIABLES.map(str::to_owned).to_vec();
+        names.extend(ready.config.env_pass.iter().cloned());
+        return Ok(NotificationChannel::Command(NotificationCommand {
+            argv: argv.collect(),
+            cwd: root,
+            env: notify::passed_variables(&vars, &names),
+            mask: Arc::new(SecretMask::new(known.iter().map(SecretText::expose))),
+        }));
+    }
+    let hook = by.get("webhook").unwrap_or(&Value::Null);
+    let secret = |name: &Value| {
+        let name = name.as_str().and_then(|name| EnvName::parse(name).ok());
+        let secrets = &secrets;
+        async move {
+            match name {
+                None => Ok(None),
+                Some(name) => match secrets.get(&name).await {
+                    Ok(value) => Ok(Some(value)),
+                    Err(bad) => Err(bad.to_string()),
+                },
+            }
+        }
+    };
+    let url = hook.get("url").unwrap_or(&Value::Null);
+    let url = match url.get("text").and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => match secret(url.get("secret").unwrap_or(&Value::Null)).await? {
+            Some(value) => value.expose().to_owned(),
+            None => return Err("the address of the webhook is not known".into()),
+        },
+    };
+    let key = secret(hook.get("secret").unwrap_or(&Value::Null)).await?;
+    let key = key.map(|key| WebhookSecret::parse(key.expose())).transpose();
+    let secret = key.map_err(|bad| bad.to_string())?;
+    Ok(NotificationChannel::Webhook(NotificationWebhook { url, secret }))
+}
+
+/// The environment variables of a command, besides those that the configuration passes on.
+const PASSED_VARIABLES: [&str; 3] = ["PATH", "HOME", "LANG"];

@@ -1,0 +1,70 @@
+//! The hidden command that is the supervisor of a run's processes, and the way to start it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::{CliExitCode, CommandError};
+use crate::{FOR_TESTS, Host};
+use wf_exec::ProcessExecutor;
+use wf_exec::keeper::{SupervisorClient, SupervisorStart, serve};
+use wf_store::{StateFolder, StoreError};
+
+/// The word that makes this program a supervisor. It is not a command for users.
+const SUPERVISOR_ARG: &str = "__keep";
+
+/// This program, even if its file was replaced since it was started.
+const OWN_EXECUTABLE: &str = "/proc/self/exe";
+
+/// Runs as the supervisor, if the command line says so.
+pub fn run_supervisor(args: &[OsString]) -> Option<ExitCode> {
+    let [_, word, dir, id] = args else {
+        return None;
+    };
+    if word != SUPERVISOR_ARG {
+        return None;
+    }
+    let served = Host::read_as("keeper").map(|env| {
+        let id = id.to_string_lossy();
+        serve(Path::new(dir), &id, env.clock())
+    });
+    Some(match served {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// A unique name for a supervisor: always random, even where tests set the ids of runs.
+fn unique_id() -> Result<String, CommandError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        CommandError::new(CliExitCode::State, format!("cannot read random bytes from the system: {error}"))
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The path for starting this program again.
+pub fn own_program() -> PathBuf {
+    if Path::new(OWN_EXECUTABLE).exists() {
+        PathBuf::from(OWN_EXECUTABLE)
+    } else {
+        std::env::current_exe().unwrap_or_default()
+    }
+}
+
+/// Starts a supervisor for the runs of a state folder.
+pub fn start_supervisor(host: &Host, state: &Path) -> Result<ProcessExecutor, CommandError> {
+    let folder = StateFolder::new(state);
+    folder.create()?;
+    let program = own_program();
+    let start = SupervisorStart {
+        dir: &folder.keepers(),
+        id: unique_id()?,
+        program: (&program, &[SUPERVISOR_ARG]),
+        env: host.vars_named(&FOR_TESTS),
+    };
+    let unable = |error| StoreError::io("start a process that listens in", &folder.keepers(), &error);
+    let keeper = SupervisorClient::start(start).map_err(unable)?;
+    Ok(ProcessExecutor::Supervised(Arc::new(keeper)))
+}

@@ -1,0 +1,15 @@
+//! The keys of the user who runs `wf`: the list, the one that signs, and its passphrase.
+//!
+//! **Invariant:** a private key and its passphrase come from files or the terminal, never from
+//! arguments or the environment, and go nowhere but into a signature.
+
+mod own;
+mod passphrase;
+
+pub use own::{
+    NewKey, OwnKey, choose_signing_key, default_key_name, generate_key, key_error, key_folder, open_key,
+    own_keys, store_key,
+};
+pub use passphrase::{
+    KeyProtection, from_file as from_private_file, passphrase, store_in_keyring, stored_passphrase,
+};

@@ -1,0 +1,156 @@
+use std::path::Path;
+
+use super::{KeyProtection, store_in_keyring, stored_passphrase};
+use crate::Caller;
+use crate::Host;
+use crate::{CliExitCode, CommandError, watch};
+use wf_exec::keyfile::{DEFAULT_KEY_NAME, KeyFolder, KeyFolderError, named_after};
+use wf_sign::{BadKey, KeyEncryptionSalt, PrivateKeyText, PublicKey, Signer};
+use wf_store::feed::WorkspaceAction;
+
+/// A key of the user who runs `wf`.
+#[derive(Clone, Debug)]
+pub struct OwnKey {
+    /// Its name.
+    pub name: String,
+    /// Its public key.
+    pub public: PublicKey,
+}
+
+/// The failure for an error of a key file.
+pub fn key_error(fault: &KeyFolderError) -> CommandError {
+    let exit = match fault {
+        KeyFolderError::System { .. } => CliExitCode::State,
+        _ => CliExitCode::Usage,
+    };
+    CommandError::new(exit, fault.to_string()).hint(fault.remedy())
+}
+
+/// The folder of keys.
+pub fn key_folder(host: &Host) -> Result<KeyFolder, CommandError> {
+    KeyFolder::of(&host.vars()).map_err(|bad| key_error(&bad))
+}
+
+/// Every existing key.
+pub fn own_keys(keys: &KeyFolder) -> Result<Vec<OwnKey>, CommandError> {
+    let names = keys.names().map_err(|bad| key_error(&bad))?;
+    names.into_iter().map(|name| find_key(keys, name)).collect()
+}
+
+fn find_key(keys: &KeyFolder, name: String) -> Result<OwnKey, CommandError> {
+    let text = keys.public(&name).map_err(|bad| key_error(&bad))?;
+    let public = PublicKey::from_pem(&text).map_err(|bad| {
+        let message = format!("{name}.pub in {}: {bad}", keys.dir().display());
+        CommandError::new(CliExitCode::Usage, message)
+            .hint("write it again with `openssl pkey -in NAME.pem -pubout -out NAME.pub`")
+    })?;
+    Ok(OwnKey { name, public })
+}
+
+/// The default name of a key: that of its owner.
+pub fn default_key_name(host: &Host) -> String {
+    let login = host.login();
+    let name = login.as_deref().and_then(named_after);
+    name.unwrap_or_else(|| "owner".to_owned())
+}
+
+/// Chooses the key that signs: the named one, else the only one, else `default`, which earlier
+/// versions created, else the one that is named after its owner; `None` if there is none at all.
+pub fn choose_signing_key(
+    host: &Host,
+    keys: &KeyFolder,
+    name: Option<&str>,
+) -> Result<Option<OwnKey>, CommandError> {
+    if let Some(name) = name {
+        return find_key(keys, name.to_owned()).map(Some);
+    }
+    let names = keys.names().map_err(|bad| key_error(&bad))?;
+    let chosen = match names.as_slice() {
+        [] => return Ok(None),
+        [only] => only,
+        several => {
+            let usual = [DEFAULT_KEY_NAME, &default_key_name(host)];
+            let mut usual = usual.iter().filter_map(|usual| several.iter().find(|name| name == usual));
+            usual.next().ok_or_else(|| {
+                let message = format!("several keys found: {}", several.join(", "));
+                CommandError::new(CliExitCode::Usage, message).hint("choose one with --key NAME")
+            })?
+        }
+    };
+    find_key(keys, chosen.clone()).map(Some)
+}
+
+/// A key that is not stored yet.
+pub struct NewKey {
+    /// Its text, encrypted or not.
+    pub pem: PrivateKeyText,
+    /// Its public part.
+    pub public: PublicKey,
+}
+
+/// Creates a key of random bytes.
+pub fn generate_key(host: &Host, name: &str, under: &KeyProtection) -> Result<NewKey, CommandError> {
+    let signer = Signer::from_bytes(&host.random(&format!("key {name}"))?);
+    // First the passphrase: a key that cannot be opened again must not be created.
+    if let KeyProtection::Keyring(secret) = under {
+        store_in_keyring(&signer.public(), secret)?;
+    }
+    let pem = match under {
+        KeyProtection::Passphrase(secret) | KeyProtection::Keyring(secret) => {
+            let salt = KeyEncryptionSalt {
+                salt: half_of_seed(host.random("salt")?),
+                start: half_of_seed(host.random("start")?),
+            };
+            signer.to_encrypted_pem(secret, &salt)
+        }
+        KeyProtection::Nothing => signer.to_pem(),
+    };
+    let pem = pem.map_err(|bad| CommandError::new(CliExitCode::Bug, bad.to_string()))?;
+    Ok(NewKey { pem, public: signer.public() })
+}
+
+fn half_of_seed(bytes: [u8; 32]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(bytes.split_at(16).0);
+    half
+}
+
+/// Stores a key as it is, encrypted or not, under a name that no other key has.
+pub fn store_key(
+    caller: &dyn Caller,
+    keys: &KeyFolder,
+    name: &str,
+    new: NewKey,
+) -> Result<OwnKey, CommandError> {
+    let NewKey { pem, public } = new;
+    keys.add(name, &pem, &public.pem()).map_err(|bad| key_error(&bad))?;
+    let (key, named) = (public.id(), name.to_owned());
+    watch::record_quietly(caller, WorkspaceAction::KeyMade { key, name: named });
+    Ok(OwnKey { name: name.to_owned(), public })
+}
+
+/// Opens a key, with its passphrase if it has one.
+pub fn open_key(
+    caller: &dyn Caller,
+    keys: &KeyFolder,
+    key: &OwnKey,
+    passphrase_file: Option<&Path>,
+) -> Result<Signer, CommandError> {
+    let pem = keys.private(&key.name).map_err(|bad| key_error(&bad))?;
+    let signer = match Signer::from_pem(&pem) {
+        Err(BadKey::Encrypted) => {
+            let secret = stored_passphrase(caller, passphrase_file, key)?;
+            Signer::from_encrypted_pem(&pem, &secret)
+        }
+        other => other,
+    };
+    let of = |bad: BadKey| CommandError::new(CliExitCode::Usage, format!("the key `{}`: {bad}", key.name));
+    let signer = signer.map_err(of)?;
+    if signer.public() != key.public {
+        let message = format!("{0}.pub does not match {0}.pem", key.name);
+        return Err(CommandError::new(CliExitCode::Usage, message).hint(
+            "one of them was changed; print the matching public key with `openssl pkey -in NAME.pem -pubout`",
+        ));
+    }
+    Ok(signer)
+}

@@ -1,0 +1,93 @@
+use std::path::Path;
+
+use super::{OwnKey, key_error};
+use crate::Caller;
+use crate::Host;
+use crate::{CliExitCode, CommandError, normalize_path, relative_path};
+use wf_exec::keychain::{KeyringError, recall, remember};
+use wf_exec::keyfile::private_text;
+use wf_sign::PublicKey;
+
+/// The protection of a new key.
+#[derive(Debug)]
+pub enum KeyProtection {
+    /// None, except for the permissions of its file.
+    Nothing,
+    /// A passphrase that the user knows.
+    Passphrase(String),
+    /// A random passphrase stored in the system keyring.
+    Keyring(String),
+}
+
+/// The service whose entries in a keyring are passphrases of keys; the accounts are public keys.
+const KEYRING_SERVICE: &str = "wf";
+
+/// Stores the passphrase of a key in the keyring.
+pub fn store_in_keyring(key: &PublicKey, secret: &str) -> Result<(), CommandError> {
+    remember(KEYRING_SERVICE, &key.hex(), secret).map_err(|reason| {
+        let message = format!("cannot store the passphrase in the keyring: {reason}");
+        CommandError::new(CliExitCode::Usage, message).hint("pass --encrypt to enter a passphrase instead")
+    })
+}
+
+/// The passphrase of a key: from a file, else from the system keyring, else from the user.
+pub fn stored_passphrase(
+    caller: &dyn Caller,
+    file: Option<&Path>,
+    key: &OwnKey,
+) -> Result<String, CommandError> {
+    if file.is_none() {
+        match recall(KEYRING_SERVICE, &key.public.hex()).map(String::from_utf8) {
+            Ok(Ok(secret)) => return Ok(secret),
+            Err(KeyringError::None | KeyringError::Missing) => {}
+            Ok(Err(_)) => caller.info("no readable passphrase in the keyring\n"),
+            Err(reason) => {
+                caller.info_line(&format!("cannot read the passphrase from the keyring: {reason}"));
+            }
+        }
+    }
+    passphrase(caller, file, &key.name, false)
+}
+
+/// The passphrase of a key, from a file or from the terminal. `twice` is for a new one.
+pub fn passphrase(
+    caller: &dyn Caller,
+    file: Option<&Path>,
+    name: &str,
+    twice: bool,
+) -> Result<String, CommandError> {
+    let given = match file {
+        Some(path) => from_file(caller.host(), path)?,
+        None if caller.is_interactive() => {
+            let given = caller.ask_hidden(&format!("passphrase of the key `{name}`: "))?;
+            if twice && caller.ask_hidden("repeat the passphrase: ")? != given {
+                return Err(CommandError::new(CliExitCode::Usage, "the passphrases do not match"));
+            }
+            given
+        }
+        None => {
+            let message = format!("not a terminal, cannot ask for the passphrase of the key `{name}`");
+            let hint = "pass --passphrase-file FILE to read it from a file, or from /dev/fd/3";
+            return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        }
+    };
+    if given.is_empty() {
+        return Err(CommandError::new(CliExitCode::Usage, "the passphrase is empty"));
+    }
+    Ok(given)
+}
+
+/// The first line of a file that only its owner can read, or of a descriptor that the caller opened.
+pub fn from_file(host: &Host, path: &Path) -> Result<String, CommandError> {
+    let path = normalize_path(&host.cwd().join(path));
+    let text = if path.starts_with("/dev") || path.starts_with("/proc") {
+        // A descriptor that the caller opened.
+        std::fs::read_to_string(&path).map_err(|error| {
+            let shown = relative_path(&path, host.cwd());
+            CommandError::new(CliExitCode::Usage, format!("cannot read {shown}: {error}"))
+        })?
+    } else {
+        private_text(&path).map_err(|bad| key_error(&bad))?
+    };
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}

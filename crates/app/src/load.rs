@@ -1,0 +1,387 @@
+//! Plans and goals, from their files or as a run recorded them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{
+    CliExitCode, CommandError, RunOptions, Workspace, normalize_path, plans, relative_path, require_utf8,
+};
+use crate::Caller;
+use crate::config::WorkspaceConfig;
+use crate::{APPROVERS, CONFIG};
+use wf_base::diag::Severity;
+use wf_base::name::{GateId, RunId};
+use wf_base::source::DeclarationSites;
+use wf_base::source::{SourceText, Span, Spanned};
+use wf_base::untrusted::shell_word;
+use wf_core::goal::ReconciliationPart;
+use wf_lang::{self as lang, DiskFiles, InMemoryFiles, LoadedSpec, LoweringError, SpecFileSource};
+use wf_model::{Goal, Plan};
+use wf_sign::approval::{Approvers, ReviewPolicy};
+use wf_store::{StoreError, StoreReader};
+
+mod diagnostics;
+mod other;
+mod settings;
+
+use diagnostics::declaration_sites;
+use other::NonPlanFile;
+
+pub use diagnostics::diagnostics_by_file;
+pub use settings::{approvers, configuration, read_approvers, read_config, system_gates};
+
+/// A plan that may run, and its context.
+pub struct LoadedPlan {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// The goal, if it is the plan of one.
+    pub goal: Option<GoalPlan>,
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// The places in the texts where its steps and checks are written, and those of the plans that it uses.
+    pub sites: DeclarationSites,
+    /// The texts it was made of: its own first, the configuration last.
+    pub sources: Vec<(String, String)>,
+    /// The options that it is started with, or was.
+    pub options: RunOptions,
+    /// The configuration of the workspace.
+    pub config: WorkspaceConfig,
+    /// The workspace in which it runs.
+    pub workspace: Workspace,
+}
+
+/// The goal of a plan.
+#[derive(Clone)]
+pub struct GoalPlan {
+    /// The goal.
+    pub goal: Arc<Goal>,
+    /// Its whole plan: the checks, and the repair.
+    pub whole_plan: Arc<Plan>,
+}
+
+/// Loads a plan by its path, or by its id in the workspace. On failure its errors have been
+/// printed.
+pub fn load_named(caller: &dyn Caller, name: &Path, begun: RunOptions) -> Result<LoadedPlan, CommandError> {
+    let mut path = normalize_path(&caller.host().cwd().join(name));
+    if !path.is_file()
+        && let Some(found) = plans::find_by_id(caller.host(), name.as_os_str())?
+    {
+        path = found;
+    }
+    require_utf8(&path)?;
+    let shown = relative_path(&path, caller.host().cwd());
+    if !path.exists() {
+        return Err(plans::unknown_plan(caller.host(), &shown));
+    }
+    if path.is_dir() {
+        let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a directory, not a plan"));
+        return Err(failure.hint(format!("`wf check {}` checks the plans in it", shell_word(&shown))));
+    }
+    let dir = path.parent().unwrap_or(&path);
+    let workspace = caller.host().workspace_of(dir);
+    let name = workspace.name(&path);
+    let files = DiskFiles::new(&workspace.root);
+    load_plan(caller, &files, workspace, name, begun)
+}
+
+/// Loads a plan, or a goal as the plan of its repair, for review.
+pub fn load_for_review(caller: &dyn Caller, path: &Path) -> Result<LoadedPlan, CommandError> {
+    load_named(caller, path, RunOptions::at_present(caller.host(), None).of_goal(ReconciliationPart::Repair))
+}
+
+/// The goal at a path, and the plan of a part of its reconciliation.
+pub fn load_goal(
+    caller: &dyn Caller,
+    files: &dyn SpecFileSource,
+    workspace: Workspace,
+    path: &str,
+    part: ReconciliationPart,
+) -> Result<(LoadedPlan, Arc<Goal>), CommandError> {
+    let begun = RunOptions::at_present(caller.host(), None).of_goal(part);
+    let ready = load_plan(caller, files, workspace, path.to_owned(), begun)?;
+    if let Some(goal) = ready.goal.as_ref().map(|of| Arc::clone(&of.goal)) {
+        return Ok((ready, goal));
+    }
+    let shown = relative_path(&ready.workspace.root.join(path), caller.host().cwd());
+    let failure = CommandError::new(CliExitCode::Usage, format!("{shown} is a plan, not a goal"));
+    Err(failure.hint(format!("`wf run {}` runs it", shell_word(&shown))))
+}
+
+/// The goal at a path, without printing its diagnostics again.
+pub fn reload_goal(
+    caller: &dyn Caller,
+    workspace: Workspace,
+    path: &str,
+) -> Result<LoadedPlan, CommandError> {
+    let files = DiskFiles::new(&workspace.root);
+    let begun = RunOptions {
+        is_continuation: true,
+        ..RunOptions::at_present(caller.host(), None).of_goal(ReconciliationPart::Look)
+    };
+    load_plan(caller, &files, workspace, path.to_owned(), begun)
+}
+
+/// A goal, or the number of errors in a broken one.
+pub type GoalLoadResult = Result<Arc<Goal>, usize>;
+
+/// Returns the goal at a path among the files of a workspace: `None` if the file is something else,
+/// the number of errors if it is a broken goal; with the id in the file. Prints nothing.
+pub fn collect_goal(files: &dyn SpecFileSource, path: &str) -> Option<(Option<String>, GoalLoadResult)> {
+    let config = read_config(files, CONFIG).map(|(config, _)| config);
+    let loaded = load_with_gates(files, path, &config.unwrap_or_default().gates());
+    let id = match loaded.goal() {
+        Some(goal) => goal.id.as_ref().map(|id| id.value.to_string()),
+        None if declares_goal(&loaded) => None,
+        None => return None,
+    };
+    let errors = loaded.diagnostics.iter();
+    let errors = errors.filter(|(_, wrong)| wrong.severity() == Severity::Error);
+    let count = errors.count();
+    let goal = match lang::lower_goal(&loaded) {
+        Ok(goal) if count == 0 => Ok(goal),
+        _ => Err(count.max(1)),
+    };
+    Some((id, goal))
+}
+
+/// True if an otherwise unreadable file declares to be a goal: it must not go unnoticed.
+fn declares_goal(loaded: &LoadedSpec) -> bool {
+    let text = loaded.sources.first().map_or("", SourceText::text);
+    let says = || text.lines().any(|line| line.trim_end() == "kind: goal");
+    loaded.root().is_none() && loaded.has_errors() && says()
+}
+
+/// Loads a plan from given files of a workspace.
+pub fn load_plan(
+    caller: &dyn Caller,
+    files: &dyn SpecFileSource,
+    workspace: Workspace,
+    path: String,
+    begun: RunOptions,
+) -> Result<LoadedPlan, CommandError> {
+    let (config, written) = configuration(caller, files, &workspace)?;
+    let config = config.with_strictness(begun.strict);
+    let mut loaded = load_with_gates(files, &path, &config.gates());
+    // The diagnostics of a resumed reconciliation were printed before.
+    if loaded.has_errors() || !begun.is_continuation {
+        caller.diagnostics(&diagnostics_by_file(caller.host(), &workspace, &loaded));
+    }
+    if loaded.has_errors() {
+        return Err(CommandError::reported(CliExitCode::Invalid));
+    }
+    let kind = || NonPlanFile::new(caller.host(), &workspace, &path);
+    if loaded.gates.contains_key(&0) {
+        return Err(kind().refuse("gate", "wf gate test", "evaluates it"));
+    }
+    if loaded.goal().is_some() && begun.part.is_none() {
+        return Err(kind().refuse("goal", "wf goal run", "runs it"));
+    }
+    limit_concurrency(&mut loaded, begun.jobs);
+    let sites = declaration_sites(&loaded);
+    let text = |source: &SourceText| (source.path().to_owned(), source.text().to_owned());
+    let mut sources: Vec<(String, String)> = loaded.sources.iter().map(text).collect();
+    sources.extend(written.as_ref().map(text));
+    Ok(LoadedPlan {
+        goal: goal_of(&loaded, &config)?,
+        plan: lower(&loaded, &config, begun)?,
+        path,
+        sites,
+        sources,
+        options: begun,
+        config,
+        workspace,
+    })
+}
+
+/// The plan that a run was recorded with.
+pub fn recorded_plan(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<Arc<Plan>, CommandError> {
+    Ok(load_recorded(caller, reader, run)?.plan)
+}
+
+/// The plan that a run was recorded with, or nothing if it is not a valid plan any more: it was
+/// recorded by another version, or deleted. Prints no diagnostics.
+pub fn recorded_plan_if_valid(reader: &StoreReader, run: &RunId) -> Result<Option<Arc<Plan>>, CommandError> {
+    recorded_plan_unless(reader, run, |_, _, _| None)
+}
+
+/// The same, for a comparison with the plan as it is now: if that is made of the same texts in the
+/// same way, it is the very same plan, and nothing is read and checked twice.
+pub fn recorded_plan_or_current(
+    reader: &StoreReader,
+    run: &RunId,
+    now: &LoadedPlan,
+) -> Result<Option<Arc<Plan>>, CommandError> {
+    recorded_plan_unless(reader, run, |path, begun, texts| {
+        let same = path == now.path && begun.makes_same_plan(&now.options) && is_made_of(&now.sources, texts);
+        same.then(|| Arc::clone(&now.plan))
+    })
+}
+
+/// True if the recorded texts of a run are those that a plan is made of. The approval is also
+/// recorded, which makes no difference to it; a configuration would.
+fn is_made_of(sources: &[(String, String)], texts: &[(String, String)]) -> bool {
+    let rest = texts.strip_prefix(sources);
+    rest.is_some_and(|rest| rest.iter().all(|(path, _)| path != CONFIG))
+}
+
+/// The plan that a run was recorded with, if it is not known by its path, its options and its
+/// texts.
+fn recorded_plan_unless(
+    reader: &StoreReader,
+    run: &RunId,
+    known: impl FnOnce(&str, &RunOptions, &[(String, String)]) -> Option<Arc<Plan>>,
+) -> Result<Option<Arc<Plan>>, CommandError> {
+    let path = match reader.run(run) {
+        Ok(row) => row.path,
+        Err(StoreError::UnknownRun(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let begun = RunOptions::recorded(&reader.config(run)?);
+    let texts = reader.sources(run)?;
+    if let Some(plan) = known(&path, &begun, &texts) {
+        return Ok(Some(plan));
+    }
+    Ok(collect_plan(&memory_files(texts), &path, begun))
+}
+
+/// The plan in some files, or nothing if they contain none. Prints no diagnostics.
+pub fn collect_plan(files: &InMemoryFiles, path: &str, begun: RunOptions) -> Option<Arc<Plan>> {
+    collect_plan_and_goal(files, path, begun).map(|(plan, _)| plan)
+}
+
+/// The same, with the goal that it belongs to.
+pub fn collect_plan_and_goal(
+    files: &InMemoryFiles,
+    path: &str,
+    begun: RunOptions,
+) -> Option<(Arc<Plan>, Option<Arc<Goal>>)> {
+    let config = read_config(files, CONFIG).map(|(config, _)| config);
+    let config = config.unwrap_or_default().with_strictness(begun.strict);
+    let loaded = load_with_gates(files, path, &config.gates());
+    if loaded.has_errors() {
+        return None;
+    }
+    let plan = lower(&loaded, &config, begun).ok()?;
+    Some((plan, lang::lower_goal(&loaded).ok()))
+}
+
+/// Recorded texts as files.
+fn memory_files(texts: Vec<(String, String)>) -> InMemoryFiles {
+    let files = texts.into_iter();
+    InMemoryFiles(files.map(|(path, text)| (path, text.into_bytes())).collect())
+}
+
+/// The plan that a run was recorded with, and the configuration of the workspace then.
+pub fn load_recorded(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+) -> Result<LoadedPlan, CommandError> {
+    load_recorded_as(caller, reader, run, None)
+}
+
+/// The same, of a goal as the plan of a part of its reconciliation.
+pub fn load_recorded_as(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+    part: Option<ReconciliationPart>,
+) -> Result<LoadedPlan, CommandError> {
+    // A nested run has its text from the run that it is part of.
+    let path = reader.run(run)?.path;
+    let mut top = run.clone();
+    while let Some((above, _)) = reader.run(&top)?.parent {
+        top = above;
+    }
+    let files = memory_files(reader.sources(&top)?);
+    if !files.0.contains_key(&path) {
+        let message = format!("run {} was recorded without its plan", run.short());
+        return Err(CommandError::new(CliExitCode::State, message));
+    }
+    let begun = RunOptions::recorded(&reader.config(&top)?);
+    let goes_on = part.is_some();
+    let part = part.or(begun.part);
+    let begun = RunOptions { part, is_continuation: goes_on, prior_work: reader.work_time(run)?, ..begun };
+    load_plan(caller, &files, caller.host().workspace(), path, begun)
+}
+
+/// A file and all files that it uses, including the gates of the workspace, with all their
+/// diagnostics.
+pub fn load_with_gates(files: &dyn SpecFileSource, path: &str, gates: &[GateId]) -> LoadedSpec {
+    let mut loaded = lang::load_with(files, path, gates);
+    wf_lang::check::check(&mut loaded);
+    if let Some((names, required)) = approver_names(files) {
+        wf_lang::check::people(&mut loaded, &names, required);
+    }
+    loaded
+}
+
+/// The names of all approvers, where the owner alone is not enough, and the quorum.
+fn approver_names(files: &dyn SpecFileSource) -> Option<(Vec<String>, u32)> {
+    let (file, _) = read_approvers(files, APPROVERS)?;
+    let approvers = Approvers::from(file?);
+    let names = approvers.keys.into_iter().map(|one| one.name);
+    (approvers.policy == ReviewPolicy::Reviewed).then(|| (names.collect(), approvers.required))
+}
+
+/// Overrides the concurrency of the plan by a number from the command line.
+fn limit_concurrency(loaded: &mut LoadedSpec, jobs: Option<u32>) {
+    let Some(jobs) = jobs else { return };
+    if let Some(Some(plan)) = loaded.plans.first_mut() {
+        let none = lang::ast::PolicySpec { max_parallel: None, on_failure: None, grace: None };
+        let policy = plan.policy.get_or_insert(none);
+        policy.max_parallel = Some(Spanned::new(jobs, Span::default()));
+    }
+}
+
+fn lower(
+    loaded: &LoadedSpec,
+    config: &WorkspaceConfig,
+    begun: RunOptions,
+) -> Result<Arc<Plan>, CommandError> {
+    let plan = lang::lower(loaded, &config.defaults).map_err(|error| lowering_error(&error))?;
+    let is_look = loaded.goal().is_some() && begun.part == Some(ReconciliationPart::Look);
+    Ok(if is_look { plan.checks_only() } else { plan })
+}
+
+/// The goal in some files, if it is one.
+fn goal_of(loaded: &LoadedSpec, config: &WorkspaceConfig) -> Result<Option<GoalPlan>, CommandError> {
+    if loaded.goal().is_none() {
+        return Ok(None);
+    }
+    let whole = lang::lower(loaded, &config.defaults).map_err(|error| lowering_error(&error))?;
+    let goal = lang::lower_goal(loaded).map_err(|error| lowering_error(&error))?;
+    Ok(Some(GoalPlan { goal, whole_plan: whole }))
+}
+
+fn lowering_error(error: &LoweringError) -> CommandError {
+    let exit = match error {
+        LoweringError::Broken => CliExitCode::Invalid,
+        LoweringError::Unsound(_) => CliExitCode::Bug,
+    };
+    CommandError::new(exit, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONFIG, is_made_of};
+
+    #[test]
+    fn what_is_made_of_the_same_texts_is_the_same() {
+        let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let plan = || text("plan.md", "a");
+        let sources = [plan(), text("gates/g.md", "g")];
+        let with = |more: &[(String, String)]| [&sources[..], more].concat();
+        assert!(is_made_of(&sources, &sources));
+        assert!(is_made_of(&sources, &with(&[text("plan.approval.json", "t")])));
+        // A configuration that was removed, or added since.
+        assert!(!is_made_of(&sources, &with(&[text(CONFIG, "")])));
+        assert!(!is_made_of(&with(&[text(CONFIG, "")]), &sources));
+        assert!(!is_made_of(&sources, &[plan()]));
+        assert!(!is_made_of(&[plan()], &[text("plan.md", "b")]));
+    }
+}

@@ -1,0 +1,38 @@
+use crate::Host;
+use crate::{CliExitCode, CommandError, Workspace, relative_path};
+use wf_base::untrusted::shell_word;
+
+/// A file that is not a plan, as the command for its kind takes it.
+pub(super) struct NonPlanFile {
+    /// The path of the file as seen from the current folder.
+    shown: String,
+    /// The shell command to run before, where the command looks for it elsewhere.
+    preparation: String,
+    /// The file as the command takes it.
+    argument: String,
+}
+
+impl NonPlanFile {
+    /// A file of a workspace.
+    pub(super) fn new(host: &Host, workspace: &Workspace, path: &str) -> Self {
+        let cwd = host.cwd();
+        let shown = relative_path(&workspace.root.join(path), cwd);
+        // The command works in the workspace of the current folder.
+        let here = workspace.root == host.workspace().root;
+        let root = relative_path(&workspace.root, cwd);
+        let (before, named) = if here {
+            (String::new(), shown.clone())
+        } else {
+            (format!("cd {} && ", shell_word(&root)), path.to_owned())
+        };
+        Self { shown, preparation: before, argument: named }
+    }
+
+    /// Refuses it, and names the command that takes it.
+    pub(super) fn refuse(&self, kind: &str, command: &str, does: &str) -> CommandError {
+        let message = format!("{} is a {kind}, not a plan", self.shown);
+        let (before, named) = (&self.preparation, shell_word(&self.argument));
+        let hint = format!("`{before}{command} {named}` {does}");
+        CommandError::new(CliExitCode::Usage, message).hint(hint)
+    }
+}

@@ -1,0 +1,43 @@
+//! The changes under a run while no engine worked on it.
+
+use std::sync::Arc;
+
+use super::CommandError;
+use super::load::LoadedPlan;
+use crate::Caller;
+use wf_base::name::RunId;
+use wf_engine as engine;
+use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
+use wf_store::StoreReader;
+
+/// Warns of results that changed since the run left them: the remaining steps read them as they are now.
+pub fn warn_of_changed_results(
+    caller: &dyn Caller,
+    reader: &StoreReader,
+    run: &RunId,
+    ready: &LoadedPlan,
+) -> Result<(), CommandError> {
+    let ask = RepeatRequest {
+        run: Some(run.clone()),
+        earlier_plan: Some(Arc::clone(&ready.plan)),
+        current_plan: Arc::clone(&ready.plan),
+        choice: RepeatChoice::default(),
+    };
+    let so_far = RepeatedRun::of(reader, ask, &reader.run(run)?.params)?;
+    let outdated = engine::outdated(&ready.workspace.root, reader, &so_far)?;
+    for one in &outdated {
+        let item = one.item.as_ref().map(|key| format!("[{key}]"));
+        let item = item.unwrap_or_default();
+        caller.message_line(&format!(
+            "warning: `{}{item}` has changed since run {}: {}; its dependents read the current version",
+            one.step,
+            run.short(),
+            one.reason
+        ));
+    }
+    if !outdated.is_empty() {
+        let run = run.short();
+        caller.message_line(&format!("to run it again instead: wf cancel {run}; wf retry {run}"));
+    }
+    Ok(())
+}

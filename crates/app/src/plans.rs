@@ -1,0 +1,130 @@
+//! The plans and goals of a workspace, by id.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use super::collect::SpecFileSet;
+use super::load::{load_with_gates, system_gates};
+use super::{CliExitCode, CommandError, Workspace};
+use crate::Host;
+use wf_base::diag::{Severity, nearest};
+use wf_base::name::PlanId;
+use wf_lang::{self as lang, DiskFiles, LoadedSpec};
+
+/// The folders of a workspace in which plans and goals are searched, besides its root.
+const FOLDERS: [&str; 2] = ["workflows", "goals"];
+
+/// A plan, a dag or a goal of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecSummary {
+    /// Its path, relative to the workspace.
+    pub path: String,
+    /// The kind declared in its file.
+    pub kind: &'static str,
+    /// Its id, as far as it can be read.
+    pub id: Option<String>,
+    /// The title.
+    pub title: Option<String>,
+    /// The number of errors.
+    pub error_count: usize,
+}
+
+/// All plans and goals of a workspace, by path.
+pub fn list_specs(workspace: &Workspace) -> Vec<SpecSummary> {
+    let files = DiskFiles::new(&workspace.root);
+    let gates = system_gates(&files);
+    let listed = paths(workspace).into_iter().filter_map(|path| {
+        let loaded = load_with_gates(&files, &path, &gates);
+        let errors = loaded.diagnostics.iter();
+        let errors = errors.filter(|(_, wrong)| wrong.severity() == Severity::Error);
+        let mistakes = errors.count();
+        let (id, title) = id_and_title(&loaded);
+        Some(SpecSummary { kind: spec_kind(&loaded)?, id, title, path, error_count: mistakes })
+    });
+    listed.collect()
+}
+
+/// The file of the plan with an id; `None` if this is not an id, or no plan has it. An id of
+/// several plans is ambiguous, and names none.
+pub fn find_by_id(host: &Host, name: &OsStr) -> Result<Option<PathBuf>, CommandError> {
+    let Some(id) = name.to_str().and_then(|name| PlanId::parse(name).ok()) else {
+        return Ok(None);
+    };
+    let workspace = host.workspace();
+    let files = DiskFiles::new(&workspace.root);
+    let mut found = paths(&workspace);
+    found.retain(|path| {
+        let loaded = lang::load(&files, path);
+        spec_kind(&loaded).is_some() && id_and_title(&loaded).0.as_deref() == Some(id.as_str())
+    });
+    match found.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(workspace.root.join(only))),
+        several => {
+            let message = format!("the id `{id}` is ambiguous: {}", several.join(", "));
+            Err(CommandError::new(CliExitCode::Usage, message)
+                .hint("pass the file, or change one of the ids"))
+        }
+    }
+}
+
+/// Reports that there is no such plan, with suggestions.
+pub fn unknown_plan(host: &Host, name: &str) -> CommandError {
+    let failure = CommandError::new(CliExitCode::Usage, format!("file not found: {name}"));
+    if PlanId::parse(name).is_err() {
+        return failure.hint("list plans with `wf list`, or create one with `wf init`");
+    }
+    let all = list_specs(&host.workspace());
+    let ids = all.iter().filter_map(|one| one.id.as_deref());
+    let failure =
+        CommandError::new(CliExitCode::Usage, format!("plan not found: no file or plan id `{name}`"));
+    match nearest(name, ids) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None if all.is_empty() => failure.hint("create a first plan with `wf init`"),
+        None => failure.hint("list plans and their ids with `wf list`"),
+    }
+}
+
+/// The paths of potential plans and goals.
+fn paths(workspace: &Workspace) -> Vec<String> {
+    let mut found = SpecFileSet::default();
+    for folder in FOLDERS {
+        found.add_folder(&workspace.root.join(folder));
+    }
+    found.add_top_level(&workspace.root);
+    let mut paths: Vec<String> = found.plans.iter().map(|path| workspace.name(path)).collect();
+    paths.sort();
+    paths
+}
+
+/// The kind of a file, if it is a plan or a goal, or declares to be one.
+fn spec_kind(loaded: &LoadedSpec) -> Option<&'static str> {
+    let text = loaded.sources.first()?.text();
+    let says = |kind: &str| {
+        let mut lines = text.lines().skip(1).take_while(|line| line.trim_end() != "---");
+        lines.any(|line| {
+            let value = line.strip_prefix("kind:").map(str::trim);
+            value.is_some_and(|value| value.trim_matches(['"', '\'']) == kind)
+        })
+    };
+    if loaded.goal().is_some() || says("goal") {
+        return Some("goal");
+    }
+    if says("dag") {
+        return Some("dag");
+    }
+    (loaded.root().is_some() || says("plan")).then_some("plan")
+}
+
+/// The id and the title in a file.
+fn id_and_title(loaded: &LoadedSpec) -> (Option<String>, Option<String>) {
+    if let Some(goal) = loaded.goal() {
+        let id = goal.id.as_ref().map(|id| id.value.to_string());
+        return (id, goal.title.clone());
+    }
+    let Some(plan) = loaded.root() else {
+        return (None, None);
+    };
+    let id = plan.id.as_ref().map(|id| id.value.to_string());
+    (id, plan.title.clone())
+}

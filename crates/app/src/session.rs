@@ -1,0 +1,166 @@
+//! The opening of everything that a run needs.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::approve::SigningRules;
+use crate::goals::FOLDERS;
+use crate::load::LoadedPlan;
+use crate::watch::{AuditedSession, start_audit};
+use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace, config, keep};
+use wf_base::untrusted::{NAME, WARN, paint};
+use wf_core::observe::RunObserver;
+use wf_engine::{EngineError, EngineSession, FinishedRun, SessionParts};
+use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
+use wf_exec::sandbox::SandboxFactory;
+use wf_exec::view::family;
+use wf_lang::GATES;
+use wf_skill::lock::LOCK;
+use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
+use wf_store::{RunRetention, StateFolder, Store, StoreDurability, StoreError};
+
+/// The name of git's repository folder, or of the file that points to it.
+const REPOSITORY: &str = ".git";
+
+/// Opens what a run needs, with a listener that follows the run.
+pub fn open_session(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    stays: bool,
+    observer: Box<dyn RunObserver + Send>,
+) -> Result<AuditedSession, CommandError> {
+    StateFolder::new(&ready.workspace.state).may_be_written()?;
+    // Started first: it gets ready while the database is opened.
+    let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;
+    let store = open_store(caller.host(), ready)?;
+    let watch = start_audit(caller, ready)?;
+    let session = EngineSession::new(SessionParts {
+        store,
+        clock: caller.host().clock(),
+        root: ready.workspace.root.clone(),
+        host: caller.host().vars(),
+        pass: ready.config.env_pass.clone(),
+        log_limit: ready.config.logs.max_bytes,
+        executor: hands,
+        around: sandbox_factory(
+            caller.host(),
+            &ready.config.sandbox,
+            &ready.workspace,
+            control_files(ready)?,
+        ),
+        approvers: SigningRules::of(caller, &ready.workspace)?.approvers,
+        reuses: !ready.options.no_cache,
+        stays,
+        bus: watch.bus.clone(),
+        observer,
+    });
+    Ok(AuditedSession { session, watch })
+}
+
+/// Opens the state of a workspace for writing.
+pub fn open_store(host: &Host, ready: &LoadedPlan) -> Result<Store, CommandError> {
+    let (state, clock) = (&ready.workspace.state, host.clock());
+    let lease = host.lease()?;
+    Ok(Store::open_with_lease(state, durability(ready), clock, lease)?)
+}
+
+/// Returns the files of the workspace that control wf: its configuration, what it may take from the
+/// workspace by a known name, the texts of a plan, and the repositories in it.
+fn control_files(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
+    let known = [CONFIG, APPROVERS, LOCK, GATES, REPOSITORY].into_iter();
+    let known = known.chain(FOLDERS).map(str::to_owned);
+    let texts = ready.sources.iter().map(|(name, _)| name.clone());
+    let mut files: Vec<String> = known.chain(texts).collect();
+    files.extend(nested_repositories(ready)?);
+    files.retain(|file| Path::new(file).is_relative());
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// Returns the repositories below the workspace, where a step may write a folder that could contain
+/// one. A repository that a step creates later is its own.
+fn nested_repositories(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
+    let plans = family(&ready.plan).into_iter();
+    let steps = plans.flat_map(|plan| plan.steps());
+    let mut ways =
+        steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
+    if !ways.any(|way| way.allow.as_ref().is_some_and(|allow| !allow.write.is_empty())) {
+        return Ok(Vec::new());
+    }
+    let apart = ExcludedFiles::new([ready.workspace.state.as_path()]);
+    let files = WorkspaceManifest::of_workspace(&ready.workspace.root, &apart);
+    let files = files.map_err(|unable| CommandError::new(CliExitCode::Usage, unable.reason))?;
+    let found = files.named(OsStr::new(REPOSITORY)).into_iter();
+    let found = found.map(|path| {
+        path.into_os_string().into_string().map_err(|path| {
+            let shown = path.display();
+            CommandError::new(
+                CliExitCode::Usage,
+                format!("the path of the repository `{shown}` is not UTF-8"),
+            )
+            .hint("rename its directory: wf cannot protect it from steps that may write there")
+        })
+    });
+    found.collect()
+}
+
+/// Returns the sandbox for checks and steps, as the configuration defines it; `None`: no sandbox.
+pub fn sandbox_factory(
+    host: &Host,
+    config: &config::SandboxConfig,
+    workspace: &Workspace,
+    control: Vec<String>,
+) -> Option<Arc<SandboxFactory>> {
+    let around = || {
+        SandboxFactory::new(&workspace.root, &workspace.state, &host.vars(), &config.read)
+            .with_control(control)
+    };
+    config.on.then(|| Arc::new(around()))
+}
+
+/// Returns the durability of the record of a run: as the run was started with, else as configured.
+fn durability(ready: &LoadedPlan) -> StoreDurability {
+    ready.options.durability.unwrap_or(match ready.config.durability {
+        config::DurabilitySetting::Full => StoreDurability::Full,
+        config::DurabilitySetting::Normal => StoreDurability::Normal,
+    })
+}
+
+/// True if another run took the use of an approval that was counted as the next, and uses remain:
+/// nothing was started, and counting again may find one.
+pub fn lost_use_race(finished: &Result<FinishedRun, EngineError>) -> bool {
+    let Err(EngineError::Store(StoreError::UsedUp { execution, executions })) = finished else {
+        return false;
+    };
+    execution < executions
+}
+
+/// Deletes the runs that the configuration retains no longer. The outcome of the run stands, even
+/// if this fails.
+pub fn prune(caller: &dyn Caller, session: &AuditedSession, ready: &LoadedPlan) {
+    let keep = RunRetention {
+        max_age: ready.config.retention.max_age,
+        max_runs: ready.config.retention.max_runs.map(|runs| runs as usize),
+    };
+    let wanted = keep.max_age.is_some() || keep.max_runs.is_some();
+    if !wanted {
+        return;
+    }
+    match session.store.prune(keep, caller.host().now()) {
+        Ok(pruned) if pruned.runs > 0 => {
+            let runs = pruned.runs as u64;
+            let db = pruned.place.map(|place| LogAnchor { seq: place.seq, hash: place.hash });
+            session.publish(BusMessage::act(caller.host().now(), WorkspaceAction::Pruned { runs, db }));
+        }
+        Ok(_) => {}
+        Err(error) => report_prune_failure(caller, &error),
+    }
+}
+
+fn report_prune_failure(caller: &dyn Caller, error: &StoreError) {
+    let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+    let remedy = error.remedy();
+    caller.message(&format!("{warning} cannot delete old runs: {error}\n{hint} {remedy}\n"));
+}

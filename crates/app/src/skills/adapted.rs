@@ -1,0 +1,96 @@
+//! The report of an imported skill.
+
+use std::fmt::Write as _;
+
+use super::fetch::FetchedSkill;
+use super::put::SKILLS;
+use super::tell;
+use crate::skills::InspectedSkill;
+use wf_base::untrusted::untrusted;
+use wf_base::untrusted::{BOLD, DIM, GOOD, WARN, paint};
+use wf_skill::import::{FieldOutcome, SkillConversion};
+
+/// The completed changes, and the remaining work.
+pub fn adaptation_text(
+    fetched: &FetchedSkill,
+    done: &SkillConversion,
+    studied: &InspectedSkill,
+    is_dry: bool,
+) -> String {
+    let mut text = format!(
+        "{}\n  from {}\n",
+        paint(BOLD, &format!("the skill {}", done.name)),
+        untrusted(&fetched.source)
+    );
+    if let Some(commit) = &fetched.commit {
+        let _ = writeln!(text, "  commit {commit}");
+    }
+    let format = done.format.as_str();
+    let _ = writeln!(text, "  format {format}: {}", untrusted(&done.reason));
+    text += &fields(done);
+    text += &list(
+        "left out",
+        done.left_out.iter().map(|out| format!("{}: {}", untrusted(&out.path), out.reason)),
+    );
+    text += &manual_changes(done);
+    let found = tell::findings(studied);
+    if !found.is_empty() {
+        let _ = write!(text, "\n{}\n{found}", paint(BOLD, "inspection"));
+    }
+    text.push('\n');
+    text + &next(done, studied, is_dry)
+}
+
+fn fields(done: &SkillConversion) -> String {
+    let lines = done.fields.iter().map(|field| {
+        let style = match field.fate {
+            FieldOutcome::Kept => GOOD,
+            FieldOutcome::Translated => BOLD,
+            FieldOutcome::Dropped => WARN,
+        };
+        let fate = paint(style, field.fate.as_str());
+        match field.reason.as_str() {
+            "" => format!("{}: {fate}", untrusted(&field.field)),
+            reason => format!("{}: {fate}, {}", untrusted(&field.field), untrusted(reason)),
+        }
+    });
+    list("fields", lines)
+}
+
+fn manual_changes(done: &SkillConversion) -> String {
+    let scripts = done
+        .scripts
+        .iter()
+        .map(|path| format!("{} declares nothing yet, so no step can run it", untrusted(path)));
+    let all = done.review.iter().map(|what| untrusted(what).to_string()).chain(scripts);
+    let mut text = list("to review by hand", all);
+    if let Some(suggestion) = &done.suggestion {
+        let what = "to let steps run them, declare what they need in SKILL.md:";
+        let _ = writeln!(text, "  {}", paint(DIM, what));
+        for line in suggestion.lines() {
+            let _ = writeln!(text, "    {}", untrusted(line));
+        }
+    }
+    text
+}
+
+fn list(title: &str, all: impl Iterator<Item = String>) -> String {
+    let lines: String = all.map(|line| format!("  {line}\n")).collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    format!("\n{}\n{lines}", paint(BOLD, title))
+}
+
+fn next(done: &SkillConversion, studied: &InspectedSkill, is_dry: bool) -> String {
+    let name = &done.name;
+    let mut text = if is_dry {
+        return format!("dry run, nothing was written to {SKILLS}/{name}\n");
+    } else {
+        format!("imported {SKILLS}/{name}; it cannot be used until it is locked\n")
+    };
+    if studied.is_dangerous() {
+        text += "it cannot be locked while it contains a danger: change the skill first\n";
+    }
+    text + &format!("review it, then lock it: wf skill lock {name}\n")
+}

@@ -1,0 +1,231 @@
+//! The signed approvals of a skill, and their validity.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Caller;
+use crate::Host;
+use crate::approve::{self, SigningRules, check_can_sign, confirm};
+use crate::keys;
+use crate::{CliExitCode, CommandError, Workspace, watch};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::PlanId;
+use wf_core::machine::PinnedFile;
+use wf_sign::Signer;
+use wf_sign::approval::{
+    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+    ApprovalToken, ParamBound, PlanRef, ReviewPolicy, SKILL_VALIDITY, VERSION, ValidApproval,
+    check_installation, install_params, plan_digest,
+};
+use wf_skill::lock::LockedSkill;
+use wf_store::feed::WorkspaceAction;
+
+/// A signature for a skill, as it is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct SkillSigning {
+    /// True if the approver has confirmed it.
+    pub is_confirmed: bool,
+    /// The validity of the approval; the longest one if nothing is said.
+    pub validity: Option<Duration>,
+    /// The name of the key.
+    pub key: Option<String>,
+    /// The file with the passphrase of the key.
+    pub passphrase_file: Option<PathBuf>,
+}
+
+/// The content that an approval of a skill is bound to: every file, the install report, all of it
+/// together with the list of executables, the granted rights, and each exception by rule and file.
+/// All but the files have an empty path component in front, which no file has.
+pub fn pins(locked: &LockedSkill) -> Vec<PinnedFile> {
+    let folder = &locked.folder;
+    let files = locked.files.iter();
+    let files = files.map(|(path, file)| PinnedFile::file(format!("{folder}/{path}"), file.digest));
+    let mut more = vec![("bundle".to_owned(), locked.digest), ("report".to_owned(), locked.report)];
+    if !locked.granted.is_empty() {
+        let granted = serde_json::to_string(&locked.granted).unwrap_or_default();
+        more.push(("granted".to_owned(), Sha256Digest::of_bytes(granted.as_bytes())));
+    }
+    for (rule, files) in &locked.exceptions {
+        let each = files.iter();
+        more.extend(each.map(|(path, file)| (format!("exception/{rule}/{path}"), file.digest)));
+    }
+    let more = more.into_iter();
+    let more = more.map(|(name, digest)| PinnedFile::file(format!("{folder}//{name}"), digest));
+    let mut pins: Vec<PinnedFile> = files.chain(more).collect();
+    pins.sort();
+    pins
+}
+
+/// The name of a skill as approvals write it.
+pub fn statement_name(name: &str) -> Result<PlanId, CommandError> {
+    PlanId::parse(name).map_err(|_| {
+        let message = format!("invalid skill name: `{}`", name.escape_debug());
+        let lower = name.to_lowercase();
+        if lower != name && PlanId::parse(&lower).is_ok() {
+            let message = message + ": names must be lower case";
+            return CommandError::new(CliExitCode::Usage, message).hint(format!("use `{lower}`"));
+        }
+        CommandError::new(CliExitCode::Usage, message).hint("use a-z, 0-9 and single hyphens")
+    })
+}
+
+/// Checks that the signed approvals of a skill are valid now.
+pub fn verify_approvals(
+    host: &Host,
+    rules: &SigningRules,
+    name: &str,
+    locked: &LockedSkill,
+) -> Result<ValidApproval, ApprovalRefusal> {
+    let mut tokens = Vec::new();
+    for envelope in &locked.approvals {
+        tokens.push(ApprovalToken::parse(&(wf_sign::canonical(envelope) + "\n"))?);
+    }
+    let other = || ApprovalRefusal::NoToken(format!("invalid skill name: `{name}`"));
+    let plan = PlanId::parse(name).map_err(|_| other())?;
+    let files = pins(locked);
+    let params = install_params(locked.installer);
+    let subject = ApprovalContext {
+        scope: ApprovalScope::SkillInstall,
+        plan: &plan,
+        path: &locked.folder,
+        files: &files,
+        params: &params,
+        run: None,
+        ask: None,
+        initiator: Some(locked.installer),
+        spawned: None,
+        now: host.now(),
+    };
+    check_installation(&tokens, &subject, &rules.approvers)
+}
+
+/// The key of the installing user, opened to sign at once where users approve what they run.
+pub struct SkillInstaller {
+    /// The rules, with the key among the user's own.
+    pub rules: SigningRules,
+    /// Its id.
+    pub id: Sha256Digest,
+    signer: Option<Signer>,
+}
+
+/// Finds the key of the installing user.
+pub fn find_installer(
+    caller: &dyn Caller,
+    workspace: &Workspace,
+    signing: &SkillSigning,
+) -> Result<SkillInstaller, CommandError> {
+    let mut rules = SigningRules::of(caller, workspace)?;
+    let name = signing.key.as_deref();
+    if rules.approvers.policy == ReviewPolicy::Owner {
+        let signer = approve::owner_signer(caller, &mut rules, name, signing.passphrase_file.as_deref())?;
+        let id = signer.public().id();
+        return Ok(SkillInstaller { rules, id, signer: Some(signer) });
+    }
+    let key = keys::choose_signing_key(caller.host(), &keys::key_folder(caller.host())?, name)?
+        .ok_or_else(no_key)?;
+    Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
+}
+
+fn no_key() -> CommandError {
+    CommandError::new(CliExitCode::Usage, "no signing key found").hint("create one with `wf key init`")
+}
+
+impl SkillInstaller {
+    /// Signs for a skill at once, where the installing user approves it. Earlier signatures of
+    /// other bytes are dropped.
+    pub fn sign(
+        &self,
+        caller: &dyn Caller,
+        name: &str,
+        locked: &mut LockedSkill,
+        signing: &SkillSigning,
+    ) -> Result<(), CommandError> {
+        locked.approvals.clear();
+        if let Some(signer) = &self.signer {
+            add_signature(caller, name, locked, signer, signing)?;
+        }
+        Ok(())
+    }
+}
+
+/// Has the approver sign for a skill, after it was shown.
+pub fn approve(
+    caller: &dyn Caller,
+    workspace: &Workspace,
+    name: &str,
+    locked: &mut LockedSkill,
+    signing: &SkillSigning,
+) -> Result<SigningRules, CommandError> {
+    let mut rules = SigningRules::of(caller, workspace)?;
+    let keys = keys::key_folder(caller.host())?;
+    let key = keys::choose_signing_key(caller.host(), &keys, signing.key.as_deref())?.ok_or_else(no_key)?;
+    rules.add_own_key(key.clone());
+    check_can_sign(&rules, &key)?;
+    let id = key.public.id();
+    if rules.approvers.policy == ReviewPolicy::Reviewed && id == locked.installer {
+        let refusal = ApprovalRefusal::SelfApproval(key.name);
+        let message = format!("you installed the skill `{name}`: {refusal}");
+        return Err(CommandError::new(CliExitCode::Approval, message)
+            .hint(format!("another approver must sign: wf skill approve {name}")));
+    }
+    confirm(caller, signing.is_confirmed, "Approve this skill?")?;
+    // An invalid signature is not carried over: it would invalidate the valid ones.
+    locked.approvals.retain(|envelope| may_stay(&rules, envelope, id));
+    let signer = keys::open_key(caller, &keys, &key, signing.passphrase_file.as_deref())?;
+    add_signature(caller, name, locked, &signer, signing)?;
+    Ok(rules)
+}
+
+/// True if an envelope may stay beside a new one of this key: under policy `owner` those of other keys may.
+fn may_stay(rules: &SigningRules, envelope: &Value, id: Sha256Digest) -> bool {
+    let token = ApprovalToken::parse(&(wf_sign::canonical(envelope) + "\n"));
+    token.is_ok_and(|token| {
+        token.signers().all(|by| {
+            let known = by.and_then(|by| rules.approvers.find(by));
+            let holds =
+                known.map_or(rules.approvers.policy == ReviewPolicy::Owner, |one| one.revoked.is_none());
+            holds && by != Some(id)
+        })
+    })
+}
+
+fn add_signature(
+    caller: &dyn Caller,
+    name: &str,
+    locked: &mut LockedSkill,
+    signer: &Signer,
+    signing: &SkillSigning,
+) -> Result<(), CommandError> {
+    let files = pins(locked);
+    let key = signer.public().id();
+    let mut bytes = [0; 16];
+    let drawn = caller.host().random(&format!("skill {name} {} {key}", locked.digest))?;
+    bytes.copy_from_slice(drawn.split_at(16).0);
+    let now = caller.host().now();
+    let params = install_params(locked.installer).into_iter();
+    let statement = ApprovalStatement {
+        v: VERSION,
+        scope: ApprovalScope::SkillInstall,
+        verdict: ApprovalDecision::Approved,
+        reason: None,
+        plan: PlanRef { id: statement_name(name)?, path: locked.folder.clone(), digest: plan_digest(&files) },
+        files,
+        params: params.map(|(name, value)| (name, ParamBound::Is(value))).collect(),
+        run: None,
+        ask: None,
+        nonce: ApprovalNonce::from_bytes(bytes),
+        issued: now,
+        expires: now.after(signing.validity.unwrap_or(SKILL_VALIDITY)),
+        executions: 1,
+        spawn_policy: None,
+    };
+    let token = ApprovalToken::sign(statement, signer);
+    let envelope = serde_json::to_value(token.envelope());
+    let envelope = envelope.map_err(|error| CommandError::new(CliExitCode::Bug, error.to_string()))?;
+    locked.approvals.push(envelope);
+    let scope = ApprovalScope::SkillInstall.as_str().to_owned();
+    watch::record_quietly(caller, WorkspaceAction::Approved { scope, key });
+    Ok(())
+}

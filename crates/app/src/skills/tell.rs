@@ -1,0 +1,217 @@
+//! The description of a skill before it is signed for, and after.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::trial::ScriptTrial;
+use crate::Host;
+use crate::Workspace;
+use crate::approve::changed_lines;
+use crate::revision::past_text;
+use crate::skills::InspectedSkill;
+use wf_base::units::plural;
+use wf_base::untrusted::untrusted;
+use wf_base::untrusted::{BAD, BOLD, DIM, GOOD, WARN, paint};
+use wf_skill::ScriptDeclaration;
+use wf_skill::inspect::{InspectionIssue, IssueClass, IssueRecord, Rule, language, private};
+use wf_skill::lock::{LockedSkill, SkillFileChange, changes};
+
+/// The findings in a skill, line by line: dangers first, then its needs, then the rest.
+pub fn findings(studied: &InspectedSkill) -> String {
+    let classes = [IssueClass::Danger, IssueClass::Need, IssueClass::Quality];
+    let all = classes.into_iter().flat_map(|class| studied.findings_of(class));
+    all.map(|issue| finding(studied, issue)).collect()
+}
+
+fn finding(studied: &InspectedSkill, issue: &InspectionIssue) -> String {
+    let told = finding_text(studied, issue);
+    let style = match issue.class {
+        IssueClass::Danger => BAD,
+        IssueClass::Need => WARN,
+        IssueClass::Quality => DIM,
+    };
+    let mark = paint(style, &format!("{}[{}]:", told.class, told.code));
+    let place = format!("{}:{}:{}", untrusted(&told.file), told.line, told.column);
+    format!("{mark} {place}: {}\n  {}\n", untrusted(&told.message), paint(DIM, &told.help))
+}
+
+fn finding_text(studied: &InspectedSkill, issue: &InspectionIssue) -> IssueRecord {
+    IssueRecord::of(issue, studied.bundle.text(&issue.file).unwrap_or_default())
+}
+
+/// The results of trying the scripts, line by line.
+pub fn trials_text(all: &[ScriptTrial]) -> String {
+    let mut text = String::new();
+    for one in all {
+        let style = match one.result {
+            "passed" => GOOD,
+            "failed" => BAD,
+            _ => WARN,
+        };
+        let what = if one.what == "syntax" { "syntax" } else { "dry run" };
+        let reason =
+            if one.reason.is_empty() { String::new() } else { format!(": {}", untrusted(&one.reason)) };
+        let _ = writeln!(text, "{what} of {}: {}{reason}", untrusted(&one.path), paint(style, one.result));
+    }
+    text
+}
+
+/// A skill in a few lines: the rights of its scripts, its description, the number of its files.
+pub fn summary(studied: &InspectedSkill) -> String {
+    let mut text = format!("{}\n", paint(BOLD, &format!("the skill {}", studied.name)));
+    for (path, script) in &studied.declared.scripts {
+        text += &rights(path, script);
+    }
+    if studied.declared.scripts.is_empty() {
+        text += "  declares no scripts: the step that runs one declares its permissions\n";
+    }
+    if let Some(said) = studied.report.get("description").and_then(Value::as_str) {
+        let _ = writeln!(text, "  {}", untrusted(said));
+    }
+    let files = &studied.bundle.files;
+    let size: usize = files.values().map(|file| file.bytes.len()).sum();
+    let size = wf_base::units::size(size as u64);
+    let _ = writeln!(text, "  {}, {size}, {}", plural(files.len(), "file"), studied.bundle.digest());
+    text
+}
+
+/// The maximum rights of a script, line by line.
+fn rights(path: &str, script: &ScriptDeclaration) -> String {
+    let list = |paths: &[String]| -> Vec<String> {
+        let aloud = |path: &String| match private(path) {
+            Some((_, holds)) => paint(BAD, &format!("{} ({holds})", untrusted(path))),
+            None => untrusted(path).to_string(),
+        };
+        paths.iter().map(aloud).collect()
+    };
+    let mut read = vec!["the workspace".to_owned()];
+    read.extend(list(&script.read));
+    let write = list(&script.write);
+    let exec = match &script.exec {
+        None => "every program it can read".to_owned(),
+        Some(exec) => list(exec).join(", "),
+    };
+    let nothing = |all: Vec<String>| {
+        let is_empty = all.is_empty();
+        if is_empty { "nothing".to_owned() } else { all.join(", ") }
+    };
+    let net = if script.net { "yes" } else { "no" };
+    let mut text = format!("  {} may\n", untrusted(path));
+    let mut line = |what: &str, value: &str| {
+        let _ = writeln!(text, "    {what:<8} {value}");
+    };
+    line("read", &nothing(read));
+    line("write", &nothing(write));
+    line("execute", &exec);
+    line("network", net);
+    if !script.env.is_empty() {
+        let env: Vec<&str> = script.env.iter().map(String::as_str).collect();
+        line("env", &env.join(" "));
+    }
+    text
+}
+
+/// The private paths that scripts may read or that they name, and the files there.
+pub fn private_paths(studied: &InspectedSkill) -> Vec<String> {
+    let declared = studied.declared.scripts.values().flat_map(|one| &one.read);
+    let declared = declared.filter_map(|path| private(path));
+    let named = studied.issues.iter();
+    let named = named.filter(|issue| issue.rule == Rule::PrivatePlace);
+    let named = named.filter_map(|issue| private(&issue.subject));
+    let all: BTreeSet<String> = declared
+        .chain(named)
+        .map(|(part, holds)| {
+            let home = if part.starts_with('.') { "~/" } else { "" };
+            format!("{home}{part} ({holds})")
+        })
+        .collect();
+    all.into_iter().collect()
+}
+
+/// SKILL.md and every script, in full; other files by size.
+pub fn full_text(studied: &InspectedSkill) -> String {
+    let mut text = String::new();
+    for (path, file) in &studied.bundle.files {
+        let mark = if file.is_executable { " (executable)" } else { "" };
+        let _ = writeln!(text, "\n{}{mark}", paint(BOLD, &untrusted(path)));
+        let is_read = path == "SKILL.md" || file.is_executable || language(path, &file.bytes).is_some();
+        if let Some(content) = studied.bundle.text(path).filter(|_| is_read) {
+            for line in content.lines() {
+                let _ = writeln!(text, "  {}", untrusted(line));
+            }
+        } else {
+            let size = wf_base::units::size(file.bytes.len() as u64);
+            let _ = writeln!(text, "  {size}, {}", wf_base::digest::Sha256Digest::of_bytes(&file.bytes));
+        }
+    }
+    text
+}
+
+/// The differences from the locked version.
+pub fn differences(
+    host: &Host,
+    workspace: &Workspace,
+    before: &LockedSkill,
+    studied: &InspectedSkill,
+) -> String {
+    let all = changes(&before.files, &studied.bundle);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", paint(BOLD, "since it was last locked"));
+    for change in &all {
+        let _ = writeln!(text, "  {}", untrusted(&change.to_string()));
+        text.push_str(&lines(host, workspace, before, studied, change));
+    }
+    text
+}
+
+fn lines(
+    host: &Host,
+    workspace: &Workspace,
+    before: &LockedSkill,
+    studied: &InspectedSkill,
+    change: &SkillFileChange,
+) -> String {
+    let path = format!("{}/{}", before.folder, change.path);
+    let known = before.files.get(&change.path);
+    let old = known.and_then(|file| past_text(host, workspace, &path, file.digest));
+    match (old, studied.bundle.text(&change.path)) {
+        (Some(old), Some(new)) if old != new => changed_lines(&old, new),
+        _ => String::new(),
+    }
+}
+
+/// One document about the changes to a skill.
+pub fn document(
+    studied: &InspectedSkill,
+    locked: Option<&LockedSkill>,
+    all: &[ScriptTrial],
+    approvals: &SkillApprovalState,
+) -> Value {
+    json!({
+        "skill": studied.name,
+        "installed": locked.is_some(),
+        "folder": locked.map(|locked| locked.folder.clone()),
+        "source": locked.map(|locked| locked.source.clone()),
+        "commit": locked.and_then(|locked| locked.commit.clone()),
+        "digest": studied.bundle.digest().to_string(),
+        "report": studied.report,
+        "granted": locked.map(|locked| &locked.granted),
+        "exceptions": locked.map(|locked| &locked.exceptions),
+        "tried": all,
+        "approved": approvals.are_valid,
+        "missing": approvals.reason,
+    })
+}
+
+/// The validity of the approvals of a skill, and the missing ones.
+#[derive(Default)]
+pub struct SkillApprovalState {
+    /// True if they are valid.
+    pub are_valid: bool,
+    /// The missing part.
+    pub reason: Option<String>,
+}

@@ -1,0 +1,114 @@
+//! The auditor of a command: it starts before the first run and exits after the last.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::load::LoadedPlan;
+use super::{CliExitCode, CommandError};
+use crate::Caller;
+use crate::Host;
+use wf_audit::{self as audit, Auditor, AuditorConfig};
+use wf_base::untrusted::{NAME, WARN, paint};
+use wf_engine::EngineSession;
+use wf_store::StoreError;
+use wf_store::feed::{BusMessage, MessageBus, WorkspaceAction};
+
+/// A bus, and the auditor that watches it.
+pub struct AuditedBus {
+    /// The bus.
+    pub bus: MessageBus,
+    auditor: Option<Auditor>,
+    print_message: Box<dyn Fn(&str)>,
+}
+
+/// A session with an auditor.
+pub struct AuditedSession {
+    pub(super) session: Arc<EngineSession>,
+    pub(super) watch: AuditedBus,
+}
+
+impl Deref for AuditedSession {
+    type Target = Arc<EngineSession>;
+
+    fn deref(&self) -> &Arc<EngineSession> {
+        &self.session
+    }
+}
+
+impl AuditedSession {
+    /// Publishes an act of a command to all listeners.
+    pub fn publish(&self, message: BusMessage) {
+        self.watch.bus.publish(message);
+    }
+}
+
+/// The auditor writes its remaining records while the store is closed and the supervisor exits, and
+/// then it is waited for: the fields are dropped in their order.
+impl Drop for AuditedSession {
+    fn drop(&mut self) {
+        if let Some(auditor) = &self.watch.auditor {
+            auditor.finish_in_background();
+        }
+    }
+}
+
+/// Starts to watch the state of a workspace.
+pub fn start_audit(caller: &dyn Caller, ready: &LoadedPlan) -> Result<AuditedBus, CommandError> {
+    let bus = MessageBus::new();
+    let start = AuditorConfig {
+        state: ready.workspace.state.clone(),
+        clock: caller.host().clock(),
+        window: ready.config.audit_window,
+    };
+    let auditor = Auditor::start(&start, bus.tap())?;
+    Ok(AuditedBus { bus, auditor: Some(auditor), print_message: Box::new(caller.message_printer()) })
+}
+
+/// Lets the auditor write its remaining records; unwritten ones are reported.
+impl Drop for AuditedBus {
+    fn drop(&mut self) {
+        let Some(auditor) = self.auditor.take() else {
+            return;
+        };
+        let ended = auditor.close();
+        let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+        if ended.lost > 0 {
+            let lost = ended.lost;
+            (self.print_message)(&format!(
+                "{warning} the auditor was too slow for {lost} messages and read them from the database\n"
+            ));
+        }
+        if let Some(trouble) = ended.trouble {
+            (self.print_message)(&format!(
+                "{warning} cannot write the audit log: {trouble}\n\
+                 {hint} the next command that runs something adds the missing records\n"
+            ));
+        }
+    }
+}
+
+/// Records an act of a command without an engine; the act stands even if that fails.
+pub fn record_quietly(caller: &dyn Caller, act: WorkspaceAction) {
+    if let Err(error) = record_command_act(caller.host(), act) {
+        let (warning, hint) = (paint(WARN, "warning:"), paint(NAME, "hint:"));
+        let remedy = error.remedy();
+        caller.message(&format!("{warning} {error}\n{hint} {remedy}\n"));
+    }
+}
+
+/// Records an act of a command without an engine.
+pub fn record_command_act(host: &Host, act: WorkspaceAction) -> Result<(), StoreError> {
+    audit::record_act(&host.workspace().state, &BusMessage::act(host.now(), act))
+}
+
+/// Records that a run was not started, and the reason, where there is a state.
+pub fn record_refusal(host: &Host, path: &std::path::Path, failure: &CommandError) {
+    // The arguments of the command line are not recorded.
+    let reason = match failure.exit {
+        CliExitCode::Approval => failure.message.clone(),
+        exit => exit.meaning().to_owned(),
+    };
+    let path = host.workspace().name(&super::normalize_path(&host.cwd().join(path)));
+    // The refusal itself is what matters; it is reported either way.
+    let _ = record_command_act(host, WorkspaceAction::RunRefused { path, reason });
+}

@@ -1,0 +1,29 @@
+//! The options of commands for the secrets of connections.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use wf_app::connections::SecretFiles;
+use wf_base::name::RefId;
+
+/// The source of the secrets that a setup asks for.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SecretArgs {
+    /// Read a secret from the first line of a file that only you can read, instead of asking for it
+    #[arg(long = "secret-file", value_name = "REF=FILE", value_parser = pair)]
+    files: Vec<(RefId, PathBuf)>,
+}
+
+fn pair(text: &str) -> Result<(RefId, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("expected REF=FILE")?;
+    let name = RefId::parse(name).map_err(|bad| bad.to_string())?;
+    Ok((name, file.into()))
+}
+
+impl SecretArgs {
+    /// Returns the given files.
+    pub fn files(&self) -> SecretFiles {
+        SecretFiles::new(self.files.clone())
+    }
+}

@@ -50,8 +50,13 @@ impl Host {
             wf_base::failpoint::arm(plan, role)
                 .map_err(|reason| CommandError::new(CliExitCode::Usage, reason))?;
         }
-        let (clock, warp) = clock(vars.get("WF_NOW"), vars.get("WF_WARP"))?;
-        Ok(Self { clock, test_clock: warp, vars, cwd, state: None })
+        Self::new(vars, cwd)
+    }
+
+    /// An environment of these variables, in a folder.
+    pub fn new(vars: BTreeMap<String, String>, cwd: PathBuf) -> Result<Self, CommandError> {
+        let (clock, test_clock) = clock(vars.get("WF_NOW"), vars.get("WF_WARP"))?;
+        Ok(Self { vars, cwd, clock, test_clock, state: None })
     }
 
     /// Chooses a state folder.

@@ -37,6 +37,8 @@ mod run_options;
 pub mod session;
 pub mod skills;
 mod test_clock;
+#[cfg(test)]
+mod tests;
 pub mod watch;
 mod workspace;
 

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Terminal, Ui, load_record};
 use wf_app::approve::{RunApprovalRequest, approval_requests};
 use wf_app::load::LoadedPlan;
-use wf_app::session::open_session;
+use wf_app::session::open_run_session;
 use wf_app::watch::AuditedSession;
 use wf_app::{Caller, CliExitCode, CommandError, normalize_path, relative_path};
 use wf_base::name::RunId;
@@ -45,7 +45,7 @@ pub struct OutputArgs {
 
 /// Opens what a run needs.
 pub fn session(ui: &Ui, ready: &LoadedPlan, telling: &OutputArgs) -> Result<AuditedSession, CommandError> {
-    open_session(ui, ready, telling.wait, observer(ui, ready, telling))
+    open_run_session(ui, ready, telling.wait, observer(ui, ready, telling))
 }
 
 /// The listeners that follow a run for the user.

@@ -13,6 +13,7 @@ mod cli;
 mod clock;
 mod conformance;
 mod connections;
+mod containers;
 mod converge;
 mod crash;
 mod daemon;

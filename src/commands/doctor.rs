@@ -13,6 +13,7 @@ use wf_base::units::plural;
 use wf_base::untrusted::styled_line;
 use wf_base::untrusted::{BAD, DIM, GOOD, WARN, paint};
 use wf_core::machine::IsolationKind;
+use wf_exec::container;
 use wf_exec::sandbox::ability;
 use wf_lang::DiskFiles;
 use wf_sign::approval::Approvers;
@@ -39,6 +40,7 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     {
         findings.push(program(&ui.host, name, need));
     }
+    findings.push(containers(&ui.host));
     findings.push(sandbox(&ui.host));
     if args.json {
         let document = serde_json::json!({ "v": 1, "findings": findings });
@@ -173,6 +175,18 @@ fn words(isolation: &[IsolationKind]) -> String {
     match missing.as_slice() {
         [] => known.join(" "),
         missing => format!("{} · without {}", known.join(" "), missing.join(", ")),
+    }
+}
+
+/// Reports the program that runs the containers of steps; nothing is executed.
+fn containers(host: &Host) -> DoctorFinding {
+    match container::find_engine(host.var("PATH")) {
+        Some(engine) => good_finding("containers", engine.display().to_string()),
+        None => DoctorFinding::new(
+            "containers",
+            DoctorStatus::Weak,
+            format!("{}: steps with `container` cannot run", container::NO_ENGINE),
+        ),
     }
 }
 

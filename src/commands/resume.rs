@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::execute::{OutputArgs, finish, session};
+use crate::execute::{OutputArgs, finish, observer, session};
 use crate::{RunArg, Ui};
 use wf_app::approve::reauthorize;
 use wf_app::given::{approval_of_run, secrets_of_run};
@@ -8,6 +8,7 @@ use wf_app::goals::wake_daemon;
 use wf_app::lineage::{outermost_run, retried_run};
 use wf_app::names::attempt_name_from_text;
 use wf_app::outdated::warn_of_changed_results;
+use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
@@ -75,7 +76,8 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let approved = approval_of_run(&reader, run)?;
     drop(reader);
     let telling = OutputArgs::default();
-    let session = session(ui, &ready, &telling)?;
+    // Not refused without a container engine: the end must be reached.
+    let session = open_session(ui, &ready, telling.wait, observer(ui, &ready, &telling))?;
     engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     engine::cancel(&session, run, ready.plan.clone())?;
     wake_daemon(&ready.workspace.state);

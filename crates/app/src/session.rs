@@ -12,16 +12,51 @@ use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspac
 use wf_base::untrusted::{NAME, WARN, paint};
 use wf_core::observe::RunObserver;
 use wf_engine::{EngineError, EngineSession, FinishedRun, SessionParts};
+use wf_exec::container;
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::view::family;
 use wf_lang::GATES;
+use wf_model::Step;
 use wf_skill::lock::LOCK;
 use wf_store::feed::{BusMessage, LogAnchor, WorkspaceAction};
 use wf_store::{RunRetention, StateFolder, Store, StoreDurability, StoreError};
 
 /// The name of git's repository folder, or of the file that points to it.
 const REPOSITORY: &str = ".git";
+
+/// Opens what a run needs to start or to go on, with a listener that follows the run. Refused if a
+/// step runs in a container and there is no container engine.
+pub fn open_run_session(
+    caller: &dyn Caller,
+    ready: &LoadedPlan,
+    stays: bool,
+    observer: Box<dyn RunObserver + Send>,
+) -> Result<AuditedSession, CommandError> {
+    require_container_engine(caller.host(), ready)?;
+    open_session(caller, ready, stays, observer)
+}
+
+fn require_container_engine(host: &Host, ready: &LoadedPlan) -> Result<(), CommandError> {
+    if container::find_engine(host.var("PATH")).is_some() {
+        return Ok(());
+    }
+    for plan in family(&ready.plan) {
+        let in_container = |step: &&Step| {
+            (0..step.alternative_count())
+                .filter_map(|way| step.with_alternative(way))
+                .any(|way| way.container.is_some())
+        };
+        if let Some(step) = plan.steps().iter().find(in_container) {
+            let (plan, step) = (plan.id(), &step.id);
+            let message =
+                format!("step `{step}` of `{plan}` runs in a container, and {}", container::NO_ENGINE);
+            let hint = "install podman or docker, or remove `container` from the step";
+            return Err(CommandError::new(CliExitCode::Usage, message).hint(hint));
+        }
+    }
+    Ok(())
+}
 
 /// Opens what a run needs, with a listener that follows the run.
 pub fn open_session(

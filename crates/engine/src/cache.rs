@@ -85,7 +85,11 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<Stri
     let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
     let logical = |error: wf_model::expr::EvalError| WorkError::logical(error.to_string());
     let plan_env = &task.run.plan.parts().env;
-    let work = task.with_template_values(&hidden, |known| render_work(&step.work, known)).map_err(logical)?;
+    let work = task.with_template_values(&hidden, |known| render_work(&step.work, known));
+    let mut work = work.map_err(logical)?;
+    if let Some(image) = &step.container {
+        work["container"] = json!(image);
+    }
     let env = task
         .with_template_values(&hidden, |known| environment::declared_variables(plan_env, &step.env, known))
         .map_err(logical)?;

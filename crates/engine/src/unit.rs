@@ -11,10 +11,13 @@ use wf_base::time::Moment;
 use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, AttemptUsage, InputKind, StepItem, WorkExit};
 use wf_core::verify::classify;
 use wf_exec::attempt::ProcessOutcome;
+use wf_exec::container::AttemptContainer;
 use wf_exec::environment::{self, EnvironmentSources};
 use wf_exec::keeper::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
 use wf_exec::process::ProcessCommand;
-use wf_exec::{ProcessEnv, StopLevel, WorkError, attempt, correction, http, log, outputs, usage, wait};
+use wf_exec::{
+    HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, http, log, outputs, usage, wait,
+};
 use wf_model::{HttpCall, JsonObject, Step, StepWork, WaitCondition};
 
 use super::dispatch::UnitResult;
@@ -23,6 +26,9 @@ use super::run::RunContext;
 use super::steps::step_of;
 use super::words::skill_argv;
 use super::{artifacts, nested};
+
+/// The part of the engine's own environment that a step in a container sees.
+static NOTHING: HostEnv = HostEnv::new();
 
 /// The work of one attempt.
 pub(super) struct AttemptTask {
@@ -208,6 +214,7 @@ impl AttemptTask {
         match recall(past, &self.task(), self.wires(stop.clone())).await {
             RecalledOutcome::Gone(mut gone) => {
                 if gone.exit == WorkExit::Interrupted {
+                    self.remove_container().await;
                     gone.usage = attempt::recovered_usage(&self.output());
                 }
                 Some(gone)
@@ -258,16 +265,52 @@ impl AttemptTask {
             sandbox.starts(argv.first());
         }
         env.extend(skill_argv(step, sandbox.is_some(), root)?);
+        let mut command = ProcessCommand { argv, env, cwd, sandbox, pins: run.pins.clone(), input: None };
+        let mut cleanup = None;
+        let name = self.container_name();
+        if let Some(container) = self.container(step, &name, &output) {
+            command = container.around(command)?;
+            cleanup = Some(container.removal()?);
+        }
         Ok(attempt::ProcessJob {
-            command: ProcessCommand { argv, env, cwd, sandbox, pins: run.pins.clone(), input: None },
+            command,
             timeout: step.timeout,
             grace: run.plan.parts().policy.grace,
             log,
             limit: run.session.log_limit,
             most: step.limits.output,
             output,
+            cleanup,
             secrets: run.secrets.known().await,
         })
+    }
+
+    /// Returns the container in which it runs, if it does.
+    fn container<'a>(
+        &'a self,
+        step: &'a Step,
+        name: &'a str,
+        output: &'a Path,
+    ) -> Option<AttemptContainer<'a>> {
+        let (host, root) = (&self.run.session.host, &self.run.session.root);
+        step.container.as_deref().map(|image| AttemptContainer { image, name, host, root, output })
+    }
+
+    /// Returns the name of its container, which no other attempt has.
+    fn container_name(&self) -> String {
+        let Attempt { place, attempt } = &self.attempt;
+        let item = place.item.map(|item| format!("-{item}")).unwrap_or_default();
+        format!("wf-{}-{}{item}-{attempt}", self.run.run_ref.id, place.step)
+    }
+
+    /// Removes the container of an attempt whose supervisor died.
+    async fn remove_container(&self) {
+        let step = step_of(&self.run, &self.attempt.place);
+        let (name, output) = (self.container_name(), self.output());
+        let container = self.container(&step, &name, &output);
+        if let Some(Ok(removal)) = container.map(|container| container.removal()) {
+            self.run.session.executor.probe(removal, watch::channel(StopLevel::No).1).await;
+        }
     }
 
     fn parts<'a>(
@@ -278,7 +321,7 @@ impl AttemptTask {
     ) -> EnvironmentSources<'a> {
         EnvironmentSources {
             host: &self.run.session.host,
-            passed: &self.run.session.passed_env,
+            passed: if step.container.is_some() { &NOTHING } else { &self.run.session.passed_env },
             allow: self.run.session.around.as_ref().and(step.allow.as_deref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,

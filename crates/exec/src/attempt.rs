@@ -11,9 +11,10 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use super::probe::{self, ProbeJob};
 use super::process::{self, ProcessCommand};
 use super::secret::{SecretText, exposed};
-use super::supervise::{ProcessLimits, supervise};
+use super::supervise::{OutputSink as _, ProcessLimits, supervise};
 use super::{OnOutput, StopLevel, StreamTails, WorkError, log, outputs, sandbox, usage};
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
@@ -36,6 +37,9 @@ pub struct ProcessJob {
     pub most: Option<u64>,
     /// The file that `WF_OUTPUT` names. Its folder exists; the file is removed after reading.
     pub output: PathBuf,
+    /// The removal of what the process may leave outside of the tree of processes, a container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleanup: Option<ProbeJob>,
     /// Secrets that must not be stored or shown.
     #[serde(with = "exposed")]
     pub secrets: Vec<SecretText>,
@@ -109,7 +113,8 @@ pub async fn run(job: ProcessJob, ties: ProcessHooks) -> ProcessOutcome {
     let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: ties.clock };
     let mut writer = log::LogWriter::new(target, ties.on_output);
     let limits = ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most };
-    let (exit, service) = if *ties.stop.borrow() == StopLevel::No {
+    let cleanup = job.cleanup;
+    let (exit, mut service) = if *ties.stop.borrow() == StopLevel::No {
         match process::spawn(&job.command, &ties.mark) {
             Ok(process) => {
                 if let Some(tell) = ties.on_start {
@@ -123,6 +128,15 @@ pub async fn run(job: ProcessJob, ties: ProcessHooks) -> ProcessOutcome {
     } else {
         (WorkExit::Cancelled, false)
     };
+    if let Some(cleanup) = cleanup {
+        // Once that is gone, nothing of it serves later steps.
+        service = false;
+        let cleaned = probe::run(cleanup, &ties.mark, watch::channel(StopLevel::No).1).await;
+        if !matches!(cleaned.exit, WorkExit::Code { .. }) {
+            let note = "… the container of the step could not be removed …\n";
+            writer.on_bytes(log::LogStream::Note, note.as_bytes());
+        }
+    }
     // Failed work reports its usage, too.
     let bytes = read_bounded(&job.output);
     let used = bytes.as_deref().map(usage_of).unwrap_or_default();
@@ -149,8 +163,8 @@ fn prepare_output(job: &ProcessJob) {
     if job.output.symlink_metadata().is_ok() {
         let _ = std::fs::remove_file(&job.output);
     }
-    if job.command.sandbox.is_some() {
-        // A sandbox can only show a file that exists.
+    if job.command.sandbox.is_some() || job.cleanup.is_some() {
+        // A sandbox and a container can only show a file that exists.
         let _ = File::create_new(&job.output);
     }
 }

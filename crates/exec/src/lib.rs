@@ -18,6 +18,7 @@ pub mod attempt;
 pub mod beneath;
 pub mod cache;
 pub mod check;
+pub mod container;
 pub mod correction;
 pub mod environment;
 pub mod evidence;

@@ -94,6 +94,9 @@ fn meaning(plan: &Plan, step: &Step) -> Value {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),
     });
+    if let Some(image) = &step.container {
+        said["container"] = json!(image);
+    }
     if !step.writes.is_empty() {
         let globs = step.writes.iter().map(Template::source);
         said["writes"] = json!(globs.collect::<Vec<_>>());

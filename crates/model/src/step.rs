@@ -37,6 +37,8 @@ pub struct Step {
     pub max_parallel: Option<u32>,
     /// The work to execute.
     pub work: StepWork,
+    /// The image, by its digest, of the container in which a process runs; `None`: no container.
+    pub container: Option<String>,
     /// Variables for the work, after those of the plan.
     pub env: Vec<EnvVar>,
     /// The working directory, relative to the workspace; `None`: its root.
@@ -96,6 +98,7 @@ impl Step {
             fan: StepRepetition::Once,
             max_parallel: None,
             work,
+            container: None,
             env: Vec::new(),
             cwd: None,
             timeout: None,

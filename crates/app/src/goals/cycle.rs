@@ -10,7 +10,7 @@ use crate::goals::{check_result, own_checks, repair_result};
 use crate::lineage::retried_run;
 use crate::load::{self, LoadedPlan};
 use crate::outdated::warn_of_changed_results;
-use crate::session::{open_session, open_store, prune};
+use crate::session::{open_run_session, open_store, prune};
 use crate::{Caller, CliExitCode, CommandError, Host};
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -210,7 +210,7 @@ fn start(
     request: RunRequest,
     observe: ObserverFactory<'_>,
 ) -> Result<(), CommandError> {
-    let session = open_session(caller, ready, false, observe(ready))?;
+    let session = open_run_session(caller, ready, false, observe(ready))?;
     let done = run_outcome(engine::run(&session, request));
     prune(caller, &session, ready);
     done
@@ -230,7 +230,7 @@ fn resume(caller: &dyn Caller, run: &RunId, observe: ObserverFactory<'_>) -> Res
     let given = secrets_of_run(&reader, run, &ready.plan)?;
     let approved = approval_of_run(&reader, run)?;
     drop(reader);
-    let session = open_session(caller, &ready, false, observe(&ready))?;
+    let session = open_run_session(caller, &ready, false, observe(&ready))?;
     engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
     run_outcome(engine::resume(&session, run, ready.plan.clone(), past))
 }

@@ -33,6 +33,7 @@ pub(super) fn job(dir: &Path, script: &str) -> ProcessJob {
         most: None,
         limit: 1024 * 1024,
         output,
+        cleanup: None,
         secrets: Vec::new(),
     }
 }

@@ -32,9 +32,8 @@ pub(super) const STEP: &[ForeignToolKey] = foreign! {
     "onfailure" | "onsuccess" | "rescue" | "catch" =>
         "when" "write a separate step with `depends_on: [build]` and `when: failed('build')`; to \
                 run in any case, put it under `finally`"
-    "container" | "image" | "docker" | "executor" =>
-        "run" "write `run: docker run --rm -v \"$PWD:/work\" -w /work IMAGE make test`; `allow` \
-               sandboxes a step without a container"
+    "image" | "docker" | "executor" =>
+        "container" "write `container: docker.io/library/alpine@sha256:…`, the image by its digest, next to `run`"
     "services" =>
         "" "write a step that starts the service first, via `depends_on`, and one under `finally` \
             that stops it"
@@ -117,7 +116,7 @@ pub(super) const PLAN: &[ForeignToolKey] = foreign! {
     "needs" | "dependson" | "depends" | "dependencies" | "if" | "when" | "condition" | "rules" | "strategy" | "matrix" | "foreach" | "loop" | "retry" | "retries" | "cache" | "artifacts" =>
         "" "it belongs to a step: put it there"
     "container" | "image" | "services" | "runson" | "runner" | "tags" | "pool" | "agents" | "resources" =>
-        "" "leave it out: steps run where `wf` runs; a step may `run: docker run --rm -v \"$PWD:/work\" -w /work IMAGE make`"
+        "" "leave it out: steps run where `wf` runs; a step may have a `container`"
     "permissions" | "allow" =>
         "" "it belongs to a step: write `allow: {read: [src], write: [out]}` there"
     "defaults" | "default" =>

@@ -48,6 +48,9 @@ record! {
         optional approve: Box<Spanned<ApproveSpec>>,
         /// The shell that reads the script: `sh` if absent.
         optional shell: Box<Spanned<ShellSpec>>,
+        /// The image of a container in which `run` or `exec` is executed, by its digest:
+        /// `NAME@sha256:DIGEST`.
+        optional container: Box<Spanned<String>>,
         /// Environment variables, after those of the plan.
         default env: OrderedEntries<EnvName, Template>,
         /// The working directory, relative to the workspace; a template.
@@ -145,6 +148,7 @@ impl StepSpec {
             wait: None,
             approve: None,
             shell: None,
+            container: None,
             env: OrderedEntries::default(),
             cwd: None,
             timeout: None,
@@ -217,6 +221,7 @@ fn agrees(step: &mut StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut Spe
         }
     }
     check_loops(fields, decoder);
+    check_container(step, fields, decoder);
     check_process_keys(fields, decoder);
     check_approve_keys(fields, decoder);
     replaceable(step, fields, decoder);
@@ -245,6 +250,50 @@ fn check_loops(fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
                     of `verify`, use `retry`";
         decoder.emit(mistake.with_help(help));
     }
+}
+
+/// Notes an image that is not named by its digest, and keys that do not apply to a container.
+fn check_container(step: &StepSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
+    let Some(image) = &step.container else { return };
+    if !names_digest(&image.value) {
+        let message =
+            "the image is not named by its digest, and any other name can mean another image tomorrow";
+        let help = "write `NAME@sha256:DIGEST`; after `podman pull NAME:TAG`, `podman image inspect --format \
+                    '{{index .RepoDigests 0}}' NAME:TAG` prints it, and docker does the same";
+        decoder.emit(Diagnostic::new(Code::ValueWrong, image.span, message).with_help(help));
+    }
+    if step.has_executor && !fields.has("run") && !fields.has("exec") {
+        let message = "`container` is only valid for a step with `run` or `exec`";
+        decoder.emit(Diagnostic::new(Code::KeyUnknown, fields.key("container"), message));
+    }
+    let at = [fields.key("allow"), fields.key("limits")];
+    let own = [("allow", step.allow.is_some(), at[0]), ("limits", step.limits.is_some(), at[1])];
+    let others = step.alternatives.iter().filter(|other| {
+        // The others leave the container.
+        other.skill.is_none() && other.http.is_none() && other.uses.is_none()
+    });
+    let others = others.flat_map(|other| {
+        let at = other.id.span;
+        [("allow", other.allow.is_some(), at), ("limits", other.limits.is_some(), at)]
+    });
+    for (key, _, at) in own.into_iter().chain(others).filter(|(_, is_there, _)| *is_there) {
+        let message = format!("a step in a container does not support `{key}`");
+        let help =
+            "leave it out, or leave out `container`: a step runs in a container or in the sandbox of wf";
+        decoder.emit(Diagnostic::new(Code::KeyUnknown, at, message).with_help(help));
+    }
+}
+
+/// True for `NAME@sha256:DIGEST`, where the name has no tag.
+fn names_digest(image: &str) -> bool {
+    let Some((name, digest)) = image.split_once("@sha256:") else {
+        return false;
+    };
+    let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    let has_tag = name.rsplit('/').next().is_some_and(|last| last.contains(':'));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | ':');
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_plain);
+    is_name && !has_tag && digest.len() == 64 && digest.chars().all(is_hex)
 }
 
 /// Notes keys that do not apply to a decision.

@@ -9,9 +9,13 @@ use super::skill;
 use crate::ast;
 use wf_base::name::Name;
 use wf_model::{
-    Alternative, ApprovalStep, HttpCall, NestedPlan, RequiredOutput, RetryPolicy, ReworkLimit,
-    SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork, ValueSchema, WaitCondition,
+    Alternative, ApprovalStep, FailureClass, FailureClassRule, HttpCall, NestedPlan, RequiredOutput,
+    RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepIx, StepRepetition, StepWork,
+    ValueSchema, WaitCondition,
 };
+
+/// The exit code of podman and docker if they could not run a container at all.
+const CONTAINER_NOT_RUN: i32 = 125;
 
 /// The file of a step and the indexes of its siblings.
 pub(super) struct SiblingSteps<'l> {
@@ -31,6 +35,15 @@ pub(super) fn step(
             depends_on.push(ix);
         }
     }
+    let work = work(step, among.file, lowering)?;
+    let in_container = matches!(work, StepWork::Run(_) | StepWork::Exec(_));
+    let container = step.container.as_ref().filter(|_| in_container);
+    let no_container = container.map(|_| FailureClassRule {
+        exit_code: vec![CONTAINER_NOT_RUN],
+        signal: None,
+        output: None,
+        class: FailureClass::Environmental,
+    });
     Ok(Step {
         id: step.id.value.clone(),
         title: step.title.as_deref().cloned(),
@@ -38,7 +51,8 @@ pub(super) fn step(
         when: step.when.as_ref().map(|when| Box::new(when.value.clone())),
         fan: fan(step),
         max_parallel: step.max_parallel.as_ref().map(|limit| limit.value),
-        work: work(step, among.file, lowering)?,
+        work,
+        container: container.map(|image| image.value.clone()),
         env: env(&step.env),
         cwd: step.cwd.as_ref().map(|path| path.value.clone()),
         timeout: step.timeout.as_ref().map(|period| period.value.0),
@@ -60,7 +74,7 @@ pub(super) fn step(
             .map(|said| skill::with_interpreter(step, lowering.loaded, allow(said)))
             .map(Box::new),
         limits: limits(step.limits.as_deref()),
-        classify: rules(&step.classify),
+        classify: rules(&step.classify).into_iter().chain(no_container).collect(),
         gates: gate::own(lowering.loaded, among.file, &step.gates)?,
         tool: step.tool.as_deref().map(|tool| tool.value.clone()),
         target: step.target.as_deref().map(|target| target.value.clone()),

@@ -17,6 +17,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
         fan: over,
         max_parallel,
         work: does,
+        container: _, // It stands with the sandbox.
         env: variables,
         cwd,
         timeout,
@@ -32,8 +33,8 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
         cache: kept,
         concurrency,
         on_error,
-        allow,
-        limits: most,
+        allow: _,  // It stands with the sandbox,
+        limits: _, // and so do these.
         classify: rules,
         gates,
         tool,
@@ -57,9 +58,7 @@ pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut 
     env(variables, sheet);
     work_word("cwd", cwd.as_ref().map(Template::source), sheet);
     secrets(step, sheet);
-    if matches!(does, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
-        sandbox(allow.as_deref(), most, sheet);
-    }
+    confinement(step, sheet);
     bound(sheet, "timeout", *timeout);
     bound(sheet, "queue_timeout", *queue_timeout);
     retry(again, sheet);
@@ -85,9 +84,7 @@ pub(super) fn way(other: &Alternative, used: &mut ShownPlans, sheet: &mut Summar
     env(&step.env, sheet);
     work_word("cwd", step.cwd.as_ref().map(Template::source), sheet);
     secrets(step, sheet);
-    if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
-        sandbox(step.allow.as_deref(), &step.limits, sheet);
-    }
+    confinement(step, sheet);
     bound(sheet, "timeout", step.timeout);
     retry(&step.retry, sheet);
 }
@@ -128,6 +125,17 @@ fn secrets(step: &Step, sheet: &mut SummaryBuilder) {
     names.sort();
     names.dedup();
     sheet.add_each(SummaryLineKind::Reach, RiskDirection::Grant, "secrets", &names);
+}
+
+/// The boundary of a process: its container, its sandbox or none.
+fn confinement(step: &Step, sheet: &mut SummaryBuilder) {
+    if let Some(image) = &step.container {
+        work_word("container", Some(image), sheet);
+        let text = "a container: it sees only its image and the workspace, which it may change, and any host";
+        sheet.add_line(SummaryLineKind::Reach, RiskDirection::AtMost(0.5), "sandbox", text);
+    } else if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
+        sandbox(step.allow.as_deref(), &step.limits, sheet);
+    }
 }
 
 fn sandbox(allow: Option<&SandboxPermissions>, most: &wf_model::ResourceLimits, sheet: &mut SummaryBuilder) {

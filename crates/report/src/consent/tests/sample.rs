@@ -183,6 +183,7 @@ steps:
       approvers: [cat, dan, fay]
       timeout: 58m
       escalate_to: [gil]
+  - {id: contained, container: registry.example/tool@sha256:000000000000000000000000000000000000000000000000000000000000c0de, run: contained script}
   - {id: skilled, skill: {name: tools, script: tool, args: {much: 212}}}
 finally:
   - {id: last, run: last script, env: {K: "{{ secrets.BY_KEYRING }}"}}

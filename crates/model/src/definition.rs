@@ -77,32 +77,40 @@ pub fn of_step(plan: &Plan, step: &Step) -> Value {
 
 /// Returns everything in a step that affects its result, without source positions.
 fn meaning(plan: &Plan, step: &Step) -> Value {
-    let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
+    #[rustfmt::skip]
+    let Step {
+        // These name it, order it, limit its attempts or judge its failure, and say nothing of its result.
+        id: _, title: _, briefing: _, max_parallel: _, timeout: _, queue_timeout: _, retry: _, idempotent: _,
+        loops: _, concurrency: _, on_error: _, classify: _, gates: _, tool: _, target: _, external: _,
+        depends_on, when, fan, work: own, container, env: variables, cwd, allow, limits, verify, outputs, artifacts,
+        writes, cache, alternatives,
+    } = step;
+    let needs = depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
     let mut said = json!({
         "needs": needs.collect::<Vec<_>>(),
-        "when": step.when.as_deref().map(Expr::source),
-        "fan": fan_meaning(&step.fan),
-        "work": work(&step.work),
-        "env": [env(&plan.parts().env), env(&step.env)],
+        "when": when.as_deref().map(Expr::source),
+        "fan": fan_meaning(fan),
+        "work": work(own),
+        "env": [env(&plan.parts().env), env(variables)],
         "secrets": secrets(plan),
-        "cwd": step.cwd.as_ref().map(Template::source),
-        "sandbox": step.allow.as_ref().map(|allow| json!([allow, step.limits])),
-        "verify": step.verify.iter().map(check).collect::<Vec<_>>(),
-        "outputs": step.outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
-        "artifacts": step.artifacts.iter().map(Template::source).collect::<Vec<_>>(),
-        "cache": step.cache.as_deref().map(|StepCache { inputs, outputs }| {
+        "cwd": cwd.as_ref().map(Template::source),
+        "sandbox": allow.as_ref().map(|allow| json!([allow, limits])),
+        "verify": verify.iter().map(check).collect::<Vec<_>>(),
+        "outputs": outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
+        "artifacts": artifacts.iter().map(Template::source).collect::<Vec<_>>(),
+        "cache": cache.as_deref().map(|StepCache { inputs, outputs }| {
             json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
         }),
     });
-    if let Some(image) = &step.container {
+    if let Some(image) = container {
         said["container"] = json!(image);
     }
-    if !step.writes.is_empty() {
-        let globs = step.writes.iter().map(Template::source);
+    if !writes.is_empty() {
+        let globs = writes.iter().map(Template::source);
         said["writes"] = json!(globs.collect::<Vec<_>>());
     }
-    if !step.alternatives.is_empty() {
-        let ways = step.alternatives.iter();
+    if !alternatives.is_empty() {
+        let ways = alternatives.iter();
         let ways = ways.map(|other| json!([other.id, meaning(plan, &other.step)]));
         said["alternatives"] = ways.collect();
     }

@@ -176,12 +176,12 @@ proptest! {
             let attempt = Attempt { place, attempt: stale };
             let asked = world.open.iter().any(|effect| format!("{effect:?}").contains(&format!("{attempt:?}")));
             if !asked {
-                let before = machine.state().clone();
+                let before = (machine.state().clone(), machine.in_flight().clone());
                 let exit = wf_core::machine::WorkExit::Completed;
                 let at = Moment::from_millis(world.now);
                 let turn = machine.turn(MachineInput { at, what: ended(attempt, exit) });
                 prop_assert_eq!(turn, wf_core::machine::MachineTurn::default());
-                prop_assert_eq!(machine.state(), &before);
+                prop_assert_eq!((machine.state(), machine.in_flight()), (&before.0, &before.1));
             }
             prop_assert!(world.answer(&mut machine, &mut dice), "stop_reason");
         }

@@ -1,6 +1,6 @@
 //! What goes wrong.
 
-use wf_core::machine::InputKind;
+use wf_core::machine::{InputKind, Machine};
 
 use super::faults::Fault;
 use super::ledger::{Ledger, step_of};
@@ -178,10 +178,11 @@ impl World {
         if engine.asked(&what) {
             return Ok(());
         }
-        let before = engine.machine.state().clone();
+        let whole = |machine: &Machine| (machine.state().clone(), machine.in_flight().clone());
+        let before = whole(&engine.machine);
         let input = wf_core::machine::MachineInput { at: wf_base::time::Moment::from_millis(now), what };
         let turn = engine.machine.turn(input.clone());
-        let changed = turn != wf_core::machine::MachineTurn::default() || *engine.machine.state() != before;
+        let changed = turn != wf_core::machine::MachineTurn::default() || whole(&engine.machine) != before;
         self.coverage.count("fault", if early { "early timer" } else { Fault::Stale.name() });
         self.say(|| format!("run {at}: once more, or too early: {:?}", input.what));
         self.look(at, Seen::Idle { what: &input.what, changed })

@@ -32,6 +32,11 @@ pub const LAWS: &[Law] = &[
         holds: record::fold,
     },
     Law {
+        name: "indexes",
+        says: "Every index over the tasks agrees with a scan of their records.",
+        holds: record::indexes,
+    },
+    Law {
         name: "durable_first",
         says: "Nothing is done before the events that it follows from are durable.",
         holds: record::durable_first,

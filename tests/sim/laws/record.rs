@@ -2,17 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use wf_core::machine::{Effect, EventKind, Machine, RunPhase, TaskId, TimerKind};
+use serde_json::{Value, json};
+use wf_core::machine::{Effect, EventKind, RunPhase, TaskId, TimerKind};
 
 use super::super::engine::Job;
 use super::super::look::{Look, Seen};
 use super::ensure;
-
-/// The parts of the state that are not in the events: what waits for what, which a resume finds
-/// again.
-const VOLATILE: [&str; 10] =
-    ["due", "queue", "roomless", "busy", "resting", "locking", "locked", "returning", "unheard", "live"];
 
 pub fn fold(look: &Look<'_>) -> Result<(), String> {
     let wanted = match look.seen {
@@ -23,26 +18,51 @@ pub fn fold(look: &Look<'_>) -> Result<(), String> {
     let (Some(engine), true) = (look.engine(), wanted) else {
         return Ok(());
     };
-    let (found, told) = (lasting(&engine.machine), lasting(&engine.shadow));
-    ensure(found == told, || format!("the state is {found}, and its events say {told}"))?;
+    let (found, told) = (engine.machine.state(), engine.shadow.state());
+    ensure(found == told, || format!("the state is {found:?}, and its events say {told:?}"))?;
     let text = serde_json::to_string(engine.machine.state()).map_err(|error| error.to_string())?;
     let back: wf_core::machine::MachineState =
         serde_json::from_str(&text).map_err(|error| error.to_string())?;
     ensure(back == *engine.machine.state(), || format!("it cannot be written down: {text}"))
 }
 
-/// What of the state its events must say.
-fn lasting(machine: &Machine) -> Value {
-    let mut state = serde_json::to_value(machine.state()).expect("it can be written down");
-    let fields = state.as_object_mut().expect("it is an object");
-    let live = fields.get("live").and_then(Value::as_array).cloned().unwrap_or_default();
-    for field in VOLATILE {
-        fields.remove(field);
+pub fn indexes(look: &Look<'_>) -> Result<(), String> {
+    let wanted = matches!(look.seen, Seen::Over) || look.world.thorough && matches!(look.seen, Seen::Turn(_));
+    let (Some(engine), true) = (look.engine(), wanted) else {
+        return Ok(());
+    };
+    let state = serde_json::to_value(engine.machine.state()).expect("it can be written down");
+    let mut active = Vec::new();
+    for (step, slot) in (0_u32..).zip(list(&state["steps"])) {
+        let items = (0_u32..).map(Some).zip(list(&slot["many"]["slots"]));
+        for (item, task) in std::iter::once((None, &slot["once"])).chain(items) {
+            if let Some(activity) = task["phase"].get("Active") {
+                active.push((json!({ "step": step, "item": item }), activity["room"] == true));
+            }
+        }
     }
-    let looks = |pair: &Value| ["Looking", "Entering"].iter().any(|doing| pair[1]["doing"] == *doing);
-    let live: Vec<Value> = live.into_iter().filter(|pair| !looks(pair)).collect();
-    fields.insert("live".into(), Value::Array(live));
-    state
+    let busy = active.iter().filter(|(_, room)| *room).count();
+    let active: Vec<&Value> = active.iter().map(|(spot, _)| spot).collect();
+    let scan = json!({ "active": active, "busy": busy });
+    ensure(state["index"] == scan, || {
+        format!("the index is {}, and the records say {scan}", state["index"])
+    })?;
+
+    let flight = serde_json::to_value(engine.machine.in_flight()).expect("it can be written down");
+    let with = |wanted: &dyn Fn(&Value) -> bool| -> Vec<&Value> {
+        let requests = list(&flight["requests"]).iter();
+        requests.filter(|pair| wanted(&pair[1])).map(|pair| &pair[0]).collect()
+    };
+    let turn = |room: bool| with(&move |request| request["Turn"]["room"] == room);
+    let busy = with(&|request| *request == "Lookup" || request["Gates"]["room"] == true).len();
+    let returning = with(&|request| request.get("Return").is_some()).len();
+    let scan = json!({ "queue": turn(true), "roomless": turn(false), "busy": busy, "returning": returning });
+    let same = ["queue", "roomless", "busy", "returning"].iter().all(|field| flight[field] == scan[field]);
+    ensure(same, || format!("in flight is {flight}, and the requests say {scan}"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 pub fn durable_first(look: &Look<'_>) -> Result<(), String> {

@@ -1,7 +1,6 @@
 //! Laws of what the world does: processes, room, locks.
 
-use serde_json::Value;
-use wf_core::machine::{Effect, EventKind, StepState, TaskId};
+use wf_core::machine::{Effect, EventKind, InFlight, StepState, TaskId};
 
 use super::super::engine::Job;
 use super::super::ledger::step_of;
@@ -39,18 +38,16 @@ pub fn room(look: &Look<'_>) -> Result<(), String> {
     }
 }
 
-/// The room that is taken is that of what is being done.
+/// The room that the machine believes to be taken is there.
 fn counted(look: &Look<'_>, most: usize) -> Result<(), String> {
     let Some(engine) = look.engine() else {
         return Ok(());
     };
     let state = serde_json::to_value(engine.machine.state()).expect("it can be written down");
-    let live = state["live"].as_array().map_or(&[][..], Vec::as_slice);
-    let roomy = live.iter().filter(|pair| pair[1]["room"] == true).count();
-    let busy = state["busy"].as_u64().and_then(|busy| usize::try_from(busy).ok());
-    ensure(busy == Some(roomy) && roomy <= most, || {
-        format!("{busy:?} of {most} is taken, and {roomy} is used: {}", Value::from(live.to_vec()))
-    })
+    let flight = serde_json::to_value(engine.machine.in_flight()).expect("it can be written down");
+    let (works, prepares) = (state["index"]["busy"].as_u64(), flight["busy"].as_u64());
+    let busy = works.zip(prepares).and_then(|(works, prepares)| usize::try_from(works + prepares).ok());
+    ensure(busy.is_some_and(|busy| busy <= most), || format!("{busy:?} of {most} is taken"))
 }
 
 pub fn under_lock(look: &Look<'_>) -> Result<(), String> {
@@ -106,12 +103,8 @@ pub fn freed(look: &Look<'_>) -> Result<(), String> {
     let held =
         look.world.locks.iter().find(|(_, (run, _, life))| *run == look.at && *life == look.run().lives);
     ensure(held.is_none(), || format!("it is over and holds {held:?}"))?;
-    let state = look.engine().map(|engine| serde_json::to_value(engine.machine.state()));
-    let state = state.and_then(Result::ok).unwrap_or_default();
-    for field in ["locking", "locked", "returning", "queue", "roomless", "due", "live", "resting"] {
-        let left = state[field].as_array().is_some_and(|list| !list.is_empty());
-        ensure(!left, || format!("it is over, and `{field}` is {}", state[field]))?;
-    }
+    let flight = look.engine().map(|engine| engine.machine.in_flight().clone()).unwrap_or_default();
+    ensure(flight == InFlight::default(), || format!("it is over, and in flight is {flight:?}"))?;
     let mut processes = look.run().processes.iter();
     let left = processes.find(|(_, process)| process.state == Life::Alive);
     ensure(left.is_none(), || format!("it is over, and a process lives: {left:?}"))

@@ -1,11 +1,12 @@
 //! The admission of tasks: room, locks, gates and the cache.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::advance::wait_end;
+use super::in_flight::TaskRequest;
 use super::scope::{self, TaskScope};
-use super::state::{self, ActivityKind, TaskActivity, TaskIx};
+use super::state::{self, TaskIx};
+use super::task_phase::TaskPhase;
 use super::{Effect, EventKind, Machine, TimerKind};
 use wf_model::StepWork;
 
@@ -13,36 +14,15 @@ impl Machine {
     /// Starts the tasks that there is room for. True if that may let other tasks proceed.
     pub(super) fn admit(&mut self) -> bool {
         let mut moved = false;
-        loop {
-            if let Some(spot) = self.first_startable(&self.state.roomless) {
-                self.state.roomless.remove(&spot);
-                self.admit_one(spot);
-            } else if let Some(spot) = self.next_in_turn() {
-                self.state.queue.remove(&spot);
-                self.admit_one(spot);
-            } else {
-                return moved;
-            }
+        let most = self.plan.parts().policy.max_parallel.max(1);
+        while let Some(spot) =
+            self.flight.next_in_turn(&self.plan, most.saturating_sub(self.state.index.busy))
+        {
+            self.flight.set(spot, None);
+            self.admit_one(spot);
             moved = true;
         }
-    }
-
-    /// Returns the task whose turn it is, if there is room for it.
-    fn next_in_turn(&self) -> Option<TaskIx> {
-        let room = self.plan.parts().policy.max_parallel.max(1);
-        if self.state.busy < room { self.first_startable(&self.state.queue) } else { None }
-    }
-
-    /// Returns the first waiting task that may start. While a task that takes up room waits to get
-    /// its lock back after a resume, no other task takes a lock and then waits for room: otherwise
-    /// each could wait for what the other holds, even across runs.
-    fn first_startable(&self, waiting: &BTreeSet<TaskIx>) -> Option<TaskIx> {
-        let free = |spot: &&TaskIx| {
-            self.state.returning.is_empty()
-                || self.plan.step(spot.ix()).concurrency.is_none()
-                || self.state.locked.contains(spot)
-        };
-        waiting.iter().find(free).copied()
+        moved
     }
 
     fn admit_one(&mut self, spot: TaskIx) {
@@ -55,16 +35,14 @@ impl Machine {
         let step = self.plan.step(spot.ix());
         let place = state::task_id(&self.plan, spot);
         if let Some(lock) = &step.concurrency
-            && !self.state.locked.contains(&spot)
+            && !self.flight.locked.contains(&spot)
         {
             let lock = lock.clone();
-            let told = self.state.task_record(spot).is_some_and(|slot| slot.awaits);
-            if told {
-                self.state.locking.insert(spot);
-            } else {
+            if self.state.task_record(spot).is_some_and(|slot| slot.phase != TaskPhase::Locking) {
                 let (place, lock) = (place.clone(), lock.clone());
                 self.emit(EventKind::LockRequested { place, lock });
             }
+            self.flight.set(spot, Some(TaskRequest::Lock));
             self.turn.effects.push(Effect::Lock { place, lock });
             return;
         }
@@ -76,9 +54,7 @@ impl Machine {
         let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
         match scope::work_reads(&view, step) {
             Ok(reads) => {
-                let live =
-                    TaskActivity { attempt: 0, since: self.now, doing: ActivityKind::Looking, room: true };
-                self.state.start_activity(spot, live);
+                self.flight.set(spot, Some(TaskRequest::Lookup));
                 let item_value = self.state.item(spot).cloned();
                 self.turn.effects.push(Effect::Lookup { place, item_value, reads });
             }

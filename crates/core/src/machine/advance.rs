@@ -25,13 +25,13 @@ impl Machine {
             return;
         }
         loop {
-            while let Some(step) = self.state.due.pop_first() {
+            while let Some(step) = self.flight.due.pop_first() {
                 self.evaluate_due_step(step);
             }
             if self.admit() {
                 continue;
             }
-            if !self.state.due.is_empty() || !self.next_phase() {
+            if !self.flight.due.is_empty() || !self.next_phase() {
                 return;
             }
         }
@@ -100,8 +100,7 @@ impl Machine {
 
     /// Enters the next phase if this one is over. True if it did.
     fn next_phase(&mut self) -> bool {
-        let queued = !self.state.queue.is_empty() || !self.state.roomless.is_empty();
-        if !self.state.live.is_empty() || queued || self.is_planning() {
+        if self.is_planning() {
             return false;
         }
         match self.state.phase {
@@ -190,7 +189,7 @@ impl Machine {
         let place = TaskId::of_step(&self.plan.step(StepIx(step)).id);
         let many = self.state.step_record(step).many.as_ref();
         let mut slots = many.into_iter().flat_map(|many| (0_u32..).zip(&many.slots));
-        let failed = slots.find(|(_, slot)| slot.ended == Some(StepState::Failed));
+        let failed = slots.find(|(_, slot)| slot.ended() == Some(StepState::Failed));
         let Some((item, _)) = failed else {
             return place.to_string();
         };
@@ -211,7 +210,7 @@ impl Machine {
     /// True if a task has ended.
     pub(super) fn is_over(&self, spot: TaskIx) -> bool {
         let step_over = self.state.step_record(spot.step).state.is_final();
-        let place_over = self.state.task_record(spot).is_some_and(|slot| slot.ended.is_some());
+        let place_over = self.state.task_record(spot).is_some_and(|slot| slot.ended().is_some());
         step_over || spot.item.is_some() && place_over
     }
 

@@ -2,9 +2,8 @@
 
 use super::ends::TaskEnd;
 use super::gates::has_gates;
-use super::state::{
-    self, ActivityKind, AttemptResult, CancelRequest, MachineState, StepItems, TaskActivity, TaskIx,
-};
+use super::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
+use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
     Attempt, CachedResult, CheckVerdict, EventKind, GatePoint, RunPhase, StepItem, StepState, TaskId,
     WorkExit,
@@ -14,8 +13,8 @@ use wf_base::time::Moment;
 use wf_model::{JsonObject, Plan, StepWork};
 
 impl MachineState {
-    /// Applies one more fact.
-    pub(super) fn apply(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
+    /// Applies one more fact. Returns the tasks that it moved, each with its new phase.
+    pub(super) fn apply(&mut self, plan: &Plan, at: Moment, fact: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
         self.ledger.apply_fact(at, fact);
         match fact {
             EventKind::RunStarted { .. } => self.begin(plan, at),
@@ -61,11 +60,16 @@ impl MachineState {
                 self.apply_held(plan, at, of_a_place);
             }
         }
+        std::mem::take(&mut self.moved)
     }
 
     fn apply_to_task(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
-            EventKind::LockRequested { place, .. } => self.wait_for_lock(plan, place),
+            EventKind::LockRequested { place, .. } => {
+                if let Some(spot) = state::find_task_ix(plan, place) {
+                    self.move_task(spot, TaskPhase::Locking);
+                }
+            }
             EventKind::CacheHit { place, found } => {
                 let cached = Attempt { place: place.clone(), attempt: 0 };
                 let doing = after_work(plan, &cached);
@@ -85,9 +89,9 @@ impl MachineState {
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
-                if let Some(spot) = self.clear_task(plan, &attempt.place) {
+                if let Some(spot) = state::find_task_ix(plan, &attempt.place) {
                     self.record_loop(spot, *looped);
-                    self.resting.insert(spot, *due);
+                    self.move_task(spot, TaskPhase::Resting(*due));
                     self.set_step_state(spot, StepState::Waiting);
                 }
             }
@@ -100,22 +104,13 @@ impl MachineState {
         }
     }
 
-    fn wait_for_lock(&mut self, plan: &Plan, place: &TaskId) {
-        if let Some(spot) = self.dequeue(plan, place) {
-            self.locking.insert(spot);
-            if let Some(slot) = self.task_record_mut(spot) {
-                slot.awaits = true;
-            }
-        }
-    }
-
     fn apply_task_end(&mut self, plan: &Plan, at: Moment, place: &TaskId, fact: &EventKind) {
         let EventKind::StepEnded { state, standing, failure_class, allowed_to_fail, outputs, reason, .. } =
             fact
         else {
             return;
         };
-        let Some(spot) = self.clear_task(plan, place) else {
+        let Some(spot) = state::find_task_ix(plan, place) else {
             return;
         };
         if let Some(slot) = self.task_record_mut(spot) {
@@ -138,9 +133,12 @@ impl MachineState {
     fn begin(&mut self, plan: &Plan, at: Moment) {
         self.started = Some(at);
         let main = plan.parts().main.min(self.steps.len());
-        let free = (0_u32..).zip(self.steps.iter().take(main));
-        self.due = free.filter(|(_, slot)| slot.waiting == 0).map(|(step, _)| step).collect();
-        for slot in self.steps.iter_mut().filter(|slot| slot.waiting == 0) {
+        let free = |step: &u32| self.step_record(*step).waiting == 0;
+        let free: Vec<u32> = (0_u32..).take(main).filter(free).collect();
+        for step in free {
+            self.becomes_due(step, at);
+        }
+        for slot in self.steps.iter_mut().skip(main).filter(|slot| slot.waiting == 0) {
             slot.ready = Some(at);
         }
     }
@@ -158,7 +156,6 @@ impl MachineState {
         let Some(ix) = plan.find(step.as_str()) else {
             return;
         };
-        self.due.remove(&ix.0);
         let open = item_count(items);
         let room = plan.step(ix).max_parallel.unwrap_or(u32::MAX).min(open);
         let spot = |item| TaskIx { step: ix.0, item: Some(item) };
@@ -169,58 +166,22 @@ impl MachineState {
         slot.many = Some(Box::new(many));
         slot.ready = Some(at);
         slot.state = StepState::Queued;
+        self.move_task(TaskIx { step: ix.0, item: None }, TaskPhase::Pending);
         for item in 0..room {
-            self.enqueue(plan, TaskIx { step: ix.0, item: Some(item) });
+            self.move_task(spot(item), TaskPhase::Queued);
         }
-    }
-
-    /// Removes a task from every list of waiting tasks.
-    pub(super) fn dequeue(&mut self, plan: &Plan, place: &TaskId) -> Option<TaskIx> {
-        let spot = state::find_task_ix(plan, place)?;
-        self.due.remove(&spot.step);
-        self.queue.remove(&spot);
-        self.roomless.remove(&spot);
-        self.locking.remove(&spot);
-        self.returning.remove(&spot);
-        self.unheard.remove(&spot);
-        self.resting.remove(&spot);
-        Some(spot)
-    }
-
-    /// Removes a task from every list.
-    pub(super) fn clear_task(&mut self, plan: &Plan, place: &TaskId) -> Option<TaskIx> {
-        let spot = self.dequeue(plan, place)?;
-        self.end_activity(spot);
-        Some(spot)
-    }
-
-    /// Ends any activity for a task.
-    pub(super) fn end_activity(&mut self, spot: TaskIx) {
-        if let Some(live) = self.live.remove(&spot) {
-            self.busy -= u32::from(live.room);
-        }
-    }
-
-    /// Starts an activity for a task.
-    pub(super) fn start_activity(&mut self, spot: TaskIx, live: TaskActivity) {
-        self.end_activity(spot);
-        self.busy += u32::from(live.room);
-        self.live.insert(spot, live);
     }
 
     pub(super) fn start_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt, doing: ActivityKind) {
-        let Some(spot) = self.dequeue(plan, &attempt.place) else {
+        let Some(spot) = state::find_task_ix(plan, &attempt.place) else {
             return;
         };
         let room = doing != ActivityKind::Working || takes_room(plan, spot);
-        self.start_activity(spot, TaskActivity { attempt: attempt.attempt, since: at, doing, room });
-        if plan.step(spot.ix()).concurrency.is_some() {
-            self.locked.insert(spot);
-        }
+        let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room };
+        self.move_task(spot, TaskPhase::Active(activity));
         self.evidence.remove(&spot);
         if let Some(slot) = self.task_record_mut(spot) {
             slot.attempts = attempt.attempt;
-            slot.awaits = false;
             slot.reset_checks();
             // The result of an earlier attempt was not confirmed.
             slot.result = None;
@@ -234,12 +195,10 @@ impl MachineState {
         };
         if how.is_success() {
             self.store_result(plan, &attempt.place, gave);
-            if let Some(live) = self.live.get_mut(&spot) {
-                live.doing = after_work(plan, attempt);
-            }
+            self.set_activity(spot, after_work(plan, attempt));
             self.set_step_state(spot, StepState::Verifying);
-        } else {
-            self.end_activity(spot);
+        } else if self.activity(spot).is_some() {
+            self.move_task(spot, TaskPhase::Undecided);
         }
     }
 

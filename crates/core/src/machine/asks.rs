@@ -2,6 +2,7 @@
 
 use super::blocked::GateBlock;
 use super::end::TaskCompletion;
+use super::in_flight::TaskRequest;
 use super::scope::TaskScope;
 use super::state::{self, PendingApproval, TaskIx};
 use super::{
@@ -170,9 +171,8 @@ impl Machine {
         match given.decision {
             RequestDecision::Approved => {
                 // A task that goes on with it waits for its lock, and the answer with it.
-                if let Some(spot) = asked.spot.filter(|spot| self.state.returning.contains(spot)) {
-                    self.state.unheard.insert(spot);
-                    return;
+                if let Some(spot) = asked.spot.filter(|spot| self.flight.is_returning(*spot)) {
+                    return self.flight.set(spot, Some(TaskRequest::Return { approved: true }));
                 }
                 self.record_approval_outcome(number, given);
                 self.on_approved(asked);
@@ -242,7 +242,7 @@ impl Machine {
     /// Ends the attempt of a step that waited for a decision. A refusal is final: the request is
     /// not repeated.
     fn decide(&mut self, spot: TaskIx, exit: WorkExit, outputs: JsonObject) {
-        let Some(live) = self.state.live.get(&spot) else {
+        let Some(live) = self.state.activity(spot) else {
             return;
         };
         let attempt = state::attempt(&self.plan, spot, live.attempt);

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::asks::ApprovalDraft;
 use super::end::TaskCompletion;
 use super::gates::gates_at;
-use super::state::{self, ActivityKind, TaskIx};
+use super::state::{self, TaskIx};
+use super::task_phase::ActivityKind;
 use super::{Effect, EventKind, GatePoint, Machine, Standing, TimerKind};
 use crate::gate::{self, GateResult, ResolvedEscalation};
 use wf_base::name::GateId;
@@ -164,9 +165,7 @@ impl Machine {
         let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
         let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
         let Some(next) = next else {
-            let plan = std::sync::Arc::clone(&self.plan);
-            self.state.end_activity(spot);
-            return self.state.enqueue(&plan, spot);
+            return self.flight.enqueue(&self.plan, spot);
         };
         let attempt = state::attempt(&self.plan, spot, next);
         self.emit(EventKind::RetryScheduled {
@@ -191,7 +190,7 @@ impl Machine {
             GatePoint::Again if self.was_refuted(spot) => Standing::Refuted,
             _ => Standing::Unchecked,
         };
-        let live = self.state.live.get(&spot);
+        let live = self.state.activity(spot);
         debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
         self.finish(spot, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.to_owned()));
     }

@@ -7,8 +7,9 @@
 //! **Invariant:** a resource is reported at most once at each threshold.
 
 use super::end::TaskCompletion;
+use super::in_flight::TaskRequest;
 use super::ledger::BudgetUsage;
-use super::state::{ActivityKind, MachineState, TaskIx};
+use super::state::{MachineState, TaskIx};
 use super::{BudgetLedger, Effect, EventKind, Machine, RunPhase, TimerKind};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, FailureClass, Plan};
@@ -144,11 +145,10 @@ impl Machine {
     /// Ends the main steps that wait between two attempts, for a lock, or for an approval before
     /// they begin: their turn will not come.
     fn end_waits(&mut self) {
-        let asked =
-            |live: &super::state::TaskActivity| live.doing == ActivityKind::Asking && live.attempt == 0;
-        let live = self.state.live.iter().filter(|(_, live)| asked(live));
-        let waits = self.state.resting.keys().chain(&self.state.locking);
-        let mut spots: Vec<TaskIx> = waits.chain(live.map(|(spot, _)| spot)).copied().collect();
+        let asked = self.state.activities().into_iter().filter(|(_, activity)| activity.is_asking_first());
+        let waits = [TaskRequest::Timer, TaskRequest::Lock].map(|request| self.flight.tasks_with(request));
+        let waits = waits.into_iter().flatten();
+        let mut spots: Vec<TaskIx> = waits.chain(asked.map(|(spot, _)| spot)).collect();
         spots.retain(|spot| !self.plan.is_finally(spot.ix()));
         for spot in spots {
             if !self.is_over(spot) {

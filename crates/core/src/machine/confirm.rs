@@ -73,7 +73,7 @@ impl MachineState {
         match (spot.item, &slot.many) {
             (None, None) => slot.state == StepState::Succeeded && slot.standing == Standing::Verified,
             (Some(item), Some(many)) => many.slots.get(item as usize).is_some_and(|slot| {
-                slot.ended == Some(StepState::Succeeded) && slot.standing == Standing::Verified
+                slot.ended() == Some(StepState::Succeeded) && slot.standing == Standing::Verified
             }),
             _ => false,
         }

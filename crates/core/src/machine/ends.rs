@@ -1,6 +1,7 @@
 //! The effect of a task's end on the state.
 
 use super::state::{MachineState, TaskIx};
+use super::task_phase::TaskPhase;
 use super::{Standing, StepState};
 use wf_base::time::Moment;
 use wf_model::{JsonObject, Plan};
@@ -24,7 +25,7 @@ impl TaskEnd {
 
 impl MachineState {
     pub(super) fn end(&mut self, plan: &Plan, spot: TaskIx, end: TaskEnd, outputs: &JsonObject) {
-        self.locked.remove(&spot);
+        self.move_task(spot, TaskPhase::Ended(end.state));
         if spot.item.is_some() {
             self.end_item(plan, spot, end);
         } else {
@@ -34,7 +35,6 @@ impl MachineState {
 
     fn end_item(&mut self, plan: &Plan, spot: TaskIx, end: TaskEnd) {
         if let Some(slot) = self.task_record_mut(spot) {
-            slot.ended = Some(end.state);
             slot.standing = end.standing;
         }
         let limited = plan.step(spot.ix()).max_parallel.is_some();
@@ -44,18 +44,17 @@ impl MachineState {
         many.open = many.open.saturating_sub(1);
         // An item that ended before its turn made no room for another.
         let had_turn = spot.item.is_some_and(|item| item < many.next);
-        while many.slots.get(many.next as usize).is_some_and(|slot| slot.ended.is_some()) {
+        while many.slots.get(many.next as usize).is_some_and(|slot| slot.ended().is_some()) {
             many.next += 1;
         }
         if limited && had_turn && (many.next as usize) < many.slots.len() {
             let item = Some(many.next);
             many.next += 1;
-            self.enqueue(plan, TaskIx { step: spot.step, item });
+            self.move_task(TaskIx { step: spot.step, item }, TaskPhase::Queued);
         }
     }
 
     fn end_step(&mut self, plan: &Plan, step: u32, end: TaskEnd, outputs: &JsonObject) {
-        self.due.remove(&step);
         let slot = self.step_record_mut(step);
         slot.state = end.state;
         slot.standing = end.standing;
@@ -89,7 +88,7 @@ impl MachineState {
 
     /// Makes a step due whose dependencies have ended.
     pub(super) fn becomes_due(&mut self, step: u32, at: Moment) {
-        self.due.insert(step);
+        self.move_task(TaskIx { step, item: None }, TaskPhase::Due);
         self.step_record_mut(step).ready = Some(at);
     }
 

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::advance::wait_end;
 use super::end::TaskCompletion;
-use super::state::{self, ActivityKind, TaskIx};
+use super::in_flight::TaskRequest;
+use super::state::{self, TaskIx};
+use super::task_phase::ActivityKind;
 use super::{Attempt, Effect, EventKind, Machine, Standing, StepState, TaskId, TimerKind, WorkExit};
 use wf_base::digest::Sha256Digest;
 use wf_model::{FailureClass, JsonObject, OnStepError, StepIx, StepWork};
@@ -88,9 +90,7 @@ impl Machine {
         let allowed_to_fail = end.state == StepState::Failed && self.tolerates(spot.step);
         let slot = self.state.task_record(spot);
         let gave = slot.and_then(|slot| slot.result.as_deref().cloned());
-        let state = &self.state;
-        let sets = [&state.locked, &state.locking, &state.returning];
-        let held = sets.iter().any(|set| set.contains(&spot));
+        let held = self.flight.uses_lock(spot);
         let place = state::task_id(&self.plan, spot);
         let step = self.plan.step(spot.ix());
         if held && let Some(lock) = step.concurrency.clone() {
@@ -169,9 +169,13 @@ impl Machine {
             return;
         };
         let untried = self.state.task_record(spot).is_some_and(|slot| slot.attempts_of_round() == 0);
-        let waits = self.state.is_queued(spot);
-        let waits =
-            waits || spot.item.is_some() && !self.is_over(spot) && !self.state.live.contains_key(&spot);
+        let waits = match self.flight.request(spot) {
+            Some(TaskRequest::Turn { .. } | TaskRequest::Lock) => true,
+            Some(TaskRequest::Timer) | None => {
+                spot.item.is_some() && !self.is_over(spot) && self.state.activity(spot).is_none()
+            }
+            Some(_) => false,
+        };
         let late = self.queue_limit(spot).is_some_and(|at| at <= self.now);
         if untried && waits && late {
             let limit = self.plan.step(spot.ix()).queue_timeout.unwrap_or_default();
@@ -191,7 +195,7 @@ impl Machine {
         if many.open > 0 || self.state.step_record(step).state.is_final() {
             return;
         }
-        let count = |state| many.slots.iter().filter(|slot| slot.ended == Some(state)).count();
+        let count = |state| many.slots.iter().filter(|slot| slot.ended() == Some(state)).count();
         let (failed, cancelled) = (count(StepState::Failed), count(StepState::Cancelled));
         let skipped = count(StepState::Skipped);
         let total = many.slots.len();
@@ -202,7 +206,7 @@ impl Machine {
             _ => StepState::Failed,
         };
         let first =
-            many.slots.iter().zip(&many.items).find(|(slot, _)| slot.ended == Some(StepState::Failed));
+            many.slots.iter().zip(&many.items).find(|(slot, _)| slot.ended() == Some(StepState::Failed));
         let failure_class = first.and_then(|(slot, _)| slot.failure_class);
         let reason = match (state, first) {
             (StepState::Failed, Some((_, item))) => {
@@ -251,7 +255,7 @@ impl Machine {
         let value = |slot: &state::TaskRecord, name: &str| {
             let result = slot.result.as_ref();
             result
-                .filter(|_| slot.ended == Some(StepState::Succeeded))
+                .filter(|_| slot.ended() == Some(StepState::Succeeded))
                 .and_then(|gave| gave.outputs.get(name).cloned())
                 .unwrap_or(Value::Null)
         };

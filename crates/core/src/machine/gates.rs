@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::blocked::GateBlock;
 use super::end::TaskCompletion;
 use super::flaw::bad_outputs;
+use super::in_flight::TaskRequest;
 use super::scope::{self, TaskScope};
-use super::state::{self, ActivityKind, TaskActivity, TaskIx};
+use super::state::{self, TaskIx};
+use super::task_phase::ActivityKind;
 use super::{Attempt, Effect, EventKind, Machine, RunPhase, Standing, StepState, TaskId};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
@@ -76,13 +78,8 @@ impl Machine {
         let Some(point) = point.filter(|point| has_gates(&self.plan, Some(spot), *point)) else {
             return false;
         };
-        let live = TaskActivity {
-            attempt: 0,
-            since: self.now,
-            doing: ActivityKind::Entering,
-            room: super::apply::takes_room(&self.plan, spot),
-        };
-        self.state.start_activity(spot, live);
+        let room = super::apply::takes_room(&self.plan, spot);
+        self.flight.set(spot, Some(TaskRequest::Gates { room }));
         self.ask_gates(Some(spot), point);
         true
     }
@@ -115,11 +112,11 @@ impl Machine {
             GatePoint::Start | GatePoint::Enter | GatePoint::Again => None,
         };
         let made = slot.map_or(0, |slot| slot.attempts);
-        let live = spot.and_then(|spot| self.state.live.get(&spot));
+        let live = spot.and_then(|spot| self.state.activity(spot));
         self.turn.effects.push(Effect::Gate {
             place: spot.map(|spot| state::task_id(&plan, spot)),
             point,
-            attempt: live.map_or(made, |live| live.attempt),
+            attempt: live.map_or(0, |live| live.attempt),
             next: (point == GatePoint::Again).then(|| made.saturating_add(1)),
             item_value: spot.and_then(|spot| self.state.item(spot)).cloned(),
             reads,
@@ -211,23 +208,19 @@ impl Machine {
 
     /// True if exactly these gates are being asked.
     fn awaits_gates(&self, place: Option<&TaskId>, spot: Option<TaskIx>, point: GatePoint) -> bool {
-        let doing = match point {
-            GatePoint::Enter | GatePoint::Again => {
-                if spot.and_then(|spot| self.entry(spot)) != Some(point) {
-                    return false;
-                }
-                ActivityKind::Entering
+        let of_run = |phase| place.is_none() && self.state.phase == phase && self.awaits_no_approval();
+        match point {
+            GatePoint::Enter | GatePoint::Again => spot.is_some_and(|spot| {
+                let asked = matches!(self.flight.request(spot), Some(TaskRequest::Gates { .. }));
+                asked && self.entry(spot) == Some(point)
+            }),
+            GatePoint::Leave => {
+                let live = spot.and_then(|spot| self.state.activity(spot));
+                live.is_some_and(|live| live.doing == ActivityKind::Leaving)
             }
-            GatePoint::Leave => ActivityKind::Leaving,
-            GatePoint::Start => {
-                return place.is_none() && self.state.phase == RunPhase::Gates && self.awaits_no_approval();
-            }
-            GatePoint::Publish => {
-                return place.is_none() && self.state.phase == RunPhase::Publish && self.awaits_no_approval();
-            }
-        };
-        let live = spot.and_then(|spot| self.state.live.get(&spot));
-        live.is_some_and(|live| live.doing == doing)
+            GatePoint::Start => of_run(RunPhase::Gates),
+            GatePoint::Publish => of_run(RunPhase::Publish),
+        }
     }
 
     /// True if no approval is pending for the run, and no gate blocks it.
@@ -329,7 +322,7 @@ impl Machine {
 
     /// Continues with an attempt whose work has passed its gates, or has none.
     pub(super) fn after_gates(&mut self, spot: TaskIx) {
-        let Some(live) = self.state.live.get(&spot) else {
+        let Some(live) = self.state.activity(spot) else {
             return;
         };
         let attempt = state::attempt(&self.plan, spot, live.attempt);

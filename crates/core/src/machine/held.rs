@@ -1,6 +1,7 @@
 //! The effect of gates and pending approvals on the state.
 
-use super::state::{self, ActivityKind, MachineState, PendingApproval, TaskActivity, TaskIx};
+use super::state::{self, MachineState, PendingApproval};
+use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId};
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};
@@ -20,7 +21,7 @@ impl MachineState {
             }
             EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
             EventKind::ApprovalResolved { request: number, given, .. } => {
-                self.apply_answer(plan, *number, given.decision);
+                self.apply_answer(*number, given.decision);
             }
             EventKind::RunBlocked { reason, .. } => self.blocked = Some(reason.clone()),
             _ => {}
@@ -58,7 +59,6 @@ impl MachineState {
         };
         match point {
             GatePoint::Enter | GatePoint::Again => {
-                self.clear_task(plan, place);
                 if let Some(slot) = self.task_record_mut(spot) {
                     // Repeated gates after an attempt go on counting.
                     if point == GatePoint::Enter {
@@ -68,7 +68,7 @@ impl MachineState {
                     slot.tool_args = new.get("tool_args").cloned();
                 }
                 self.set_step_state(spot, StepState::Queued);
-                self.enqueue(plan, spot);
+                self.move_task(spot, TaskPhase::Queued);
             }
             GatePoint::Leave => {
                 if let (Some(gave), Some(outputs)) = (
@@ -81,13 +81,6 @@ impl MachineState {
                 self.set_step_state(spot, StepState::Verifying);
             }
             GatePoint::Start | GatePoint::Publish => {}
-        }
-    }
-
-    /// Switches the activity for a task, in the room that it has.
-    fn set_activity(&mut self, spot: TaskIx, doing: ActivityKind) {
-        if let Some(live) = self.live.get_mut(&spot) {
-            live.doing = doing;
         }
     }
 
@@ -107,7 +100,7 @@ impl MachineState {
     }
 
     /// Restores the state that the task or the run had before the approval was requested.
-    fn apply_answer(&mut self, plan: &Plan, number: u32, decision: RequestDecision) {
+    fn apply_answer(&mut self, number: u32, decision: RequestDecision) {
         let Some(PendingApproval { ask, spot }) = self.asks.remove(&number) else {
             return;
         };
@@ -120,10 +113,7 @@ impl MachineState {
             return self.set_activity(spot, ActivityKind::Checking);
         }
         match ask.point {
-            Some(GatePoint::Enter | GatePoint::Again) => {
-                self.end_activity(spot);
-                self.enqueue(plan, spot);
-            }
+            Some(GatePoint::Enter | GatePoint::Again) => self.move_task(spot, TaskPhase::Queued),
             Some(_) => self.set_activity(spot, ActivityKind::Leaving),
             None => self.set_activity(spot, ActivityKind::Working),
         }
@@ -136,11 +126,8 @@ impl MachineState {
         self.asks.insert(ask.request, asked);
         let Some(spot) = spot else { return };
         if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
-            if let Some(place) = &ask.place {
-                self.dequeue(plan, place);
-            }
-            let live = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
-            self.start_activity(spot, live);
+            let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
+            self.move_task(spot, TaskPhase::Active(activity));
         } else {
             self.set_activity(spot, ActivityKind::Asking);
         }

@@ -144,7 +144,7 @@ impl Machine {
         let all = many.items.iter().zip(&many.slots);
         let chosen = all.filter(|(item, _)| !self.state.is_deselected(ix.0, &item.key));
         let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
-        let well = |place: &&TaskRecord| place.ended == Some(StepState::Succeeded);
+        let well = |place: &&TaskRecord| place.ended() == Some(StepState::Succeeded);
         let reached = match slot.state {
             StepState::Succeeded | StepState::Failed => true,
             // Items were left out, and all others succeeded.
@@ -176,7 +176,7 @@ impl Machine {
         measured: &mut RoundMeasurement,
     ) -> bool {
         let step = self.plan.step(ix);
-        let ended = if slot.many.is_some() { place.ended } else { Some(slot.state) };
+        let ended = if slot.many.is_some() { place.ended() } else { Some(slot.state) };
         match ended {
             Some(StepState::Succeeded) => return false,
             Some(StepState::Failed) => {}

@@ -5,8 +5,9 @@
 //! events are durable. It reads no clock, does no I/O, waits for nothing and draws no random
 //! numbers.
 //!
-//! **Invariant:** the state is the fold of the events; [`Machine::replay`] rebuilds it. After a
-//! replay, [`Machine::resume`] asks again for everything in flight. **Invariant:** an input that
+//! **Invariant:** the state is the fold of the events; [`Machine::replay`] rebuilds it. What was
+//! asked of the world and not answered is [`InFlight`]: the fold never sees it, and after a replay
+//! [`Machine::resume`] derives it from the state. **Invariant:** an input that
 //! does not answer an open effect changes nothing, so every input may arrive twice. **Invariant:**
 //! a turn costs what it changes: the edges of the steps that ended, never a scan or a copy of the
 //! state.
@@ -37,6 +38,7 @@ mod finish;
 mod flaw;
 mod gates;
 mod held;
+mod in_flight;
 mod input;
 mod ledger;
 mod measure;
@@ -56,6 +58,7 @@ mod standing;
 mod state;
 mod subject;
 mod sweep;
+mod task_phase;
 mod timers;
 mod tries;
 mod turn;
@@ -74,6 +77,7 @@ pub use event::{Event, EventKind, REASON_LIMIT};
 pub use evidence::{Baseline, IsolationKind, StaleFile};
 pub use exit::WorkExit;
 pub use gates::{GatePoint, gates_at};
+pub use in_flight::InFlight;
 pub use input::{
     Artifact, AttemptEnd, CachedResult, CheckRuling, CheckVerdict, DeselectedStep, DiscardedResult,
     HIDDEN_LIMIT, InputKind, MachineInput, PlannerReply, ReusedResult, RunOutcome,

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::end::TaskCompletion;
 use super::flaw::{format_mismatch, refutation};
 use super::scope::{self, TaskScope};
-use super::state::{self, ActivityKind, MachineState, TaskIx, TaskRecord};
+use super::state::{self, MachineState, TaskIx, TaskRecord};
+use super::task_phase::ActivityKind;
 use super::{
     ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, Machine, RunPhase, Standing,
     StepState, TimerKind,
@@ -44,7 +45,7 @@ impl Machine {
     /// Requests the checks of an attempt whose turn it is.
     pub(super) fn ask_checks(&mut self, spot: TaskIx, attempt: Attempt) {
         // After a resume they are requested once its lock is held again.
-        if self.state.returning.contains(&spot) {
+        if self.flight.is_returning(spot) {
             return;
         }
         let plan = std::sync::Arc::clone(&self.plan);
@@ -211,7 +212,7 @@ impl Machine {
 
     /// Goes on with an attempt although a phase failed: an approver let it be ignored.
     pub(super) fn on_phase_ignored(&mut self, spot: TaskIx, phase: CheckPhase) {
-        if let Some(live) = self.state.live.get(&spot) {
+        if let Some(live) = self.state.activity(spot) {
             let attempt = state::attempt(&self.plan, spot, live.attempt);
             self.after_phase(spot, &attempt, phase);
         }

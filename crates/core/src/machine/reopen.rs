@@ -90,7 +90,7 @@ impl MachineState {
         };
         for spot in spots(&self.evidence) {
             let slot = spot.item.and_then(|item| many.slots.get(item as usize));
-            let kept = slot.is_some_and(|slot| slot.ended == Some(StepState::Succeeded));
+            let kept = slot.is_some_and(|slot| slot.ended() == Some(StepState::Succeeded));
             if !(same && kept) {
                 self.evidence.remove(&spot);
                 self.stale.remove(&spot);
@@ -101,7 +101,7 @@ impl MachineState {
             // Another list may have another item at this position.
             let tries = slot.tries.clone().filter(|_| same);
             self.made.insert(spot, TaskRecord { tries, ..slot.for_next_round() });
-            if same && slot.ended == Some(StepState::Succeeded) {
+            if same && slot.ended() == Some(StepState::Succeeded) {
                 let outputs = slot.result.map(|gave| gave.outputs).unwrap_or_default();
                 let (standing, from) = (slot.standing, None);
                 let offer = ReusableResult { outputs, standing, from };

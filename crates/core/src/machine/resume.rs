@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::advance::wait_end;
+use super::in_flight::{InFlight, TaskRequest};
 use super::scope::{self, TaskScope};
-use super::state::{self, ActivityKind, TaskIx};
+use super::state::{self, TaskIx};
+use super::task_phase::{ActivityKind, TaskPhase};
 use super::{ApprovalRequest, Effect, GatePoint, Machine, MachineTurn, RunPhase, TimerKind};
 use wf_base::time::Moment;
 
@@ -15,14 +17,13 @@ impl Machine {
         if self.state.outcome.is_some() || self.state.started.is_none() {
             return MachineTurn::default();
         }
-        self.state.locked.clear();
+        self.flight = InFlight::derive(&self.plan, &self.state);
         self.resume_timers();
         self.resume_asks();
         self.resume_locks();
-        let live: Vec<TaskIx> = self.state.live.keys().copied().collect();
-        for spot in live {
-            if !self.state.returning.contains(&spot) {
-                self.resume_live(spot);
+        for (spot, _) in self.state.activities() {
+            if !self.flight.is_returning(spot) {
+                self.resume_activity(spot, false);
             }
         }
         if self.is_planning() {
@@ -66,66 +67,52 @@ impl Machine {
         }
     }
 
+    /// Sets the timers again, also those of tasks that wait for their turn: the time in between counts. Tasks
+    /// whose step is still to be considered get their timer there.
     fn resume_timers(&mut self) {
         self.run_timer();
-        for (spot, due) in &self.state.resting {
-            let made = self.state.task_record(*spot).map_or(0, |slot| slot.attempts);
-            let attempt = state::attempt(&self.plan, *spot, made.saturating_add(1));
-            self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at: *due });
+        let mut waiting = Vec::new();
+        for (spot, slot) in self.state.tasks() {
+            let waits = match slot.phase {
+                TaskPhase::Active(_) | TaskPhase::Ended(_) => false,
+                TaskPhase::Locking => true,
+                _ => spot.item.is_some() && slot.attempts_of_round() == 0,
+            };
+            if waits {
+                waiting.push(spot);
+            }
+            if let TaskPhase::Resting(at) = slot.phase {
+                let attempt = state::attempt(&self.plan, spot, slot.attempts.saturating_add(1));
+                self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at });
+            }
         }
-        self.resume_queue_timers();
-    }
-
-    /// Resumes the waits of tasks for their turn; the time in between counts. Tasks whose step is
-    /// still to be considered get their timer there.
-    fn resume_queue_timers(&mut self) {
-        let mut waiting: Vec<TaskIx> = self.state.locking.iter().copied().collect();
-        let live = &self.state.live;
-        for (step, slot) in (0_u32..).zip(&self.state.steps) {
-            let many = slot.many.as_ref().filter(|_| !slot.state.is_final());
-            let slots = many.map_or(&[][..], |many| &many.slots);
-            let spots = (0_u32..).zip(slots).map(|(item, slot)| (Some(item), slot));
-            let untried = spots.filter(|(_, slot)| slot.attempts_of_round() == 0 && slot.ended.is_none());
-            waiting.extend(untried.map(|(item, _)| TaskIx { step, item }));
-        }
-        waiting.retain(|spot| !live.contains_key(spot));
-        waiting.sort_unstable();
-        waiting.dedup();
         for spot in waiting {
             self.queue_timer(spot);
         }
     }
 
-    /// Asks for locks again: at once for tasks that go on, which keep their room; tasks that only
-    /// waited get their turn anew.
+    /// Asks for the locks of tasks that go on, and keep their room.
     fn resume_locks(&mut self) {
-        let plan = Arc::clone(&self.plan);
-        for spot in std::mem::take(&mut self.state.locking) {
-            self.state.enqueue(&plan, spot);
-        }
         // A task that has not begun holds no lock, even while an approval is pending for it; one
         // with a result from the cache has begun.
         let has_result = |spot| (self.state.task_record(spot)).is_some_and(|slot| slot.result.is_some());
-        let begun = |(spot, live): &(&TaskIx, &state::TaskActivity)| {
-            live.doing != ActivityKind::Asking || live.attempt > 0 || has_result(**spot)
-        };
-        let live = self.state.live.iter().filter(begun);
-        let live: Vec<TaskIx> = live.map(|(spot, _)| *spot).collect();
-        for spot in live {
-            let lock = plan.step(spot.ix()).concurrency.clone();
+        let mut begun = self.state.activities();
+        begun.retain(|(spot, activity)| !activity.is_asking_first() || has_result(*spot));
+        for (spot, _) in begun {
+            let lock = self.plan.step(spot.ix()).concurrency.clone();
             if let (Some(lock), false) = (lock, self.is_halting(spot)) {
-                let place = state::task_id(&plan, spot);
+                let place = state::task_id(&self.plan, spot);
                 self.turn.effects.push(Effect::Lock { place, lock });
-                self.state.returning.insert(spot);
+                self.flight.set(spot, Some(TaskRequest::Return { approved: false }));
             }
         }
     }
 
-    /// Asks again for the activity of a task.
-    pub(super) fn resume_live(&mut self, spot: TaskIx) {
+    /// Asks again for the activity of a task; `approved`: and for an answer that came too early.
+    pub(super) fn resume_activity(&mut self, spot: TaskIx, approved: bool) {
         let plan = Arc::clone(&self.plan);
         let step = plan.step(spot.ix());
-        let Some(live) = self.state.live.get(&spot).cloned() else {
+        let Some(live) = self.state.activity(spot) else {
             return;
         };
         let attempt = state::attempt(&plan, spot, live.attempt);
@@ -133,7 +120,7 @@ impl Machine {
         match (live.doing, &step.work) {
             // The approval is requested again with all others.
             (ActivityKind::Asking, _) => {
-                if self.state.unheard.remove(&spot) {
+                if approved {
                     let asks = self.state.asks.values();
                     let of_it = asks.filter(|asked| asked.spot == Some(spot));
                     let again = of_it.map(|asked| Effect::Ask(Box::new(asked.ask.clone())));
@@ -141,10 +128,6 @@ impl Machine {
                 }
             }
             (ActivityKind::Leaving, _) => self.ask_gates(Some(spot), GatePoint::Leave),
-            (ActivityKind::Looking | ActivityKind::Entering, _) => {
-                self.state.end_activity(spot);
-                self.state.enqueue(&plan, spot);
-            }
             (ActivityKind::Checking, _) => self.after_gates(spot),
             (ActivityKind::Working, work) if let Some((at, _)) = wait_end(work, step.timeout, live.since) => {
                 let timer = TimerKind::Wait(attempt);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::control::ControllerState;
 use super::pairs;
+use super::task_phase::{TaskIndex, TaskPhase};
 use super::tries::AttemptHistory;
 use super::{
     ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing, StepCounts, StepItem,
@@ -37,28 +38,11 @@ pub struct MachineState {
     pub(super) started: Option<Moment>,
     pub(super) phase: RunPhase,
     pub(super) steps: Vec<StepRecord>,
-    /// Steps whose dependencies have ended and whose `when` has not been evaluated.
-    pub(super) due: BTreeSet<u32>,
-    /// Tasks that may begin as soon as there is room.
-    pub(super) queue: BTreeSet<TaskIx>,
-    /// Tasks that may begin at once, since they take up no room.
-    pub(super) roomless: BTreeSet<TaskIx>,
-    /// Tasks with an activity under way.
-    #[serde(with = "pairs")]
-    pub(super) live: BTreeMap<TaskIx, TaskActivity>,
-    /// The number of them that take up room.
-    pub(super) busy: u32,
-    /// Tasks between two attempts, with the scheduled time of the next.
-    #[serde(with = "pairs")]
-    pub(super) resting: BTreeMap<TaskIx, Moment>,
-    /// Tasks that wait for a lock.
-    pub(super) locking: BTreeSet<TaskIx>,
-    /// Tasks that go on after a resume, as soon as they hold their lock again.
-    pub(super) returning: BTreeSet<TaskIx>,
-    /// Returning tasks that were approved in the meantime.
-    pub(super) unheard: BTreeSet<TaskIx>,
-    /// Tasks that hold a lock.
-    pub(super) locked: BTreeSet<TaskIx>,
+    /// Derived from the phases of all tasks.
+    pub(super) index: TaskIndex,
+    /// The tasks that the current event moves, each with its new phase.
+    #[serde(skip)]
+    pub(super) moved: Vec<(TaskIx, TaskPhase)>,
     /// The step whose failure keeps others from beginning.
     pub(super) stopping: Option<u32>,
     /// The cancellation, if one was requested.
@@ -157,16 +141,12 @@ pub(super) struct StepItems {
 
 /// The state of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "four separate facts")]
 pub(super) struct TaskRecord {
     /// Attempts begun.
     pub(super) attempts: u32,
     /// The number of them begun in earlier rounds.
     pub(super) base: u32,
-    /// True if its wait for a lock was reported since the last attempt.
-    pub(super) awaits: bool,
-    /// Its final state.
-    pub(super) ended: Option<StepState>,
+    pub(super) phase: TaskPhase,
     pub(super) standing: Standing,
     pub(super) failure_class: Option<FailureClass>,
     /// The result of the last successful attempt.
@@ -202,39 +182,12 @@ pub(super) struct AttemptResult {
     pub(super) standing: Option<Standing>,
 }
 
-/// The activity for a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct TaskActivity {
-    pub(super) attempt: u32,
-    pub(super) since: Moment,
-    pub(super) doing: ActivityKind,
-    /// True if it takes up room.
-    pub(super) room: bool,
-}
-
 /// A pending approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PendingApproval {
     pub(super) ask: ApprovalRequest,
     /// The task that waits for it; `None`: the run does.
     pub(super) spot: Option<TaskIx>,
-}
-
-/// The kind of an activity for a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum ActivityKind {
-    /// Its cache key is being looked up.
-    Looking,
-    /// Its work runs.
-    Working,
-    /// Its checks run.
-    Checking,
-    /// The gates before its work are asked.
-    Entering,
-    /// The gates after its work are asked.
-    Leaving,
-    /// An approval is pending.
-    Asking,
 }
 
 impl MachineState {
@@ -252,16 +205,8 @@ impl MachineState {
             started: None,
             phase: RunPhase::Steps,
             steps: plan.steps().iter().map(slot).collect(),
-            due: BTreeSet::new(),
-            queue: BTreeSet::new(),
-            roomless: BTreeSet::new(),
-            live: BTreeMap::new(),
-            busy: 0,
-            resting: BTreeMap::new(),
-            locking: BTreeSet::new(),
-            returning: BTreeSet::new(),
-            unheard: BTreeSet::new(),
-            locked: BTreeSet::new(),
+            index: TaskIndex::default(),
+            moved: Vec::new(),
             stopping: None,
             cancelled: None,
             timed_out: false,
@@ -338,17 +283,6 @@ impl MachineState {
     pub(super) fn is_deselected(&self, step: u32, key: &str) -> bool {
         let except_items = self.left.get(&step);
         except_items.is_some_and(|except_items| except_items.iter().all(|run| run != key))
-    }
-
-    /// Queues a task, to begin as soon as there is room.
-    pub(super) fn enqueue(&mut self, plan: &Plan, spot: TaskIx) {
-        let roomy = super::apply::takes_room(plan, spot);
-        if roomy { &mut self.queue } else { &mut self.roomless }.insert(spot);
-    }
-
-    /// True if a task waits for its turn.
-    pub(super) fn is_queued(&self, spot: TaskIx) -> bool {
-        self.queue.contains(&spot) || self.roomless.contains(&spot) || self.locking.contains(&spot)
     }
 
     /// True if nothing may begin at all any more.

@@ -1,7 +1,9 @@
 //! The effect of a failure, a cancellation or a timeout on everything that has not ended.
 
 use super::end::TaskCompletion;
-use super::state::{self, ActivityKind, TaskActivity, TaskIx};
+use super::in_flight::TaskRequest;
+use super::state::{self, TaskIx};
+use super::task_phase::{ActivityKind, TaskActivity};
 use super::{Attempt, Effect, EventKind, Machine, RunPhase, WorkExit};
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
 
@@ -63,11 +65,9 @@ impl Machine {
             TaskCompletion::skipped(self.stopping_reason())
         };
         for spot in places {
-            let live = self.state.live.get(&spot);
-            let begun =
-                |live: &TaskActivity| !matches!(live.doing, ActivityKind::Looking | ActivityKind::Entering);
-            let asked = live.is_some_and(|live| live.doing == ActivityKind::Asking && live.attempt == 0);
-            let works = live.is_some_and(begun) && !asked;
+            let activity = self.state.activity(spot);
+            let asked = activity.is_some_and(TaskActivity::is_asking_first);
+            let works = activity.is_some() && !asked;
             let tried = (self.state.task_record(spot)).is_some_and(|slot| slot.attempts_of_round() > 0);
             if self.is_over(spot) || works || tried && !resting {
                 continue;
@@ -100,9 +100,7 @@ impl Machine {
         if ending && (checked || gated || self.is_planning()) {
             self.turn.effects.push(Effect::Kill { attempt: None, force });
         }
-        let live: Vec<(TaskIx, u32, ActivityKind)> =
-            self.state.live.iter().map(|(spot, live)| (*spot, live.attempt, live.doing)).collect();
-        for (spot, number, doing) in live {
+        for (spot, TaskActivity { attempt: number, doing, .. }) in self.state.activities() {
             if !self.is_halting(spot) {
                 continue;
             }
@@ -123,10 +121,11 @@ impl Machine {
     /// Lets a task that waits for its lock after a resume go on without it: it is about to end.
     fn stop_waiting(&mut self, spot: TaskIx) {
         let lock = self.plan.step(spot.ix()).concurrency.clone();
-        if let (Some(lock), true) = (lock, self.state.returning.remove(&spot)) {
+        if let (Some(lock), Some(TaskRequest::Return { approved })) = (lock, self.flight.request(spot)) {
+            self.flight.set(spot, None);
             let place = state::task_id(&self.plan, spot);
             self.turn.effects.push(Effect::Unlock { place, lock });
-            self.resume_live(spot);
+            self.resume_activity(spot, approved);
         }
     }
 

@@ -1,8 +1,8 @@
 //! The effect of the passing of time.
 
-use std::sync::Arc;
-
+use super::in_flight::TaskRequest;
 use super::state::TaskIx;
+use super::task_phase::TaskPhase;
 use super::{Effect, EventKind, Machine, RunPhase, TimerKind};
 use wf_base::time::Moment;
 
@@ -13,9 +13,7 @@ impl Machine {
                 if let Some(spot) = self.task_ix(&attempt.place)
                     && self.is_due(spot, attempt.attempt)
                 {
-                    self.state.resting.remove(&spot);
-                    let plan = Arc::clone(&self.plan);
-                    self.state.enqueue(&plan, spot);
+                    self.flight.enqueue(&self.plan, spot);
                 }
             }
             TimerKind::Wait(attempt) => self.end_wait(&attempt),
@@ -34,9 +32,12 @@ impl Machine {
 
     /// True if an attempt is the next one of a task, and may begin.
     fn is_due(&self, spot: TaskIx, attempt: u32) -> bool {
-        let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
-        let due = self.state.resting.get(&spot);
-        attempt == made.saturating_add(1) && due.is_some_and(|due| *due <= self.now)
+        let slot = self.state.task_record(spot);
+        let due = slot.is_some_and(|slot| {
+            let next = slot.attempts.saturating_add(1) == attempt;
+            next && matches!(slot.phase, TaskPhase::Resting(due) if due <= self.now)
+        });
+        due && self.flight.request(spot) == Some(TaskRequest::Timer)
     }
 
     /// Returns the instant at which the run has taken too long.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::flaw::bad_outputs;
 use super::gates::has_gates;
+use super::in_flight::{InFlight, TaskRequest};
 use super::rounds::with_alternatives;
-use super::state::{self, ActivityKind, MachineState, TaskActivity, TaskIx};
+use super::state::{self, MachineState, TaskIx};
+use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
     Attempt, AttemptEnd, Baseline, CachedResult, DeselectedStep, Effect, Event, EventKind, GatePoint,
     InputKind, MachineInput, ReusedResult, RunApproval, RunOutcome, TaskId, WorkExit,
@@ -21,7 +23,9 @@ pub struct Machine {
     pub(super) base: Arc<Plan>,
     /// The plan as it is carried out now.
     pub(super) plan: Arc<Plan>,
+    /// The fold of the events.
     pub(super) state: MachineState,
+    pub(super) flight: InFlight,
     pub(super) turn: MachineTurn,
     pub(super) now: Moment,
 }
@@ -50,7 +54,14 @@ impl Machine {
     /// Creates a run that has not begun. `params` are resolved.
     pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
         let state = MachineState::new(&plan, run, params);
-        Self { base: Arc::clone(&plan), plan, state, turn: MachineTurn::default(), now: Moment::default() }
+        Self {
+            base: Arc::clone(&plan),
+            plan,
+            state,
+            flight: InFlight::default(),
+            turn: MachineTurn::default(),
+            now: Moment::default(),
+        }
     }
 
     /// Processes an input. One that answers nothing open changes nothing.
@@ -96,6 +107,11 @@ impl Machine {
     /// Returns the state, to be inspected or serialized.
     pub fn state(&self) -> &MachineState {
         &self.state
+    }
+
+    /// Returns the requests that no event records, to be inspected.
+    pub fn in_flight(&self) -> &InFlight {
+        &self.flight
     }
 
     fn on_input(&mut self, what: InputKind) {
@@ -164,13 +180,17 @@ impl Machine {
         let Some(spot) = self.task_ix(place) else {
             return;
         };
-        if self.state.returning.remove(&spot) {
-            self.state.locked.insert(spot);
-            self.resume_live(spot);
-        } else if self.state.locking.remove(&spot) {
-            self.state.locked.insert(spot);
-            let plan = Arc::clone(&self.plan);
-            self.state.enqueue(&plan, spot);
+        match self.flight.request(spot) {
+            Some(TaskRequest::Return { approved }) => {
+                self.flight.locked.insert(spot);
+                self.flight.set(spot, None);
+                self.resume_activity(spot, approved);
+            }
+            Some(TaskRequest::Lock) => {
+                self.flight.locked.insert(spot);
+                self.flight.enqueue(&self.plan, spot);
+            }
+            _ => {}
         }
     }
 
@@ -219,19 +239,19 @@ impl Machine {
     }
 
     fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
-        let attempt = Attempt { place: place.clone(), attempt: 0 };
-        let Some((spot, _)) = self.current_activity(&attempt, ActivityKind::Looking) else {
+        let looks = |spot: &TaskIx| self.flight.request(*spot) == Some(TaskRequest::Lookup);
+        let Some(spot) = self.task_ix(place).filter(looks) else {
             return;
         };
         let Some(found) = found else {
-            self.state.end_activity(spot);
+            self.flight.set(spot, None);
             return self.start(spot);
         };
         self.emit(EventKind::CacheHit { place: place.clone(), found });
         if has_gates(&self.plan, Some(spot), GatePoint::Leave) {
             self.ask_gates(Some(spot), GatePoint::Leave);
         } else {
-            self.confirm_work(spot, attempt, None);
+            self.confirm_work(spot, Attempt { place: place.clone(), attempt: 0 }, None);
         }
     }
 
@@ -246,17 +266,20 @@ impl Machine {
 
     /// Records a fact and applies it to the state.
     pub(super) fn emit(&mut self, fact: EventKind) {
-        self.fold(self.now, &fact);
+        for (spot, phase) in self.fold(self.now, &fact) {
+            self.flight.follow(&self.plan, spot, phase);
+        }
         self.turn.events.push(Event { at: self.now, fact });
     }
 
-    /// Applies a fact to the state, and with it to the alternatives in use.
-    fn fold(&mut self, at: Moment, fact: &EventKind) {
-        self.state.apply(&self.plan, at, fact);
-        if let EventKind::PlannerAccepted { alternatives: ways, .. } = fact {
-            return self.adopt(ways);
-        }
+    /// Applies a fact to the state, and with it to the alternatives in use. Returns the tasks that it moved.
+    fn fold(&mut self, at: Moment, fact: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
+        let moved = self.state.apply(&self.plan, at, fact);
         let changes = match fact {
+            EventKind::PlannerAccepted { alternatives: ways, .. } => {
+                self.adopt(ways);
+                &[]
+            }
             EventKind::RoundCompleted(round) => &round.changes[..],
             EventKind::MemoryApplied { changes, .. } => changes,
             _ => &[],
@@ -264,6 +287,7 @@ impl Machine {
         if !changes.is_empty() {
             self.plan = with_alternatives(&self.base, &self.state.control.ways);
         }
+        moved
     }
 
     /// Returns the number of a named task.
@@ -278,10 +302,9 @@ impl Machine {
         doing: ActivityKind,
     ) -> Option<(TaskIx, TaskActivity)> {
         let spot = self.task_ix(&attempt.place)?;
-        let live = self.state.live.get(&spot)?;
-        let asked = !self.state.returning.contains(&spot);
-        let same = live.attempt == attempt.attempt && live.doing == doing;
-        (asked && same).then(|| (spot, live.clone()))
+        let activity = self.state.activity(spot)?;
+        let same = activity.attempt == attempt.attempt && activity.doing == doing;
+        (same && !self.flight.is_returning(spot)).then_some((spot, activity))
     }
 }
 

@@ -1,7 +1,5 @@
 //! The expansion of a repeated step, once its items are known.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::advance::NOT_CHOSEN;
@@ -18,8 +16,7 @@ impl Machine {
         let values = match fan {
             StepRepetition::Once => {
                 self.queue_timer(spot);
-                let plan = Arc::clone(&self.plan);
-                return self.state.enqueue(&plan, spot);
+                return self.flight.enqueue(&self.plan, spot);
             }
             StepRepetition::List(values) => values.clone(),
             StepRepetition::Matrix(rows) => return self.expand(spot, cells(rows)),
@@ -89,7 +86,7 @@ impl Machine {
         };
         let places = (0_u32..).zip(many.items.iter().zip(&many.slots));
         let left: Vec<u32> = places
-            .filter(|(_, (item, slot))| slot.ended.is_none() && self.state.is_deselected(step, &item.key))
+            .filter(|(_, (item, slot))| slot.ended().is_none() && self.state.is_deselected(step, &item.key))
             .map(|(item, _)| item)
             .collect();
         for item in left {

@@ -1,0 +1,147 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::apply::takes_room;
+use super::pairs;
+use super::state::{MachineState, TaskIx};
+use super::task_phase::TaskPhase;
+use wf_model::Plan;
+
+/// The requests of a living machine that no event records. They die with it: [`Machine::resume`] derives
+/// them anew from the state, and the fold of the events never sees them.
+///
+/// [`Machine::resume`]: super::Machine::resume
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct InFlight {
+    /// Steps whose dependencies have ended and whose `when` has not been evaluated.
+    pub(super) due: BTreeSet<u32>,
+    /// Tasks that hold a lock.
+    pub(super) locked: BTreeSet<TaskIx>,
+    #[serde(serialize_with = "pairs::serialize")]
+    requests: BTreeMap<TaskIx, TaskRequest>,
+    // Indexes over the requests.
+    queue: BTreeSet<TaskIx>,
+    roomless: BTreeSet<TaskIx>,
+    busy: u32,
+    returning: u32,
+}
+
+/// The request for a task, besides what the events say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum TaskRequest {
+    /// It waits for its turn; without `room`, it takes up none and may begin at once.
+    Turn { room: bool },
+    /// A timer ends its wait for the next attempt.
+    Timer,
+    /// Its lock is requested.
+    Lock,
+    /// The gates before its work are asked.
+    Gates { room: bool },
+    /// Its cache key is being looked up.
+    Lookup,
+    /// Its lock is requested after a resume, to go on; if it was `approved` meanwhile, the answer waits, too.
+    Return { approved: bool },
+}
+
+impl InFlight {
+    /// Derives the requests that the tasks of a run need to go on.
+    pub(super) fn derive(plan: &Plan, state: &MachineState) -> Self {
+        let mut flight = Self::default();
+        for (spot, slot) in state.tasks() {
+            match slot.phase {
+                // It gets its turn anew, and then requests the lock.
+                TaskPhase::Locking => flight.enqueue(plan, spot),
+                phase => flight.follow(plan, spot, phase),
+            }
+        }
+        flight
+    }
+
+    /// Follows a task that an event moved.
+    pub(super) fn follow(&mut self, plan: &Plan, spot: TaskIx, phase: TaskPhase) {
+        match phase {
+            TaskPhase::Due => {
+                self.due.insert(spot.step);
+            }
+            TaskPhase::Queued => self.enqueue(plan, spot),
+            TaskPhase::Resting(_) => self.set(spot, Some(TaskRequest::Timer)),
+            // A decision does not give it its lock back.
+            TaskPhase::Active(_) | TaskPhase::Undecided if self.is_returning(spot) => {}
+            TaskPhase::Ended(_) => {
+                if spot.item.is_none() {
+                    self.due.remove(&spot.step);
+                }
+                self.locked.remove(&spot);
+                self.set(spot, None);
+            }
+            TaskPhase::Pending | TaskPhase::Locking | TaskPhase::Active(_) | TaskPhase::Undecided => {
+                self.set(spot, None);
+            }
+        }
+    }
+
+    /// Queues a task, to begin as soon as there is room.
+    pub(super) fn enqueue(&mut self, plan: &Plan, spot: TaskIx) {
+        let room = takes_room(plan, spot);
+        self.set(spot, Some(TaskRequest::Turn { room }));
+    }
+
+    /// Replaces the request for a task.
+    pub(super) fn set(&mut self, spot: TaskIx, request: Option<TaskRequest>) {
+        let before = match request {
+            Some(request) => self.requests.insert(spot, request),
+            None => self.requests.remove(&spot),
+        };
+        match before {
+            Some(TaskRequest::Turn { room: true }) => drop(self.queue.remove(&spot)),
+            Some(TaskRequest::Turn { room: false }) => drop(self.roomless.remove(&spot)),
+            Some(TaskRequest::Gates { room: true } | TaskRequest::Lookup) => self.busy -= 1,
+            Some(TaskRequest::Return { .. }) => self.returning -= 1,
+            _ => {}
+        }
+        match request {
+            Some(TaskRequest::Turn { room: true }) => drop(self.queue.insert(spot)),
+            Some(TaskRequest::Turn { room: false }) => drop(self.roomless.insert(spot)),
+            Some(TaskRequest::Gates { room: true } | TaskRequest::Lookup) => self.busy += 1,
+            Some(TaskRequest::Return { .. }) => self.returning += 1,
+            _ => {}
+        }
+    }
+
+    /// Returns the request for a task.
+    pub(super) fn request(&self, spot: TaskIx) -> Option<TaskRequest> {
+        self.requests.get(&spot).copied()
+    }
+
+    /// Returns the tasks with a request, in order.
+    pub(super) fn tasks_with(&self, request: TaskRequest) -> impl Iterator<Item = TaskIx> + '_ {
+        let same = self.requests.iter().filter(move |(_, own)| **own == request);
+        same.map(|(spot, _)| *spot)
+    }
+
+    /// Returns the first task whose turn it is, given the number of tasks that there is room for. While a
+    /// task that takes up room waits to get its lock back after a resume, no other task takes a lock and then
+    /// waits for room: otherwise each could wait for what the other holds, even across runs.
+    pub(super) fn next_in_turn(&self, plan: &Plan, room: u32) -> Option<TaskIx> {
+        let free = |spot: &&TaskIx| {
+            self.returning == 0 || plan.step(spot.ix()).concurrency.is_none() || self.locked.contains(spot)
+        };
+        let first = self.roomless.iter().find(free);
+        if first.is_none() && self.busy < room {
+            return self.queue.iter().find(free).copied();
+        }
+        first.copied()
+    }
+
+    /// True if a task waits for its lock to go on after a resume.
+    pub(super) fn is_returning(&self, spot: TaskIx) -> bool {
+        matches!(self.request(spot), Some(TaskRequest::Return { .. }))
+    }
+
+    /// True if a task holds a lock, or waits for one.
+    pub(super) fn uses_lock(&self, spot: TaskIx) -> bool {
+        let waits = matches!(self.request(spot), Some(TaskRequest::Lock | TaskRequest::Return { .. }));
+        waits || self.locked.contains(&spot)
+    }
+}

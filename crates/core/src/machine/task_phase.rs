@@ -1,0 +1,140 @@
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::StepState;
+use super::state::{MachineState, TaskIx, TaskRecord};
+use wf_base::time::Moment;
+
+/// The place of a task on its way to its end, as far as events tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum TaskPhase {
+    /// It waits for dependencies or siblings; a repeated step waits for its items.
+    #[default]
+    Pending,
+    /// The dependencies of its step have ended.
+    Due,
+    /// It may begin as soon as there is room.
+    Queued,
+    /// It waits for a lock.
+    Locking,
+    /// An activity is under way.
+    Active(TaskActivity),
+    /// An attempt failed; the same turn decides what follows.
+    Undecided,
+    /// It waits for its next attempt, which is due at that time.
+    Resting(Moment),
+    /// It has ended.
+    Ended(StepState),
+}
+
+/// The activity for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TaskActivity {
+    pub(super) attempt: u32,
+    pub(super) since: Moment,
+    pub(super) doing: ActivityKind,
+    /// True if it takes up room.
+    pub(super) room: bool,
+}
+
+/// The kind of an activity for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum ActivityKind {
+    /// Its work runs.
+    Working,
+    /// Its checks run.
+    Checking,
+    /// The gates after its work are asked.
+    Leaving,
+    /// An approval is pending.
+    Asking,
+}
+
+/// The indexes over the phases of all tasks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct TaskIndex {
+    /// Tasks with an activity under way.
+    pub(super) active: BTreeSet<TaskIx>,
+    /// The number of them that take up room.
+    pub(super) busy: u32,
+}
+
+impl TaskPhase {
+    /// Returns the activity under way.
+    pub(super) fn activity(self) -> Option<TaskActivity> {
+        match self {
+            Self::Active(activity) => Some(activity),
+            _ => None,
+        }
+    }
+}
+
+impl TaskActivity {
+    /// True for an approval that is pending before the task has begun.
+    pub(super) fn is_asking_first(self) -> bool {
+        self.doing == ActivityKind::Asking && self.attempt == 0
+    }
+}
+
+impl TaskIndex {
+    /// Notes that a task moves from one phase to another.
+    pub(super) fn note(&mut self, spot: TaskIx, from: TaskPhase, to: TaskPhase) {
+        if let Some(activity) = from.activity() {
+            self.busy -= u32::from(activity.room);
+            self.active.remove(&spot);
+        }
+        if let Some(activity) = to.activity() {
+            self.busy += u32::from(activity.room);
+            self.active.insert(spot);
+        }
+    }
+}
+
+impl TaskRecord {
+    /// Returns its final state.
+    pub(super) fn ended(&self) -> Option<StepState> {
+        match self.phase {
+            TaskPhase::Ended(state) => Some(state),
+            _ => None,
+        }
+    }
+}
+
+impl MachineState {
+    /// Moves a task to another phase. Nothing else changes a phase, or an index over them.
+    pub(super) fn move_task(&mut self, spot: TaskIx, to: TaskPhase) {
+        if let Some(slot) = self.task_record_mut(spot) {
+            let from = std::mem::replace(&mut slot.phase, to);
+            self.index.note(spot, from, to);
+            self.moved.push((spot, to));
+        }
+    }
+
+    /// Switches the activity for a task, in the room that it has.
+    pub(super) fn set_activity(&mut self, spot: TaskIx, doing: ActivityKind) {
+        if let Some(activity) = self.activity(spot) {
+            self.move_task(spot, TaskPhase::Active(TaskActivity { doing, ..activity }));
+        }
+    }
+
+    /// Returns the activity under way for a task.
+    pub(super) fn activity(&self, spot: TaskIx) -> Option<TaskActivity> {
+        self.task_record(spot)?.phase.activity()
+    }
+
+    /// Returns all activities under way, in order.
+    pub(super) fn activities(&self) -> Vec<(TaskIx, TaskActivity)> {
+        let active = self.index.active.iter();
+        active.filter_map(|spot| Some((*spot, self.activity(*spot)?))).collect()
+    }
+
+    /// Returns the records of all tasks, in order; a repeated step comes before its items.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = (TaskIx, &TaskRecord)> {
+        (0_u32..).zip(&self.steps).flat_map(|(step, slot)| {
+            let items = slot.many.iter().flat_map(|many| (0_u32..).map(Some).zip(&many.slots));
+            let all = std::iter::once((None, &slot.once)).chain(items);
+            all.map(move |(item, slot)| (TaskIx { step, item }, slot))
+        })
+    }
+}

@@ -195,8 +195,8 @@ proptest! {
         let mut machine = started(&plan, &mut world);
         while machine.outcome().is_none() {
             let text = serde_json::to_string(machine.state()).unwrap();
-            let back: wf_core::machine::MachineState = serde_json::from_str(&text).unwrap();
-            prop_assert_eq!(&back, machine.state());
+            let back = Machine::from_state(plan.clone(), serde_json::from_str(&text).unwrap()).unwrap();
+            prop_assert_eq!(back.state(), machine.state());
             let open: Vec<wf_core::machine::Effect> =
                 serde_json::from_str(&serde_json::to_string(&world.open).unwrap()).unwrap();
             prop_assert_eq!(&open, &world.open);

@@ -116,6 +116,53 @@ fn replays(plan: &Arc<Plan>, run: &str, path: &Path) {
         }
         let _: Vec<Effect> = serde_json::from_value(line["effects"].clone()).unwrap();
     }
-    assert_eq!(replayed.outcome(), played.outcome());
+    assert_eq!(replayed.state(), played.state());
     assert!(replayed.outcome().is_some());
+}
+
+#[test]
+fn a_stored_state_goes_on_as_if_it_had_lived() {
+    let mut dice = Dice(1);
+    for path in plans() {
+        let plan = plan(&path);
+        for seed in [1, 4, 9] {
+            let inputs = record(&plan, seed);
+            let (before, after) = inputs.split_at(1 + dice.below(inputs.len()));
+            let mut lived = machine(&plan);
+            for input in before {
+                lived.turn(input.clone());
+            }
+            let text = serde_json::to_string(lived.state()).unwrap();
+            let mut restored =
+                Machine::from_state(plan.clone(), serde_json::from_str(&text).unwrap()).unwrap();
+            let now = before.last().unwrap().at;
+            assert_eq!(restored.resume(now), lived.resume(now), "{} {seed}", path.display());
+            for input in after {
+                assert_eq!(
+                    restored.turn(input.clone()),
+                    lived.turn(input.clone()),
+                    "{} {seed}",
+                    path.display()
+                );
+                assert_eq!(restored.in_flight(), lived.in_flight());
+            }
+            assert_eq!(restored.state(), lived.state());
+        }
+    }
+}
+
+#[test]
+fn a_stored_state_that_does_not_fit_is_refused() {
+    let plans = plans();
+    let (own, other) = (plan(&plans[0]), plan(&plans[1]));
+    let state = serde_json::to_value(machine(&own).state()).unwrap();
+    let refusal = |plan: &Arc<Plan>, field: &str, value: Value| {
+        let mut state = state.clone();
+        state[field] = value;
+        Machine::from_state(plan.clone(), serde_json::from_value(state).unwrap()).unwrap_err().to_string()
+    };
+    assert!(refusal(&other, "passed", Value::Null).contains("restore it with that plan"));
+    assert!(refusal(&own, "logic_version", json!(9)).contains("engine version 9"));
+    assert!(refusal(&own, "failed", json!(99)).contains("is damaged"));
+    assert!(refusal(&own, "steps", json!([])).contains("is damaged"));
 }

@@ -27,6 +27,7 @@ mod plans;
 mod process;
 mod rooms;
 mod shrink;
+mod stored;
 mod tried;
 mod trouble;
 mod units;

@@ -21,6 +21,7 @@ use super::ledger::Ledger;
 use super::look::{Broken, Look, Seen};
 use super::plans;
 use super::process::Process;
+use super::stored::restored;
 
 /// When worlds begin.
 const BEGIN: i64 = 1_800_000_000_000;
@@ -223,17 +224,15 @@ impl World {
         run.lives += 1;
         run.looked = None;
         let life = run.lives;
-        let new = || Machine::new(Arc::clone(&run.plan), run.id.clone(), params());
-        let (mut machine, mut shadow) = (new(), new());
-        for event in &run.log {
-            machine.replay(event).expect("the logic is the same");
-            shadow.replay(event).expect("the logic is the same");
-        }
+        let new = Machine::new(Arc::clone(&run.plan), run.id.clone(), params());
+        let now = Moment::from_millis(self.now);
+        let mut dice = Dice::of(self.options.seed, &format!("stored {at} {life}"));
+        let (shadow, machine) = restored(&new, &run.log, now, &mut dice)?;
         run.decided = run.durable.clone();
         let begun = machine.has_begun();
         let mut engine = Engine::new(machine, shadow, life);
         engine.clock = run.log.last().map_or(i64::MIN, |event| event.at.millis()).max(self.now);
-        let turn = begun.then(|| engine.machine.resume(Moment::from_millis(self.now)));
+        let turn = begun.then(|| engine.machine.resume(now));
         run.engine = Some(engine);
         self.say(|| format!("run {at}: engine {life} begins"));
         match turn {

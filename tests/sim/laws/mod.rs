@@ -37,6 +37,11 @@ pub const LAWS: &[Law] = &[
         holds: record::indexes,
     },
     Law {
+        name: "restored",
+        says: "A state that is stored after any event and restored goes on exactly as if it had lived.",
+        holds: elsewhere,
+    },
+    Law {
         name: "durable_first",
         says: "Nothing is done before the events that it follows from are durable.",
         holds: record::durable_first,

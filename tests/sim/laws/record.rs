@@ -3,51 +3,46 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use wf_core::machine::{Effect, EventKind, RunPhase, TaskId, TimerKind};
+use wf_core::machine::{Effect, EventKind, Machine, MachineState, RunPhase, TaskId, TimerKind};
 
 use super::super::engine::Job;
 use super::super::look::{Look, Seen};
 use super::ensure;
 
 pub fn fold(look: &Look<'_>) -> Result<(), String> {
-    let wanted = match look.seen {
-        Seen::Turn(_) => look.world.thorough,
-        Seen::Over => true,
-        _ => false,
-    };
-    let (Some(engine), true) = (look.engine(), wanted) else {
+    let (Some(engine), Seen::Turn(_) | Seen::Over) = (look.engine(), look.seen) else {
         return Ok(());
     };
     let (found, told) = (engine.machine.state(), engine.shadow.state());
     ensure(found == told, || format!("the state is {found:?}, and its events say {told:?}"))?;
-    let text = serde_json::to_string(engine.machine.state()).map_err(|error| error.to_string())?;
-    let back: wf_core::machine::MachineState =
-        serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    ensure(back == *engine.machine.state(), || format!("it cannot be written down: {text}"))
+    if !is_thorough(look) {
+        return Ok(());
+    }
+    let text = serde_json::to_string(found).map_err(|error| error.to_string())?;
+    let back = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    ensure(restored(look, back)?.state() == found, || format!("it cannot be written down: {text}"))
+}
+
+/// True if what takes long is looked at, too.
+fn is_thorough(look: &Look<'_>) -> bool {
+    look.world.thorough || matches!(look.seen, Seen::Over)
+}
+
+fn restored(look: &Look<'_>, state: MachineState) -> Result<Machine, String> {
+    Machine::from_state(look.run().plan.clone(), state).map_err(|error| error.to_string())
 }
 
 pub fn indexes(look: &Look<'_>) -> Result<(), String> {
-    let wanted = matches!(look.seen, Seen::Over) || look.world.thorough && matches!(look.seen, Seen::Turn(_));
-    let (Some(engine), true) = (look.engine(), wanted) else {
+    let (Some(engine), Seen::Turn(_) | Seen::Over) = (look.engine(), look.seen) else {
         return Ok(());
     };
-    let state = serde_json::to_value(engine.machine.state()).expect("it can be written down");
-    let mut active = Vec::new();
-    for (step, slot) in (0_u32..).zip(list(&state["steps"])) {
-        let items = (0_u32..).map(Some).zip(list(&slot["many"]["slots"]));
-        for (item, task) in std::iter::once((None, &slot["once"])).chain(items) {
-            if let Some(activity) = task["phase"].get("Active") {
-                active.push((json!({ "step": step, "item": item }), activity["room"] == true));
-            }
-        }
+    // What is restored has its indexes from a scan.
+    let found = engine.machine.state();
+    let scan = restored(look, found.clone())?;
+    ensure(found == scan.state(), || format!("the state is {found:?}, and a scan says {:?}", scan.state()))?;
+    if !is_thorough(look) {
+        return Ok(());
     }
-    let busy = active.iter().filter(|(_, room)| *room).count();
-    let active: Vec<&Value> = active.iter().map(|(spot, _)| spot).collect();
-    let scan = json!({ "active": active, "busy": busy });
-    ensure(state["index"] == scan, || {
-        format!("the index is {}, and the records say {scan}", state["index"])
-    })?;
-
     let flight = serde_json::to_value(engine.machine.in_flight()).expect("it can be written down");
     let with = |wanted: &dyn Fn(&Value) -> bool| -> Vec<&Value> {
         let requests = list(&flight["requests"]).iter();

@@ -43,10 +43,11 @@ fn counted(look: &Look<'_>, most: usize) -> Result<(), String> {
     let Some(engine) = look.engine() else {
         return Ok(());
     };
-    let state = serde_json::to_value(engine.machine.state()).expect("it can be written down");
+    let state = serde_json::to_string(engine.machine.state()).expect("it can be written down");
     let flight = serde_json::to_value(engine.machine.in_flight()).expect("it can be written down");
-    let (works, prepares) = (state["index"]["busy"].as_u64(), flight["busy"].as_u64());
-    let busy = works.zip(prepares).and_then(|(works, prepares)| usize::try_from(works + prepares).ok());
+    let works = state.matches(r#""room":true"#).count();
+    let busy = flight["busy"].as_u64().and_then(|prepares| usize::try_from(prepares).ok());
+    let busy = busy.map(|prepares| prepares + works);
     ensure(busy.is_some_and(|busy| busy <= most), || format!("{busy:?} of {most} is taken"))
 }
 

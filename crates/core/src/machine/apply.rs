@@ -15,6 +15,7 @@ use wf_model::{JsonObject, Plan, StepWork};
 impl MachineState {
     /// Applies one more fact. Returns the tasks that it moved, each with its new phase.
     pub(super) fn apply(&mut self, plan: &Plan, at: Moment, fact: &EventKind) -> Vec<(TaskIx, TaskPhase)> {
+        self.last = self.last.max(at);
         self.ledger.apply_fact(at, fact);
         match fact {
             EventKind::RunStarted { .. } => self.begin(plan, at),

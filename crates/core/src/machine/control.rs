@@ -8,7 +8,8 @@ use super::pairs;
 use super::planner::{PlannerCall, ProposalDecision};
 use super::state::MachineState;
 use super::{
-    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, EventKind, IntentAdvice, Round, ToolAdvice,
+    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, EventKind, IntentAdvice, ProposedAlternative,
+    Round, ToolAdvice,
 };
 use crate::ggs::{Directive, PreviousRound};
 use wf_base::name::Name;
@@ -58,6 +59,9 @@ pub(super) struct ControllerState {
     /// The question to the planner about the round that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) planning: Option<PlannerCall>,
+    /// The alternatives that a planner added to the plan, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) adopted: Vec<BTreeMap<Name, ProposedAlternative>>,
     /// The rounds so far, if there is a planner to inform.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) history: Vec<Round>,
@@ -116,14 +120,15 @@ impl ControllerState {
 impl MachineState {
     /// Applies a question to the planner, or its answer.
     pub(super) fn apply_planner_fact(&mut self, at: wf_base::time::Moment, fact: &EventKind) {
-        let planning = &mut self.control.planning;
         let answer = match fact {
             EventKind::PlannerAccepted { alternatives: ways, .. } => {
+                self.control.adopted.push(ways.clone());
                 Some(ProposalDecision::Taken(ways.keys().cloned().collect()))
             }
             EventKind::PlannerRejected { reason, .. } => Some(ProposalDecision::Refused(reason.clone())),
             _ => None,
         };
+        let planning = &mut self.control.planning;
         let since = planning.as_ref().map_or(at, |planning| planning.since);
         *planning = Some(PlannerCall { since, answer });
     }

@@ -270,7 +270,7 @@ impl Machine {
 }
 
 /// Returns a plan extended by a proposal.
-fn extend_plan(base: &Arc<Plan>, ways: &BTreeMap<Name, ProposedAlternative>) -> Arc<Plan> {
+pub(super) fn extend_plan(base: &Arc<Plan>, ways: &BTreeMap<Name, ProposedAlternative>) -> Arc<Plan> {
     let more = ways.iter().filter_map(|(name, proposal)| {
         let ix = base.find(name.as_str())?;
         let alternative = proposal.alternative(base.step(ix)).ok()?;

@@ -33,12 +33,17 @@ impl TaskIx {
 pub struct MachineState {
     /// The version of the rules that wrote it.
     pub(super) logic_version: u32,
+    /// The digest of the plan's steps, which the numbers in it refer to.
+    pub(super) steps_digest: Sha256Digest,
+    /// The time of the last event.
+    pub(super) last: Moment,
     pub(super) run: RunId,
     pub(super) params: JsonObject,
     pub(super) started: Option<Moment>,
     pub(super) phase: RunPhase,
     pub(super) steps: Vec<StepRecord>,
     /// Derived from the phases of all tasks.
+    #[serde(skip)]
     pub(super) index: TaskIndex,
     /// The tasks that the current event moves, each with its new phase.
     #[serde(skip)]
@@ -200,6 +205,8 @@ impl MachineState {
         let main = plan.parts().main.min(plan.steps().len());
         Self {
             logic_version: super::LOGIC_VERSION,
+            steps_digest: super::restore::steps_digest(plan),
+            last: Moment::default(),
             run,
             params,
             started: None,

@@ -52,7 +52,7 @@ pub(super) enum ActivityKind {
 }
 
 /// The indexes over the phases of all tasks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TaskIndex {
     /// Tasks with an activity under way.
     pub(super) active: BTreeSet<TaskIx>,

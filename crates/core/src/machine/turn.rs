@@ -54,14 +54,14 @@ impl Machine {
     /// Creates a run that has not begun. `params` are resolved.
     pub fn new(plan: Arc<Plan>, run: RunId, params: JsonObject) -> Self {
         let state = MachineState::new(&plan, run, params);
-        Self {
-            base: Arc::clone(&plan),
-            plan,
-            state,
-            flight: InFlight::default(),
-            turn: MachineTurn::default(),
-            now: Moment::default(),
-        }
+        Self::with_state(plan, state)
+    }
+
+    /// Creates a machine with a state, and nothing in flight.
+    pub(super) fn with_state(base: Arc<Plan>, state: MachineState) -> Self {
+        let plan = with_alternatives(&base, &state.control.ways);
+        let now = state.last;
+        Self { base, plan, state, flight: InFlight::default(), turn: MachineTurn::default(), now }
     }
 
     /// Processes an input. One that answers nothing open changes nothing.

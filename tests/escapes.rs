@@ -63,7 +63,7 @@ fn tried(who: Who, mode: Mode) -> Tried {
 }
 
 /// Whether something of these that is needed is missing, which is said aloud.
-fn missing(program: &str, what: &str) -> bool {
+pub fn missing(program: &str, what: &str) -> bool {
     let path =
         ["/usr/local/bin", "/usr/bin", "/bin"].map(|folder| std::path::Path::new(folder).join(program));
     let found = path.iter().any(|path| path.exists());

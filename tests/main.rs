@@ -28,6 +28,7 @@ mod gating;
 mod goals;
 mod hostile;
 mod junit;
+mod kept;
 mod killed;
 mod leaks;
 mod leases;

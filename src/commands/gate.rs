@@ -194,6 +194,7 @@ fn evaluate_gate(
             around: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
             pins: None,
             whiteouts: Vec::new(),
+            copies: Vec::new(),
         },
         view: None,
     };

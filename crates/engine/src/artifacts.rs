@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
+use super::copies;
 use super::run::RunContext;
 use super::scope::TemplateValues;
-use wf_core::machine::Artifact;
+use wf_core::machine::{Artifact, CachedFile, TaskId};
 use wf_exec::{WorkError, files};
 use wf_model::Step;
 use wf_model::expr::EvalError;
@@ -14,16 +15,20 @@ pub(super) fn globs(step: &Step, known: &TemplateValues<'_>) -> Result<Vec<Strin
     globs.map_err(|error| WorkError::logical(error.to_string()))
 }
 
-/// Stores the files that match globs, except those that reveal a secret.
+/// Stores the files of a task that match globs, except those that reveal a secret.
 pub(super) async fn store_artifacts(
     run: &Arc<RunContext>,
+    place: &TaskId,
     globs: Vec<String>,
 ) -> Result<Vec<Artifact>, WorkError> {
-    let run = Arc::clone(run);
+    let (run, place) = (Arc::clone(run), place.clone());
     let mask = run.mask().await;
     let collect = move || {
         let blobs = run.session.store.blobs();
-        files::artifacts(&run.session.root, &globs, &mask, |path| blobs.put_file(path))
+        let found = files::artifacts(&run.session.root, &globs, &mask, |path| blobs.put_file(path))?;
+        copies::keep(&run, &place, &found)?;
+        let artifact = |file: CachedFile| Artifact { path: file.path, digest: file.digest, size: file.size };
+        Ok(found.into_iter().map(artifact).collect())
     };
     match tokio::task::spawn_blocking(collect).await {
         Ok(found) => found,

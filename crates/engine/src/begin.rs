@@ -13,7 +13,7 @@ use wf_store::{FencingToken, NewRun, RunFence, RunLease, StateFolder, StoreError
 use super::dispatch::RunDispatcher;
 use super::end::recorded_end;
 use super::run::{RunContext, RunInputs, RunOwnership};
-use super::{EngineError, EngineSession, FinishedRun, RunRequest, evidence, signals};
+use super::{EngineError, EngineSession, FinishedRun, RunRequest, copies, evidence, signals};
 use wf_core::observe::RunRef;
 
 /// Begins a run and works on it to its end. The first interrupt of the program cancels the run,
@@ -49,9 +49,11 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
         let (token, owned) = session.store.own_new_run(&run, keeper);
         let ongoing = run_context(session, token, errand, None)?;
         let (stop, heard) = watch::channel(StopLevel::No);
-        let dispatcher = RunDispatcher::new(ongoing, machine, Some(new), None);
+        let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, Some(new), None);
         let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
-        run_fenced(owned, works).await
+        let finished = run_fenced(owned, works).await?;
+        copies::discard(&ongoing);
+        Ok(finished)
     })
 }
 
@@ -111,11 +113,13 @@ fn resume_run(
         for (_, event) in &events {
             machine.replay(event)?;
         }
+        copies::release_recorded(&ongoing, &events);
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
-        let dispatcher = RunDispatcher::new(ongoing, machine, None, end).after_replay(&events);
+        let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
         let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
         let finished = run_fenced(async { Ok(fence) }, works).await?;
+        copies::discard(&ongoing);
         session.store.release_run(run).await?;
         Ok(finished)
     })

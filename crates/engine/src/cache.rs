@@ -14,6 +14,7 @@ use wf_exec::{WorkError, cache, environment, files};
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
+use super::copies;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::{TemplateValues, secrets_read};
@@ -58,6 +59,7 @@ fn find(task: &AttemptTask) -> Result<CacheLookupResult, StoreError> {
         return Ok(None);
     };
     let entry = if run.session.reuses { run.session.store.reader()?.cache_get(&key)? } else { None };
+    let restored = entry.is_some();
     let (entry, lost) = match entry.map(|entry| restore(run, &entry).map(|()| entry)) {
         Some(Ok(entry)) => (Some(entry), None),
         Some(Err(unable)) => {
@@ -65,6 +67,9 @@ fn find(task: &AttemptTask) -> Result<CacheLookupResult, StoreError> {
         }
         None => (None, None),
     };
+    if restored {
+        copies::release(run, &task.attempt.place);
+    }
     let parts = cache::with_miss_reason(parts, lost.as_deref());
     let lookup = CacheLookup {
         run: run.run_ref.id.clone(),
@@ -218,7 +223,7 @@ fn collect_files(
     mask: &SecretMask,
 ) -> Result<Vec<CachedFile>, WorkError> {
     let blobs = run.session.store.blobs();
-    files::artifacts_for_cache(&run.session.root, globs, mask, |path| blobs.put_file(path))
+    files::artifacts(&run.session.root, globs, mask, |path| blobs.put_file(path))
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {

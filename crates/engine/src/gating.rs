@@ -9,10 +9,11 @@ use tokio::sync::watch;
 use wf_core::gate::{GateContext, GateOutcome, GatePass};
 use wf_core::machine::{Attempt, GatePoint, InputKind, StepItem, TaskId, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
-use wf_exec::{StopLevel, check};
+use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
 use wf_model::{JsonObject, Step, StepWork};
 
+use super::copies;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::{TemplateValues, secrets_read};
@@ -43,9 +44,14 @@ pub(super) fn name(place: Option<&TaskId>, attempt: u32) -> Option<Attempt> {
     Some(Attempt { place, attempt })
 }
 
-/// Returns the site at which the programs of gates and planners run.
-pub(super) async fn site(run: &RunContext) -> GateEnvironment {
+/// Returns the site at which the programs of gates of a task, or of the run, and planners run.
+pub(super) async fn site(
+    run: &Arc<RunContext>,
+    place: Option<&TaskId>,
+) -> Result<GateEnvironment, WorkError> {
     let session = &run.session;
+    let place = place.cloned();
+    let copies = copies::of_checks_of(run, place, Vec::new()).await?;
     let ground = check::CheckEnvironment {
         executor: session.executor.clone(),
         root: session.root.clone(),
@@ -56,9 +62,10 @@ pub(super) async fn site(run: &RunContext) -> GateEnvironment {
         around: session.around.clone(),
         pins: run.pins.clone(),
         whiteouts: Vec::new(),
+        copies,
         params: run.params().clone(),
     };
-    GateEnvironment { environment: ground, view: run.view.clone() }
+    Ok(GateEnvironment { environment: ground, view: run.view.clone() })
 }
 
 impl GateEvaluation {
@@ -73,7 +80,10 @@ impl GateEvaluation {
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
-        let site = site(&self.run).await;
+        let site = match site(&self.run, self.place.as_ref()).await {
+            Ok(site) => site,
+            Err(unable) => return self.unevaluable(&unable.reason),
+        };
         let clock = Arc::clone(&self.run.session.clock);
         let mut pass = GatePass::new(self.gates(), self.point.triggers(), context);
         while let Some((gate, context)) = pass.next_gate() {

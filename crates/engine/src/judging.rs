@@ -16,6 +16,7 @@ use wf_exec::{StopLevel, WorkError, check as probe, view};
 use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::artifacts;
+use super::copies;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::TemplateValues;
@@ -72,7 +73,8 @@ pub(super) async fn judge(
     let step = attempt.map(|attempt| written_step(run, &attempt.place));
     let globs = step.map_or_else(|| Ok(Vec::new()), |step| case.globs(step));
     let before = read_evidence(run, globs.clone()).await;
-    let mut verdicts = case.verdicts(stop).await;
+    let own = before.as_ref().map(EvidenceSnapshot::files).unwrap_or_default();
+    let mut verdicts = case.verdicts(stop, own).await;
     let after = read_evidence(run, globs).await;
     let mask = run.mask().await;
     let (mut seen, mut wrong) = compare(before, after, kept);
@@ -168,15 +170,35 @@ impl CheckSubject {
         seen.unwrap_or_default()
     }
 
-    async fn verdicts(&self, stop: &watch::Receiver<StopLevel>) -> Vec<CheckVerdict> {
+    /// Runs the checks; `own` are the files of the result that they judge.
+    async fn verdicts(&self, stop: &watch::Receiver<StopLevel>, own: Vec<Artifact>) -> Vec<CheckVerdict> {
         let wanted = |check: &&Check| self.phase.is_none_or(|phase| check.phase == phase);
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
-        let ground = self.ground().await;
+        let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
+        let ground = match copies::of_checks_of(&self.run, place, own).await {
+            Ok(copies) => probe::CheckEnvironment { copies, ..self.ground().await },
+            Err(unable) => {
+                let error = |check: &&Check| unchecked_verdict(check, &unable.reason);
+                return checks.iter().map(error).collect();
+            }
+        };
         let mut verdicts = Vec::with_capacity(checks.len());
         for check in checks {
             verdicts.push(self.verdict(check, &ground, stop).await);
         }
+        if !ground.copies.is_empty() && verdicts.iter().any(|one| one.ruling != CheckRuling::Pass) {
+            self.explain(&mut verdicts).await;
+        }
         verdicts
+    }
+
+    /// Adds to the verdicts that did not pass what the checks saw otherwise than it lies there.
+    async fn explain(&self, verdicts: &mut [CheckVerdict]) {
+        let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
+        let remark = copies::blocking(&self.run, move |run| Ok(copies::remark(run, place.as_ref()))).await;
+        for verdict in verdicts.iter_mut().filter(|one| one.ruling != CheckRuling::Pass) {
+            verdict.found += remark.as_deref().unwrap_or_default();
+        }
     }
 
     async fn ground(&self) -> probe::CheckEnvironment {
@@ -191,6 +213,7 @@ impl CheckSubject {
             around: session.around.clone(),
             pins: self.run.pins.clone(),
             whiteouts: Vec::new(),
+            copies: Vec::new(),
             params: self.run.params().clone(),
         }
     }

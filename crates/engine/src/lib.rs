@@ -16,6 +16,7 @@ mod artifacts;
 mod asking;
 mod begin;
 mod cache;
+mod copies;
 mod dispatch;
 mod end;
 mod evidence;

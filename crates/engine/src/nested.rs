@@ -19,7 +19,7 @@ use wf_store::NewRun;
 use super::dispatch::RunDispatcher;
 use super::run::{RunContext, RunInputs};
 use super::unit::AttemptTask;
-use super::{EngineError, FinishedRun, evidence};
+use super::{EngineError, FinishedRun, copies, evidence};
 use wf_core::observe::RunRef;
 
 /// Runs the plan that a step uses. The same attempt always has the same nested run, so an
@@ -44,6 +44,7 @@ pub(super) fn run<'a>(
         // A run that was not told to end was ended by a limit: this one's, or that of an engine
         // that died before it could report it.
         let finished = finished?;
+        copies::discard(&nested);
         let unasked = finished.outcome == RunOutcome::Cancelled && *stop.borrow() == StopLevel::No;
         let mut ended = attempt_end(task, finished, timed_out || unasked);
         if ended.standing == Some(Standing::Verified) {
@@ -153,6 +154,8 @@ fn prepare(
         evidence: evidence::recorded_files(events.iter().map(|(_, event)| event)),
     };
     let run = RunContext::new(session, this, errand, tenure)?;
+    run.inherit(copies::kept_files(outer, Some(&task.attempt.place)));
+    copies::release_recorded(&run, &events);
     let end = super::end::recorded_end(&id, &events);
     let dispatcher = RunDispatcher::new(run, machine, new, end).after_replay(&events);
     Ok((dispatcher, spent))

@@ -18,10 +18,10 @@ pub(super) async fn ask(
     stop: watch::Receiver<StopLevel>,
 ) -> UnitResult {
     let said = match &run.plan.parts().planner {
-        Some(planner) => {
-            let site = gating::site(&run).await;
-            planner::ask(planner, &request, &site, stop).await
-        }
+        Some(planner) => match gating::site(&run, None).await {
+            Ok(site) => planner::ask(planner, &request, &site, stop).await,
+            Err(unable) => Err(unable.reason),
+        },
         None => Err("the plan has no `planner`".into()),
     };
     run.session.executor.ensure_supervised()?;

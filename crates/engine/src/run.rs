@@ -1,5 +1,5 @@
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
@@ -18,6 +18,7 @@ use wf_model::{JsonObject, Plan};
 use wf_store::{CacheLookup, FencingToken, StoreError};
 
 use super::EngineSession;
+use super::copies::KeptFile;
 use wf_core::observe::RunRef;
 
 /// The right to work on a run and on what is nested in it, and its earlier holders.
@@ -87,6 +88,10 @@ struct ResultFiles {
     evidence: BTreeMap<TaskId, Vec<Artifact>>,
     /// The changed files of verified results, still to be reported.
     stale: Vec<StaleFile>,
+    /// The verified files of what a nested run's step depends on.
+    inherited: Vec<KeptFile>,
+    /// The copies that are not shown any more.
+    released: BTreeSet<PathBuf>,
 }
 
 impl RunContext {
@@ -235,6 +240,8 @@ impl RunContext {
     /// Notes the files that a task was checked with.
     pub(super) fn note_evidence(&self, place: &TaskId, seen: &[Artifact]) {
         let mut files = self.files();
+        let copies = super::copies::folder(self, place);
+        files.released.retain(|copy| !copy.starts_with(&copies));
         if seen.is_empty() {
             files.evidence.remove(place);
         } else {
@@ -256,6 +263,31 @@ impl RunContext {
     /// Returns the files that a task was checked with.
     pub(super) fn evidence_of(&self, place: &TaskId) -> Option<Vec<Artifact>> {
         self.files().evidence.get(place).cloned()
+    }
+
+    /// Returns the files that its tasks were checked with.
+    pub(super) fn all_evidence(&self) -> BTreeMap<TaskId, Vec<Artifact>> {
+        self.files().evidence.clone()
+    }
+
+    /// Notes the verified files of what the step of this nested run depends on.
+    pub(super) fn inherit(&self, files: Vec<KeptFile>) {
+        self.files().inherited = files;
+    }
+
+    /// Returns the verified files of what the step of this nested run depends on.
+    pub(super) fn inherited_files(&self) -> Vec<KeptFile> {
+        self.files().inherited.clone()
+    }
+
+    /// Notes that a copy is not shown any more.
+    pub(super) fn release(&self, copy: PathBuf) {
+        self.files().released.insert(copy);
+    }
+
+    /// True if a copy is not shown any more.
+    pub(super) fn is_released(&self, copy: &Path) -> bool {
+        self.files().released.contains(copy)
     }
 
     /// Returns the tasks of some steps that were checked with files.

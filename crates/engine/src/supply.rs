@@ -8,10 +8,12 @@ use tokio::sync::watch;
 
 use wf_base::name::EnvName;
 use wf_core::machine::AttemptEnd;
+use wf_exec::sandbox::KeptCopy;
 use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::{SecretSource, Step, StepWork};
 
+use super::copies;
 use super::scope::secrets_read;
 use super::unit::AttemptTask;
 
@@ -81,6 +83,26 @@ impl AttemptTask {
             Some(view) => WorkspaceView::apart(view, look).await,
             None => Ok(T::default()),
         }
+    }
+
+    /// Returns the verified files that a step sees as they were kept, as far as it is confined.
+    pub(super) async fn kept_copies(
+        &self,
+        step: &Step,
+        is_confined: bool,
+    ) -> Result<Vec<KeptCopy>, WorkError> {
+        let (attempt, allow) = (self.attempt.clone(), step.allow.clone().filter(|_| is_confined));
+        copies::blocking(&self.run, move |run| copies::of_step(run, &attempt, allow.as_deref())).await
+    }
+
+    /// Notes the verified files that the step declares and changed.
+    pub(super) async fn release_changed(&self) {
+        let place = self.attempt.place.clone();
+        let released = copies::blocking(&self.run, move |run| {
+            copies::release(run, &place);
+            Ok(())
+        });
+        drop(released.await);
     }
 
     /// Returns the paths of the workspace hidden from a step, as far as it is confined.

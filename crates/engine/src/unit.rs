@@ -82,10 +82,11 @@ impl AttemptTask {
         };
         self.revoke_if_changed(step, &mut ended).await;
         reliance.end(&run);
+        self.release_changed().await;
         if ended.exit.is_success() && !step.artifacts.is_empty() {
             let globs = self.with_template_values(&BTreeMap::new(), |known| artifacts::globs(step, known));
             let found = match globs {
-                Ok(globs) => artifacts::store_artifacts(&run, globs).await,
+                Ok(globs) => artifacts::store_artifacts(&run, &self.attempt.place, globs).await,
                 Err(unable) => Err(unable),
             };
             match found {
@@ -260,7 +261,11 @@ impl AttemptTask {
         let around = run.session.around.as_ref();
         let is_confined = around.is_some() && step.allow.is_some();
         let unseen = self.hidden_paths(is_confined).await?;
+        let copies = self.kept_copies(step, is_confined).await?;
         let mut sandbox = around.and_then(|around| around.of_step(step, &output, &unseen));
+        if let Some(sandbox) = &mut sandbox {
+            sandbox.copies = copies;
+        }
         if let (StepWork::Skill(_), Some(sandbox)) = (&step.work, &mut sandbox) {
             sandbox.starts(argv.first());
         }

@@ -10,7 +10,7 @@ use super::beneath::{ConfinedDir, PathLookupError};
 use super::pinned::PinnedFiles;
 use super::probe::ProbeOutcome;
 use super::process::ProcessCommand;
-use super::sandbox::SandboxFactory;
+use super::sandbox::{KeptCopy, SandboxFactory};
 use super::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, environment, shell};
 use wf_base::name::Name;
 use wf_base::redact::SecretMask;
@@ -49,6 +49,8 @@ pub struct CheckEnvironment {
     pub pins: Option<Arc<PinnedFiles>>,
     /// The paths hidden from checks, relative to the workspace.
     pub whiteouts: Vec<PathBuf>,
+    /// The files that checks see as copies.
+    pub copies: Vec<KeptCopy>,
 }
 
 /// A check with its templates rendered, ready to run.
@@ -150,7 +152,8 @@ pub(super) fn command(
         argv: Vec::new(),
         env,
         cwd,
-        sandbox: (ground.around.as_ref()).map(|around| around.of_check(check, &ground.whiteouts)),
+        sandbox: (ground.around.as_ref())
+            .map(|around| around.of_check(check, &ground.whiteouts, &ground.copies)),
         pins: ground.pins.clone(),
         input: None,
     };

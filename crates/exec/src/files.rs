@@ -15,7 +15,6 @@ use super::WorkError;
 use super::beneath::ConfinedDir;
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
-use wf_core::machine::Artifact;
 use wf_core::machine::CachedFile;
 use wf_model::expr::{EvalError, ExprScope, Template};
 
@@ -28,18 +27,6 @@ const SKIPPED_FOLDERS: [&str; 2] = [".git", ".wf"];
 /// Stores the files that globs match with `keep`, which returns digest and size. A glob without a
 /// match is an error, and so is a file that contains a secret.
 pub fn artifacts<E: Display>(
-    root: &Path,
-    globs: &[String],
-    mask: &SecretMask,
-    mut keep: impl FnMut(&Path) -> Result<(Sha256Digest, u64), E>,
-) -> Result<Vec<Artifact>, WorkError> {
-    let kept = artifacts_for_cache(root, globs, mask, &mut keep)?;
-    let artifact = |file: CachedFile| Artifact { path: file.path, digest: file.digest, size: file.size };
-    Ok(kept.into_iter().map(artifact).collect())
-}
-
-/// Like [`artifacts`], with the permissions needed to restore the files.
-pub fn artifacts_for_cache<E: Display>(
     root: &Path,
     globs: &[String],
     mask: &SecretMask,

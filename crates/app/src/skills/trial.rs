@@ -62,7 +62,7 @@ pub fn try_scripts(
         Name::parse("skill").map_err(|bad| CommandError::new(crate::CliExitCode::Bug, bad.to_string()))?;
     let site = TrialContext {
         folder,
-        sandbox: around.of_check(&Check::new(name), &[]),
+        sandbox: around.of_check(&Check::new(name), &[], &[]),
         path: vars.get("PATH").cloned().unwrap_or_default(),
         home: vars.get("HOME").cloned().unwrap_or_else(|| "/".to_owned()),
     };

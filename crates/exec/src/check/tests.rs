@@ -52,6 +52,7 @@ async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> Ch
         around: None,
         pins: None,
         whiteouts: Vec::new(),
+        copies: Vec::new(),
     };
     let stop = watch::channel(StopLevel::No).1;
     RenderedCheck::new(&check, &ground, &Nothing).run(stop).await

@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{artifacts, artifacts_for_cache, compile, glob, matching, restore};
+use super::{artifacts, compile, glob, matching, restore};
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
 use wf_model::FailureClass;
@@ -125,7 +125,7 @@ fn what_was_kept_comes_back() {
         Ok::<_, std::io::Error>((Sha256Digest::of_bytes(&bytes), bytes.len() as u64))
     };
     let mut files =
-        artifacts_for_cache(&root, &["top.txt".into(), "out".into()], &SecretMask::default(), keep).unwrap();
+        artifacts(&root, &["top.txt".into(), "out".into()], &SecretMask::default(), keep).unwrap();
     assert_eq!(files.iter().find(|file| file.path == "top.txt").unwrap().mode, 0o755);
     let target = dir.path().join("again");
     fs::create_dir(&target).unwrap();

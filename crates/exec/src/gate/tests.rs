@@ -74,6 +74,7 @@ fn site(root: &Path) -> GateEnvironment {
             around: None,
             pins: None,
             whiteouts: Vec::new(),
+            copies: Vec::new(),
         },
         view: None,
     }

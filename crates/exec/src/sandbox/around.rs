@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use super::control::ungranted;
 use super::places::TOOL_FOLDERS;
-use super::{SandboxSpec, WorkspaceLayer};
+use super::{KeptCopy, SandboxSpec, WorkspaceLayer};
 use crate::{HostEnv, keyfile};
 use wf_model::{Check, ResourceLimits, Step};
 
@@ -41,11 +41,13 @@ impl SandboxFactory {
         Self { control: files.into_iter().collect(), ..self }
     }
 
-    /// Returns the sandbox of a check, from which these paths of the workspace are hidden.
-    pub fn of_check(&self, check: &Check, whiteouts: &[PathBuf]) -> SandboxSpec {
+    /// Returns the sandbox of a check, from which these paths of the workspace are hidden, and which
+    /// sees these copies.
+    pub fn of_check(&self, check: &Check, whiteouts: &[PathBuf], copies: &[KeptCopy]) -> SandboxSpec {
         let whiteouts = whiteouts.to_vec();
         let layer = WorkspaceLayer::Scratch { whiteouts };
-        self.sandbox(layer, &check.read, check.network, &check.limits)
+        let sandbox = self.sandbox(layer, &check.read, check.network, &check.limits);
+        SandboxSpec { copies: copies.to_vec(), ..sandbox }
     }
 
     /// Returns the sandbox of a step, which may write this output file and for which these paths of
@@ -110,6 +112,7 @@ impl SandboxFactory {
             layer,
             granted: asked.iter().cloned().chain(at_home).collect(),
             read: self.tools.iter().cloned().chain(asked).collect(),
+            copies: Vec::new(),
             hidden: self.hidden.clone(),
             home: self.home.clone(),
             network,
@@ -172,7 +175,7 @@ mod tests {
         let around = SandboxFactory::new(Path::new("/w"), Path::new("/w/.wf"), &host, &["/srv".into()]);
         let mut check = Check::new(Name::parse("it").unwrap());
         check.read = vec!["~/data".into(), "in".into()];
-        let sandbox = around.of_check(&check, &[]);
+        let sandbox = around.of_check(&check, &[], &[]);
         for path in ["/usr/bin", "/home/ada/bin", "/srv", "/home/ada/data", "/w/in", "/home/ada/.rustup"] {
             assert!(sandbox.read.iter().any(|read| read == Path::new(path)), "{path}");
         }

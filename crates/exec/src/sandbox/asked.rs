@@ -17,6 +17,9 @@ pub struct SandboxSpec {
     /// Readable files of the system that other users cannot read, because they were granted;
     /// absolute.
     pub granted: Vec<PathBuf>,
+    /// Files of the workspace that appear as copies. Without layers they appear as they are.
+    #[serde(default)]
+    pub copies: Vec<KeptCopy>,
     /// Folders that appear empty in every place where they are seen; absolute.
     pub hidden: Vec<PathBuf>,
     /// The home folder: empty and writable, except for its readable parts.
@@ -49,6 +52,16 @@ impl SandboxSpec {
             programs.push(program.clone());
         }
     }
+}
+
+/// A file of the workspace that appears with the content and the permissions of a copy, as long as
+/// it exists.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCopy {
+    /// Its path, relative to the workspace, without links.
+    pub path: PathBuf,
+    /// The copy; absolute.
+    pub copy: PathBuf,
 }
 
 /// The way in which a sandbox shows the workspace.

@@ -20,6 +20,7 @@ mod around;
 mod asked;
 mod control;
 mod inner;
+mod kept;
 mod limits;
 mod loopback;
 mod mount;
@@ -36,7 +37,7 @@ mod view;
 mod words;
 
 pub use around::SandboxFactory;
-pub use asked::{SandboxSpec, WorkspaceLayer};
+pub use asked::{KeptCopy, SandboxSpec, WorkspaceLayer};
 pub use control::ControlFiles;
 pub use outer::{OFF_REMEDY, stage};
 pub use probe::{IsolationSupport, ability};

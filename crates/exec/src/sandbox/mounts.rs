@@ -52,10 +52,15 @@ pub(super) fn enter(order: &SandboxOrder) -> Result<SandboxView, ViewError> {
 
 /// A view that is being built.
 pub(super) struct SandboxViewBuilder<'a> {
-    sandbox: &'a SandboxSpec,
+    pub(super) sandbox: &'a SandboxSpec,
     old: OwnedFd,
     /// The files of the system that other users cannot read.
     private: Vec<PathBuf>,
+}
+
+/// Returns the size of the writable layers, in bytes.
+pub(super) fn scratch_size(sandbox: &SandboxSpec) -> u64 {
+    sandbox.limits.scratch.unwrap_or(DEFAULT_SCRATCH_BYTES)
 }
 
 /// Names the failed operation in an error.
@@ -71,7 +76,7 @@ impl<'a> SandboxViewBuilder<'a> {
         }
         let private = private::read_list(PRIVATE_LIST_FD).map_err(view_error("read the hidden paths"))?;
         aside().map_err(view_error("put the root aside"))?;
-        let scratch = sandbox.limits.scratch.unwrap_or(DEFAULT_SCRATCH_BYTES);
+        let scratch = scratch_size(sandbox);
         let old = open(Path::new(OLD_ROOT)).map_err(view_error("open the old root"))?;
         for nothing in ["/void", "/empty"] {
             mount_over(Path::new(nothing), Path::new(nothing)).map_err(view_error("create an empty file"))?;
@@ -162,7 +167,7 @@ impl<'a> SandboxViewBuilder<'a> {
         match &self.sandbox.layer {
             WorkspaceLayer::Scratch { whiteouts } => {
                 match overlay(&root, &place, whiteouts) {
-                    Ok(()) => return Ok(true),
+                    Ok(()) => return self.show_kept(&place).map(|()| true),
                     Err(error) if !whiteouts.is_empty() => {
                         let paths = path_list(whiteouts);
                         return Err(format!(
@@ -177,6 +182,9 @@ impl<'a> SandboxViewBuilder<'a> {
                 Ok(false)
             }
             WorkspaceLayer::Direct { write, control, .. } => {
+                if !self.layer_kept(&root, &place)? {
+                    bind(&root, &place, MountAccess::Read)?;
+                }
                 direct(&root, &place, write, control)?;
                 Ok(false)
             }
@@ -312,10 +320,8 @@ impl<'a> SandboxViewBuilder<'a> {
     }
 }
 
-/// Shows the workspace itself with its writable parts: parents first, so that the closest name
-/// decides.
+/// Makes parts of the workspace writable: parents first, so that the closest name decides.
 fn direct(root: &OwnedFd, place: &Path, write: &[String], control: &[String]) -> Result<(), ViewError> {
-    bind(root, place, MountAccess::Read)?;
     let mut parts = Vec::new();
     for path in write {
         let source = beneath(root, path, OFlags::PATH)

@@ -32,6 +32,7 @@ async fn try_it(root: &Path) -> IsolationSupport {
         layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
         read: Vec::new(),
         granted: Vec::new(),
+        copies: Vec::new(),
         hidden: Vec::new(),
         home: None,
         network: false,

@@ -76,7 +76,10 @@ fn find(
 }
 
 fn find_program(view: &SandboxViewBuilder<'_>, name: &Path) -> Option<AllowedProgram> {
-    let (file, place) = view.find(name).ok()?;
+    let (mut file, place) = view.find(name).ok()?;
+    if let Some(copy) = view.copy_of(&place) {
+        file = view.find(copy).ok()?.0;
+    }
     let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&file).ok()?.st_mode);
     (kind == rustix::fs::FileType::RegularFile).then(|| AllowedProgram {
         name: name.to_path_buf(),

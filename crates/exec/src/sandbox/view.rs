@@ -36,6 +36,7 @@ mod tests {
             layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
             read: vec!["/srv/data".into(), "/home/ada/work/in".into(), "../up".into()],
             granted: Vec::new(),
+            copies: Vec::new(),
             hidden: Vec::new(),
             home: Some("/home/ada".into()),
             network,

@@ -82,6 +82,21 @@ pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
     globs
 }
 
+/// True if a step declares that it makes or changes a path, or a plan that it uses does.
+pub fn declares(step: &Step, params: &JsonObject, path: &Path) -> bool {
+    let of_plan = match &step.work {
+        StepWork::Uses(uses) => DeclaredProducts::new(&uses.plan, &JsonObject::new()),
+        _ => DeclaredProducts::default(),
+    };
+    let globs: Vec<String> = products_of(step, Some(params)).collect();
+    let own = DeclaredProducts {
+        globs: files::globs(globs.iter().map(String::as_str)),
+        grants: writes(step).collect(),
+        approved: Vec::new(),
+    };
+    own.has(path) || of_plan.has(path)
+}
+
 /// Returns the glob that matches exactly this path.
 pub fn exactly(path: &Path) -> String {
     globset::escape(&path.display().to_string())

@@ -187,6 +187,11 @@ impl WorkspaceView {
         Self { is_open: true, ..self }
     }
 
+    /// True if checks see the workspace as it is.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// Returns the record of the workspace when the run began, and its digest. If that state is
     /// unknown, the record is not a valid manifest, so it is never used as one later.
     pub fn record(&self) -> (Vec<u8>, Baseline) {

@@ -1,0 +1,277 @@
+//! Copies of verified files: later processes see these bytes, whatever is at the path by then.
+//!
+//! ```text
+//! work ended      keep ──▶ a copy of each artifact with its permissions, in the run's folder
+//! judged          evidence: the digests that were checked
+//! before a start  of_step, of_checks ──▶ copies for the sandbox
+//!                                    ──▶ Err: a file that is read as it lies there has changed
+//! work ended      release: what a step declared and changed is its own
+//! ```
+//!
+//! **Invariant:** a copy is shown only after its content was compared with the digest that was checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wf_base::digest::Sha256Digest;
+use wf_base::name::Name;
+use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
+use wf_exec::evidence::{EvidenceDifference, difference};
+use wf_exec::sandbox::KeptCopy;
+use wf_exec::{WorkError, view};
+use wf_model::{SandboxPermissions, Step};
+use wf_store::StoreError;
+
+use super::run::RunContext;
+use super::steps::{step_of, written_step};
+
+/// The folder of the copies in that of a run.
+const FOLDER: &str = "kept";
+
+/// The permissions of a copy of a file that nobody sees any more.
+const DEFAULT_MODE: u32 = 0o644;
+
+/// The remedy for a file that changed.
+const REMEDY: &str = "restore it, or list it in `writes` (with `allow`: in `allow.write`) of the \
+    step that is to change it";
+
+/// A file that a task was verified with, and that is stored.
+#[derive(Clone, Debug)]
+pub(super) struct KeptFile {
+    /// The step of the task.
+    step: Name,
+    path: String,
+    digest: Sha256Digest,
+    copy: PathBuf,
+    /// True if whoever asked depends on the step directly.
+    is_direct: bool,
+}
+
+impl KeptFile {
+    /// Compares the file at its path with what was kept.
+    fn is_changed(&self, run: &RunContext) -> bool {
+        let session = &run.session;
+        let found = difference(&session.root, &self.path, self.digest, &session.memo);
+        found == Some(EvidenceDifference::Changed)
+    }
+
+    /// Makes the copy, unless it is there.
+    fn ensure(&self, run: &RunContext) -> Result<(), StoreError> {
+        let (folder, name) = (self.copy.parent(), self.copy.file_name());
+        let (Some(folder), Some(name)) = (folder, name.and_then(|name| name.to_str())) else {
+            return Ok(());
+        };
+        if difference(folder, name, self.digest, &run.session.memo).is_none() {
+            return Ok(());
+        }
+        let found = fs::metadata(&self.copy).or_else(|_| fs::metadata(run.session.root.join(&self.path)));
+        let mode = found.map_or(DEFAULT_MODE, |found| found.permissions().mode());
+        run.session.store.blobs().restore(&self.digest, &self.copy, mode)
+    }
+}
+
+/// Copies what a task left, with its permissions and its time, if it is going to be checked.
+pub(super) fn keep(run: &RunContext, place: &TaskId, left: &[CachedFile]) -> Result<(), WorkError> {
+    let unneeded = run.session.around.is_none() || written_step(run, place).verify.is_empty();
+    for file in left.iter().filter(|_| !unneeded) {
+        let copy = copy_path(run, place, &file.path);
+        let made = run.session.store.blobs().restore(&file.digest, &copy, file.mode);
+        made.map_err(|error| WorkError::environmental(error.to_string()))?;
+        // Only for programs that compare times; without it they do more than they must.
+        let modified = fs::metadata(run.session.root.join(&file.path)).and_then(|found| found.modified());
+        drop(modified.and_then(|time| File::open(&copy)?.set_modified(time)));
+    }
+    Ok(())
+}
+
+/// Returns the folder of the copies of what a task left.
+pub(super) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
+    run.dir.join(FOLDER).join(place.to_string())
+}
+
+fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
+    folder(run, place).join(path)
+}
+
+/// Removes the copies of a run that has ended.
+pub(super) fn discard(run: &RunContext) {
+    drop(fs::remove_dir_all(run.dir.join(FOLDER)));
+}
+
+/// Returns the verified files of all that a task depends on, or of the whole run.
+pub(super) fn kept_files(run: &RunContext, place: Option<&TaskId>) -> Vec<KeptFile> {
+    let evidence = run.all_evidence();
+    let mut files = run.inherited_files();
+    if evidence.is_empty() && files.is_empty() {
+        return files;
+    }
+    let direct: Vec<&Name> = place.map(|place| direct(run, &place.step)).unwrap_or_default();
+    let upstream = place.map(|place| upstream(run, &place.step));
+    for (task, seen) in evidence {
+        if upstream.as_ref().is_some_and(|upstream| !upstream.contains(&task.step)) {
+            continue;
+        }
+        let is_direct = direct.contains(&&task.step);
+        files.extend(seen.into_iter().map(|file| KeptFile {
+            step: task.step.clone(),
+            copy: copy_path(run, &task, &file.path),
+            path: file.path,
+            digest: file.digest,
+            is_direct,
+        }));
+    }
+    let blobs = run.session.store.blobs();
+    files.retain(|file| !run.is_released(&file.copy) && blobs.path(&file.digest).exists());
+    files
+}
+
+/// Returns the steps that a step depends on directly.
+fn direct<'a>(run: &'a RunContext, step: &Name) -> Vec<&'a Name> {
+    let needs = |ix| run.plan.step(ix).depends_on.iter().map(|ix| &run.plan.step(*ix).id);
+    run.plan.find(step.as_str()).into_iter().flat_map(needs).collect()
+}
+
+/// Returns all steps that a step depends on.
+fn upstream<'a>(run: &'a RunContext, step: &Name) -> BTreeSet<&'a Name> {
+    let mut found = BTreeSet::new();
+    let mut open = direct(run, step);
+    while let Some(step) = open.pop() {
+        if found.insert(step) {
+            open.extend(direct(run, step));
+        }
+    }
+    found
+}
+
+/// Returns the copies that an attempt is to see; `allow` is what it may do, if it is confined. Fails
+/// if a file that it reads as it lies there has changed.
+pub(super) fn of_step(
+    run: &RunContext,
+    attempt: &Attempt,
+    allow: Option<&SandboxPermissions>,
+) -> Result<Vec<KeptCopy>, WorkError> {
+    let files = kept_files(run, Some(&attempt.place)).into_iter();
+    let (shown, real): (Vec<KeptFile>, Vec<KeptFile>) = files.partition(|file| {
+        allow.is_some_and(|allow| !allow.writes(&file.path)) && has_no_links(&run.session.root, &file.path)
+    });
+    let step = step_of(run, &attempt.place);
+    // What an earlier attempt, or another item, wrote may be in any state.
+    let is_first = attempt.attempt <= 1 && attempt.place.item.is_none_or(|item| item == 0);
+    let is_own = |file: &KeptFile| !is_first && declares(run, &step, &file.path);
+    let changed: Vec<String> = real
+        .into_iter()
+        .filter(|file| file.is_direct && !is_own(file) && file.is_changed(run))
+        .map(|file| format!("{} (of `{}`)", file.path, file.step))
+        .collect();
+    if changed.is_empty() {
+        return copies(run, shown);
+    }
+    let paths = changed.join(", ");
+    Err(WorkError::logical(format!("changed after it was verified: {paths}; {REMEDY}")))
+}
+
+/// Returns the copies that checks are to see of files, and of the files of their own result.
+fn of_checks(
+    run: &RunContext,
+    place: Option<&TaskId>,
+    own: Vec<Artifact>,
+) -> Result<Vec<KeptCopy>, WorkError> {
+    let mut files = kept_files(run, place);
+    if let Some(place) = place {
+        files.extend(own.into_iter().map(|file| KeptFile {
+            step: place.step.clone(),
+            copy: copy_path(run, place, &file.path),
+            path: file.path,
+            digest: file.digest,
+            is_direct: true,
+        }));
+    }
+    let blobs = run.session.store.blobs();
+    files.retain(|file| blobs.path(&file.digest).exists());
+    copies(run, files)
+}
+
+/// Does the same on a thread that may wait for the disk, if the checks have a view of their own.
+pub(super) async fn of_checks_of(
+    run: &Arc<RunContext>,
+    place: Option<TaskId>,
+    own: Vec<Artifact>,
+) -> Result<Vec<KeptCopy>, WorkError> {
+    let has_view = run.view.as_ref().is_some_and(|view| !view.is_open());
+    if run.session.around.is_none() || !has_view {
+        return Ok(Vec::new());
+    }
+    blocking(run, move |run| of_checks(run, place.as_ref(), own)).await
+}
+
+/// Returns a remark about the files that checks see as they were verified although they have changed
+/// since; empty if there are none.
+pub(super) fn remark(run: &RunContext, place: Option<&TaskId>) -> String {
+    let files = kept_files(run, place).into_iter();
+    let changed = files.filter(|file| file.is_changed(run) && has_no_links(&run.session.root, &file.path));
+    let paths: BTreeSet<String> = changed.map(|file| format!("{} (of `{}`)", file.path, file.step)).collect();
+    if paths.is_empty() {
+        return String::new();
+    }
+    let paths = paths.into_iter().collect::<Vec<_>>().join(", ");
+    format!("; seen as it was verified, but changed since: {paths}; {REMEDY}")
+}
+
+/// Makes the copies of files that are there, each once: the last of a path counts.
+fn copies(run: &RunContext, files: Vec<KeptFile>) -> Result<Vec<KeptCopy>, WorkError> {
+    let by_path: BTreeMap<String, KeptFile> =
+        files.into_iter().map(|file| (file.path.clone(), file)).collect();
+    let mut copies = Vec::with_capacity(by_path.len());
+    for file in by_path.into_values().filter(|file| has_no_links(&run.session.root, &file.path)) {
+        file.ensure(run).map_err(|error| WorkError::environmental(error.to_string()))?;
+        copies.push(KeptCopy { path: file.path.into(), copy: file.copy });
+    }
+    Ok(copies)
+}
+
+/// True if a path is that of a file, and no part of it is a link.
+fn has_no_links(root: &Path, path: &str) -> bool {
+    let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+    let at = root.join(path);
+    at.is_file() && fs::canonicalize(&at).is_ok_and(|real| real == at)
+}
+
+fn declares(run: &RunContext, step: &Step, path: &str) -> bool {
+    view::declares(step, run.params(), Path::new(path))
+}
+
+/// Notes that files are not shown as they were kept any more: a step that declares them has changed
+/// them.
+pub(super) fn release(run: &RunContext, writer: &TaskId) {
+    let step = step_of(run, writer);
+    for file in kept_files(run, None) {
+        if file.step != writer.step && declares(run, &step, &file.path) && file.is_changed(run) {
+            run.release(file.copy);
+        }
+    }
+}
+
+/// Does the same for all steps that ended under earlier engines after the files were checked.
+pub(super) fn release_recorded(run: &RunContext, events: &[(u64, Event)]) {
+    let mut is_any_checked = false;
+    for (_, event) in events {
+        match &event.fact {
+            EventKind::EvidenceTaken { .. } => is_any_checked = true,
+            EventKind::AttemptEnded { attempt, .. } if is_any_checked => release(run, &attempt.place),
+            _ => {}
+        }
+    }
+}
+
+/// Calls a function on a thread that may wait for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    run: &Arc<RunContext>,
+    work: impl FnOnce(&RunContext) -> Result<T, WorkError> + Send + 'static,
+) -> Result<T, WorkError> {
+    let run = Arc::clone(run);
+    let done = tokio::task::spawn_blocking(move || work(&run)).await;
+    done.unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files that were kept")))
+}

@@ -1,0 +1,136 @@
+//! Files of the workspace that appear with the bytes that were kept of them.
+//!
+//! They are files of a layer over the workspace. A mount over the file itself would not hold: whoever
+//! renames or replaces the file or a folder above it, from outside, moves that mount away.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use super::KeptCopy;
+use super::mount::{MountAccess, by_descriptor, new, open, open_without_links, overlay, remount};
+use super::mounts::{SandboxViewBuilder, ViewError, scratch_size, view_error};
+
+/// The most bytes that become files of the layer, which is in memory. Copies beyond that are mounted:
+/// a process can read them, and neither write nor replace them.
+const MAX_LAYER_BYTES: u64 = 64 << 20;
+
+/// The workspace as it is, below the layer.
+const LOW: &str = "/low";
+
+/// The operation, in errors.
+const SHOW: &str = "show verified files as they were kept";
+
+impl SandboxViewBuilder<'_> {
+    /// Puts the copies into the layer at a place.
+    pub(super) fn show_kept(&self, place: &Path) -> Result<(), ViewError> {
+        show(place, &self.copies()?, self.room()).map_err(view_error(SHOW))
+    }
+
+    /// Shows the workspace below a read-only layer with its copies, if there are any. Returns false
+    /// where there is no layer.
+    pub(super) fn layer_kept(&self, root: &OwnedFd, place: &Path) -> Result<bool, ViewError> {
+        let copies = self.copies()?;
+        if copies.is_empty() || overlay(root, place, &[]).is_err() {
+            return Ok(false);
+        }
+        let shown = show(place, &copies, self.room())
+            .and_then(|()| show_beside(place, &copies))
+            .and_then(|()| remount(&new(place), MountAccess::Read, false));
+        shown.map_err(view_error(SHOW))?;
+        Ok(true)
+    }
+
+    /// Returns the most bytes of copies in memory.
+    fn room(&self) -> u64 {
+        let memory = self.sandbox.limits.memory.unwrap_or(u64::MAX);
+        MAX_LAYER_BYTES.min(scratch_size(self.sandbox).min(memory) / 4)
+    }
+
+    /// Opens the copies that are shown.
+    fn copies(&self) -> Result<Vec<(&KeptCopy, OwnedFd)>, ViewError> {
+        let copies = self.sandbox.copies.iter();
+        let opened = copies.map(|kept| Ok((kept, self.find(&kept.copy)?.0)));
+        opened.collect::<io::Result<_>>().map_err(view_error(SHOW))
+    }
+
+    /// Returns the copy that is shown in place of a file.
+    pub(super) fn copy_of(&self, place: &Path) -> Option<&Path> {
+        let path = place.strip_prefix(self.canonical(&self.sandbox.root)?).ok()?;
+        let kept = self.sandbox.copies.iter().find(|kept| kept.path == path)?;
+        Some(&kept.copy)
+    }
+}
+
+/// Puts copies into the layer at a place; each comes with its opened file. `room` is the number of
+/// bytes that may be in memory. A file that is not there stays absent.
+fn show(place: &Path, copies: &[(&KeptCopy, OwnedFd)], room: u64) -> io::Result<()> {
+    let root = open(&new(place))?;
+    let mut left = room;
+    for (kept, source) in copies {
+        let (Some(folder), Some(name)) = (kept.path.parent(), kept.path.file_name()) else {
+            continue;
+        };
+        let folder = match open_without_links(&root, &below(folder)) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let at = by_descriptor(&folder).join(name);
+        match fs::symlink_metadata(&at) {
+            Ok(found) if found.is_file() => fs::remove_file(&at)?,
+            Ok(_) => return Err(io::Error::other(format!("{} is no file any more", kept.path.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        }
+        let mut copy = File::open(by_descriptor(source))?;
+        let stat = copy.metadata()?;
+        let mut file = File::create_new(&at)?;
+        if let Some(rest) = left.checked_sub(stat.len()) {
+            left = rest;
+            io::copy(&mut copy, &mut file)?;
+            file.set_permissions(stat.permissions())?;
+            file.set_modified(stat.modified()?)?;
+        } else {
+            rustix::mount::mount_bind(by_descriptor(source), &at)?;
+            remount(&new(&place.join(&kept.path)), MountAccess::Read, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows the folders beside copies as they are at any time, with what is mounted in them, and sockets
+/// so that they can be used.
+fn show_beside(place: &Path, copies: &[(&KeptCopy, OwnedFd)]) -> io::Result<()> {
+    remount(Path::new(LOW), MountAccess::Read, true)?;
+    let (low, root) = (open(Path::new(LOW))?, open(&new(place))?);
+    let paths = copies.iter().map(|(kept, _)| kept.path.as_path());
+    let above: BTreeSet<&Path> = paths.flat_map(|path| path.ancestors().skip(1)).collect();
+    for folder in &above {
+        let Ok(opened) = open_without_links(&low, &below(folder)) else {
+            continue;
+        };
+        for entry in fs::read_dir(by_descriptor(&opened))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if above.contains(path.as_path()) || kind.is_file() || kind.is_symlink() {
+                continue;
+            }
+            // What is gone by now need not be shown.
+            if let (Ok(source), Ok(target)) =
+                (open_without_links(&low, &path), open_without_links(&root, &path))
+            {
+                rustix::mount::mount_bind_recursive(by_descriptor(&source), by_descriptor(&target))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns a folder below a root as a path that can be opened.
+fn below(folder: &Path) -> PathBuf {
+    Path::new(".").join(folder)
+}

@@ -2,6 +2,7 @@
 
 use crate::escapes::scene::{Scene, Who};
 use crate::escapes::{may_be_nobody, missing};
+use crate::support::{Sandbox, until};
 
 /// How the file `out/it` is made another, by somebody with all rights of the user.
 const WAYS: [&str; 7] = [
@@ -199,4 +200,27 @@ fn a_nested_plan_and_whoever_depends_on_it_read_what_was_verified() {
         - {id: use, depends_on: [again], allow: {write: [copy]}, run: cp out/inner copy/inner}\n";
     let said = run(&scene, "true", steps);
     assert_eq!(sh(&scene, "cat copy/it copy/inner"), "right\ninner\n", "{said}");
+}
+
+#[test]
+fn a_resumed_run_shows_what_was_kept_before_its_engine_died() {
+    let sandbox = Sandbox::new();
+    sandbox.file(
+        "plan.md",
+        "---\nkind: plan\nid: kept\nsteps:\n  \
+         - {id: make, run: 'mkdir out copy; echo right > out/it; echo one > out/own; cp /bin/cat out/tool', \
+         artifacts: [out/it, out/own, out/tool], verify: [{name: right, run: grep -qx right out/it}]}\n  \
+         - {id: change, depends_on: [make], run: echo two > out/own, writes: [out/own]}\n  \
+         - {id: wait, depends_on: [change], run: 'touch copy/on; until test -e copy/go; do sleep 0.01; done'}\n  \
+         - {id: use, depends_on: [wait], allow: {write: [copy]}, run: out/tool out/it out/own > copy/it}\n---\n",
+    );
+    let mut engine = sandbox.start(&["run", "plan.md"]);
+    until("the step runs", || sandbox.at("copy/on").exists());
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    sandbox.file("out/it", "wrong\n").file("out/tool", "#!/bin/sh\necho wrong\n").file("copy/go", "");
+    let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(sandbox.at("out/tool"), plain).unwrap();
+    sandbox.wf(&["resume", "--last"]).exits(0);
+    assert_eq!(sandbox.read("copy/it"), "right\ntwo\n");
 }

@@ -16,7 +16,10 @@ const WAYS: [&str; 7] = [
 ];
 
 /// What puts all as it was before any of them.
-const CLEAN: &str = "rm -rf out old gone more new copy";
+const CLEAN: &str = "rm -rf out old gone more new same copy";
+
+/// What is said where nothing can be shown.
+const TOLD: &str = "changed after it was verified: out/it (of `make`)";
 
 /// Who runs wf.
 fn users() -> Vec<Who> {
@@ -78,9 +81,9 @@ fn who_depends_on_a_verified_file_reads_what_was_verified() {
             assert_eq!(read, "right\nright\n644,1000000000\n", "{who:?}: {way}: {said}");
             assert!(said.contains("out/it changed after it was checked"), "{who:?}: {way}: {said}");
             assert_eq!(sh(&scene, "cat out/it"), "wrong\n", "{who:?}: {way}");
-            // A folder that has become a link is not shown to checks, so they see nothing there.
-            let is_absent = said.contains("cat: out/it: No such file");
-            assert_eq!((is_absent, is_absent), (way.contains("ln -s"), said.contains("failed")), "{said}");
+            // Where the path has become a link, nothing can be shown to the check.
+            let is_told = said.contains(TOLD);
+            assert_eq!((is_told, is_told), (way.contains("ln -s"), said.contains("failed")), "{said}");
         }
     }
 }
@@ -122,14 +125,38 @@ fn what_was_changed_before_is_shown_as_it_was_verified_or_told() {
                     "  - {{id: meddle, depends_on: [make], run: {meddle}}}\n  - {{id: use, {allow}depends_on: [make, meddle], run: cat out/it > copy/it}}\n"
                 );
                 let said = run(&scene, "true", &steps);
-                assert!(
-                    said.contains("changed after it was verified: out/it (of `make`); restore it"),
-                    "{said}"
-                );
+                assert!(said.contains(&format!("{TOLD}; restore it")), "{who:?}: {way}: {said}");
                 assert_eq!(sh(&scene, "cat copy/it"), "", "{who:?}: {way}: {said}");
             }
         }
+        // A link to the same bytes can lead elsewhere a moment later.
+        for way in ["mv out/it same; ln -s ../same out/it", "mv out same; ln -s same out"] {
+            for allow in ["", "allow: {write: [copy]}, "] {
+                let steps = format!(
+                    "  - {{id: meddle, depends_on: [make], run: {way:?}, writes: [same]}}\n  - {{id: use, {allow}depends_on: [make, meddle], run: cat out/it > copy/it}}\n"
+                );
+                let said = run(&scene, "true", &steps);
+                assert!(said.contains(TOLD), "{who:?}: {way}: {said}");
+            }
+        }
     }
+}
+
+#[test]
+fn what_was_a_link_when_it_was_verified_is_compared() {
+    if missing("python3", "whether links are read") {
+        return;
+    }
+    let scene = scene(Who::Own);
+    let link = "  - {id: link, depends_on: [make], run: ln -s it out/link, artifacts: [out/link], verify: [{name: right, run: grep -qx right out/link}]}\n";
+    let user = "  - {id: use, depends_on: [link], allow: {write: [copy]}, run: cp out/link copy/it, verify: [{name: ran, run: grep -qx right out/link}]}\n";
+    let said = run(&scene, "true", &format!("{link}{user}"));
+    assert_eq!(sh(&scene, "cat copy/it"), "right\n", "{said}");
+    assert!(!said.contains("failed"), "{said}");
+    let meddle = "  - {id: meddle, depends_on: [link], run: echo wrong > out/it}\n";
+    let user = user.replace("[link]", "[link, meddle]");
+    let said = run(&scene, "true", &format!("{link}{meddle}{user}"));
+    assert!(said.contains("changed after it was verified: out/link (of `link`); restore it"), "{said}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use wf_core::machine::{Artifact, Attempt, CachedFile, Event, EventKind, TaskId};
 use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::sandbox::KeptCopy;
 use wf_exec::{WorkError, view};
-use wf_model::{SandboxPermissions, Step};
+use wf_model::SandboxPermissions;
 use wf_store::StoreError;
 
 use super::run::RunContext;
@@ -33,6 +33,9 @@ const FOLDER: &str = "kept";
 
 /// The permissions of a copy of a file that nobody sees any more.
 const DEFAULT_MODE: u32 = 0o644;
+
+/// The maximum number of files in a message.
+const MAX_NAMED_FILES: usize = 3;
 
 /// The remedy for a file that changed.
 const REMEDY: &str = "restore it, or list it in `writes` (with `allow`: in `allow.write`) of the \
@@ -54,8 +57,12 @@ impl KeptFile {
     /// Compares the file at its path with what was kept.
     fn is_changed(&self, run: &RunContext) -> bool {
         let session = &run.session;
-        let found = difference(&session.root, &self.path, self.digest, &session.memo);
-        found == Some(EvidenceDifference::Changed)
+        match difference(&session.root, &self.path, self.digest, &session.memo) {
+            Some(EvidenceDifference::Changed) => true,
+            Some(EvidenceDifference::Gone) => false,
+            // A link can lead elsewhere at any time.
+            None => self.copy.exists() && !has_no_links(&session.root, &self.path),
+        }
     }
 
     /// Makes the copy, unless it is there.
@@ -76,7 +83,11 @@ impl KeptFile {
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
 pub(super) fn keep(run: &RunContext, place: &TaskId, left: &[CachedFile]) -> Result<(), WorkError> {
     let unneeded = run.session.around.is_none() || written_step(run, place).verify.is_empty();
-    for file in left.iter().filter(|_| !unneeded) {
+    // An earlier attempt may have left a folder where there is a file now.
+    drop(fs::remove_dir_all(folder(run, place)));
+    // What is behind a link is not shown: its path would have to be.
+    let is_plain = |file: &&CachedFile| has_no_links(&run.session.root, &file.path);
+    for file in left.iter().filter(|_| !unneeded).filter(is_plain) {
         let copy = copy_path(run, place, &file.path);
         let made = run.session.store.blobs().restore(&file.digest, &copy, file.mode);
         made.map_err(|error| WorkError::environmental(error.to_string()))?;
@@ -94,6 +105,19 @@ pub(super) fn folder(run: &RunContext, place: &TaskId) -> PathBuf {
 
 fn copy_path(run: &RunContext, place: &TaskId, path: &str) -> PathBuf {
     folder(run, place).join(path)
+}
+
+/// Takes over the copies of a nested run that has ended, for the task that it was.
+pub(super) fn adopt(run: &RunContext, place: &TaskId, nested: &RunContext) {
+    for (task, files) in nested.all_evidence() {
+        for file in files {
+            let to = copy_path(run, place, &file.path);
+            // A copy that is missing is made anew.
+            let moved = to.parent().map_or(Ok(()), fs::create_dir_all);
+            drop(moved.and_then(|()| fs::rename(copy_path(nested, &task, &file.path), &to)));
+        }
+    }
+    discard(nested);
 }
 
 /// Removes the copies of a run that has ended.
@@ -154,23 +178,35 @@ pub(super) fn of_step(
     allow: Option<&SandboxPermissions>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let files = kept_files(run, Some(&attempt.place)).into_iter();
-    let (shown, real): (Vec<KeptFile>, Vec<KeptFile>) = files.partition(|file| {
-        allow.is_some_and(|allow| !allow.writes(&file.path)) && has_no_links(&run.session.root, &file.path)
-    });
+    let (shown, real): (Vec<KeptFile>, Vec<KeptFile>) =
+        files.partition(|file| allow.is_some_and(|allow| !allow.writes(&file.path)));
     let step = step_of(run, &attempt.place);
     // What an earlier attempt, or another item, wrote may be in any state.
     let is_first = attempt.attempt <= 1 && attempt.place.item.is_none_or(|item| item == 0);
-    let is_own = |file: &KeptFile| !is_first && declares(run, &step, &file.path);
-    let changed: Vec<String> = real
-        .into_iter()
-        .filter(|file| file.is_direct && !is_own(file) && file.is_changed(run))
-        .map(|file| format!("{} (of `{}`)", file.path, file.step))
-        .collect();
-    if changed.is_empty() {
-        return copies(run, shown);
+    let declared = view::declared_by(&step, run.params());
+    let is_own = |file: &KeptFile| !is_first && declared(Path::new(&file.path));
+    let is_read = |file: &KeptFile| file.is_direct && !is_own(file);
+    ensure_unchanged(run, real.into_iter().filter(is_read))?;
+    copies(run, shown)
+}
+
+/// Fails if one of these files has changed.
+fn ensure_unchanged(run: &RunContext, files: impl Iterator<Item = KeptFile>) -> Result<(), WorkError> {
+    match summary(files.filter(|file| file.is_changed(run))) {
+        None => Ok(()),
+        Some(paths) => Err(WorkError::logical(format!("changed after it was verified: {paths}; {REMEDY}"))),
     }
-    let paths = changed.join(", ");
-    Err(WorkError::logical(format!("changed after it was verified: {paths}; {REMEDY}")))
+}
+
+/// Lists the first of some files and the number of others; `None` if there are none.
+fn summary(files: impl Iterator<Item = KeptFile>) -> Option<String> {
+    let files: BTreeSet<String> = files.map(|file| format!("{} (of `{}`)", file.path, file.step)).collect();
+    let first: Vec<&str> = files.iter().take(MAX_NAMED_FILES).map(String::as_str).collect();
+    match files.len().saturating_sub(MAX_NAMED_FILES) {
+        _ if files.is_empty() => None,
+        0 => Some(first.join(", ")),
+        more => Some(format!("{} and {more} more", first.join(", "))),
+    }
 }
 
 /// Returns the copies that checks are to see of files, and of the files of their own result.
@@ -212,20 +248,21 @@ pub(super) async fn of_checks_of(
 pub(super) fn remark(run: &RunContext, place: Option<&TaskId>) -> String {
     let files = kept_files(run, place).into_iter();
     let changed = files.filter(|file| file.is_changed(run) && has_no_links(&run.session.root, &file.path));
-    let paths: BTreeSet<String> = changed.map(|file| format!("{} (of `{}`)", file.path, file.step)).collect();
-    if paths.is_empty() {
-        return String::new();
-    }
-    let paths = paths.into_iter().collect::<Vec<_>>().join(", ");
-    format!("; seen as it was verified, but changed since: {paths}; {REMEDY}")
+    summary(changed).map_or_else(String::new, |paths| {
+        format!("; seen as it was verified, but changed since: {paths}; {REMEDY}")
+    })
 }
 
-/// Makes the copies of files that are there, each once: the last of a path counts.
+/// Makes the copies of files that are there, each once: the last of a path counts. Fails if the path
+/// of one has become a link, behind which it cannot be shown.
 fn copies(run: &RunContext, files: Vec<KeptFile>) -> Result<Vec<KeptCopy>, WorkError> {
     let by_path: BTreeMap<String, KeptFile> =
         files.into_iter().map(|file| (file.path.clone(), file)).collect();
-    let mut copies = Vec::with_capacity(by_path.len());
-    for file in by_path.into_values().filter(|file| has_no_links(&run.session.root, &file.path)) {
+    let is_plain = |file: &KeptFile| has_no_links(&run.session.root, &file.path);
+    let (plain, linked): (Vec<KeptFile>, Vec<KeptFile>) = by_path.into_values().partition(is_plain);
+    ensure_unchanged(run, linked.into_iter().filter(|file| file.copy.exists() || file.is_direct))?;
+    let mut copies = Vec::with_capacity(plain.len());
+    for file in plain {
         file.ensure(run).map_err(|error| WorkError::environmental(error.to_string()))?;
         copies.push(KeptCopy { path: file.path.into(), copy: file.copy });
     }
@@ -239,16 +276,16 @@ fn has_no_links(root: &Path, path: &str) -> bool {
     at.is_file() && fs::canonicalize(&at).is_ok_and(|real| real == at)
 }
 
-fn declares(run: &RunContext, step: &Step, path: &str) -> bool {
-    view::declares(step, run.params(), Path::new(path))
-}
-
 /// Notes that files are not shown as they were kept any more: a step that declares them has changed
 /// them.
 pub(super) fn release(run: &RunContext, writer: &TaskId) {
-    let step = step_of(run, writer);
-    for file in kept_files(run, None) {
-        if file.step != writer.step && declares(run, &step, &file.path) && file.is_changed(run) {
+    let files = kept_files(run, None);
+    if files.is_empty() {
+        return;
+    }
+    let declared = view::declared_by(&step_of(run, writer), run.params());
+    for file in files {
+        if file.step != writer.step && declared(Path::new(&file.path)) && file.is_changed(run) {
             run.release(file.copy);
         }
     }

@@ -44,7 +44,7 @@ pub(super) fn run<'a>(
         // A run that was not told to end was ended by a limit: this one's, or that of an engine
         // that died before it could report it.
         let finished = finished?;
-        copies::discard(&nested);
+        copies::adopt(&task.run, &task.attempt.place, &nested);
         let unasked = finished.outcome == RunOutcome::Cancelled && *stop.borrow() == StopLevel::No;
         let mut ended = attempt_end(task, finished, timed_out || unasked);
         if ended.standing == Some(Standing::Verified) {

@@ -82,8 +82,8 @@ pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
     globs
 }
 
-/// True if a step declares that it makes or changes a path, or a plan that it uses does.
-pub fn declares(step: &Step, params: &JsonObject, path: &Path) -> bool {
+/// Returns a test for the paths that a step, or a plan that it uses, declares to make or change.
+pub fn declared_by(step: &Step, params: &JsonObject) -> impl Fn(&Path) -> bool + use<> {
     let of_plan = match &step.work {
         StepWork::Uses(uses) => DeclaredProducts::new(&uses.plan, &JsonObject::new()),
         _ => DeclaredProducts::default(),
@@ -94,7 +94,7 @@ pub fn declares(step: &Step, params: &JsonObject, path: &Path) -> bool {
         grants: writes(step).collect(),
         approved: Vec::new(),
     };
-    own.has(path) || of_plan.has(path)
+    move |path| own.has(path) || of_plan.has(path)
 }
 
 /// Returns the glob that matches exactly this path.

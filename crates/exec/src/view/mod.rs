@@ -27,7 +27,7 @@ mod undeclared;
 mod view;
 
 pub(crate) use declared::{checks, product_globs};
-pub use declared::{declares, exactly, family, products};
+pub use declared::{declared_by, exactly, family, products};
 pub use looking::ViewedCheck;
 pub(crate) use named::{in_text as named_in, paths as named};
 pub use tree::tree;

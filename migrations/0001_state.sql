@@ -206,8 +206,8 @@ CREATE TABLE megrams (
 CREATE INDEX megrams_of_cluster ON megrams (space, entity);
 CREATE INDEX megrams_of_level ON megrams (level);
 
--- Accounts of goals. These tables are no projections: a slot that was skipped or missed has no run that
--- could record it. `timing` is the schedule at the last decision; every slot up to `decided_until` is in
+-- Accounts of goals. These tables, `notifications` and `feedback` can be rebuilt from the events
+-- `goal_recorded` of the log, and nothing reads them to decide. `timing` is the schedule at the last decision; every slot up to `decided_until` is in
 -- `slots`, or was forgotten. `resumed_at`: failures before it do not count towards the next pause.
 CREATE TABLE goals (
     id            TEXT PRIMARY KEY,

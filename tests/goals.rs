@@ -1,6 +1,7 @@
 //! Goals under the real daemon: killed, stopped, locked out, and compared with its simulation.
 
 mod deaths;
+mod edits;
 mod faults;
 mod idle;
 mod laws;

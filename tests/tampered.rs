@@ -77,7 +77,7 @@ impl Copy {
 
 /// Does as an attacker does who knows SQL.
 #[track_caller]
-fn sql(sandbox: &Sandbox, text: &str) {
+pub(crate) fn sql(sandbox: &Sandbox, text: &str) {
     let database = sandbox.database();
     database.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     database.execute_batch(text).unwrap();
@@ -93,7 +93,7 @@ fn texts(sandbox: &Sandbox, query: &str) -> Vec<String> {
 /// Asserts that both commands that look at all of the state find something and say what, and that none of it is
 /// backed up.
 #[track_caller]
-fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
+pub(crate) fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
     let doctor = sandbox.wf(&["doctor"]);
     let audit = sandbox.wf(&["audit", "verify"]);
     assert_eq!((doctor.code, audit.code), (Some(6), Some(1)), "{attack}\n{}{}", doctor.all(), audit.all());
@@ -107,7 +107,7 @@ fn named(sandbox: &Sandbox, attack: &str, words: &[&str]) {
 }
 
 #[track_caller]
-fn clean(sandbox: &Sandbox) {
+pub(crate) fn clean(sandbox: &Sandbox) {
     let state = |did: &Did| did.all().lines().find(|line| line.contains("state")).map(str::to_owned);
     let doctor = sandbox.wf(&["doctor"]);
     assert!(state(&doctor).is_some_and(|line| line.contains("hash chain OK")), "{}", doctor.all());

@@ -4,6 +4,11 @@ use rustix::process::{Signal, kill_process};
 
 use super::{at, history, processes, settled, states, workspace};
 use crate::support::{Did, Sandbox, until};
+use std::sync::Arc;
+use wf_base::name::PlanId;
+use wf_base::time::{FixedClock, Moment};
+use wf_core::goal::{ReconciliationCause, SlotDecision, SlotEntry, SlotState};
+use wf_store::{LedgerGoal, Store, StoreDurability};
 
 const FRONT: &str = "schedule: \"0 9 * * *\"\ntimezone: UTC";
 const SLOT: &str = "2026-03-02T09:00:00.000Z";
@@ -12,13 +17,15 @@ const SLOT: &str = "2026-03-02T09:00:00.000Z";
 fn due() -> Sandbox {
     let sandbox = workspace(FRONT);
     at(&sandbox, "2026-03-02T08:59:00Z", &["daemon", "--once"]).exits(0);
-    let slot = wf_base::time::Moment::parse(SLOT).unwrap().millis();
-    let sql = "INSERT INTO slots (goal, slot, last_slot, count, state, cause, reason, at)
-               VALUES ('kept', ?1, ?1, 1, 'due', 'schedule', '', ?1)";
-    let database = sandbox.database();
-    database.execute(sql, [slot]).unwrap();
-    let sql = "UPDATE goals SET decided_until = ?1";
-    database.execute(sql, [slot]).unwrap();
+    let slot = Moment::parse(SLOT).unwrap();
+    let store = Store::open(&sandbox.at(".wf"), StoreDurability::Full, Arc::new(FixedClock(slot))).unwrap();
+    let id = PlanId::parse("kept").unwrap();
+    let known = store.reader().unwrap().known(&id).unwrap().unwrap();
+    let goal = LedgerGoal { id, path: "goals/kept.md".into(), timing: known.timing.unwrap() };
+    let row = SlotEntry::of(slot, SlotState::Due, ReconciliationCause::Schedule, "");
+    let decision = SlotDecision { rows: vec![row], decided_until: slot, cancels_running: false, wake: None };
+    let decided = store.record_decision(goal, Some(known.decided_until), decision, None, slot);
+    assert_eq!(decided.wait(), Ok(true));
     sandbox
 }
 

@@ -1,12 +1,16 @@
 use std::path::Path;
 
 use super::desk::initial_body;
+use super::fill::AuditBackfill;
 use super::log::AuditLog;
 use super::record::AuditEntry;
 use super::summary;
 use super::words::LOG_CREATED;
 use wf_store::StoreError;
 use wf_store::feed::BusMessage;
+
+/// The reader of events that is no auditor.
+const NOBODY: u64 = 0;
 
 /// Records an act outside of any run, for a command that has no engine and so no bus. Nothing is
 /// written if there is no state.
@@ -17,9 +21,14 @@ pub fn record(state: &Path, message: &BusMessage) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("write the audit log in", state, &error);
     let mut log = AuditLog::open(state).map_err(failed)?;
     let begun = (log.ledger().n == 0).then(|| initial_body(state));
+    let mut backfill = AuditBackfill::new(state.to_owned(), NOBODY);
     let written = log.add(|turn| {
         if let Some(begun) = begun.filter(|_| turn.ledger().n == 0) {
             turn.add(AuditEntry::new(message.at, LOG_CREATED).with_summary(&begun));
+        }
+        if let Some(at) = message.anchor() {
+            // Processes without an auditor may have recorded events about goals before it.
+            backfill.add_missing_events(turn, Some(at.seq), false);
         }
         turn.add(summary::of_message(message));
     });

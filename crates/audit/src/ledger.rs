@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::record::{AuditRecord, AuditSource, BEGINNING};
 use super::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
-    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
-    LogCreatedBody, STATE_RESTORED,
+    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, GOAL_RECORDED,
+    LOG_CREATED, LogCreatedBody, STATE_RESTORED,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,8 @@ impl AuditLogState {
         self.hash = record.hash;
         self.at = record.entry.at;
         if let Some(db) = record.entry.db {
-            self.event(db, record.entry.source);
+            let is_heard = record.entry.source != AuditSource::Database || record.entry.kind == GOAL_RECORDED;
+            self.event(db, is_heard);
         }
         let entry = &record.entry;
         match entry.kind.as_str() {
@@ -93,9 +94,9 @@ impl AuditLogState {
         }
     }
 
-    fn event(&mut self, db: LogAnchor, source: AuditSource) {
+    fn event(&mut self, db: LogAnchor, is_heard: bool) {
         self.seq = db.seq;
-        if source == AuditSource::Database {
+        if !is_heard {
             self.unconfirmed.insert(db.seq, db.hash);
         }
     }

@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::record::{AuditEntry, AuditSource};
+use super::words::GOAL_RECORDED;
 use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{LogRow, StateFact};
@@ -126,6 +127,11 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
         }
         Some(StateFact::ApprovalWithdrawn(one)) => AuditEntry::new(at, "approval_withdrawn")
             .with_summary(&serde_json::json!({ "goal": one.goal, "nonce": one.nonce })),
+        Some(StateFact::GoalRecorded { tables }) => {
+            let rows = tables.values().map(|table| table.rows.len() + table.removed.len());
+            AuditEntry::new(at, GOAL_RECORDED)
+                .with_summary(&serde_json::json!({ "rows": rows.sum::<usize>() }))
+        }
         None => AuditEntry::new(at, "forgotten"),
     }
 }

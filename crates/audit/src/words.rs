@@ -23,6 +23,8 @@ pub(super) const DATABASE_ROLLED_BACK: &str = "rewound";
 pub(super) const LOG_TRUNCATED: &str = "cut";
 /// The last line was incomplete: a process died, or the disk was full, while it was written.
 pub(super) const PARTIAL_RECORD: &str = "torn";
+/// Rows about goals were recorded. No bus has these: an auditor reads them in the database.
+pub(super) const GOAL_RECORDED: &str = "goal_recorded";
 /// The state was replaced with a backup.
 pub(super) const STATE_RESTORED: &str = "restored";
 /// A report on a window.

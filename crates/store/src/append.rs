@@ -7,7 +7,7 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
-    fence, owners, project, state_event, tree,
+    fence, goal_log, owners, project, state_event, tree,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -20,8 +20,14 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
     if let Some(refusal) = owners::refusal(connection, &batch.token).map_err(failed)? {
         return Err(refusal);
     }
-    let mut tail = LogTail::read(connection).map_err(failed)?;
     let found = find(connection, &batch.run).map_err(failed)?;
+    if let (Some(new), None) = (&batch.new, &found)
+        && let Some(claim) = &new.claim
+    {
+        goal_log::change(writing, new.created, || cycles::claim(writing, &batch.run, claim, new.created))?;
+    }
+    // The claim is an event of its own, before those of the run.
+    let mut tail = LogTail::read(connection).map_err(failed)?;
     let mut rows = Vec::with_capacity(batch.events.len() + 1);
     let mut place = match (batch.new, found) {
         (Some(new), None) => {
@@ -94,9 +100,6 @@ fn record(
     run: &RunId,
     new: NewRun,
 ) -> Result<RunPosition, StoreError> {
-    if let Some(claim) = &new.claim {
-        cycles::claim(writing, run, claim, new.created)?;
-    }
     let mut sources = Vec::with_capacity(new.sources.len());
     for (path, text) in new.sources {
         let digest = Sha256Digest::of_bytes(text.as_bytes());

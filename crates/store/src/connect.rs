@@ -13,7 +13,7 @@ use wf_base::failpoint;
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of statements that stay prepared; more than this module has.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// Opens the database for writing, creating and migrating it as needed.
 pub(super) fn for_writing(

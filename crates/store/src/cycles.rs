@@ -100,31 +100,15 @@ impl Store {
     /// Records the end of a reconciliation, once: ending it again changes nothing and returns false.
     /// Only one that waited for the user may end anew.
     pub fn end_cycle(&self, end: ReconciliationEnd) -> WriteTicket<bool> {
-        self.sql(move |writing| {
-            let connection = writing.connection;
-            let sql = "UPDATE reconciliations SET ended = ?2, health = ?3, reason = ?4
-                       WHERE run = ?1 AND (ended IS NULL OR health = 'waiting') RETURNING goal";
-            let values =
-                (end.run.as_str(), MomentColumn(end.at), end.verdict.health.as_str(), &end.verdict.reason);
-            let goal: Option<WordColumn<PlanId>> =
-                connection.query_row(sql, values, |row| row.get(0)).optional()?;
-            let Some(WordColumn(goal)) = goal else {
-                return Ok(false);
-            };
-            if let Some(reason) = &end.pause {
-                goals::pause(connection, &goal, reason, end.at)?;
-            }
-            for body in &end.notices {
-                insert_notification(connection, &goal, body, end.at)?;
-            }
-            Ok(true)
+        self.goal_job(end.at, move |writing| {
+            record_end(writing.connection, &end).map_err(|error| writing.failed(&error))
         })
     }
 
     /// Skips a scheduled time that was due and may not start, and queues notifications: once, as long
     /// as the scheduled times before it were skipped for the same reason.
     pub fn skip_slot(&self, skip: SlotSkip, token: Option<u64>) -> WriteTicket<bool> {
-        self.job(move |writing| {
+        self.goal_job(skip.at, move |writing| {
             goals::check_leadership(writing, token)?;
             let failed = |error| writing.failed(&error);
             let connection = writing.connection;
@@ -151,7 +135,10 @@ impl Store {
     /// Queues a notification about a goal.
     pub fn queue_notification(&self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
         let goal = goal.clone();
-        self.sql(move |writing| insert_notification(writing.connection, &goal, &body, now))
+        self.goal_job(now, move |writing| {
+            let added = insert_notification(writing.connection, &goal, &body, now);
+            added.map_err(|error| writing.failed(&error))
+        })
     }
 
     /// Records that a notification was sent, or why not; `last`: it is not tried again.
@@ -162,12 +149,13 @@ impl Store {
         last: bool,
         now: Moment,
     ) -> WriteTicket<()> {
-        self.sql(move |writing| {
+        self.goal_job(now, move |writing| {
             let sql = "UPDATE notifications SET tries = tries + 1, error = ?2,
                            sent = CASE WHEN ?3 THEN ?4 END WHERE id = ?1 AND sent IS NULL";
             let done = error.is_none() || last;
             let id = i64::try_from(id).unwrap_or(i64::MAX);
-            writing.connection.execute(sql, (id, error, done, MomentColumn(now))).map(drop)
+            let noted = writing.connection.execute(sql, (id, error, done, MomentColumn(now)));
+            noted.map(drop).map_err(|error| writing.failed(&error))
         })
     }
 }
@@ -175,7 +163,7 @@ impl Store {
 impl StoreReader {
     /// Returns a reconciliation by its first run.
     pub fn cycle(&self, run: &RunId) -> Result<Option<ReconciliationRow>, StoreError> {
-        let found = self.rows("SELECT * FROM reconciliations WHERE run = ?1", [run.as_str()], cycle)?;
+        let found = self.goal_rows("SELECT * FROM reconciliations WHERE run = ?1", [run.as_str()], cycle)?;
         Ok(found.into_iter().next())
     }
 
@@ -183,14 +171,14 @@ impl StoreReader {
     pub fn cycles(&self, goal: &PlanId, limit: usize) -> Result<Vec<ReconciliationRow>, StoreError> {
         let sql = "SELECT * FROM reconciliations WHERE goal = ?1 ORDER BY started_at DESC, run DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.rows(sql, (goal.as_str(), limit), cycle)
+        self.goal_rows(sql, (goal.as_str(), limit), cycle)
     }
 
     /// Returns the number of ended reconciliations of a goal by health.
     pub fn cycle_counts(&self, goal: &PlanId) -> Result<Vec<(ReconciliationHealth, u64)>, StoreError> {
         let sql = "SELECT health, count(*) AS n FROM reconciliations
                    WHERE goal = ?1 AND health IS NOT NULL GROUP BY health";
-        self.rows(sql, [goal.as_str()], |row| {
+        self.goal_rows(sql, [goal.as_str()], |row| {
             let n: i64 = row.get("n")?;
             Ok((row.get::<_, WordColumn<_>>("health")?.0, n.unsigned_abs()))
         })
@@ -199,7 +187,7 @@ impl StoreReader {
     /// Returns the reconciliations of all goals that have not ended, oldest first.
     pub fn live_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
         let sql = "SELECT * FROM reconciliations WHERE ended IS NULL ORDER BY started_at, run";
-        self.rows(sql, [], cycle)
+        self.goal_rows(sql, [], cycle)
     }
 
     /// Returns the reconciliations that ended because a run of theirs waited for the user, oldest
@@ -210,13 +198,13 @@ impl StoreReader {
                    WHERE reconciliations.health = 'waiting' AND (reconciliations.repair_run IS NOT NULL
                        OR runs.outcome IS NULL OR runs.ended > reconciliations.ended)
                    ORDER BY reconciliations.started_at, reconciliations.run";
-        self.rows(sql, [], cycle)
+        self.goal_rows(sql, [], cycle)
     }
 
     /// Returns the notifications not yet sent, oldest first.
     pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
-        self.rows(sql, [], |row| {
+        self.goal_rows(sql, [], |row| {
             let id: i64 = row.get("id")?;
             Ok(NotificationRow {
                 id: id.unsigned_abs(),
@@ -275,6 +263,24 @@ pub(super) fn claim(
             }
         }
     }
+}
+
+/// Records the end of a reconciliation, and what follows from it.
+fn record_end(connection: &Connection, end: &ReconciliationEnd) -> rusqlite::Result<bool> {
+    let sql = "UPDATE reconciliations SET ended = ?2, health = ?3, reason = ?4
+               WHERE run = ?1 AND (ended IS NULL OR health = 'waiting') RETURNING goal";
+    let values = (end.run.as_str(), MomentColumn(end.at), end.verdict.health.as_str(), &end.verdict.reason);
+    let goal: Option<WordColumn<PlanId>> = connection.query_row(sql, values, |row| row.get(0)).optional()?;
+    let Some(WordColumn(goal)) = goal else {
+        return Ok(false);
+    };
+    if let Some(reason) = &end.pause {
+        goals::pause(connection, &goal, reason, end.at)?;
+    }
+    for body in &end.notices {
+        insert_notification(connection, &goal, body, end.at)?;
+    }
+    Ok(true)
 }
 
 /// Turns a due scheduled time into a started one; `None` if it is not due.

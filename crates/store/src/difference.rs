@@ -5,7 +5,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Params};
 
 use super::chain::run_of;
-use super::fold::ShadowProjections;
+use super::fold::{FoldResult, ShadowProjections};
+use super::goal_log::{self, GOAL_TABLES, GoalTable};
 use super::rebuild::{FOLDED, OF_STATE};
 use super::state_event;
 use super::{BrokenChain, ChainFault, StoreReader};
@@ -18,7 +19,7 @@ const SHOWN: usize = 60;
 pub struct ProjectionDifference {
     /// The table.
     pub table: &'static str,
-    /// The run: its id, or its key if the id is unknown.
+    /// The run: its id, or its key if the id is unknown; empty: the table is about goals.
     pub run: String,
     /// The rest of the row's key, as `step=build item=0`.
     pub row: String,
@@ -47,7 +48,10 @@ pub enum ColumnDifference {
 impl fmt::Display for ProjectionDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { table, run, row, .. } = self;
-        write!(f, "table `{table}`, run {run}")?;
+        write!(f, "table `{table}`")?;
+        if !run.is_empty() {
+            write!(f, ", run {run}")?;
+        }
         if !row.is_empty() {
             write!(f, ", {row}")?;
         }
@@ -88,7 +92,23 @@ pub(super) fn all(reader: &StoreReader) -> rusqlite::Result<Result<Vec<Projectio
         fold.clear(connection)?;
     }
     of_state(connection, &mut found)?;
-    Ok(Ok(found))
+    match of_goals(connection, &mut found)? {
+        Err(broken) if broken.fault != ChainFault::Bodiless => Ok(Err(broken)),
+        _ => Ok(Ok(found)),
+    }
+}
+
+/// Compares the tables of goals.
+fn of_goals(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> FoldResult<()> {
+    if let Err(broken) = goal_log::fold(connection)? {
+        return Ok(Err(broken));
+    }
+    for GoalTable { name, .. } in GOAL_TABLES {
+        let stored = rows(connection, "main", name, "", [])?;
+        let logged = rows(connection, "temp", name, "", [])?;
+        compare(name, "", &stored, &logged, found);
+    }
+    Ok(Ok(()))
 }
 
 /// Returns the keys of all runs known to the log or a projection.
@@ -190,7 +210,8 @@ fn compare(
     found: &mut Vec<ProjectionDifference>,
 ) {
     let mut add = |key: &[String], column| {
-        found.push(ProjectionDifference { table, run: run.into(), row: stored.named(key), column });
+        let row = stored.named(key, run.is_empty());
+        found.push(ProjectionDifference { table, run: run.into(), row, column });
     };
     for (key, values) in &stored.by_key {
         let Some(log) = logged.by_key.get(key) else {
@@ -210,10 +231,10 @@ fn compare(
 }
 
 impl TableRows {
-    /// Formats the key of a row, without the run.
-    fn named(&self, key: &[String]) -> String {
+    /// Formats the key of a row; `whole`: with the run.
+    fn named(&self, key: &[String], whole: bool) -> String {
         let columns = self.key.iter().filter_map(|at| self.columns.get(*at));
-        let named = columns.zip(key).filter(|(column, _)| *column != "run" && *column != "key");
+        let named = columns.zip(key).filter(|(column, _)| whole || (*column != "run" && *column != "key"));
         let named: Vec<String> = named.map(|(column, value)| format!("{column}={value}")).collect();
         named.join(" ")
     }

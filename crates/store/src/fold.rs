@@ -143,10 +143,10 @@ fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
 
 /// The keys of the runs that the log records as pruned, read on first use.
 #[derive(Default)]
-struct PrunedRunKeys(Option<BTreeSet<i64>>);
+pub(super) struct PrunedRunKeys(Option<BTreeSet<i64>>);
 
 impl PrunedRunKeys {
-    fn of(&mut self, connection: &Connection) -> rusqlite::Result<&BTreeSet<i64>> {
+    pub(super) fn of(&mut self, connection: &Connection) -> rusqlite::Result<&BTreeSet<i64>> {
         let known = match self.0.take() {
             Some(known) => known,
             None => uses::pruned(connection)?,

@@ -84,7 +84,7 @@ impl Store {
         token: Option<u64>,
         now: Moment,
     ) -> WriteTicket<bool> {
-        self.job(move |writing| {
+        self.goal_job(now, move |writing| {
             check_leadership(writing, token)?;
             write(writing, &goal, after, &decision, now).map_err(|error| writing.failed(&error))
         })
@@ -93,18 +93,21 @@ impl Store {
     /// Pauses a goal, if it is not paused; returns false if it was.
     pub fn pause_goal(&self, goal: &PlanId, reason: &str, now: Moment) -> WriteTicket<bool> {
         let (goal, reason) = (goal.clone(), reason.to_owned());
-        self.sql(move |writing| pause(writing.connection, &goal, &reason, now))
+        self.goal_job(now, move |writing| {
+            pause(writing.connection, &goal, &reason, now).map_err(|error| writing.failed(&error))
+        })
     }
 
     /// Ends the pause of a goal; returns false if it was not paused. The scheduled times in the
     /// pause must have been accounted for.
     pub fn resume_goal(&self, goal: &PlanId, now: Moment) -> WriteTicket<bool> {
         let goal = goal.clone();
-        self.sql(move |writing| {
+        self.goal_job(now, move |writing| {
             let sql = "UPDATE goals SET paused_at = NULL, reason = '', resumed_at = ?2
                        WHERE id = ?1 AND paused_at IS NOT NULL";
             let values = (goal.as_str(), MomentColumn(now));
-            Ok(writing.connection.execute(sql, values)? > 0)
+            let changed = writing.connection.execute(sql, values);
+            changed.map(|changed| changed > 0).map_err(|error| writing.failed(&error))
         })
     }
 }
@@ -112,20 +115,21 @@ impl Store {
 impl StoreReader {
     /// Returns the ledger's knowledge of a goal; `None` if it was never considered.
     pub fn known(&self, goal: &PlanId) -> Result<Option<GoalLedgerState>, StoreError> {
+        self.fold_goals()?;
         known(self.connection(), goal).map_err(|error| self.failed(&error))
     }
 
     /// Returns the time at which a goal was last resumed; `None`: never.
     pub fn resumed(&self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT resumed_at FROM goals WHERE id = ?1 AND resumed_at IS NOT NULL";
-        let found = self.rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>(0))?;
+        let found = self.goal_rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>(0))?;
         Ok(found.first().map(|at| at.0))
     }
 
     /// Returns the goals known to the ledger, by id.
     pub fn goals(&self) -> Result<Vec<GoalRow>, StoreError> {
         let sql = "SELECT id, path, decided_until, paused_at, reason FROM goals ORDER BY id";
-        self.rows(sql, [], |row| {
+        self.goal_rows(sql, [], |row| {
             let paused: Option<MomentColumn> = row.get("paused_at")?;
             let reason: String = row.get("reason")?;
             Ok(GoalRow {
@@ -148,14 +152,14 @@ impl StoreReader {
         let sql = "SELECT * FROM slots WHERE goal = ?1 AND last_slot >= ?2 AND slot <= ?3 ORDER BY slot";
         let from = from.map_or(i64::MIN, Moment::millis);
         let to = to.map_or(i64::MAX, Moment::millis);
-        self.rows(sql, (goal.as_str(), from, to), slot_row)
+        self.goal_rows(sql, (goal.as_str(), from, to), slot_row)
     }
 
     /// Returns the latest scheduled times of a goal in the ledger, in order.
     pub fn latest_slots(&self, goal: &PlanId, limit: usize) -> Result<Vec<SlotRow>, StoreError> {
         let sql = "SELECT * FROM slots WHERE goal = ?1 ORDER BY slot DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut rows = self.rows(sql, (goal.as_str(), limit), slot_row)?;
+        let mut rows = self.goal_rows(sql, (goal.as_str(), limit), slot_row)?;
         rows.reverse();
         Ok(rows)
     }
@@ -163,7 +167,7 @@ impl StoreReader {
     /// Returns the number of scheduled times of a goal by state.
     pub fn slot_counts(&self, goal: &PlanId) -> Result<Vec<(SlotState, u64)>, StoreError> {
         let sql = "SELECT state, sum(count) AS n FROM slots WHERE goal = ?1 GROUP BY state";
-        self.rows(sql, [goal.as_str()], |row| {
+        self.goal_rows(sql, [goal.as_str()], |row| {
             let n: i64 = row.get("n")?;
             Ok((row.get::<_, WordColumn<_>>("state")?.0, n.unsigned_abs()))
         })
@@ -177,6 +181,17 @@ impl StoreReader {
             Ok((token.unsigned_abs(), row.get(1)?, row.get::<_, MomentColumn>(2)?.0))
         })?;
         Ok(found.into_iter().next())
+    }
+
+    /// Reads rows of the tables of goals, as the log yields them.
+    pub(super) fn goal_rows<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.fold_goals()?;
+        self.rows(sql, values, read)
     }
 
     pub(super) fn rows<T>(
@@ -284,7 +299,7 @@ pub(super) fn pause(
     Ok(connection.execute(sql, (goal.as_str(), MomentColumn(now), reason))? > 0)
 }
 
-fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<GoalLedgerState>> {
+pub(super) fn known(connection: &Connection, goal: &PlanId) -> rusqlite::Result<Option<GoalLedgerState>> {
     let sql = "SELECT timing, decided_until, paused_at, reason FROM goals WHERE id = ?1";
     let head = connection
         .prepare_cached(sql)?

@@ -86,6 +86,14 @@ pub(super) fn statement_of(table: &str) -> &'static str {
     found.unwrap_or_default()
 }
 
+/// The statements that make the indices of a table.
+pub(super) fn indices_of(table: &str) -> impl Iterator<Item = &'static str> {
+    let on = format!(" ON {table} (");
+    let statements = MIGRATIONS.iter().flat_map(|text| text.split_inclusive(";\n"));
+    let made = statements.filter_map(|text| text.trim_start().strip_suffix(";\n"));
+    made.filter(move |text| text.starts_with("CREATE INDEX ") && text.contains(&on))
+}
+
 /// Applies the missing migrations, in one transaction.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::sqlite(path, &error);

@@ -55,7 +55,7 @@ impl Store {
     /// Records feedback on a repair, replacing earlier feedback. Returns false if the same feedback
     /// was given before, by any user.
     pub fn feedback(&self, said: RepairFeedback) -> WriteTicket<bool> {
-        self.sql(move |writing| {
+        self.goal_job(said.at, move |writing| {
             let sql = "INSERT INTO feedback (run, goal, opinion, note, who, at)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                        ON CONFLICT DO UPDATE SET opinion = excluded.opinion,
@@ -69,7 +69,8 @@ impl Store {
                 &said.who,
                 MomentColumn(said.at),
             );
-            Ok(writing.connection.execute(sql, values)? > 0)
+            let changed = writing.connection.execute(sql, values);
+            changed.map(|changed| changed > 0).map_err(|error| writing.failed(&error))
         })
     }
 
@@ -106,7 +107,7 @@ impl StoreReader {
                    LEFT JOIN feedback ON feedback.run = runs.id
                    WHERE reconciliations.goal = ?1 ORDER BY runs.key DESC LIMIT ?3";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.rows(sql, (goal.as_str(), DENIED, limit), repair)
+        self.goal_rows(sql, (goal.as_str(), DENIED, limit), repair)
     }
 
     /// Returns the withdrawn standing approvals of a goal.

@@ -8,7 +8,9 @@ use rusqlite::Connection;
 use super::rebuild::PROJECTIONS;
 use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
 use super::writer::WriteContext;
-use super::{LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, uses};
+use super::{
+    LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, goal_log, owners, uses,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::name::RunId;
@@ -35,7 +37,12 @@ pub(super) fn rows(
     now: Moment,
 ) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
     let failed = |error| writing.failed(&error);
-    let (runs, uses) = forget_all(writing.connection, keep, now).map_err(failed)?;
+    let forget = || forget_all(writing.connection, keep, now).map_err(failed);
+    let (runs, uses) = if has_goals(writing.connection).map_err(failed)? {
+        goal_log::change(writing, now, forget)?
+    } else {
+        forget()?
+    };
     let forgotten = runs.iter().map(|run| run.id.clone()).collect();
     if runs.is_empty() {
         return Ok((forgotten, None));
@@ -43,6 +50,12 @@ pub(super) fn rows(
     let fact = StateFact::RunsPruned { runs, uses };
     let place = append::add_state_event(writing, &StateEvent { at: now, fact })?;
     Ok((forgotten, Some(place)))
+}
+
+/// True if there may be anything about goals.
+fn has_goals(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM main.goals UNION ALL SELECT 1 FROM main.reconciliations LIMIT 1";
+    connection.prepare_cached(sql)?.exists([])
 }
 
 /// Prunes runs; returns them, and the uses of approvals that their events recorded.

@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
+
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::column::{JsonColumn, MomentColumn};
 use super::uses;
@@ -41,6 +44,22 @@ pub enum StateFact {
     },
     /// A standing approval of a goal was withdrawn.
     ApprovalWithdrawn(WithdrawnApproval),
+    /// Rows of the tables of goals were written or removed.
+    GoalRecorded {
+        /// The changes, by table.
+        tables: BTreeMap<String, TableChange>,
+    },
+}
+
+/// The changes of a table of goals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableChange {
+    /// The rows that were written: a list of the values of all columns each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<Value>,
+    /// The rows that were removed: a list of the values of the key each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<Value>,
 }
 
 /// The withdrawal of a standing approval: nothing is started under it any more.
@@ -95,14 +114,14 @@ impl StateFact {
     pub(super) fn uses(&self) -> &[ApprovalUse] {
         match self {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
-            Self::ApprovalWithdrawn(_) => &[],
+            Self::ApprovalWithdrawn(_) | Self::GoalRecorded { .. } => &[],
         }
     }
 
     /// Returns the withdrawals of approvals that it records.
     pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
         match self {
-            Self::RunsPruned { .. } => &[],
+            Self::RunsPruned { .. } | Self::GoalRecorded { .. } => &[],
             Self::UsesCarried { withdrawals, .. } => withdrawals,
             Self::ApprovalWithdrawn(one) => std::slice::from_ref(one),
         }
@@ -112,12 +131,12 @@ impl StateFact {
     pub(super) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
-            Self::UsesCarried { .. } | Self::ApprovalWithdrawn(_) => &[],
+            Self::UsesCarried { .. } | Self::ApprovalWithdrawn(_) | Self::GoalRecorded { .. } => &[],
         }
     }
 }
 
-/// Applies an event that belongs to no run to the projections.
+/// Applies an event that belongs to no run to the projections, except those of goals.
 pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
     uses::apply_uses(connection, fact.uses())?;
     let mut insert = connection.prepare_cached(
@@ -129,6 +148,16 @@ pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Resul
     }
     Ok(())
 }
+
+/// True if a body of the log is that of an event about goals.
+pub(super) fn is_goal_change(body: &str) -> bool {
+    const HEAD: usize = 64;
+    let head = body.as_bytes().get(..HEAD).unwrap_or_default();
+    head.windows(WORD.len()).any(|window| window == WORD)
+}
+
+/// The word for an event about goals, behind its time.
+const WORD: &[u8] = br#""event":"goal_recorded""#;
 
 /// Finds the first events of all runs without reading those between: one index lookup each.
 pub(super) const KEYS: &str = "WITH RECURSIVE keys (key) AS (

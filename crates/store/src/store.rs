@@ -14,7 +14,7 @@ use super::writer::{StoreWriter, WriteContext, identity};
 use super::{
     AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
     LEASE, LockAcquisition, PruneResult, RunFence, StateFolder, StoreError, StoreReader, WriteTicket,
-    answers, append, connect, locks, owners, prune, rebuild,
+    answers, append, connect, goal_log, locks, owners, prune, rebuild,
 };
 use wf_base::failpoint;
 use wf_base::name::RunId;
@@ -236,6 +236,15 @@ impl Store {
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         self.queue.send(work)
+    }
+
+    /// Queues a job that reads or changes the tables of goals, at a time.
+    pub(super) fn goal_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.queue.send(move |writing| goal_log::change(writing, at, || work(writing)))
     }
 
     /// Queues a job that fails only with an error of SQLite.

@@ -195,8 +195,10 @@ fn work(
     let mut outcomes = Vec::with_capacity(jobs.len());
     for job in jobs {
         writing.writer.execute("SAVEPOINT job")?;
+        let tail = writing.tail.get();
         let outcome = job.work(writing);
         if let Err(error) = &outcome {
+            writing.tail.set(tail);
             if writing.connection.is_autocommit() {
                 return Err(error.clone());
             }

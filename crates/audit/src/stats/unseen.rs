@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{AuditRecord, AuditSource};
 use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
-    EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody,
+    EventsConfirmedBody, GOAL_RECORDED, MESSAGES_DROPPED, MessagesDroppedBody,
 };
 
 /// The events that no auditor heard of on the bus, and the auditors that may still confirm them.
@@ -44,7 +44,9 @@ impl UnconfirmedEvents {
     /// Adds a record.
     pub fn add(&mut self, record: &AuditRecord) {
         let entry = &record.entry;
-        if let (Some(db), AuditSource::Database) = (entry.db, entry.source) {
+        if let (Some(db), AuditSource::Database) = (entry.db, entry.source)
+            && entry.kind != GOAL_RECORDED
+        {
             self.read(record.n, db.seq, entry.read());
         }
         match entry.kind.as_str() {

@@ -3,6 +3,7 @@
 mod backup;
 mod chain;
 mod full;
+mod goals;
 mod hold;
 mod kill;
 mod memory;

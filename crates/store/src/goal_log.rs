@@ -1,0 +1,261 @@
+//! The tables of goals, as the log yields them.
+//!
+//! On every connection that uses them, temporary tables of the same names hide the stored ones, and
+//! are filled from the events `goal_recorded`. Decisions read and write these; what a job changed is
+//! recorded as one event, and only then copied to the stored tables, which nothing reads.
+//!
+//! **Invariant:** a row of these tables that no event of the log yields decides nothing.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::chain::{COLUMNS, is_intact};
+use super::column::JsonColumn;
+use super::fold::{FoldResult, PrunedRunKeys};
+use super::migrate::{indices_of, statement_of};
+use super::state_event::{KEYS, StateEvent, StateFact, TableChange, is_goal_change};
+use super::writer::WriteContext;
+use super::{BrokenChain, ChainFault, StoreError, append};
+use wf_base::time::Moment;
+
+/// A table of goals. The first columns are its key.
+pub(super) struct GoalTable {
+    pub(super) name: &'static str,
+    key: &'static [&'static str],
+    rest: &'static [&'static str],
+}
+
+/// The tables whose rows are events of the log.
+pub(super) const GOAL_TABLES: [GoalTable; 5] = [
+    GoalTable {
+        name: "goals",
+        key: &["id"],
+        rest: &["path", "timing", "decided_until", "paused_at", "reason", "resumed_at"],
+    },
+    GoalTable {
+        name: "slots",
+        key: &["goal", "slot"],
+        rest: &["last_slot", "count", "state", "cause", "reason", "at", "run"],
+    },
+    GoalTable {
+        name: "reconciliations",
+        key: &["run"],
+        rest: &["goal", "slot", "cause", "started_at", "repair_run", "ended", "health", "reason"],
+    },
+    GoalTable {
+        name: "notifications",
+        key: &["id"],
+        rest: &["goal", "body", "at", "tries", "sent", "error"],
+    },
+    GoalTable { name: "feedback", key: &["run"], rest: &["goal", "opinion", "note", "who", "at"] },
+];
+
+/// Does a job that reads or changes the tables of goals, and records what it changed.
+pub(super) fn change<T>(
+    writing: &WriteContext<'_>,
+    at: Moment,
+    job: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let failed = |error| writing.failed(&error);
+    let path = writing.writer.path.clone();
+    fold(writing.connection).map_err(failed)?.map_err(|broken| StoreError::Broken { path, broken })?;
+    let done = job()?;
+    let tables = changes(writing.connection).map_err(failed)?;
+    if !tables.is_empty() {
+        let event = StateEvent { at, fact: StateFact::GoalRecorded { tables } };
+        let place = append::add_state_event(writing, &event)?;
+        apply(writing.connection, "main", &event.fact).map_err(failed)?;
+        let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
+        finish(writing.connection, seq).map_err(failed)?;
+    }
+    Ok(done)
+}
+
+/// Brings the temporary tables of a connection up to date with the log.
+pub(super) fn fold(connection: &Connection) -> FoldResult<()> {
+    connection.execute_batch("SAVEPOINT goal_fold")?;
+    let folded = make_tables(connection).and_then(|()| take(connection));
+    if !matches!(folded, Ok(Ok(()))) {
+        connection.execute_batch("ROLLBACK TO goal_fold")?;
+    }
+    connection.execute_batch("RELEASE goal_fold")?;
+    folded
+}
+
+/// Makes the temporary tables, unless they exist. A transaction that is rolled back takes them with
+/// it, and what was folded into them.
+fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'goal_fold'";
+    if connection.prepare_cached(sql)?.exists([])? {
+        return Ok(());
+    }
+    connection.execute_batch(
+        "CREATE TEMP TABLE goal_fold (seq INTEGER NOT NULL);
+         INSERT INTO temp.goal_fold VALUES (0);
+         CREATE TEMP TABLE goal_changes (name TEXT NOT NULL, key TEXT NOT NULL)",
+    )?;
+    for table in &GOAL_TABLES {
+        let GoalTable { name, key, .. } = table;
+        let made = statement_of(name).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
+        connection.execute_batch(&made)?;
+        for index in indices_of(name) {
+            connection.execute_batch(&index.replacen("CREATE INDEX ", "CREATE INDEX temp.", 1))?;
+        }
+        for (event, rows) in [("INSERT", &["new"][..]), ("UPDATE", &["old", "new"]), ("DELETE", &["old"])] {
+            let noted: String = rows
+                .iter()
+                .map(|row| {
+                    let key: Vec<String> = key.iter().map(|column| format!("{row}.{column}")).collect();
+                    format!("INSERT INTO goal_changes VALUES ('{name}', json_array({}));", key.join(", "))
+                })
+                .collect();
+            connection.execute_batch(&format!(
+                "CREATE TEMP TRIGGER {name}_{event} AFTER {event} ON {name} BEGIN {noted} END"
+            ))?;
+        }
+    }
+    // Statements prepared before would still find the stored tables.
+    connection.flush_prepared_statement_cache();
+    Ok(())
+}
+
+/// Folds the events since the last fold.
+fn take(connection: &Connection) -> FoldResult<()> {
+    let last: i64 =
+        connection.prepare_cached("SELECT seq FROM temp.goal_fold")?.query_row([], |row| row.get(0))?;
+    let sql = format!(
+        "{} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
+        KEYS.replacen("FROM events", "FROM events WHERE run > ?1", 1)
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([last])?;
+    let (mut newest, mut pruned) = (last, PrunedRunKeys::default());
+    while let Some(row) = rows.next()? {
+        newest = row.get(0)?;
+        let body = row.get_ref(7)?.as_str_or_null()?;
+        // Every first event is compared: one that was changed might hide that it is about goals.
+        let fault = if !is_intact(row)? {
+            Some(ChainFault::Changed)
+        } else if body.is_none() && !pruned.of(connection)?.contains(&newest) {
+            Some(ChainFault::Bodiless)
+        } else {
+            None
+        };
+        if let Some(fault) = fault {
+            return Ok(Err(BrokenChain { seq: newest.unsigned_abs(), run: None, fault }));
+        }
+        if body.is_some_and(is_goal_change) {
+            let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
+            apply(connection, "temp", &event.fact)?;
+        }
+    }
+    if newest > last {
+        finish(connection, newest)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Records that everything up to an event is folded.
+fn finish(connection: &Connection, seq: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("UPDATE temp.goal_fold SET seq = ?1")?.execute([seq])?;
+    connection.prepare_cached("DELETE FROM temp.goal_changes")?.execute([]).map(drop)
+}
+
+/// Returns the rows that were changed since the last fold, as they are now.
+fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableChange>> {
+    let mut found = BTreeMap::new();
+    for table in &GOAL_TABLES {
+        let GoalTable { name, .. } = table;
+        let keys = format!("SELECT key FROM temp.goal_changes WHERE name = '{name}'");
+        let (key, values) = (table.key.join(", "), table.columns().join(", "));
+        let wanted = format!("({key}) IN (SELECT {} FROM ({keys}))", table.values_of("key"));
+        let rows = format!("SELECT json_array({values}) FROM temp.{name} WHERE {wanted} ORDER BY {key}");
+        let removed = format!(
+            "SELECT DISTINCT key FROM ({keys})
+             WHERE ({}) NOT IN (SELECT {key} FROM temp.{name}) ORDER BY key",
+            table.values_of("key")
+        );
+        let change = TableChange { rows: all(connection, &rows)?, removed: all(connection, &removed)? };
+        if change != TableChange::default() {
+            found.insert((*name).to_owned(), change);
+        }
+    }
+    Ok(found)
+}
+
+/// Applies an event to the tables of a schema.
+pub(super) fn apply(connection: &Connection, schema: &str, fact: &StateFact) -> rusqlite::Result<()> {
+    let StateFact::GoalRecorded { tables } = fact else {
+        return Ok(());
+    };
+    for table in &GOAL_TABLES {
+        let GoalTable { name, key, .. } = table;
+        let Some(TableChange { rows, removed }) = tables.get(*name) else {
+            continue;
+        };
+        if !removed.is_empty() {
+            let sql = format!(
+                "DELETE FROM {schema}.{name} WHERE ({}) IN (SELECT {} FROM json_each(?1))",
+                key.join(", "),
+                table.values_of("value")
+            );
+            connection.prepare_cached(&sql)?.execute([JsonColumn(removed)])?;
+        }
+        if !rows.is_empty() {
+            let columns = table.columns();
+            let sql = format!(
+                "INSERT OR REPLACE INTO {schema}.{name} ({}) SELECT {} FROM json_each(?1)",
+                columns.join(", "),
+                elements("value", columns.len())
+            );
+            connection.prepare_cached(&sql)?.execute([JsonColumn(rows)])?;
+        }
+    }
+    Ok(())
+}
+
+impl GoalTable {
+    fn columns(&self) -> Vec<&'static str> {
+        self.key.iter().chain(self.rest).copied().collect()
+    }
+
+    /// The values of the key in a JSON list.
+    fn values_of(&self, list: &str) -> String {
+        elements(list, self.key.len())
+    }
+}
+
+/// The first elements of a JSON list.
+fn elements(list: &str, count: usize) -> String {
+    (0..count).map(|at| format!("{list} ->> {at}")).collect::<Vec<String>>().join(", ")
+}
+
+fn all(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Value>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|list| list.0))?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GOAL_TABLES;
+    use crate::migrate::pristine;
+
+    #[test]
+    fn every_column_of_the_tables_is_recorded() {
+        let connection = pristine().unwrap();
+        for table in &GOAL_TABLES {
+            let sql = "SELECT name FROM pragma_table_info(?1) ORDER BY cid";
+            let mut columns = connection.prepare(sql).unwrap();
+            let columns = columns.query_map([table.name], |row| row.get(0)).unwrap();
+            let columns: Vec<String> = columns.map(Result::unwrap).collect();
+            assert_eq!(table.columns(), columns);
+            let sql = "SELECT name FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk";
+            let mut key = connection.prepare(sql).unwrap();
+            let key = key.query_map([table.name], |row| row.get(0)).unwrap();
+            let key: Vec<String> = key.map(Result::unwrap).collect();
+            assert_eq!(table.key, key);
+        }
+    }
+}

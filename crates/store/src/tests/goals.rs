@@ -1,0 +1,262 @@
+use super::super::difference;
+use super::super::fixture::{NOW, first, new_run, open, run_ended, run_id, stranger};
+use super::super::{
+    EventBatch, LedgerGoal, NewRun, ReconciliationClaim, ReconciliationEnd, RepairFeedback, RunRetention,
+    Store, StoreError, StoreReader, verify_chain,
+};
+use std::path::Path;
+use std::time::Duration;
+use wf_base::name::PlanId;
+use wf_base::time::Moment;
+use wf_core::goal::{
+    GoalOutcome, ReconciliationCause, ReconciliationHealth, RepairOpinion, SlotDecision, SlotEntry, SlotState,
+};
+use wf_model::schedule::{CronExpression, DstPolicy, GoalSchedule, ScheduleZone, TimingRule};
+
+fn lamp() -> PlanId {
+    PlanId::parse("lamp").unwrap()
+}
+
+fn minute(number: i64) -> Moment {
+    Moment::from_millis(NOW.millis() + number * 60_000)
+}
+
+/// Decides about the slot of a minute, after the one before it.
+fn decide(store: &Store, number: i64) -> Result<bool, StoreError> {
+    let rule = TimingRule::Cron {
+        expression: CronExpression::parse("* * * * *").unwrap(),
+        zone: ScheduleZone::utc(),
+        dst: DstPolicy::default(),
+    };
+    let goal = LedgerGoal { id: lamp(), path: "goals/lamp.md".into(), timing: GoalSchedule::of(rule) };
+    let slot = SlotEntry::of(minute(number), SlotState::Due, ReconciliationCause::Schedule, "");
+    let decided = minute(number);
+    let decision =
+        SlotDecision { rows: vec![slot], decided_until: decided, cancels_running: false, wake: None };
+    let after = (number > 1).then(|| minute(number - 1));
+    store.record_decision(goal, after, decision, None, decided).wait()
+}
+
+/// The run that looks at the goal at the slot of a minute.
+fn look(number: u8) -> EventBatch {
+    let claim = ReconciliationClaim::Look {
+        goal: lamp(),
+        slot: Some(minute(i64::from(number))),
+        cause: ReconciliationCause::Schedule,
+        token: None,
+    };
+    first(&run_id(number), NewRun { claim: Some(claim), ..new_run("lamp") }, vec![run_ended()])
+}
+
+fn end(number: u8) -> ReconciliationEnd {
+    let verdict = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
+    let notices = vec![serde_json::json!({"to": number})];
+    ReconciliationEnd { run: run_id(number), verdict, at: minute(i64::from(number)), pause: None, notices }
+}
+
+/// Two slots, the first of which was started and ended, and a pause.
+fn lived(dir: &Path) -> Store {
+    let store = open(dir);
+    assert_eq!(decide(&store, 1), Ok(true));
+    store.append(look(1)).wait().unwrap();
+    assert_eq!(store.end_cycle(end(1)).wait(), Ok(true));
+    assert_eq!(decide(&store, 2), Ok(true));
+    assert_eq!(store.pause_goal(&lamp(), "broken", minute(2)).wait(), Ok(true));
+    store
+}
+
+/// All that a daemon decides by.
+fn shown(reader: &StoreReader) -> String {
+    format!(
+        "{:?} {:?} {:?} {:?} {:?}",
+        reader.known(&lamp()).unwrap(),
+        reader.slots(&lamp(), None, None).unwrap(),
+        reader.cycles(&lamp(), 10).unwrap(),
+        reader.live_cycles().unwrap(),
+        reader.notices().unwrap(),
+    )
+}
+
+#[track_caller]
+fn differences(dir: &Path) -> Vec<String> {
+    let reader = StoreReader::open(dir).unwrap();
+    verify_chain(&reader).unwrap().unwrap();
+    let found = difference::all(&reader).unwrap().unwrap();
+    found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_is_recorded_about_goals_is_what_the_tables_have() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = lived(dir.path());
+    assert_eq!(differences(dir.path()), [""; 0]);
+    // A reader and a writer that saw it happen know what one that reads all of it knows.
+    let reader = store.reader().unwrap();
+    let before = shown(&reader);
+    assert_eq!(store.resume_goal(&lamp(), minute(3)).wait(), Ok(true));
+    store.append(look(2)).wait().unwrap();
+    assert_ne!(shown(&reader), before);
+    assert_eq!(shown(&reader), shown(&store.reader().unwrap()));
+    stranger(dir.path()).execute_batch("DELETE FROM slots; UPDATE goals SET decided_until = 0").unwrap();
+    assert!(differences(dir.path()).len() > 2);
+    store.rebuild().wait().unwrap();
+    assert_eq!(differences(dir.path()), [""; 0]);
+}
+
+#[test]
+fn no_change_of_the_tables_of_goals_is_followed() {
+    for (attack, named) in [
+        (
+            "UPDATE goals SET paused_at = NULL, reason = ''",
+            "table `goals`, id=`lamp`: `paused_at` is nothing",
+        ),
+        (
+            "UPDATE goals SET decided_until = decided_until - 60000",
+            "table `goals`, id=`lamp`: `decided_until`",
+        ),
+        (
+            "UPDATE goals SET decided_until = decided_until + 60000",
+            "table `goals`, id=`lamp`: `decided_until`",
+        ),
+        ("UPDATE goals SET timing = '{}'", "table `goals`, id=`lamp`: `timing` is `{}`"),
+        ("DELETE FROM goals", "table `goals`, id=`lamp`: row missing"),
+        (
+            "UPDATE slots SET state = 'due', run = NULL WHERE state = 'started'",
+            "`state` is `due`, expected `started`",
+        ),
+        ("UPDATE slots SET state = 'skipped' WHERE state = 'due'", "`state` is `skipped`, expected `due`"),
+        ("UPDATE slots SET slot = slot + 7 WHERE state = 'due'", "row not derivable from the log"),
+        ("DELETE FROM slots", "table `slots`, goal=`lamp` slot="),
+        ("DELETE FROM reconciliations", "table `reconciliations`, run=`"),
+        ("UPDATE reconciliations SET ended = NULL, health = NULL", "`health` is nothing, expected `healthy`"),
+        (
+            "UPDATE notifications SET body = '{\"by\": {\"exec\": [\"sh\"]}}'",
+            "table `notifications`, id=1: `body`",
+        ),
+        (
+            "INSERT INTO notifications (goal, body, at) VALUES ('lamp', '{}', 0)",
+            "table `notifications`, id=2",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = lived(dir.path());
+        let before = shown(&store.reader().unwrap());
+        stranger(dir.path()).execute_batch(attack).unwrap();
+        let found = differences(dir.path());
+        assert!(found.iter().any(|found| found.contains(named)), "{attack}: {found:#?}");
+        assert_eq!(shown(&StoreReader::open(dir.path()).unwrap()), before, "{attack}");
+        // Nor does another writer follow it.
+        drop(store);
+        let store = open(dir.path());
+        assert_eq!(store.pause_goal(&lamp(), "again", NOW).wait(), Ok(false), "{attack}: it is paused");
+        let again = store.append(look(1)).wait();
+        assert!(again.is_err(), "{attack}: a slot is started once");
+        assert_eq!(decide(&store, 2), Ok(false), "{attack}: it is accounted for");
+        let dir = dir.path();
+        assert_eq!(decide(&store, 3), Ok(true), "{attack}");
+        store.append(look(2)).wait().unwrap_or_else(|error| panic!("{attack}: {error}"));
+        assert_eq!(store.end_cycle(end(1)).wait(), Ok(false), "{attack}: it has ended");
+        verify_chain(&StoreReader::open(dir).unwrap()).unwrap().unwrap();
+    }
+}
+
+#[test]
+fn no_change_of_the_table_of_feedback_is_followed() {
+    for attack in [
+        "UPDATE feedback SET opinion = 'fine'",
+        "DELETE FROM feedback",
+        "UPDATE reconciliations SET repair_run = NULL",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = lived(dir.path());
+        store.append(look(2)).wait().unwrap();
+        let claim = Some(ReconciliationClaim::Repair { cycle: run_id(2) });
+        let repair = first(&run_id(3), NewRun { claim, ..new_run("lamp") }, vec![run_ended()]);
+        store.append(repair).wait().unwrap();
+        let said = RepairFeedback {
+            run: run_id(3),
+            goal: lamp(),
+            opinion: RepairOpinion::Undone,
+            note: String::new(),
+            who: None,
+            at: NOW,
+        };
+        assert_eq!(store.feedback(said.clone()).wait(), Ok(true));
+        stranger(dir.path()).execute_batch(attack).unwrap();
+        let repairs = store.reader().unwrap().repairs(&lamp(), 10).unwrap();
+        assert_eq!(repairs[0].feedback.as_ref(), Some(&said), "{attack}");
+        assert_eq!(store.feedback(said).wait(), Ok(false), "{attack}: it was said before");
+        assert_eq!(differences(dir.path()).len(), 1, "{attack}");
+    }
+}
+
+#[test]
+fn a_reader_without_the_log_would_follow_each_change() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(lived(dir.path()));
+    let database = stranger(dir.path());
+    let known = || super::super::goals::known(&database, &lamp()).unwrap().unwrap();
+    assert!(known().paused.is_some());
+    database.execute_batch("UPDATE goals SET paused_at = NULL").unwrap();
+    assert!(known().paused.is_none());
+    database.execute_batch("DELETE FROM slots WHERE state = 'due'").unwrap();
+    assert!(known().open_slots.is_empty());
+    let kept = StoreReader::open(dir.path()).unwrap().known(&lamp()).unwrap().unwrap();
+    assert!(kept.paused.is_some() && kept.open_slots.len() == 1);
+}
+
+#[test]
+fn a_record_about_a_goal_that_was_changed_is_refused() {
+    for attack in [
+        "UPDATE events SET body = replace(body, 'broken', 'mended') WHERE kind = 'goal_recorded'",
+        "UPDATE events SET body = replace(body, 'goal_recorded', 'nothing') WHERE kind = 'goal_recorded'",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = lived(dir.path());
+        stranger(dir.path()).execute_batch(attack).unwrap();
+        let read = StoreReader::open(dir.path()).unwrap().known(&lamp());
+        assert!(matches!(read, Err(StoreError::Broken { .. })), "{attack}: {read:?}");
+        drop(store);
+        let wrote = open(dir.path()).pause_goal(&lamp(), "again", NOW).wait();
+        assert!(matches!(wrote, Err(StoreError::Broken { .. })), "{attack}: {wrote:?}");
+    }
+}
+
+#[test]
+fn what_a_refused_job_changed_about_goals_is_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = lived(dir.path());
+    let before = shown(&store.reader().unwrap());
+    // The claim is good, and the run is not: it has the events of another one before it.
+    let batch = EventBatch { after: Some(7), ..look(2) };
+    let other = stranger(dir.path());
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let waits = store.release_run(&run_id(9));
+    std::thread::sleep(Duration::from_millis(50));
+    // Two jobs share a transaction, of which one is refused.
+    let (done, refused) = (store.resume_goal(&lamp(), minute(2)), store.append(batch));
+    other.execute_batch("ROLLBACK").unwrap();
+    waits.wait().unwrap();
+    assert_eq!(done.wait(), Ok(true));
+    assert!(refused.wait().is_err());
+    // The mark of the log's end is that of what was written.
+    drop(store);
+    let store = open(dir.path());
+    assert_eq!(store.pause_goal(&lamp(), "broken", minute(2)).wait(), Ok(true));
+    assert_eq!(shown(&store.reader().unwrap()), before);
+    assert_eq!(differences(dir.path()), [""; 0]);
+    store.append(look(2)).wait().unwrap();
+}
+
+#[test]
+fn what_is_pruned_about_goals_is_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = lived(dir.path());
+    let keep = RunRetention { max_age: Some(Duration::from_mins(1)), max_runs: None };
+    store.prune(keep, minute(100)).unwrap();
+    let reader = store.reader().unwrap();
+    let slots = reader.slots(&lamp(), None, None).unwrap();
+    assert_eq!(slots.len(), 1, "the one that is due stays");
+    assert!(reader.cycles(&lamp(), 10).unwrap().is_empty());
+    assert_eq!(differences(dir.path()), [""; 0]);
+}

@@ -127,7 +127,7 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
         }
         Some(StateFact::ApprovalWithdrawn(one)) => AuditEntry::new(at, "approval_withdrawn")
             .with_summary(&serde_json::json!({ "goal": one.goal, "nonce": one.nonce })),
-        Some(StateFact::GoalRecorded { tables }) => {
+        Some(StateFact::GoalRecorded { tables, .. }) => {
             let rows = tables.values().map(|table| table.rows.len() + table.removed.len());
             AuditEntry::new(at, GOAL_RECORDED)
                 .with_summary(&serde_json::json!({ "rows": rows.sum::<usize>() }))

@@ -133,7 +133,8 @@ fn with_durability(config: Value, durability: StoreDurability) -> Value {
     Value::Object(config)
 }
 
-fn keep_text(connection: &Connection, digest: &Sha256Digest, text: &str) -> rusqlite::Result<()> {
+/// Keeps a text under its digest.
+pub(super) fn keep_text(connection: &Connection, digest: &Sha256Digest, text: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR IGNORE INTO source_texts (digest, text) VALUES (?1, ?2)")?
         .execute((digest.bytes(), text))

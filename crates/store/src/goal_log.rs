@@ -15,15 +15,15 @@ use super::chain::{COLUMNS, is_intact};
 use super::column::JsonColumn;
 use super::fold::{FoldResult, PrunedRunKeys};
 use super::migrate::{indices_of, statement_of};
-use super::state_event::{KEYS, StateEvent, StateFact, TableChange, is_goal_change};
+use super::state_event::{StateEvent, StateFact, TableChange, is_goal_change};
 use super::writer::WriteContext;
-use super::{BrokenChain, ChainFault, StoreError, append};
+use super::{BrokenChain, ChainFault, StoreError, append, goal_snapshot};
 use wf_base::time::Moment;
 
 /// A table of goals. The first columns are its key.
 pub(super) struct GoalTable {
     pub(super) name: &'static str,
-    key: &'static [&'static str],
+    pub(super) key: &'static [&'static str],
     rest: &'static [&'static str],
 }
 
@@ -59,18 +59,29 @@ pub(super) fn change<T>(
     job: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let failed = |error| writing.failed(&error);
+    let connection = writing.connection;
     let path = writing.writer.path.clone();
-    fold(writing.connection).map_err(failed)?.map_err(|broken| StoreError::Broken { path, broken })?;
+    fold(connection).map_err(failed)?.map_err(|broken| StoreError::Broken { path, broken })?;
     let done = job()?;
-    let tables = changes(writing.connection).map_err(failed)?;
+    let tables = changes(connection).map_err(failed)?;
     if !tables.is_empty() {
-        let event = StateEvent { at, fact: StateFact::GoalRecorded { tables } };
-        let place = append::add_state_event(writing, &event)?;
-        apply(writing.connection, "main", &event.fact).map_err(failed)?;
-        let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
-        finish(writing.connection, seq).map_err(failed)?;
+        record(writing, at, StateFact::GoalRecorded { whole: None, tables })?;
+        if goal_snapshot::is_due(connection).map_err(failed)? {
+            let whole = Some(goal_snapshot::keep(connection).map_err(failed)?);
+            record(writing, at, StateFact::GoalRecorded { whole, tables: BTreeMap::new() })?;
+        }
     }
     Ok(done)
+}
+
+/// Adds an event, and applies it to the stored tables; the temporary ones have it.
+fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let event = StateEvent { at, fact };
+    let place = append::add_state_event(writing, &event)?;
+    apply(writing.connection, "main", &event.fact).map_err(failed)?;
+    let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
+    finish(writing.connection, seq, 1).map_err(failed)
 }
 
 /// Brings the temporary tables of a connection up to date with the log.
@@ -91,9 +102,10 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     if connection.prepare_cached(sql)?.exists([])? {
         return Ok(());
     }
+    // The last folded event, and the number of events about goals since the last snapshot.
     connection.execute_batch(
-        "CREATE TEMP TABLE goal_fold (seq INTEGER NOT NULL);
-         INSERT INTO temp.goal_fold VALUES (0);
+        "CREATE TEMP TABLE goal_fold (seq INTEGER NOT NULL, events INTEGER NOT NULL);
+         INSERT INTO temp.goal_fold VALUES (0, 0);
          CREATE TEMP TABLE goal_changes (name TEXT NOT NULL, key TEXT NOT NULL)",
     )?;
     for table in &GOAL_TABLES {
@@ -121,45 +133,65 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Folds the events since the last fold.
+/// Folds the events since the last fold: backwards to it, or to the last snapshot, and forwards again.
 fn take(connection: &Connection) -> FoldResult<()> {
     let last: i64 =
         connection.prepare_cached("SELECT seq FROM temp.goal_fold")?.query_row([], |row| row.get(0))?;
     let sql = format!(
-        "{} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
-        KEYS.replacen("FROM events", "FROM events WHERE run > ?1", 1)
+        "WITH RECURSIVE keys (key) AS (
+             SELECT max(run) FROM events
+             UNION ALL SELECT (SELECT max(run) FROM events WHERE run < key) FROM keys WHERE key > ?1)
+         SELECT {COLUMNS} FROM keys CROSS JOIN events ON run = key AND run_seq = 0 WHERE key > ?1"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([last])?;
-    let (mut newest, mut pruned) = (last, PrunedRunKeys::default());
+    let (mut newest, mut found, mut pruned) = (last, Vec::new(), PrunedRunKeys::default());
     while let Some(row) = rows.next()? {
-        newest = row.get(0)?;
+        let seq: i64 = row.get(0)?;
+        newest = newest.max(seq);
         let body = row.get_ref(7)?.as_str_or_null()?;
         // Every first event is compared: one that was changed might hide that it is about goals.
         let fault = if !is_intact(row)? {
             Some(ChainFault::Changed)
-        } else if body.is_none() && !pruned.of(connection)?.contains(&newest) {
+        } else if body.is_none() && !pruned.of(connection)?.contains(&seq) {
             Some(ChainFault::Bodiless)
         } else {
             None
         };
         if let Some(fault) = fault {
-            return Ok(Err(BrokenChain { seq: newest.unsigned_abs(), run: None, fault }));
+            return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));
         }
         if body.is_some_and(is_goal_change) {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
-            apply(connection, "temp", &event.fact)?;
+            match event.fact {
+                // One whose text is gone is no end: all events before it are still there.
+                StateFact::GoalRecorded { whole: Some(digest), .. }
+                    if goal_snapshot::restore(connection, &digest)? =>
+                {
+                    break;
+                }
+                _ => found.push(seq),
+            }
         }
     }
+    drop(rows);
+    let mut body = connection.prepare_cached("SELECT body FROM events WHERE seq = ?1")?;
+    for seq in found.iter().rev() {
+        let JsonColumn(event): JsonColumn<StateEvent> = body.query_row([seq], |row| row.get(0))?;
+        apply(connection, "temp", &event.fact)?;
+    }
     if newest > last {
-        finish(connection, newest)?;
+        finish(connection, newest, found.len())?;
     }
     Ok(Ok(()))
 }
 
-/// Records that everything up to an event is folded.
-fn finish(connection: &Connection, seq: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("UPDATE temp.goal_fold SET seq = ?1")?.execute([seq])?;
+/// Records that everything up to an event is folded, with so many events about goals.
+fn finish(connection: &Connection, seq: i64, events: usize) -> rusqlite::Result<()> {
+    let events = i64::try_from(events).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached("UPDATE temp.goal_fold SET seq = ?1, events = events + ?2")?
+        .execute([seq, events])?;
     connection.prepare_cached("DELETE FROM temp.goal_changes")?.execute([]).map(drop)
 }
 
@@ -187,7 +219,7 @@ fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableCh
 
 /// Applies an event to the tables of a schema.
 pub(super) fn apply(connection: &Connection, schema: &str, fact: &StateFact) -> rusqlite::Result<()> {
-    let StateFact::GoalRecorded { tables } = fact else {
+    let StateFact::GoalRecorded { tables, .. } = fact else {
         return Ok(());
     };
     for table in &GOAL_TABLES {
@@ -217,7 +249,7 @@ pub(super) fn apply(connection: &Connection, schema: &str, fact: &StateFact) -> 
 }
 
 impl GoalTable {
-    fn columns(&self) -> Vec<&'static str> {
+    pub(super) fn columns(&self) -> Vec<&'static str> {
         self.key.iter().chain(self.rest).copied().collect()
     }
 
@@ -228,7 +260,7 @@ impl GoalTable {
 }
 
 /// The first elements of a JSON list.
-fn elements(list: &str, count: usize) -> String {
+pub(super) fn elements(list: &str, count: usize) -> String {
     (0..count).map(|at| format!("{list} ->> {at}")).collect::<Vec<String>>().join(", ")
 }
 

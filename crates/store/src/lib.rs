@@ -39,6 +39,7 @@ mod fold;
 mod folder;
 mod from_log;
 mod goal_log;
+mod goal_snapshot;
 mod goals;
 mod holder;
 mod idle;

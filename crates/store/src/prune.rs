@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
+use super::goal_snapshot::HEAD;
 use super::rebuild::PROJECTIONS;
 use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
 use super::writer::WriteContext;
@@ -170,9 +171,13 @@ fn sweep_rows(connection: &Connection, now: Moment) -> rusqlite::Result<()> {
         "DELETE FROM run_leases WHERE run NOT IN (SELECT id FROM runs) AND acquired_at < ?1",
         [now.millis().saturating_sub(grace)],
     )?;
+    connection.execute(
+        "DELETE FROM source_texts WHERE digest NOT IN (SELECT text FROM run_sources)
+             AND substr(text, 1, length(?1)) <> ?1",
+        [HEAD],
+    )?;
     connection.execute_batch(
-        "DELETE FROM source_texts WHERE digest NOT IN (SELECT text FROM run_sources);
-         DELETE FROM cache WHERE run NOT IN (SELECT id FROM runs)
+        "DELETE FROM cache WHERE run NOT IN (SELECT id FROM runs)
              AND key NOT IN (SELECT key FROM cache_lookups);",
     )
 }

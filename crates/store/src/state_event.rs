@@ -46,7 +46,11 @@ pub enum StateFact {
     ApprovalWithdrawn(WithdrawnApproval),
     /// Rows of the tables of goals were written or removed.
     GoalRecorded {
+        /// The digest of a snapshot of all tables; the event changes nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<Sha256Digest>,
         /// The changes, by table.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         tables: BTreeMap<String, TableChange>,
     },
 }

@@ -260,3 +260,67 @@ fn what_is_pruned_about_goals_is_recorded() {
     assert!(reader.cycles(&lamp(), 10).unwrap().is_empty());
     assert_eq!(differences(dir.path()), [""; 0]);
 }
+
+/// Pauses the goal and ends the pause, so often.
+fn paused(store: &Store, times: i64) {
+    for number in 0..times {
+        store.resume_goal(&lamp(), minute(number)).wait().unwrap();
+        store.pause_goal(&lamp(), "broken", minute(2)).wait().unwrap();
+    }
+}
+
+#[test]
+fn a_snapshot_saves_the_fold_of_what_was_before() {
+    let snapshots = |dir: &Path| -> i64 {
+        let sql = "SELECT count(*) FROM source_texts WHERE text LIKE 'goal_recorded%'";
+        stranger(dir).query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    for attack in [
+        "SELECT 1",
+        "DELETE FROM source_texts WHERE text LIKE 'goal_recorded%'",
+        "UPDATE source_texts SET text = replace(text, 'broken', 'mended')",
+        "UPDATE goals SET paused_at = NULL; UPDATE slots SET state = 'skipped'",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = lived(dir.path());
+        let reader = store.reader().unwrap();
+        reader.known(&lamp()).unwrap();
+        paused(&store, 40);
+        assert_eq!(snapshots(dir.path()), 1);
+        let shown_before = shown(&store.reader().unwrap());
+        assert_eq!(shown(&reader), shown_before, "a reader that folded all");
+        stranger(dir.path()).execute_batch(attack).unwrap();
+        assert_eq!(shown(&store.reader().unwrap()), shown_before, "{attack}");
+        drop(store);
+        let store = open(dir.path());
+        paused(&store, 40);
+        assert_eq!(snapshots(dir.path()), 1, "one is kept");
+        assert_eq!(shown(&store.reader().unwrap()), shown_before, "{attack}");
+        store.rebuild().wait().unwrap();
+        assert_eq!(differences(dir.path()), [""; 0], "{attack}");
+        // Nor does pruning take it away.
+        let keep = RunRetention { max_age: None, max_runs: Some(0) };
+        assert_eq!(store.prune(keep, minute(3)).unwrap().runs, 1);
+        assert_eq!(snapshots(dir.path()), 1);
+        assert_eq!(differences(dir.path()), [""; 0], "{attack}");
+    }
+}
+
+#[test]
+fn what_was_before_a_snapshot_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = lived(dir.path());
+    paused(&store, 40);
+    let before = shown(&store.reader().unwrap());
+    let change = |until: &str| {
+        let sql = format!(
+            "UPDATE events SET body = replace(body, 'lamp', 'door') WHERE kind = 'goal_recorded' AND seq {until}
+                 (SELECT max(seq) FROM events WHERE instr(body, '\"whole\"'))"
+        );
+        stranger(dir.path()).execute(&sql, []).unwrap()
+    };
+    assert!(change("<") > 60);
+    assert_eq!(shown(&store.reader().unwrap()), before);
+    assert!(change(">") > 0);
+    assert!(store.reader().unwrap().known(&lamp()).is_err());
+}

@@ -52,30 +52,48 @@ fn a_pause_that_is_removed_from_its_table_goes_on() {
     clean(&sandbox);
 }
 
+/// How many runs looked at the goal.
+fn runs(sandbox: &Sandbox) -> i64 {
+    sandbox.database().query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap()
+}
+
 #[test]
 fn a_slot_is_started_once_wherever_the_tables_have_it() {
     for attack in [
-        // Back: it would be due again.
         "DELETE FROM slots; UPDATE goals SET decided_until = decided_until - 60000",
         "UPDATE slots SET state = 'due', run = NULL; DELETE FROM reconciliations",
-        // Forward: the next one would be left out.
-        "UPDATE goals SET decided_until = decided_until + 86400000",
-        "INSERT INTO slots SELECT goal, slot + 86400000, slot + 86400000, 1, 'skipped', cause, 'so', at, NULL
-             FROM slots; UPDATE goals SET decided_until = decided_until + 86400000",
         "UPDATE slots SET slot = slot + 86400000, last_slot = last_slot + 86400000",
-        // The goal would be new.
-        "DELETE FROM goals; DELETE FROM slots; DELETE FROM reconciliations",
     ] {
         let sandbox = looked();
         sql(&sandbox, attack);
         named(&sandbox, attack, &["the log"]);
         at(&sandbox, "2026-03-02T09:00:40Z", &["daemon", "--once"]).exits(0);
         accounted(&sandbox, attack, &["started"]);
+        assert_eq!(runs(&sandbox), 1, "{attack}");
         let again = ["goal", "run", "kept", "--slot", &slot(2), "--cause", "schedule"];
         let again = at(&sandbox, "2026-03-02T09:01:00Z", &again);
         assert_ne!(again.code, Some(0), "{attack}: {}", again.all());
         look(&sandbox, 3);
         accounted(&sandbox, attack, &["started", "started"]);
+        assert_eq!(runs(&sandbox), 2, "{attack}");
+    }
+}
+
+#[test]
+fn a_slot_is_left_out_by_no_table() {
+    for attack in [
+        "UPDATE goals SET decided_until = decided_until + 86400000",
+        "INSERT INTO slots SELECT goal, slot + 86400000, slot + 86400000, 1, 'skipped', cause, 'so', at, NULL
+             FROM slots; UPDATE goals SET decided_until = decided_until + 86400000",
+        // The goal would be new.
+        "DELETE FROM goals; DELETE FROM slots; DELETE FROM reconciliations",
+    ] {
+        let sandbox = looked();
+        sql(&sandbox, attack);
+        named(&sandbox, attack, &["the log"]);
+        look(&sandbox, 3);
+        accounted(&sandbox, attack, &["started", "started"]);
+        assert_eq!(runs(&sandbox), 2, "{attack}");
     }
 }
 

@@ -9,7 +9,7 @@
 //! changes how others show, is a visible mark: `⟨U+001B⟩`. Its lines are asked for one by one, so that the
 //! caller prints a prefix before each. Only [`UntrustedText::raw`] returns the text as it is.
 //!
-//! [`paint`] and [`styled()`] are the last line of defence before a terminal. A painted style follows a key
+//! [`paint()`] and [`styled()`] are the last line of defence before a terminal. A painted style follows a key
 //! that is random for each process, and only such styles pass: any other control becomes a mark, wherever it
 //! came from. [`styled_line`] keeps a part of a line from beginning another one. [`json()`] does the same to
 //! documents, in escapes that leave their values as they are.

@@ -82,16 +82,13 @@ while IFS= read -r line; do
     [ "$(readlink -n -- "$link" | sha256sum | cut -d ' ' -f 1)" = "${line%% *}" ] ||
         refuse "a link is not the one that was approved: $link"
 done < "$work/links"
-# An approval of a plan in advance binds the executable bit.
-case $(sed -n 's/.*"scope":"\([a-z_]*\)".*/\1/p' "$work/payload") in full_plan | standing)
-    while IFS= read -r line; do
-        file=$(printf '%bx' "${line#* }")
-        file=${file%x}
-        case $file in -*) file=./$file ;; esac
-        mode=$(find "$file" -prune ! -type l \( -perm -100 -o -perm -010 -o -perm -001 \) -exec echo x \;)
-        [ "${mode:--}" = "${line%% *}" ] || refuse "its executable bit is not the one that was approved: $file"
-    done < "$work/modes" ;;
-esac
+while IFS= read -r line; do
+    file=$(printf '%bx' "${line#* }")
+    file=${file%x}
+    case $file in -*) file=./$file ;; esac
+    mode=$(find "$file" -prune ! -type l \( -perm -100 -o -perm -010 -o -perm -001 \) -exec echo x \;)
+    [ "${mode:--}" = "${line%% *}" ] || refuse "its executable bit is not the one that was approved: $file"
+done < "$work/modes"
 
 cat "$work/payload"
 echo

@@ -145,6 +145,28 @@ fn an_executable_bit_is_what_was_approved() {
 }
 
 #[test]
+fn an_executable_text_that_git_does_not_track_is_approved_with_its_mode() {
+    let office = office(1);
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"];
+        Did::of(office.place.program("git").args(who).args(args)).exits(0);
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["add", "plan.md", "build.sh"]);
+    git(&["commit", "--quiet", "-m", "a plan"]);
+    office.place.file("wf.yaml", "# no settings\n");
+    let chmod = |mode| fs::set_permissions(office.place.at("wf.yaml"), Permissions::from_mode(mode)).unwrap();
+    chmod(0o755);
+    office.by("ada", &["approve", "--yes", "--executions", "9", "plan.md"]).exits(0);
+    let check = || checked_by_openssl(&office, "ada", "plan.approval.json");
+    check().exits(0);
+    office.by("bob", &["run", "plan.md"]).exits(0);
+    chmod(0o644);
+    check().exits(4).says("its executable bit is not the one that was approved: wf.yaml");
+    office.by("bob", &["run", "plan.md"]).exits(4).says("wf.yaml changed: its mode");
+}
+
+#[test]
 fn a_plan_that_is_a_link_is_approved_with_the_link() {
     let office = office(1);
     fs::rename(office.place.at("plan.md"), office.place.at("real.md")).unwrap();

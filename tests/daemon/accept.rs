@@ -81,6 +81,15 @@ fn a_goal_that_changed_since_it_was_accepted_waits_again() {
     sandbox.file("trace", &program);
     let before = ended(&sandbox, "healthy");
     soon("what was accepted goes on", || ended(&sandbox, "healthy") > before);
+    let chmod = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(sandbox.at("trace"), mode).unwrap();
+    };
+    chmod(0o644);
+    soon("slots wait", || waiting(&sandbox, "trace changed: its mode") > 0);
+    chmod(0o755);
+    let before = ended(&sandbox, "healthy");
+    soon("what was accepted goes on", || ended(&sandbox, "healthy") > before);
     goal(&sandbox, &front.replace("./trace check", "touch forged; ./trace check"));
     soon("slots wait", || waiting(&sandbox, "goals/kept.md changed") > 0);
     goal(&sandbox, &front);

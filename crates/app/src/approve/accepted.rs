@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::entry::read_token;
-use super::pins::with_texts;
+use super::pins::{pin, with_texts};
 use super::{SigningRules, token_path};
 use crate::CONFIG;
 use crate::Caller;
@@ -125,7 +125,7 @@ pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>
     let is_tracked = |path: &String| known.as_ref().is_some_and(|known| known.contains(Path::new(path)));
     let others = others.into_iter().filter(|(path, _)| is_tracked(path));
     let files = programs.into_iter().chain(others);
-    with_texts(ready, files.map(|(path, digest)| PinnedFile::file(path, digest)))
+    with_texts(ready, files.map(|(path, digest)| pin(&ready.workspace, path, digest)))
 }
 
 /// True if a file is a program by its own account: it is executable, or names its interpreter.

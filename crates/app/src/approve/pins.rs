@@ -1,10 +1,12 @@
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::Host;
 use crate::load::LoadedPlan;
 use crate::revision::tracked_files;
-use crate::{CliExitCode, CommandError, normalize_path};
+use crate::{CliExitCode, CommandError, Workspace, normalize_path};
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{PinnedFile, RunApproval};
 use wf_exec::{WorkError, keyfile, pinned, view};
@@ -24,8 +26,8 @@ pub struct ApprovedTree {
 pub fn run_pins(ready: &LoadedPlan, params: &JsonObject) -> Result<Vec<PinnedFile>, CommandError> {
     let (plan, params) = (whole_plan(ready), approved_params(ready, params));
     let named = pinned::files(plan, &ready.workspace.root, &params).map_err(unreadable)?;
-    let named = named.into_iter();
-    with_texts(ready, named.map(|(path, digest)| PinnedFile::file(path, digest)))
+    let named = named.into_iter().map(|(path, digest)| pin(&ready.workspace, path, digest));
+    with_texts(ready, named)
 }
 
 /// Returns the content that an approval of a plan in advance is bound to: the whole workspace as it
@@ -86,15 +88,10 @@ pub fn with_texts(
     files: impl IntoIterator<Item = PinnedFile>,
 ) -> Result<Vec<PinnedFile>, CommandError> {
     let mut pins: Vec<PinnedFile> = files.into_iter().collect();
-    let texts = ready.sources.iter();
-    let texts = texts.map(|(path, text)| PinnedFile::file(path, Sha256Digest::of_bytes(text.as_bytes())));
-    // An executable text is in the tree with its mode.
-    let is_in_tree = |text: &PinnedFile| {
-        let executable = PinnedFile { executable: true, ..text.clone() };
-        pins.contains(&executable)
-    };
-    let texts: Vec<PinnedFile> = texts.filter(|text| !is_in_tree(text)).collect();
-    pins.extend(texts);
+    pins.extend(ready.sources.iter().map(|(path, text)| {
+        let digest = Sha256Digest::of_bytes(text.as_bytes());
+        pin(&ready.workspace, path.clone(), digest)
+    }));
     pins.sort();
     pins.dedup();
     if let Some([one, _]) =
@@ -104,6 +101,14 @@ pub fn with_texts(
         return Err(CommandError::new(CliExitCode::Approval, message).hint("try again"));
     }
     Ok(pins)
+}
+
+/// Pins a file of the workspace to its content, and to its executable bit as it is now. A link has none: the
+/// content at its path is that of another file.
+pub(super) fn pin(workspace: &Workspace, path: String, digest: Sha256Digest) -> PinnedFile {
+    let found = fs::symlink_metadata(workspace.root.join(&path));
+    let executable = found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    PinnedFile { executable, ..PinnedFile::file(path, digest) }
 }
 
 /// Returns the parameters; for a goal, the ones given by a reconciliation as outside of one.

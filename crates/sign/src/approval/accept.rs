@@ -45,9 +45,7 @@ pub fn accepts(
             let named = |pin: &&PinnedFile| {
                 pin.path == content.config || content.files.iter().any(|one| one.path == pin.path)
             };
-            let named = statement.files.iter().filter(named);
-            // What a goal names is accepted by its content alone.
-            named.map(|pin| PinnedFile { executable: false, ..pin.clone() }).collect()
+            statement.files.iter().filter(named).cloned().collect()
         }
         (approved, _) => {
             let asked = ApprovalScope::GoalAccept;

@@ -3,9 +3,9 @@
 //!
 //! The words after ` ```markdown ` say what is asked of a plan: `NAME.md` gives it a name that
 //! others can use, `run` runs it, `refused:CODE` wants exactly that mistake. A fence ` ```console `
-//! with the word `run` is a session in a copy of the examples, with the files that the document
-//! names `file:PATH`. `WF_UPDATE=1` writes anew what is
-//! generated.
+//! with the word `run` is a session in a copy of the examples, with the files that the document names
+//! `file:PATH`. A fence with `from:PATH` shows a file of this repository, one with `graph:PLAN` what
+//! `wf graph` draws. `WF_UPDATE=1` writes anew what is generated.
 
 mod detectors;
 pub mod fence;

@@ -44,6 +44,17 @@ fn files_shown_are_those_of_the_repository() {
     });
 }
 
+#[test]
+fn graphs_shown_are_those_of_the_plans() {
+    let real = |fence: &Fence, _: &str| {
+        let plan = fence.info.iter().find_map(|word| word.strip_prefix("graph:"))?;
+        Some(workshop().wf(&["graph", plan]).exits(0).out)
+    };
+    check(real, |shown, real| {
+        assert_eq!(shown, real, "{OUTDATED}");
+    });
+}
+
 const OUTDATED: &str = "a document shows something else: WF_UPDATE=1 writes it anew";
 
 /// Compares fences with what should be in them, or puts it there.

@@ -16,7 +16,7 @@ mod hex;
 mod key;
 mod signer;
 #[cfg(test)]
-mod vectors;
+mod tests;
 
 pub use canonical::{canonical, canonical_without};
 pub use envelope::{DsseEnvelope, EnvelopeError, EnvelopeSignature, pae};

@@ -1,7 +1,5 @@
-use super::check::signers;
-use super::{
-    ApprovalDecision, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy, differences,
-};
+use super::check::{check_files, check_plan, signers};
+use super::{ApprovalDecision, ApprovalRefusal, ApprovalScope, ApprovalToken, Approvers, ReviewPolicy};
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
 
@@ -26,11 +24,7 @@ pub fn accepts(
     approvers: &Approvers,
 ) -> Result<(), ApprovalRefusal> {
     let found = u32::try_from(signers(token, approvers)?.len()).unwrap_or(u32::MAX);
-    let required = match approvers.policy {
-        // The owner of a goal is the one who sees it.
-        ReviewPolicy::Owner => 1,
-        ReviewPolicy::Reviewed => approvers.required.max(1),
-    };
+    let required = approvers.quorum();
     if found < required {
         return Err(ApprovalRefusal::TooFew { required, found });
     }
@@ -52,13 +46,6 @@ pub fn accepts(
             return Err(ApprovalRefusal::OtherScope { approved, asked });
         }
     };
-    let plan = &statement.plan;
-    if plan.path != content.path || plan.id != *content.goal {
-        return Err(ApprovalRefusal::OtherPlan {
-            approved: format!("`{}` in {}", plan.id, plan.path),
-            asked: format!("`{}` in {}", content.goal, content.path),
-        });
-    }
-    let changed = differences(&files, content.files);
-    if changed.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(changed)) }
+    check_plan(statement, content.goal, content.path)?;
+    check_files(&files, content.files)
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::check::{check_subject, check_validity_period, same_place, signers};
-use super::{ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalToken, Approvers, ReviewPolicy};
+use super::{ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalToken, Approver, Approvers};
 use crate::canonical;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -43,13 +43,21 @@ impl Quorum<'_> {
     /// Returns the number of approvals required and the keys whose approval counts: those of all
     /// approvers who may answer and are not revoked, except the initiator under `reviewed`.
     pub fn counting(&self, initiator: Option<Sha256Digest>) -> (u32, Vec<Sha256Digest>) {
-        let others_must = self.approvers.policy == ReviewPolicy::Reviewed;
         let keys = self.approvers.keys.iter().filter(|one| {
-            let asked = self.names.is_empty() || self.names.contains(&one.name);
-            let own = others_must && Some(one.public.id()) == initiator;
-            asked && !own && one.revoked.is_none()
+            self.is_asked(one) && !self.approvers.bars(one, initiator) && one.revoked.is_none()
         });
-        (required(self), keys.map(|one| one.public.id()).collect())
+        (self.required(), keys.map(|one| one.public.id()).collect())
+    }
+
+    /// True if an approver may answer.
+    fn is_asked(&self, one: &Approver) -> bool {
+        self.names.is_empty() || self.names.contains(&one.name)
+    }
+
+    /// Returns the number of approvals required: a plan may ask for more than the policy of the workspace, never
+    /// for less.
+    fn required(&self) -> u32 {
+        self.required.unwrap_or(0).max(self.approvers.quorum())
     }
 }
 
@@ -107,7 +115,7 @@ pub fn decide(
             yes.insert(by.key_id, (by, token.digest()));
         }
     }
-    let required = required(quorum);
+    let required = quorum.required();
     let found = u32::try_from(yes.len()).unwrap_or(u32::MAX);
     let (by, tokens): (Vec<ApprovalSigner>, Vec<Sha256Digest>) = yes.into_values().unzip();
     let decided = if found >= required {
@@ -116,16 +124,6 @@ pub fn decide(
         QuorumState::Open { by, required }
     };
     (decided, refused)
-}
-
-/// Returns the number of approvals required.
-fn required(quorum: &Quorum<'_>) -> u32 {
-    let rule = match quorum.approvers.policy {
-        ReviewPolicy::Owner => 1,
-        ReviewPolicy::Reviewed => quorum.approvers.required,
-    };
-    // A plan may ask for more than the policy of the workspace, never for less.
-    quorum.required.map_or(rule, |more| more.max(rule)).max(1)
 }
 
 /// Returns the signers of an answer that count.
@@ -142,12 +140,11 @@ fn counted_signers(
     }
     check_subject(statement, subject)?;
     same_place(statement, subject)?;
-    let others_must = quorum.approvers.policy == ReviewPolicy::Reviewed;
     for signer in &signers {
-        if !quorum.names.is_empty() && !quorum.names.contains(&signer.name) {
+        if !quorum.is_asked(signer) {
             return Err(ApprovalRefusal::NotAsked(signer.name.clone()));
         }
-        let own = others_must && Some(signer.public.id()) == subject.initiator;
+        let own = quorum.approvers.bars(signer, subject.initiator);
         if own && statement.verdict == ApprovalDecision::Approved {
             return Err(ApprovalRefusal::SelfApproval(signer.name.clone()));
         }
@@ -161,7 +158,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Quorum, QuorumState, decide, proposal};
-    use crate::approval::fixture::{NOW, approvers, key, statement};
+    use crate::approval::tests::fixture::{NOW, approvers, key, statement};
     use crate::approval::{
         ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef as Asked,
         ApprovalScope, ApprovalStatement, ApprovalToken, Approvers, plan_digest,

@@ -67,6 +67,20 @@ impl Approvers {
         Self { policy: ReviewPolicy::Owner, required: 1, keys, validity: VALIDITY }
     }
 
+    /// Returns the number of signatures that the policy requires: under `owner`, the one who runs a plan or sees a
+    /// goal is enough.
+    pub fn quorum(&self) -> u32 {
+        match self.policy {
+            ReviewPolicy::Owner => 1,
+            ReviewPolicy::Reviewed => self.required.max(1),
+        }
+    }
+
+    /// True if the signature of an approver does not count, because the initiator must not approve alone.
+    pub fn bars(&self, one: &Approver, initiator: Option<Sha256Digest>) -> bool {
+        self.policy == ReviewPolicy::Reviewed && Some(one.public.id()) == initiator
+    }
+
     /// Returns the approver with this key id.
     pub fn find(&self, key: Sha256Digest) -> Option<&Approver> {
         self.keys.iter().find(|one| one.public.id() == key)

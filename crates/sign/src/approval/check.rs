@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
-    ApprovalToken, Approver, Approvers, ReviewPolicy, differences,
+    ApprovalToken, Approver, Approvers, differences,
 };
 use crate::canonical;
 use wf_base::digest::Sha256Digest;
@@ -78,7 +78,7 @@ pub fn check(
     approvers: &Approvers,
     used: u32,
 ) -> Result<ValidApproval, ApprovalRefusal> {
-    let valid = verify_statement(token, subject, approvers)?;
+    let valid = check_unconsumed(token, subject, approvers)?;
     let executions = token.statement().executions;
     match used {
         0 => Err(ApprovalRefusal::Unused),
@@ -95,7 +95,7 @@ pub fn verify(
     approvers: &Approvers,
     used: u32,
 ) -> Result<(ValidApproval, ApprovalConsumption), ApprovalRefusal> {
-    let valid = verify_statement(token, subject, approvers)?;
+    let valid = check_unconsumed(token, subject, approvers)?;
     let executions = token.statement().executions;
     if used >= executions {
         return Err(ApprovalRefusal::Spent { used, executions });
@@ -117,19 +117,10 @@ pub fn verify(
     Ok((valid, consumption))
 }
 
-/// Checks that an approval allows something that does not consume it: checking a goal under the
-/// standing approval of its repairs.
+/// Checks everything except the number of uses: enough for what does not consume the approval, such as checking a
+/// goal under the standing approval of its repairs. Content that the signatures do not cover is not looked at
+/// before they are verified.
 pub fn check_unconsumed(
-    token: &ApprovalToken,
-    subject: &ApprovalContext<'_>,
-    approvers: &Approvers,
-) -> Result<ValidApproval, ApprovalRefusal> {
-    verify_statement(token, subject, approvers)
-}
-
-/// Checks everything except the number of uses. Content that the signatures do not cover is not
-/// looked at before they are verified.
-fn verify_statement(
     token: &ApprovalToken,
     subject: &ApprovalContext<'_>,
     approvers: &Approvers,
@@ -201,22 +192,35 @@ pub(super) fn check_subject(
     if approved != asked {
         return Err(ApprovalRefusal::OtherScope { approved, asked });
     }
-    let plan = &statement.plan;
-    if plan.path != subject.path || plan.id != *subject.plan {
-        return Err(ApprovalRefusal::OtherPlan {
-            approved: format!("`{}` in {}", plan.id, plan.path),
-            asked: format!("`{}` in {}", subject.plan, subject.path),
-        });
-    }
-    let changed = differences(&statement.files, subject.files);
-    if !changed.is_empty() {
-        return Err(ApprovalRefusal::Changed(changed));
-    }
+    check_plan(statement, subject.plan, subject.path)?;
+    check_files(&statement.files, subject.files)?;
     match (statement.spawn_policy, subject.spawned) {
         (Some(_), None) => Err(ApprovalRefusal::NothingSpawned),
         (approved, Some(spawned)) if approved != Some(spawned.policy) => Err(ApprovalRefusal::OtherSpawn),
         _ => Ok(()),
     }
+}
+
+/// Checks that a statement is about the plan of this id at this path.
+pub(super) fn check_plan(
+    statement: &ApprovalStatement,
+    id: &PlanId,
+    path: &str,
+) -> Result<(), ApprovalRefusal> {
+    let plan = &statement.plan;
+    if plan.path == path && plan.id == *id {
+        return Ok(());
+    }
+    Err(ApprovalRefusal::OtherPlan {
+        approved: format!("`{}` in {}", plan.id, plan.path),
+        asked: format!("`{id}` in {path}"),
+    })
+}
+
+/// Checks that the files are those approved.
+pub(super) fn check_files(approved: &[PinnedFile], found: &[PinnedFile]) -> Result<(), ApprovalRefusal> {
+    let changed = differences(approved, found);
+    if changed.is_empty() { Ok(()) } else { Err(ApprovalRefusal::Changed(changed)) }
 }
 
 /// Checks that the parameters are those approved: none is missing and none was added.
@@ -261,8 +265,7 @@ fn check_quorum(
     initiator: Option<Sha256Digest>,
     approvers: &Approvers,
 ) -> Result<ValidApproval, ApprovalRefusal> {
-    let others_must = approvers.policy == ReviewPolicy::Reviewed;
-    let is_self = |one: &&Approver| others_must && Some(one.public.id()) == initiator;
+    let is_self = |one: &&Approver| approvers.bars(one, initiator);
     let counted: Vec<ApprovalSigner> = signers
         .iter()
         .filter(|one| !is_self(one))

@@ -59,7 +59,7 @@ pub fn check_installation(
 #[cfg(test)]
 mod tests {
     use super::{SKILL_VALIDITY, check_installation, install_params};
-    use crate::approval::fixture::{NOW, approvers, key, statement};
+    use crate::approval::tests::fixture::{NOW, approvers, key, statement};
     use crate::approval::{
         ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
         ApprovalToken, Approvers, ParamBound, PlanRef, ReviewPolicy, plan_digest,
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_skill_approval_starts_no_plan() {
-        let deed = crate::approval::fixture::OwnedApprovalContext {
+        let deed = crate::approval::tests::fixture::OwnedApprovalContext {
             plan: PlanId::parse("it").unwrap(),
             ..Default::default()
         };

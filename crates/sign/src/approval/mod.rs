@@ -20,11 +20,7 @@ mod statement;
 mod token;
 
 #[cfg(test)]
-mod attacks;
-#[cfg(test)]
-mod fixture;
-#[cfg(test)]
-mod forged;
+mod tests;
 
 pub use accept::{GoalContent, accepts};
 pub use answer::{Quorum, QuorumState, decide, proposal};

@@ -1,7 +1,7 @@
 //! Tests of every way to misuse an approval, and of the refusal that each gets.
 
 use super::fixture::{NOW, OwnedApprovalContext, approvers, key, refusal, refused, statement, token};
-use super::{
+use crate::approval::{
     ApprovalConsumption, ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope,
     ApprovalStatement, ApprovalToken, ParamBound, ReviewPolicy, SpawnedPlan, check, verify,
 };

@@ -1,10 +1,10 @@
 //! A valid approval, for tests to spoil.
 
-use super::{
+use crate::Signer;
+use crate::approval::{
     ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
     ApprovalToken, Approver, Approvers, ParamBound, PlanRef, ReviewPolicy, plan_digest, verify,
 };
-use crate::Signer;
 use serde_json::json;
 use std::time::Duration;
 use wf_base::digest::Sha256Digest;
@@ -13,17 +13,17 @@ use wf_base::time::Moment;
 use wf_core::machine::PinnedFile;
 use wf_model::JsonObject;
 
-pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
+pub(in crate::approval) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 
-pub(super) fn key(of: u8) -> Signer {
+pub(in crate::approval) fn key(of: u8) -> Signer {
     Signer::from_bytes(&[of; 32])
 }
 
-pub(super) fn approver(name: &str, of: u8) -> Approver {
+pub(in crate::approval) fn approver(name: &str, of: u8) -> Approver {
     Approver { name: name.into(), public: key(of).public(), revoked: None }
 }
 
-pub(super) fn approvers() -> Approvers {
+pub(in crate::approval) fn approvers() -> Approvers {
     Approvers {
         policy: ReviewPolicy::Reviewed,
         required: 1,
@@ -32,14 +32,14 @@ pub(super) fn approvers() -> Approvers {
     }
 }
 
-pub(super) fn files() -> Vec<PinnedFile> {
+pub(in crate::approval) fn files() -> Vec<PinnedFile> {
     let pin = |path: &str, text: &[u8]| PinnedFile::file(path, Sha256Digest::of_bytes(text));
     vec![pin("deploy.sh", b"echo"), pin("plan.md", b"---")]
 }
 
-pub(super) fn statement() -> ApprovalStatement {
+pub(in crate::approval) fn statement() -> ApprovalStatement {
     ApprovalStatement {
-        v: super::VERSION,
+        v: crate::approval::VERSION,
         scope: ApprovalScope::FullPlan,
         verdict: ApprovalDecision::Approved,
         reason: None,
@@ -64,17 +64,17 @@ pub(super) fn statement() -> ApprovalStatement {
     }
 }
 
-pub(super) fn token() -> ApprovalToken {
+pub(in crate::approval) fn token() -> ApprovalToken {
     ApprovalToken::sign(statement(), &key(1))
 }
 
 /// An owned [`Subject`].
-pub(super) struct OwnedApprovalContext {
-    pub(super) plan: PlanId,
-    pub(super) path: String,
-    pub(super) files: Vec<PinnedFile>,
-    pub(super) params: JsonObject,
-    pub(super) run: RunId,
+pub(in crate::approval) struct OwnedApprovalContext {
+    pub(in crate::approval) plan: PlanId,
+    pub(in crate::approval) path: String,
+    pub(in crate::approval) files: Vec<PinnedFile>,
+    pub(in crate::approval) params: JsonObject,
+    pub(in crate::approval) run: RunId,
 }
 
 impl Default for OwnedApprovalContext {
@@ -91,7 +91,7 @@ impl Default for OwnedApprovalContext {
 }
 
 impl OwnedApprovalContext {
-    pub(super) fn subject(&self) -> ApprovalContext<'_> {
+    pub(in crate::approval) fn subject(&self) -> ApprovalContext<'_> {
         ApprovalContext {
             scope: ApprovalScope::FullPlan,
             plan: &self.plan,
@@ -108,13 +108,13 @@ impl OwnedApprovalContext {
 }
 
 /// Returns the refusal of a token.
-pub(super) fn refused(token: &ApprovalToken, approvers: &Approvers) -> String {
+pub(in crate::approval) fn refused(token: &ApprovalToken, approvers: &Approvers) -> String {
     let deed = OwnedApprovalContext::default();
     refusal(verify(token, &deed.subject(), approvers, 0))
 }
 
 /// Returns the text of a refusal, which must have a remedy.
-pub(super) fn refusal<T: std::fmt::Debug>(result: Result<T, ApprovalRefusal>) -> String {
+pub(in crate::approval) fn refusal<T: std::fmt::Debug>(result: Result<T, ApprovalRefusal>) -> String {
     let refusal = result.unwrap_err();
     assert!(!refusal.remedy().is_empty());
     refusal.to_string()

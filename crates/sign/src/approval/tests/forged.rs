@@ -1,7 +1,7 @@
 //! Tokens that were written or changed by hand.
 
 use super::fixture::{OwnedApprovalContext, approvers, files, key, refusal, refused, statement, token};
-use super::{ApprovalRefusal, ApprovalToken, PAYLOAD, ParamBound, plan_digest, verify};
+use crate::approval::{ApprovalRefusal, ApprovalToken, PAYLOAD, ParamBound, plan_digest, verify};
 use crate::{DsseEnvelope, canonical};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -25,8 +25,6 @@ mod stream;
 mod strength;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod transforms;
 
 pub use forms::forms;
 pub use mask::SecretMask;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{MaskingStream, SecretMask, weakness};
+use crate::redact::{MaskingStream, SecretMask, weakness};
 
 /// An encoding of a text, and the most characters of the result that may stay visible where a
 /// secret was: those that a neighbour contributes to, and those before a first line end.
@@ -86,7 +86,7 @@ fn write(way: SecretEncoding, text: &str) -> String {
 
 fn shown(mut stream: MaskingStream, text: &str, sizes: &[usize]) -> String {
     let mut shown = Vec::new();
-    for chunk in super::tests::cut(text.as_bytes(), sizes) {
+    for chunk in super::cut(text.as_bytes(), sizes) {
         shown.extend_from_slice(&stream.feed(chunk));
     }
     shown.extend(stream.finish());

@@ -8,7 +8,6 @@ mod critical;
 mod cycle;
 mod layout;
 mod needs;
-mod tree;
 mod upstream;
 
 pub use layout::{PlanLayout, export};

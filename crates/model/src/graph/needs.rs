@@ -1,5 +1,6 @@
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::DfsPostOrder;
 
 /// The dependencies between steps. Steps are numbered from zero.
 #[derive(Clone, Debug)]
@@ -72,41 +73,21 @@ impl StepGraph {
     }
 }
 
-/// The state of a walk at a step.
-#[derive(Clone, Copy, PartialEq)]
-enum VisitState {
-    No,
-    /// The steps it needs are being visited.
-    Open,
-    Done,
-}
-
 /// Returns all steps, the needed before the needing, else as written; `None` if there is a cycle.
 fn sorted(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut seen = vec![VisitState::No; needs.len()];
+    let graph = directed(needs);
+    let mut walk = DfsPostOrder::empty(&graph);
     let mut order = Vec::with_capacity(needs.len());
-    // The steps that are open, each with its needs that were not visited yet.
-    let mut open: Vec<(usize, std::slice::Iter<'_, usize>)> = Vec::new();
-    for start in 0..needs.len() {
-        let mut next = (seen[start] == VisitState::No).then_some(start);
-        loop {
-            if let Some(step) = next.take() {
-                seen[step] = VisitState::Open;
-                open.push((step, needs[step].iter()));
+    let mut places = vec![usize::MAX; needs.len()];
+    for start in graph.node_indices() {
+        walk.move_to(start);
+        while let Some(step) = walk.next(&graph) {
+            let step = step.index();
+            places[step] = order.len();
+            if needs[step].iter().any(|needed| places[*needed] >= order.len()) {
+                return None;
             }
-            let Some((step, left)) = open.last_mut() else {
-                break;
-            };
-            match left.next().map(|needed| (*needed, seen[*needed])) {
-                Some((_, VisitState::Open)) => return None,
-                Some((needed, VisitState::No)) => next = Some(needed),
-                Some((_, VisitState::Done)) => {}
-                None => {
-                    seen[*step] = VisitState::Done;
-                    order.push(*step);
-                    open.pop();
-                }
-            }
+            order.push(step);
         }
     }
     Some(order)
@@ -125,7 +106,18 @@ fn grouped(needs: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
 }
 
 fn groups(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut graph: DiGraph<(), (), usize> = DiGraph::default();
+    // The groups come in an order in which edges lead backwards: the needed first.
+    let numbers = |group: Vec<NodeIndex<usize>>| {
+        let mut group: Vec<usize> = group.into_iter().map(NodeIndex::index).collect();
+        group.sort_unstable();
+        group
+    };
+    kosaraju_scc(&directed(needs)).into_iter().map(numbers).collect()
+}
+
+/// Returns a graph with an edge from each step to each that it needs.
+fn directed(needs: &[Vec<usize>]) -> DiGraph<(), (), usize> {
+    let mut graph = DiGraph::default();
     for _ in needs {
         graph.add_node(());
     }
@@ -134,13 +126,7 @@ fn groups(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
             graph.add_edge(NodeIndex::new(step), NodeIndex::new(*needed), ());
         }
     }
-    // The groups come in an order in which edges lead backwards: the needed first.
-    let numbers = |group: Vec<NodeIndex<usize>>| {
-        let mut group: Vec<usize> = group.into_iter().map(NodeIndex::index).collect();
-        group.sort_unstable();
-        group
-    };
-    kosaraju_scc(&graph).into_iter().map(numbers).collect()
+    graph
 }
 
 #[cfg(test)]

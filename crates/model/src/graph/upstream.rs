@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use super::StepGraph;
-use super::tree::DependencyTree;
 
 /// The number of targets that are looked for at once: one bit each.
 const BATCH: usize = 64;
@@ -13,18 +12,16 @@ impl StepGraph {
     /// Returns for each pair whether the first step needs the second, directly or through others.
     /// No step needs itself, unless it is part of a cycle.
     ///
-    /// All questions are answered together. Most are answered by a tree of the graph; one pass
-    /// over a part of the graph serves the remaining questions about 64 targets.
+    /// All questions are answered together: one pass over a part of the graph serves those about 64 targets.
     pub fn reaches(&self, questions: &[(usize, usize)]) -> Vec<bool> {
         let mut positions = vec![0; self.len()];
         for (position, step) in self.order().enumerate() {
             positions[step] = position;
         }
-        let tree = DependencyTree::new(self, &positions);
         let mut answers = vec![false; questions.len()];
         let mut open: BTreeMap<OrderedStep, Vec<usize>> = BTreeMap::new();
         for (at, (step, target)) in questions.iter().enumerate() {
-            if self.needs(*step).binary_search(target).is_ok() || tree.is_descendant(*step, *target) {
+            if self.needs(*step).binary_search(target).is_ok() {
                 answers[at] = true;
             } else if *step < self.len() && *target < self.len() {
                 let target = (positions[*target], *target);

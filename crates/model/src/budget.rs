@@ -57,8 +57,8 @@ impl RunBudget {
     pub const RESERVE_PPM: u32 = 100_000;
 
     /// Returns the limit on a resource, in its unit.
-    pub fn limit(&self, what: BudgetResource) -> Option<u64> {
-        match what {
+    pub fn limit(&self, resource: BudgetResource) -> Option<u64> {
+        match resource {
             BudgetResource::Attempts => self.max_attempts.map(u64::from),
             BudgetResource::Rounds => self.max_rounds.map(u64::from),
             BudgetResource::WallTime => self.max_wall_time_ms,

@@ -1,5 +1,6 @@
-use serde_json::{Number, Value};
+use serde_json::Value;
 
+use super::json_order::equal;
 use super::{BoundedJsonPath, JsonExpectation};
 
 /// A comparison that failed.
@@ -63,8 +64,8 @@ impl JsonExpectation {
                 _ => None,
             };
             if !number.is_some_and(|number| is_within(number, self.gt, self.lt)) {
-                let what = format!("{path} to be a number");
-                return Some(bounds(&what, self.gt, self.lt));
+                let number = format!("{path} to be a number");
+                return Some(bounds(&number, self.gt, self.lt));
             }
         }
         None
@@ -77,35 +78,9 @@ pub fn is_within(number: f64, above: Option<f64>, below: Option<f64>) -> bool {
 }
 
 /// Formats bounds.
-pub fn bounds(what: &str, above: Option<f64>, below: Option<f64>) -> String {
+pub fn bounds(subject: &str, above: Option<f64>, below: Option<f64>) -> String {
     let above = above.map(|bound| format!("above {bound}"));
     let below = below.map(|bound| format!("below {bound}"));
     let both: Vec<String> = above.into_iter().chain(below).collect();
-    format!("{what} {}", both.join(" and "))
-}
-
-/// Returns a number as an integer if it is exactly whole.
-fn whole(number: &Number) -> Option<i128> {
-    if !number.is_f64() {
-        return number.as_i128();
-    }
-    let number = number.as_f64()?;
-    let bound = 2.0_f64.powi(100);
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole, and within bounds")]
-    (number.fract() == 0.0 && number.abs() < bound).then_some(number as i128)
-}
-
-/// True if values are equal; a whole number equals itself written with a fraction of zero.
-fn equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(a), Value::Number(b)) if a.is_f64() != b.is_f64() => {
-            whole(a).is_some_and(|a| whole(b) == Some(a))
-        }
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            let in_b = |(key, value): (&String, &Value)| b.get(key).is_some_and(|v| equal(value, v));
-            a.len() == b.len() && a.iter().all(in_b)
-        }
-        _ => left == right,
-    }
+    format!("{subject} {}", both.join(" and "))
 }

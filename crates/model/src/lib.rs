@@ -21,6 +21,7 @@ mod escalation;
 mod gate;
 mod goal;
 mod json_expect;
+mod json_order;
 mod json_path;
 mod money;
 mod once;

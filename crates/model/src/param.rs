@@ -29,11 +29,11 @@ pub struct ParamErrors {
     pub missing: Vec<Name>,
 }
 
-/// Completes given values with defaults and validates them all.
-pub fn resolve_values(params: &[PlanParam], given: &JsonObject) -> Result<JsonObject, ParamErrors> {
+/// Completes values with defaults and validates them all.
+pub fn resolve_values(params: &[PlanParam], values: &JsonObject) -> Result<JsonObject, ParamErrors> {
     let mut bad = ParamErrors { problems: Vec::new(), missing: Vec::new() };
     let mut resolved = JsonObject::new();
-    for name in given.keys() {
+    for name in values.keys() {
         if params.iter().all(|param| param.name.as_str() != name) {
             let known = nearest(name, params.iter().map(|param| param.name.as_str()));
             let meant = known.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -41,7 +41,7 @@ pub fn resolve_values(params: &[PlanParam], given: &JsonObject) -> Result<JsonOb
         }
     }
     for param in params {
-        let Some(value) = given.get(param.name.as_str()).or(param.default.as_ref()) else {
+        let Some(value) = values.get(param.name.as_str()).or(param.default.as_ref()) else {
             bad.problems.push(format!("parameter `{0}` is required: set it with -p {0}=…", param.name));
             bad.missing.push(param.name.clone());
             continue;

@@ -96,9 +96,8 @@ impl SkillCall {
 
     /// Returns the values of its arguments, each satisfying the schema of the skill.
     pub fn values(&self, scope: &dyn ExprScope) -> Result<Vec<(&SkillArg, Value)>, SkillArgError> {
-        let given = self.args.iter();
-        let given = given.filter_map(|arg| Some((arg, arg.value.as_ref()?)));
-        let values = given.map(|(arg, template)| {
+        let args = self.args.iter().filter_map(|arg| Some((arg, arg.value.as_ref()?)));
+        let values = args.map(|(arg, template)| {
             let value = match template.value(scope)? {
                 Value::String(text) => arg.schema.read(&text),
                 other => other,

@@ -77,16 +77,12 @@ fn values(node: &ExprNode, domain: ReferenceDomain<'_>) -> Option<Vec<Value>> {
         ExprNode::Const(value) => Some(vec![value.clone()]),
         ExprNode::Read(name, path) if path.is_empty() => domain(name).filter(|v| !v.is_empty()),
         ExprNode::List(items) => {
-            let consts: Option<Vec<Value>> = items.iter().map(constant).collect();
-            Some(vec![Value::Array(consts?)])
+            let constants = items.iter().map(|item| match item {
+                ExprNode::Const(value) => Some(value.clone()),
+                _ => None,
+            });
+            Some(vec![Value::Array(constants.collect::<Option<_>>()?)])
         }
-        _ => None,
-    }
-}
-
-fn constant(node: &ExprNode) -> Option<Value> {
-    match node {
-        ExprNode::Const(value) => Some(value.clone()),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::{EvalError, ExprReference, ExprScope, StatusFunction, truthy};
+use crate::json_order::{equal, order};
 
 /// The allowed part of the grammar, as a tree. Its depth is bounded by the parser's.
 #[derive(Clone, Debug)]
@@ -126,14 +127,14 @@ impl ComparisonOperator {
     /// True if the comparison is true; `None` if it does not apply to such values.
     pub(super) fn holds(self, left: &Value, right: &Value) -> Option<bool> {
         match self {
-            Self::Equal => Some(is_equal(left, right)),
-            Self::Unequal => Some(!is_equal(left, right)),
+            Self::Equal => Some(equal(left, right)),
+            Self::Unequal => Some(!equal(left, right)),
             Self::Below => order(left, right).map(Ordering::is_lt),
             Self::AtMost => order(left, right).map(Ordering::is_le),
             Self::Above => order(left, right).map(Ordering::is_gt),
             Self::AtLeast => order(left, right).map(Ordering::is_ge),
             Self::Within => match (left, right) {
-                (_, Value::Array(items)) => Some(items.iter().any(|item| is_equal(left, item))),
+                (_, Value::Array(items)) => Some(items.iter().any(|item| equal(left, item))),
                 (Value::String(part), Value::String(text)) => Some(text.contains(part.as_str())),
                 (Value::String(key), Value::Object(fields)) => Some(fields.contains_key(key)),
                 _ => None,
@@ -158,35 +159,5 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
-    }
-}
-
-/// Compares values; numbers are equal if they are the same number, however written.
-fn is_equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(_), Value::Number(_)) => order(left, right) == Some(Ordering::Equal),
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            let in_b = |(key, value): (&String, &Value)| b.get(key).is_some_and(|v| is_equal(value, v));
-            a.len() == b.len() && a.iter().all(in_b)
-        }
-        _ => left == right,
-    }
-}
-
-/// Compares two numbers or two texts; nothing else is ordered.
-fn order(left: &Value, right: &Value) -> Option<Ordering> {
-    match (left, right) {
-        (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
-        (Value::Number(a), Value::Number(b)) => {
-            let whole = |n: &serde_json::Number| n.as_i64().map(i128::from).or(n.as_u64().map(i128::from));
-            match (whole(a), whole(b)) {
-                (Some(a), Some(b)) => Some(a.cmp(&b)),
-                _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
-            }
-        }
-        _ => None,
     }
 }

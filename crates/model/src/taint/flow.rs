@@ -46,8 +46,8 @@ pub enum OutputProducer {
     Nested {
         /// The path of its file.
         path: String,
-        /// The summary of the plan; `None` if it is not known.
-        summary: Option<Arc<TaintSummary>>,
+        /// The summary of the plan.
+        summary: Arc<TaintSummary>,
         /// Its parameters, and the values each is computed from.
         with: Vec<(String, Vec<ExprReference>)>,
     },

@@ -78,10 +78,10 @@ impl MixedTaint {
 
     /// Returns this value as seen by a plan that uses the plan at `path` with these parameters.
     #[must_use]
-    pub fn from_nested_plan(&self, path: &str, given: &BTreeMap<String, Self>) -> Self {
+    pub fn from_nested_plan(&self, path: &str, params: &BTreeMap<String, Self>) -> Self {
         let from = self.from.as_ref().map(|from| format!("{from} of {path}").into());
         let mut seen = Self { taint: self.taint, from, params: Arc::default() };
-        for value in self.params.iter().filter_map(|name| given.get(name)) {
+        for value in self.params.iter().filter_map(|name| params.get(name)) {
             seen.mix_in(value);
         }
         seen

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{OutputProducer, PlanFlow, StepFlow, TaintSummary};
-use crate::expr::{Expr, ExprReference, Template};
+use crate::expr::{ExprReference, Template};
 use crate::{Plan, Step, StepRepetition, StepWork, WaitCondition};
 
 /// The summaries of plans and of all plans that they use, each analysed once. Plans are told apart
@@ -49,50 +49,50 @@ fn summarize(plan: &Plan, known: &mut TaintAnalysis) -> Arc<TaintSummary> {
 
 fn step(step: &Step, plan: &Plan, known: &mut TaintAnalysis) -> StepFlow {
     let each = match &step.fan {
-        StepRepetition::Each(list) => of(list),
+        StepRepetition::Each(list) => list.refs().iter().map(|read| read.name.clone()).collect(),
         StepRepetition::Once | StepRepetition::List(_) | StepRepetition::Matrix(_) => Vec::new(),
     };
     let variables = plan.parts().env.iter().chain(&step.env);
-    let mut given = reads(variables.map(|variable| &variable.value));
-    let made = match &step.work {
+    let mut inputs = reads(variables.map(|variable| &variable.value));
+    let producer = match &step.work {
         StepWork::Run(_) => process(step),
         StepWork::Exec(argv) => {
-            given.extend(reads(argv));
+            inputs.extend(reads(argv));
             process(step)
         }
         StepWork::Skill(call) => {
-            given.extend(reads(call.templates()));
+            inputs.extend(reads(call.templates()));
             process(step)
         }
         StepWork::Http(request) => {
-            given.extend(reads([&request.url]));
-            given.extend(reads(request.headers.iter().map(|(_, value)| value)));
-            given.extend(reads(&request.body));
+            inputs.extend(reads([&request.url]));
+            inputs.extend(reads(request.headers.iter().map(|(_, value)| value)));
+            inputs.extend(reads(&request.body));
             OutputProducer::Request
         }
         StepWork::Uses(uses) => {
             let with = uses.with.iter();
             OutputProducer::Nested {
                 path: uses.path.clone(),
-                summary: Some(summarize(&uses.plan, known)),
+                summary: summarize(&uses.plan, known),
                 with: with.map(|(name, value)| (name.to_string(), reads([value]))).collect(),
             }
         }
         StepWork::Wait(WaitCondition::File(path)) => {
-            given.extend(reads([path]));
+            inputs.extend(reads([path]));
             OutputProducer::Nothing
         }
         StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => OutputProducer::Nothing,
         StepWork::Approve(decision) => {
-            given.extend(reads(decision.show.iter().map(|(_, value)| value)));
+            inputs.extend(reads(decision.show.iter().map(|(_, value)| value)));
             OutputProducer::Decided
         }
     };
     StepFlow {
         id: step.id.to_string(),
         each,
-        reads: given,
-        producer: made,
+        reads: inputs,
+        producer,
         external: step.external.iter().map(ToString::to_string).collect(),
     }
 }
@@ -107,8 +107,4 @@ fn process(step: &Step) -> OutputProducer {
 fn reads<'t>(templates: impl IntoIterator<Item = &'t Template>) -> Vec<ExprReference> {
     let refs = templates.into_iter().flat_map(Template::refs);
     refs.map(|read| read.name.clone()).collect()
-}
-
-fn of(list: &Expr) -> Vec<ExprReference> {
-    list.refs().iter().map(|read| read.name.clone()).collect()
 }

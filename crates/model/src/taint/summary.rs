@@ -102,19 +102,17 @@ impl TaintSummary {
                     taint.outputs_taint.mix_in(&MixedTaint::of(TaintLevel::External, &from));
                 }
             }
-            OutputProducer::Nested { path, summary: Some(used), with } => {
-                let given = with.iter();
-                let given =
-                    given.map(|(name, reads)| (name.clone(), self.mixture(Some(&taint), reads))).collect();
-                let outputs = used.outputs.iter();
+            OutputProducer::Nested { path, summary, with } => {
+                let with = with.iter();
+                let params =
+                    with.map(|(name, reads)| (name.clone(), self.mixture(Some(&taint), reads))).collect();
+                let outputs = summary.outputs.iter();
                 taint.outputs = outputs
-                    .map(|(name, value)| (name.clone(), value.from_nested_plan(path, &given)))
+                    .map(|(name, value)| (name.clone(), value.from_nested_plan(path, &params)))
                     .collect();
-                let files = used.steps.values().map(|step| step.outputs_taint.from_nested_plan(path, &given));
+                let files =
+                    summary.steps.values().map(|step| step.outputs_taint.from_nested_plan(path, &params));
                 files.for_each(|files| taint.outputs_taint.mix_in(&files));
-            }
-            OutputProducer::Nested { summary: None, .. } => {
-                taint.outputs_taint.mix_in(&taint.inputs_taint.clone());
             }
             OutputProducer::Decided | OutputProducer::Nothing => {}
         }

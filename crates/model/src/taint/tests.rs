@@ -100,7 +100,7 @@ fn trust_goes_through_a_plan_that_is_used() {
     let summary = Arc::new(TaintSummary::of(&inner));
     let nested = |reads: &[ExprReference]| OutputProducer::Nested {
         path: "inner.md".into(),
-        summary: Some(Arc::clone(&summary)),
+        summary: Arc::clone(&summary),
         with: vec![("p".into(), reads.to_vec())],
     };
     check(vec![step("use", nested(&[]), &[])], TaintLevel::Owner, None);

@@ -10,6 +10,7 @@ pub mod keyword;
 pub mod name;
 pub mod redact;
 pub mod source;
+mod text_form;
 pub mod time;
 pub mod units;
 pub mod untrusted;

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use crate::{inline_schema, text_form};
 
 /// The maximum length of any name, in bytes.
 pub const MAX_NAME: usize = 128;
@@ -10,8 +10,7 @@ pub const MAX_NAME: usize = 128;
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $valid:expr, $pattern:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(transparent)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Arc<str>);
 
         impl $name {
@@ -46,26 +45,21 @@ macro_rules! name_type {
             }
         }
 
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                Self::parse(&text).map_err(serde::de::Error::custom)
+        impl std::str::FromStr for $name {
+            type Err = NameFormatError;
+
+            fn from_str(text: &str) -> Result<Self, NameFormatError> {
+                Self::parse(text)
             }
         }
 
-        impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
+        text_form!($name);
 
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": $pattern, "maxLength": MAX_NAME })
-            }
-        }
+        inline_schema!(
+            $name,
+            stringify!($name),
+            { "type": "string", "pattern": $pattern, "maxLength": MAX_NAME }
+        );
     };
 }
 

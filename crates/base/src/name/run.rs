@@ -2,6 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::inline_schema;
+
 /// The id of a run: 32 lower-case hexadecimal digits, random from the first digit, so that a short
 /// prefix identifies it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,16 +56,4 @@ impl fmt::Display for RunId {
     }
 }
 
-impl schemars::JsonSchema for RunId {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "RunId".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[0-9a-f]{32}$" })
-    }
-}
+inline_schema!(RunId, "RunId", { "type": "string", "pattern": "^[0-9a-f]{32}$" });

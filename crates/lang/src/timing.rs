@@ -250,7 +250,7 @@ fn instant(civil: CivilDateTime, zone: &ScheduleZone, is_end: bool) -> Option<Mo
 
 /// Returns the mistake of a goal whose scheduled times are all excluded.
 fn never_due(goal: &GoalSpec, timing: &GoalSchedule) -> Option<Diagnostic> {
-    if timing.free().is_some() {
+    if timing.find_open_slot().is_some() {
         return None;
     }
     let at = goal.schedule.as_ref()?.span;

@@ -61,7 +61,7 @@ pub fn local(timing: &GoalSchedule, zone: &ScheduleZone, at: Moment) -> String {
 
 /// The remark on a scheduled time, in words.
 fn remark(zone: &ScheduleZone, slot: &Slot) -> String {
-    let time = zone.local(slot.at).civil.time;
+    let time = zone.local(slot.at).clock_time();
     let note = slot.note.map(|note| match note {
         DstNote::AtTransition => "replaces a time skipped by the clock change".into(),
         DstNote::FirstPass => format!("first {time}"),
@@ -77,6 +77,6 @@ fn remark(zone: &ScheduleZone, slot: &Slot) -> String {
 fn clock_change_text(zone: &ScheduleZone, change: ClockChange) -> String {
     let way = if change.by > 0 { "forward" } else { "back" };
     let by = std::time::Duration::from_secs(change.by.unsigned_abs());
-    let to = zone.local(change.at).civil.time;
+    let to = zone.local(change.at).clock_time();
     format!("clocks go {way} {} to {to}", format_duration(by))
 }

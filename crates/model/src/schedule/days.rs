@@ -1,5 +1,7 @@
 //! The days of a month that an expression selects.
 
+use jiff::civil::Date;
+
 /// Days of the month, and those counted from its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MonthDays {
@@ -34,57 +36,51 @@ pub(super) struct CronDays {
 }
 
 /// True if a bit is set; false if it is out of range.
-pub(super) fn has(mask: u64, bit: i64) -> bool {
-    u32::try_from(bit).ok().and_then(|bit| mask.checked_shr(bit)).is_some_and(|rest| rest & 1 == 1)
+pub(super) fn has(mask: u64, bit: i8) -> bool {
+    mask & self::bit(bit) != 0
 }
 
 /// Returns the word with only this bit set; zero if it is out of range.
-pub(super) fn bit(bit: i64) -> u64 {
+pub(super) fn bit(bit: i8) -> u64 {
     u32::try_from(bit).ok().and_then(|bit| 1u64.checked_shl(bit)).unwrap_or(0)
 }
 
 /// Returns the lowest set bit from `from` on.
-pub(super) fn lowest(mask: u64, from: i64) -> Option<i64> {
+pub(super) fn lowest(mask: u64, from: i8) -> Option<i8> {
     let rest = u32::try_from(from).ok().and_then(|from| mask.checked_shr(from)).filter(|rest| *rest != 0)?;
-    Some(from + i64::from(rest.trailing_zeros()))
+    i8::try_from(rest.trailing_zeros()).ok().map(|more| from + more)
 }
 
 impl CronDays {
-    /// Returns the selected days of a month of this length whose first day has this day of the
-    /// week: bit `d` is the day `d`.
-    pub(super) fn mask(&self, first: i64, len: i64) -> u64 {
-        let all = bit(len + 1) - 2;
-        let month = self.of_month.mask(first, len);
-        let week = self.of_week.mask(first, len);
+    /// Returns the selected days of the month that begins on this day: bit `d` is the day `d`.
+    pub(super) fn mask(&self, first: Date) -> u64 {
+        let month = self.of_month.mask(first);
+        let week = self.of_week.mask(first);
         let days = if self.both { month & week } else { month | week };
-        days & all
+        days & (bit(first.days_in_month() + 1) - 2)
     }
 
-    /// True if this month ever has a selected day: in one of the fourteen calendars, each of which
-    /// recurs within 400 years.
-    pub(super) fn any(&self, month: i64) -> bool {
-        let lens: &[i64] = match month {
-            2 => &[28, 29],
-            4 | 6 | 9 | 11 => &[30],
-            _ => &[31],
-        };
-        lens.iter().any(|len| (0..7).any(|first| self.mask(first, *len) != 0))
+    /// True if this month ever has a selected day. Within 28 years, each length of a month begins on each day of
+    /// the week.
+    pub(super) fn any(&self, month: i8) -> bool {
+        (2000..2028).any(|year| Date::new(year, month, 1).is_ok_and(|first| self.mask(first) != 0))
     }
 }
 
 impl MonthDays {
-    fn mask(&self, first: i64, len: i64) -> u64 {
+    fn mask(&self, first: Date) -> u64 {
         let mut mask = self.days;
         if self.from_last | self.working | self.working_from_last == 0 {
             return mask;
         }
+        let len = first.days_in_month();
         for day in 1..=len {
             let left = len - day;
             if has(self.from_last, left) {
                 mask |= bit(day);
             }
             if has(self.working, day) || has(self.working_from_last, left) {
-                mask |= bit(working_day(day, first, len));
+                mask |= bit(working_day(day, first));
             }
         }
         mask
@@ -92,13 +88,14 @@ impl MonthDays {
 }
 
 impl WeekDays {
-    fn mask(&self, first: i64, len: i64) -> u64 {
-        let mut mask = 0;
+    fn mask(&self, first: Date) -> u64 {
         if self.days == 0b111_1111 {
             return u64::MAX;
         }
+        let (start, len) = (first.weekday().to_sunday_zero_offset(), first.days_in_month());
+        let mut mask = 0;
         for day in 1..=len {
-            let weekday = (first + day - 1) % 7;
+            let weekday = (start + day - 1) % 7;
             let nth = (day - 1) / 7 + 1;
             let last = day + 7 > len;
             if has(self.days, weekday)
@@ -113,11 +110,11 @@ impl WeekDays {
 }
 
 /// Returns the day from Monday to Friday that is nearest to a day, in the same month.
-fn working_day(day: i64, first: i64, len: i64) -> i64 {
-    match (first + day - 1) % 7 {
+fn working_day(day: i8, first: Date) -> i8 {
+    match (first.weekday().to_sunday_zero_offset() + day - 1) % 7 {
         6 if day == 1 => 3,
         6 => day - 1,
-        0 if day == len => day - 2,
+        0 if day == first.days_in_month() => day - 2,
         0 => day + 1,
         _ => day,
     }

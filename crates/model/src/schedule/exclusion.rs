@@ -1,9 +1,11 @@
 use std::fmt;
+use std::ops::{Range, RangeInclusive};
 
+use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
-use super::civil::{CivilDate, CivilDateTime, ClockTime, DAY, weekday};
+use super::civil::{CivilDate, ClockTime, DAY};
 
 /// A day of the week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -43,14 +45,20 @@ impl Weekday {
 
     /// Returns the day before.
     pub(super) fn previous_day(self) -> Self {
-        let at = Self::ALL.iter().position(|day| *day == self);
-        let before = at.and_then(|at| Self::ALL.get((at + 6) % 7));
-        before.copied().unwrap_or(self)
+        Self::ALL.get((self as usize + 6) % 7).copied().unwrap_or(self)
     }
 
-    /// Returns the day of the week of a day since 1970-01-01.
-    fn of(days: i64) -> Option<Self> {
-        usize::try_from(weekday(days)).ok().and_then(|at| Self::ALL.get(at).copied())
+    /// Returns the day of the week of a date.
+    pub(super) fn of(date: Date) -> Self {
+        match date.weekday() {
+            jiff::civil::Weekday::Sunday => Self::Sun,
+            jiff::civil::Weekday::Monday => Self::Mon,
+            jiff::civil::Weekday::Tuesday => Self::Tue,
+            jiff::civil::Weekday::Wednesday => Self::Wed,
+            jiff::civil::Weekday::Thursday => Self::Thu,
+            jiff::civil::Weekday::Friday => Self::Fri,
+            jiff::civil::Weekday::Saturday => Self::Sat,
+        }
     }
 }
 
@@ -82,21 +90,33 @@ pub enum ScheduleExclusion {
 
 impl ScheduleExclusion {
     /// True if it excludes this clock time.
-    pub fn covers(&self, at: CivilDateTime) -> bool {
+    pub(super) fn covers(&self, at: DateTime) -> bool {
+        let second = ClockTime::from(at.time()).seconds();
+        let mut windows = self.windows(Weekday::of(at.date())).into_iter().flatten();
+        self.dates().is_some_and(|dates| dates.contains(&at.date()))
+            || windows.any(|window| window.contains(&second))
+    }
+
+    /// Returns the dates that it excludes whole.
+    pub(super) fn dates(&self) -> Option<RangeInclusive<Date>> {
         match self {
-            Self::Date(date) => at.date == *date,
-            Self::Dates { from, until } => (*from..=*until).contains(&at.date),
-            Self::Daily { from, until, on } => {
-                let begins =
-                    |day: i64| on.is_empty() || Weekday::of(day).is_some_and(|day| on.contains(&day));
-                let (day, time) = (at.date.days(), at.time.seconds());
-                let (from, until) = (from.seconds(), until.seconds());
-                let until = if until > from { until } else { until + DAY };
-                let today = (from..until).contains(&time) && begins(day);
-                let yesterday = (from..until).contains(&(time + DAY)) && begins(day - 1);
-                today || yesterday
-            }
+            Self::Date(date) => Some(date.0..=date.0),
+            Self::Dates { from, until } => Some(from.0..=until.0),
+            Self::Daily { .. } => None,
         }
+    }
+
+    /// Returns the windows that reach into a day, in seconds from its midnight: the one that starts on this day,
+    /// and the one that started on the day before.
+    pub(super) fn windows(&self, day: Weekday) -> [Option<Range<i32>>; 2] {
+        let Self::Daily { from, until, on } = self else {
+            return [None, None];
+        };
+        let (from, until) = (from.seconds(), until.seconds());
+        let until = if until > from { until } else { until + DAY };
+        let window =
+            |day: Weekday, ago: i32| (on.is_empty() || on.contains(&day)).then_some(from - ago..until - ago);
+        [window(day, 0), window(day.previous_day(), DAY)]
     }
 }
 
@@ -131,9 +151,10 @@ keywords!(Weekday {
 #[cfg(test)]
 mod tests {
     use super::{ScheduleExclusion, Weekday};
+    use crate::schedule::CivilDateTime;
 
     fn covers(exclusion: &ScheduleExclusion, at: &str) -> bool {
-        exclusion.covers(at.parse().unwrap())
+        exclusion.covers(at.parse::<CivilDateTime>().unwrap().0)
     }
 
     fn daily(from: &str, until: &str, on: &[Weekday]) -> ScheduleExclusion {

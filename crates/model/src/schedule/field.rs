@@ -10,11 +10,11 @@ use super::days::bit;
 pub(super) struct CronField {
     /// The name of the field in messages.
     pub(super) name: &'static str,
-    pub(super) min: i64,
+    pub(super) min: i8,
     /// The largest number that may be written.
-    pub(super) max: i64,
+    pub(super) max: i8,
     /// The largest value; Sunday may also be written as 7.
-    pub(super) top: i64,
+    pub(super) top: i8,
     /// The names of its values, from `min` on.
     pub(super) names: &'static [&'static str],
 }
@@ -73,12 +73,12 @@ impl<'a> CronPiece<'a> {
 }
 
 impl CronField {
-    const fn of(name: &'static str, min: i64, max: i64) -> Self {
+    const fn of(name: &'static str, min: i8, max: i8) -> Self {
         Self { name, min, max, top: max, names: &[] }
     }
 
     /// Reads a number or name of this field.
-    pub(super) fn value(&self, piece: CronPiece) -> Result<i64, BadCron> {
+    pub(super) fn value(&self, piece: CronPiece) -> Result<i8, BadCron> {
         if piece.text.is_empty() {
             return Err(piece
                 .cron_error(format!("a value is missing in the {}", self.name))
@@ -86,10 +86,10 @@ impl CronField {
         }
         let lower = piece.text.to_ascii_lowercase();
         if let Some(at) = self.names.iter().position(|name| *name == lower) {
-            return Ok(self.min + i64::try_from(at).unwrap_or(0));
+            return Ok(self.min + i8::try_from(at).unwrap_or(0));
         }
         if piece.text.bytes().all(|byte| byte.is_ascii_digit()) {
-            let number = piece.text.parse().unwrap_or(i64::MAX);
+            let number = piece.text.parse().unwrap_or(i8::MAX);
             if (self.min..=self.max).contains(&number) {
                 return Ok(number);
             }
@@ -113,8 +113,8 @@ impl CronField {
 
     /// Returns the error for a piece that is neither a number nor a name.
     fn unknown(&self, piece: CronPiece) -> BadCron {
-        let bad = |what: &str, remedy: &str| {
-            let message = format!("`{what}` is not valid in the {}", self.name);
+        let bad = |text: &str, remedy: &str| {
+            let message = format!("`{text}` is not valid in the {}", self.name);
             piece.cron_error(message).remedy(remedy)
         };
         let of_month = "`L` (the last day of the month), `L-3` and `15W` are for the days of the \
@@ -149,17 +149,12 @@ impl CronField {
             let value = self.wrap_value(self.value(base)?);
             (value, if step.is_some() { self.top } else { value })
         };
-        let mut mask = 0;
-        let mut value = from;
-        while value <= until {
-            mask |= bit(self.wrap_value(value));
-            value += step.unwrap_or(1);
-        }
-        Ok(mask)
+        let values = (from..=until).step_by(step.unwrap_or(1));
+        Ok(values.fold(0, |mask, value| mask | bit(self.wrap_value(value))))
     }
 
     /// Lets a range wrap around the end of its field: `22-3` is 22, 23, 0, 1, 2, 3.
-    fn ends(&self, from: i64, until: i64) -> (i64, i64) {
+    fn ends(&self, from: i8, until: i8) -> (i8, i8) {
         if from <= until {
             (from, until)
         } else {
@@ -170,21 +165,21 @@ impl CronField {
     }
 
     /// Wraps a value that is beyond the end.
-    fn wrap_value(&self, value: i64) -> i64 {
+    fn wrap_value(&self, value: i8) -> i8 {
         (value - self.min) % (self.top - self.min + 1) + self.min
     }
 
     /// Reads the distance from one value to the next.
-    fn step(&self, piece: CronPiece) -> Result<i64, BadCron> {
+    fn step(&self, piece: CronPiece) -> Result<usize, BadCron> {
         let digits = !piece.text.is_empty() && piece.text.bytes().all(|b| b.is_ascii_digit());
         if !digits {
             return Err(piece
                 .cron_error("a step must be a number")
                 .remedy("write the interval between values: `*/15`"));
         }
-        match piece.text.parse().unwrap_or(i64::MAX) {
+        match piece.text.parse().unwrap_or(usize::MAX) {
             0 => Err(piece.cron_error("a step of 0 is not allowed").remedy("write `*/1`, or `*`")),
-            step if step <= self.max => Ok(step),
+            step if i8::try_from(step).is_ok_and(|step| step <= self.max) => Ok(step),
             _ => Err(piece
                 .cron_error(format!("a step of {} is larger than the {}", piece.text, self.name))
                 .remedy(format!("{}; counting restarts with each range", self.range()))),

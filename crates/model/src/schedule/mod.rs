@@ -6,17 +6,17 @@
 //! rules and on the database of zones, and on no clock.
 //!
 //! The grammar and the policies are documented in `docs/goals.md`, with the programs they were
-//! compared to. Layer: below the language, beside [`wf_base::time`]; it names `jiff` for the zones.
+//! compared to. Layer: below the language, beside [`wf_base::time`]; [`jiff`] has the
+//! calendar and the zones.
 
-mod around;
 mod civil;
 mod cron;
 mod days;
 mod dst;
 mod exclusion;
 mod field;
-mod free;
 mod parse;
+mod search;
 mod timing;
 mod walk;
 mod zone;
@@ -30,6 +30,4 @@ pub use timing::{GoalSchedule, Slot, TimingRule};
 pub use zone::{BadZone, ClockChange, ScheduleZone, ZonedTime};
 
 #[cfg(test)]
-mod excluded;
-#[cfg(test)]
-mod laws;
+mod tests;

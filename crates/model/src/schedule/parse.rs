@@ -208,7 +208,7 @@ fn month_day(item: CronPiece, days: &mut MonthDays) -> Result<(), BadCron> {
                 .remedy("`L` is the last day, `L-3` three days before it, `LW` the last weekday"));
         }
     };
-    let mask = bit(i64::from(before));
+    let mask = bit(i8::try_from(before).unwrap_or(0));
     if working {
         days.working_from_last |= mask;
     } else {
@@ -224,7 +224,7 @@ fn week_day(item: CronPiece, days: &mut WeekDays) -> Result<(), BadCron> {
         match nth.text {
             "L" | "l" => days.last |= bit(day),
             "1" | "2" | "3" | "4" | "5" => {
-                days.nth |= bit(8 * day + nth.text.parse::<i64>().unwrap_or(0));
+                days.nth |= bit(8 * day + nth.text.parse::<i8>().unwrap_or(0));
             }
             _ => {
                 return Err(nth

@@ -172,7 +172,7 @@ impl TimingRule {
             Self::Cron { expression, zone, dst } => (WallClockTimes::Cron(expression), zone, *dst),
             Self::At { civil, zone, dst } => (WallClockTimes::Once(*civil), zone, *dst),
         };
-        ScheduleWalk::new(times, zone, dst, exclude, seconds)
+        ScheduleWalk::new(times, &zone.clocks, dst, exclude, seconds)
     }
 }
 

@@ -1,16 +1,21 @@
-//! Maps wall clock times to instants: stretch by stretch between two clock changes.
+//! Maps wall clock times to instants, in the order of instants.
 //!
-//! Inside a stretch the clock and the world run alike. At its start clocks were changed: skipped times
-//! ([`DstGapPolicy`]) map to that instant, and repeated times ([`DstOverlapPolicy`]) are looked up in the stretches around it, as
-//! far as two offsets can be apart.
+//! [`jiff`] knows which offsets apply to a clock time. Where clocks went back, it has two instants, and its second
+//! comes after the first of later times; so an instant waits until no later time can precede it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::around::{APART, PeriodOverlaps};
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
+
 use super::dst::{DstGapPolicy, DstNote, DstOverlapPolicy, DstPolicy};
-use super::zone::{FIRST, LAST, OffsetPeriod, ScheduleZone};
+use super::zone::{FIRST, LAST, timestamp};
 use super::{CivilDateTime, CronExpression, ScheduleExclusion};
+
+/// The largest difference between two offsets, in seconds.
+const APART: i64 = 2 * 86_400;
 
 /// Wall clock times, in ascending order.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +26,15 @@ pub(super) enum WallClockTimes<'a> {
 
 impl WallClockTimes<'_> {
     /// Returns the first that is not before `from`.
-    fn next(&self, from: i64) -> Option<i64> {
+    fn next(&self, from: DateTime) -> Option<DateTime> {
         match self {
             Self::Cron(cron) => cron.next(from),
-            Self::Once(civil) => Some(civil.seconds()).filter(|at| *at >= from),
+            Self::Once(civil) => Some(civil.0).filter(|at| *at >= from),
         }
     }
 
     /// Returns the first after one of them.
-    fn after(&self, before: i64) -> Option<i64> {
+    fn after(&self, before: DateTime) -> Option<DateTime> {
         match self {
             Self::Cron(cron) => cron.after(before),
             Self::Once(_) => None,
@@ -59,146 +64,113 @@ pub(super) struct DueInstant<'a> {
 pub(super) struct ScheduleWalk<'a> {
     times: WallClockTimes<'a>,
     exclude: &'a [ScheduleExclusion],
-    zone: &'a ScheduleZone,
+    zone: &'a TimeZone,
     dst: DstPolicy,
-    /// The last second included.
-    until: i64,
-    period: OffsetPeriod,
-    /// The first of its times that has not been returned.
-    next_time: Option<i64>,
-    overlaps: Arc<PeriodOverlaps>,
-    /// True if the clock change that began the stretch is still to be handled.
-    change_pending: bool,
+    /// The seconds that are included.
+    range: Range<i64>,
+    next_time: Option<MappedTime>,
+    /// The due instants that have not been returned.
+    waiting: BTreeMap<i64, DueInstant<'a>>,
+}
+
+/// A clock time and its instants.
+#[derive(Clone, Copy, Debug)]
+struct MappedTime {
+    civil: DateTime,
+    offset: AmbiguousOffset,
+    /// The first second at which clocks show it, or skip it.
+    first: i64,
+}
+
+impl MappedTime {
+    /// Maps a time; none if it is beyond the supported instants.
+    fn of(civil: DateTime, zone: &TimeZone) -> Option<Self> {
+        let offset = zone.to_ambiguous_timestamp(civil).offset();
+        let first = match offset {
+            AmbiguousOffset::Unambiguous { offset } => second(civil, offset)?,
+            AmbiguousOffset::Fold { before, .. } => second(civil, before)?,
+            AmbiguousOffset::Gap { after, .. } => {
+                let mut changes = zone.following(after.to_timestamp(civil).ok()?);
+                changes.find(|change| change.offset() == after)?.timestamp().as_second()
+            }
+        };
+        Some(Self { civil, offset, first })
+    }
+}
+
+/// Returns the second since the epoch at which clocks that are this far from UTC show a time.
+fn second(civil: DateTime, offset: Offset) -> Option<i64> {
+    offset.to_timestamp(civil).ok().map(jiff::Timestamp::as_second)
 }
 
 impl<'a> ScheduleWalk<'a> {
-    /// Returns a walk from the second `from` to the second `until`, both included.
+    /// Returns a walk from the second `seconds.start` to the second `seconds.end`, both included.
     pub(super) fn new(
         times: WallClockTimes<'a>,
-        zone: &'a ScheduleZone,
+        zone: &'a TimeZone,
         dst: DstPolicy,
         exclude: &'a [ScheduleExclusion],
         seconds: Range<i64>,
     ) -> Self {
-        let from = seconds.start.max(FIRST);
-        let until = seconds.end.min(LAST);
-        let around = zone.period_overlaps(from);
-        let stretch = around.period;
-        Self {
-            times,
-            exclude,
-            zone,
-            dst,
-            until,
-            period: stretch,
-            next_time: times.next(from + stretch.offset),
-            overlaps: around,
-            change_pending: from == stretch.from,
-        }
+        let range = seconds.start.max(FIRST)..seconds.end.min(LAST);
+        let next_time = times.next(first_time(zone, range.start));
+        let next_time = next_time.and_then(|civil| MappedTime::of(civil, zone));
+        Self { times, exclude, zone, dst, range, next_time, waiting: BTreeMap::new() }
     }
 
-    /// Enters a stretch.
-    fn enter_period(&mut self, stretch: OffsetPeriod) {
-        self.overlaps = self.zone.period_overlaps(stretch.from);
-        self.period = stretch;
-        self.next_time = self.times.next(stretch.local().0);
-        self.change_pending = true;
+    fn due(&self, civil: DateTime, at: i64, note: Option<DstNote>) -> DueInstant<'a> {
+        DueInstant { at, note, excluded: self.exclude.iter().find(|one| one.covers(civil)) }
     }
 
-    /// Returns the pass of a time of this stretch, and whether the policy lets it count.
-    fn dst_pass(&self, at: i64) -> (bool, Option<DstNote>) {
-        let was = self.overlaps.repeats_earlier.iter().any(|range| range.contains(&at));
-        let comes = self.overlaps.repeated_later.iter().any(|range| range.contains(&at));
-        let counts = self.times.interval()
-            || match self.dst.overlap {
-                DstOverlapPolicy::First => !was,
-                DstOverlapPolicy::Last => !comes,
-                DstOverlapPolicy::Both => true,
-            };
-        let note = match (was, comes) {
-            (true, _) => Some(DstNote::SecondPass),
-            (false, true) => Some(DstNote::FirstPass),
-            (false, false) => None,
-        };
-        (counts, note)
-    }
-
-    /// Returns the exclusion of a clock time, if any.
-    fn excluded(&self, at: i64) -> Option<&'a ScheduleExclusion> {
-        if self.exclude.is_empty() {
-            return None;
-        }
-        let civil = CivilDateTime::of_seconds(at);
-        self.exclude.iter().find(|one| one.covers(civil))
-    }
-
-    /// Returns what is due at the start of this stretch, if the clock change there skipped one of the times,
-    /// no stretch shows that time, and nothing else is due at that instant.
-    fn moved_due(&self) -> Option<DueInstant<'a>> {
-        if self.dst.gap == DstGapPolicy::Skip || self.period.from <= FIRST {
-            return None;
-        }
-        let start = self.period.from + self.zone.offset(self.period.from - 1);
-        let gap = start..self.period.local().0;
-        let mut passed = self.times.next(gap.start).filter(|at| gap.contains(at));
-        if passed.is_none() || (self.next_time == Some(gap.end) && self.dst_pass(gap.end).0) {
-            return None;
-        }
-        let near = self.zone.periods_near(&gap);
-        let shown =
-            |at: i64| near.iter().map(OffsetPeriod::local).any(|(from, until)| (from..until).contains(&at));
-        let mut due = None;
-        while let Some(at) = passed {
-            if !shown(at) {
-                let one = DueInstant {
-                    at: self.period.from,
-                    note: Some(DstNote::AtTransition),
-                    excluded: self.excluded(at),
-                };
-                if one.excluded.is_none() {
-                    return Some(one);
+    /// Adds the instants of a time for which the policies let it be due.
+    fn add(&mut self, time: MappedTime) {
+        let all = self.times.interval() || self.dst.overlap == DstOverlapPolicy::Both;
+        match time.offset {
+            AmbiguousOffset::Unambiguous { .. } => self.add_due(time.civil, time.first, None),
+            AmbiguousOffset::Fold { after, .. } => {
+                if all || self.dst.overlap == DstOverlapPolicy::First {
+                    self.add_due(time.civil, time.first, Some(DstNote::FirstPass));
                 }
-                due.get_or_insert(one);
+                if (all || self.dst.overlap == DstOverlapPolicy::Last)
+                    && let Some(at) = second(time.civil, after)
+                {
+                    self.add_due(time.civil, at, Some(DstNote::SecondPass));
+                }
             }
-            passed = self.times.after(at).filter(|at| gap.contains(at));
+            AmbiguousOffset::Gap { .. } => {
+                if self.dst.gap == DstGapPolicy::RunAtTransition {
+                    self.add_due(time.civil, time.first, Some(DstNote::AtTransition));
+                }
+            }
         }
-        due
     }
 
-    /// Enters the next relevant stretch; false if there is none. Stretches in which nothing can be due are
-    /// skipped.
-    fn enter_next_period(&mut self) -> bool {
-        let end = self.period.local().1;
-        let Some(ahead) = self.next_time else {
-            // A single time may be repeated, but not much later.
-            return match self.times {
-                WallClockTimes::Once(civil) if end <= civil.seconds() + APART => self.go_to_next(),
-                _ => false,
-            };
-        };
-        let far = ahead - APART;
-        // The last clock times may be repeated after the end.
-        let nothing_again = || self.times.next(end - APART) == Some(ahead);
-        if far <= self.period.until.saturating_add(APART) || !nothing_again() {
-            return self.go_to_next();
+    /// Adds a due instant. What is due there anyway takes the place of skipped times.
+    fn add_due(&mut self, civil: DateTime, at: i64, note: Option<DstNote>) {
+        if !(self.range.start..=self.range.end).contains(&at) {
+            return;
         }
-        let stretch = self.zone.stretch(far);
-        if stretch.from > self.until {
-            return false;
-        }
-        self.enter_period(stretch);
-        true
+        let due = self.due(civil, at, note);
+        let moved = note == Some(DstNote::AtTransition);
+        self.waiting
+            .entry(at)
+            .and_modify(|other| {
+                if !moved || (other.note == note && due.excluded.is_none()) {
+                    *other = due;
+                }
+            })
+            .or_insert(due);
     }
+}
 
-    fn go_to_next(&mut self) -> bool {
-        match self.zone.stretch_after(&self.period) {
-            Some(next) if next.from <= self.until => {
-                self.enter_period(next);
-                true
-            }
-            _ => false,
-        }
-    }
+/// Returns the first clock time that is shown or skipped at a second or later.
+fn first_time(zone: &TimeZone, second: i64) -> DateTime {
+    let (before, at) = (timestamp(second - 1), timestamp(second));
+    let skipped = zone.to_datetime(before).saturating_add(SignedDuration::from_secs(1));
+    // Clocks that go back soon show earlier times again.
+    let changes = zone.following(at).map(|change| change.timestamp());
+    let soon = changes.take_while(|change| change.as_second() < second + APART);
+    soon.chain([at]).map(|at| zone.to_datetime(at)).fold(skipped, DateTime::min)
 }
 
 impl<'a> Iterator for ScheduleWalk<'a> {
@@ -206,27 +178,22 @@ impl<'a> Iterator for ScheduleWalk<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if std::mem::take(&mut self.change_pending)
-                && self.period.from <= self.until
-                && let Some(due) = self.moved_due()
+            let time = self.next_time.filter(|time| time.first <= self.range.end);
+            if let Some(due) = self.waiting.first_entry()
+                && time.is_none_or(|time| *due.key() < time.first)
             {
-                return Some(due);
+                return Some(due.remove());
             }
-            let Some(at) = self.next_time.filter(|at| *at < self.period.local().1) else {
-                if self.enter_next_period() {
-                    continue;
-                }
-                return None;
-            };
-            let second = at - self.period.offset;
-            if second > self.until {
-                return None;
+            let time = time?;
+            let next = self.times.after(time.civil);
+            self.next_time = next.and_then(|civil| MappedTime::of(civil, self.zone));
+            // Nothing that comes later can be due before it, or take its place.
+            let is_plain =
+                matches!(time.offset, AmbiguousOffset::Unambiguous { .. }) && self.waiting.is_empty();
+            if is_plain && time.first >= self.range.start {
+                return Some(self.due(time.civil, time.first, None));
             }
-            self.next_time = self.times.after(at);
-            let (counts, note) = self.dst_pass(at);
-            if counts {
-                return Some(DueInstant { at: second, note, excluded: self.excluded(at) });
-            }
+            self.add(time);
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Zones of the IANA database: that of the system, or else the built-in one.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::str::FromStr;
 
 use jiff::Timestamp;
-use jiff::tz::{TimeZone, TimeZoneDatabase, db};
-use serde::{Deserialize, Serialize};
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone, TimeZoneDatabase, TimeZoneTransition, db};
+use wf_base::text_form;
 
-use super::around::PeriodOverlaps;
-use super::civil::{CivilDateTime, DAY};
+use super::ClockTime;
 use wf_base::time::Moment;
 
 /// The range of seconds since the epoch supported by schedules: the years 1 to 9999 in every zone.
@@ -26,22 +26,17 @@ pub struct BadZone {
 }
 
 /// A zone: the offset of its clocks from UTC, and its changes.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone)]
 pub struct ScheduleZone {
     name: String,
-    clocks: TimeZone,
-    /// The latest result about a stretch, shared by all clones of the zone.
-    pub(super) latest: Arc<Mutex<Option<Arc<PeriodOverlaps>>>>,
+    pub(super) clocks: TimeZone,
 }
 
 /// A time as the clocks of a zone show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZonedTime {
-    /// The clock time.
-    pub civil: CivilDateTime,
-    /// The offset from UTC, in seconds; east is positive.
-    pub offset: i64,
+    civil: DateTime,
+    offset: Offset,
 }
 
 /// A clock change.
@@ -53,21 +48,10 @@ pub struct ClockChange {
     pub by: i64,
 }
 
-/// A period without clock changes, in seconds since the epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OffsetPeriod {
-    /// The first second; [`i64::MIN`] if there is none.
-    pub(super) from: i64,
-    /// The second after its last; [`i64::MAX`] if it has none.
-    pub(super) until: i64,
-    /// The seconds that clocks are ahead of UTC.
-    pub(super) offset: i64,
-}
-
-impl OffsetPeriod {
-    /// Returns the clock times at its start and at its end.
-    pub(super) fn local(&self) -> (i64, i64) {
-        (self.from.saturating_add(self.offset), self.until.saturating_add(self.offset))
+impl ZonedTime {
+    /// Returns the time of day.
+    pub fn clock_time(&self) -> ClockTime {
+        self.civil.time().into()
     }
 }
 
@@ -76,18 +60,14 @@ impl ScheduleZone {
     pub fn parse(name: &str) -> Result<Self, BadZone> {
         let found = db().get(name).or_else(|_| TimeZoneDatabase::bundled().get(name));
         match found {
-            Ok(zone) => Ok(Self {
-                name: zone.iana_name().unwrap_or(name).to_owned(),
-                clocks: zone,
-                latest: Arc::default(),
-            }),
+            Ok(zone) => Ok(Self { name: zone.iana_name().unwrap_or(name).to_owned(), clocks: zone }),
             Err(_) => Err(BadZone { name: name.to_owned(), nearest: nearest(name) }),
         }
     }
 
     /// Returns the zone without clock changes.
     pub fn utc() -> Self {
-        Self { name: "UTC".into(), clocks: TimeZone::UTC, latest: Arc::default() }
+        Self { name: "UTC".into(), clocks: TimeZone::UTC }
     }
 
     /// Returns its name in the database.
@@ -105,72 +85,38 @@ impl ScheduleZone {
         names
     }
 
-    /// Returns the clock time at an instant.
+    /// Returns the clock time at an instant, in whole seconds.
     pub fn local(&self, at: Moment) -> ZonedTime {
-        let seconds = at.millis().div_euclid(1_000);
-        let offset = self.offset(seconds);
-        let civil = CivilDateTime::of_seconds(seconds.saturating_add(offset));
-        ZonedTime { civil, offset }
+        let at = timestamp(at.millis().div_euclid(1_000));
+        let offset = self.clocks.to_offset(at);
+        ZonedTime { civil: offset.to_datetime(at), offset }
     }
 
     /// Returns the clock change on the local day of this instant.
     pub fn change_on(&self, at: Moment) -> Option<ClockChange> {
-        let seconds = at.millis().div_euclid(1_000).clamp(FIRST, LAST);
-        let here = self.stretch(seconds);
-        let day = (seconds + here.offset).div_euclid(DAY);
-        let change = |at: i64| {
-            let before = self.offset(at - 1);
-            let by = self.offset(at) - before;
-            let days = [at + before, at + before + by];
-            days.into_iter()
-                .any(|local| local.div_euclid(DAY) == day)
-                .then_some(ClockChange { at: Moment::from_millis(at * 1_000), by })
-        };
-        let edges = [here.from, here.until];
-        edges.into_iter().filter(|at| *at > FIRST && *at < LAST).find_map(change)
+        let day = self.local(at).civil.date();
+        let second = at.millis().div_euclid(1_000);
+        let before = self.clocks.preceding(timestamp(second + 1)).find_map(|one| self.change(&one));
+        let after = self.clocks.following(timestamp(second)).find_map(|one| self.change(&one));
+        [before, after].into_iter().flatten().find(|change| {
+            let second = change.at.millis() / 1_000;
+            let (old, new) = (timestamp(second - 1), timestamp(second));
+            let old = self.clocks.to_offset(old).to_datetime(new);
+            [old, self.clocks.to_datetime(new)].iter().any(|local| local.date() == day)
+        })
     }
 
-    /// Returns the seconds that clocks are ahead of UTC at a second since the epoch.
-    pub(super) fn offset(&self, seconds: i64) -> i64 {
-        i64::from(self.clocks.to_offset(timestamp(seconds)).seconds())
-    }
-
-    /// Returns the stretch that contains a second since the epoch.
-    pub(super) fn stretch(&self, seconds: i64) -> OffsetPeriod {
-        let offset = self.offset(seconds);
-        let from = self
-            .clocks
-            .preceding(timestamp(seconds + 1))
-            .map(|change| change.timestamp().as_second())
-            .find(|at| self.offset(at - 1) != offset)
-            .unwrap_or(i64::MIN);
-        OffsetPeriod { from, until: self.end(seconds, offset), offset }
-    }
-
-    /// Returns the next stretch; none if this one has no end.
-    pub(super) fn stretch_after(&self, stretch: &OffsetPeriod) -> Option<OffsetPeriod> {
-        let from = stretch.until;
-        if from == i64::MAX {
-            return None;
-        }
-        let offset = self.offset(from);
-        let until = self.end(from, offset);
-        Some(OffsetPeriod { from, until, offset })
-    }
-
-    /// Returns the end of the offset that is valid at a second.
-    fn end(&self, seconds: i64, offset: i64) -> i64 {
-        self.clocks
-            .following(timestamp(seconds))
-            .find(|change| i64::from(change.offset().seconds()) != offset)
-            .map_or(i64::MAX, |change| change.timestamp().as_second())
+    /// Returns the clock change of a transition; none if the offset stays as it was.
+    fn change(&self, transition: &TimeZoneTransition<'_>) -> Option<ClockChange> {
+        let at = transition.timestamp().as_second();
+        let by = transition.offset().seconds() - self.clocks.to_offset(timestamp(at - 1)).seconds();
+        (by != 0).then(|| ClockChange { at: Moment::from_millis(at * 1_000), by: by.into() })
     }
 }
 
 /// Returns the timestamp of a second since the epoch; out of range, the nearest.
-fn timestamp(seconds: i64) -> Timestamp {
-    let seconds = seconds.clamp(FIRST - 4 * DAY, LAST);
-    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH)
+pub(super) fn timestamp(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds.clamp(FIRST - 4 * 86_400, LAST)).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 /// Returns the existing name nearest to a name.
@@ -210,34 +156,22 @@ impl fmt::Display for ScheduleZone {
     }
 }
 
-impl TryFrom<String> for ScheduleZone {
-    type Error = BadZone;
+impl FromStr for ScheduleZone {
+    type Err = BadZone;
 
-    fn try_from(name: String) -> Result<Self, BadZone> {
-        Self::parse(&name)
+    fn from_str(name: &str) -> Result<Self, BadZone> {
+        Self::parse(name)
     }
 }
 
-impl From<ScheduleZone> for String {
-    fn from(zone: ScheduleZone) -> Self {
-        zone.name
-    }
-}
+text_form!(ScheduleZone);
 
 /// Writes RFC 3339 with the offset of the zone: `2026-03-29T03:00:00+02:00`. The seconds of an
 /// offset that has some (local mean times before 1972) are left out, as the RFC demands.
 impl fmt::Display for ZonedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = self.civil.time.seconds();
-        let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
-        let sign = if self.offset < 0 { '-' } else { '+' };
-        let minutes = self.offset.abs() / 60;
-        write!(
-            f,
-            "{}T{hour:02}:{minute:02}:{second:02}{sign}{:02}:{:02}",
-            self.civil.date,
-            minutes / 60,
-            minutes % 60,
-        )
+        let sign = if self.offset.is_negative() { '-' } else { '+' };
+        let minutes = self.offset.seconds().abs() / 60;
+        write!(f, "{}{sign}{:02}:{:02}", self.civil, minutes / 60, minutes % 60)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::laws::{EXPRESSIONS, ZONES, cron, moment};
-use super::{DstNote, DstPolicy, GoalSchedule, ScheduleExclusion, Slot};
+use crate::schedule::{DstNote, DstPolicy, GoalSchedule, ScheduleExclusion, Slot};
 use wf_base::time::Moment;
 
 fn daily(from: &str, until: &str) -> ScheduleExclusion {
@@ -71,7 +71,7 @@ fn some_exclusion() -> impl Strategy<Value = ScheduleExclusion> {
     let clock = |minutes: u32| format!("{:02}:{:02}", minutes / 60, minutes % 60);
     let day = |days: u32| format!("2026-{:02}-{:02}", days / 28 % 12 + 1, days % 28 + 1);
     prop_oneof![
-        3 => (0..48u32, 1..48u32, prop::collection::vec(prop::sample::select(&super::Weekday::ALL[..]), 0..4))
+        3 => (0..48u32, 1..48u32, prop::collection::vec(prop::sample::select(&crate::schedule::Weekday::ALL[..]), 0..4))
             .prop_filter_map("a window", move |(from, until, on)| Some(ScheduleExclusion::Daily {
                 from: clock(from * 30).parse().ok()?,
                 until: clock(until * 30).parse().ok()?,
@@ -102,8 +102,8 @@ proptest! {
         timing.active_until = timing.active_from.map(|from| from.after(Duration::from_hours(24 * days)));
         let (first, last) = (Moment::from_millis(i64::MIN), Moment::from_millis(i64::MAX));
         let mut open = timing.slots(first, last).filter(|slot| slot.excluded.is_none());
-        prop_assert_eq!(timing.free().is_some(), open.next().is_some());
-        if let Some(slot) = timing.free() {
+        prop_assert_eq!(timing.find_open_slot().is_some(), open.next().is_some());
+        if let Some(slot) = timing.find_open_slot() {
             prop_assert!(slot.excluded.is_none());
         }
     }
@@ -117,7 +117,7 @@ fn that_all_is_excluded_is_found_in_a_bounded_time() {
     let of = |expression: &str, exclude: Vec<ScheduleExclusion>| {
         let mut timing = GoalSchedule::of(cron(expression, "Europe/Berlin", DstPolicy::default()));
         timing.exclude = exclude;
-        timing.free().map(|slot| slot.at.to_second())
+        timing.find_open_slot().map(|slot| slot.at.to_second())
     };
     assert_eq!(of("0 23 * * *", vec![daily("22:00", "06:00")]), None);
     assert_eq!(of("* * 5 * * *", vec![daily("05:00", "06:00")]), None);
@@ -140,7 +140,7 @@ fn that_all_is_excluded_is_found_in_a_bounded_time() {
     let fridays = ScheduleExclusion::Daily {
         from: "00:00".parse().unwrap(),
         until: "24:00".parse().unwrap(),
-        on: vec![super::Weekday::Fri],
+        on: vec![crate::schedule::Weekday::Fri],
     };
     assert_eq!(of("0 9 13 * +FRI", vec![fridays]), None);
     let took = began.elapsed();

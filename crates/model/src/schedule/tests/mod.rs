@@ -1,0 +1,4 @@
+//! Tests of whole schedules.
+
+mod exclusion;
+mod laws;

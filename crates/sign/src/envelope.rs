@@ -59,7 +59,7 @@ impl DsseEnvelope {
 
     /// Signs the same text with one more key.
     pub fn add_signature(&mut self, signer: &Signer) -> Result<(), EnvelopeError> {
-        let signed = pae(&self.payload_type, &self.unverified()?);
+        let signed = self.signed()?;
         self.signatures.push(EnvelopeSignature::of(signer, &signed));
         Ok(())
     }

@@ -1,10 +1,8 @@
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::decode::{DecodeSpec, SpecDecoder};
 use crate::yaml::{YamlNode, YamlValue};
+use wf_base::inline_schema;
 use wf_model::expr::Expr;
 
 /// The list over which a step is repeated.
@@ -29,16 +27,4 @@ impl DecodeSpec for ForEachSpec {
     }
 }
 
-impl JsonSchema for ForEachSpec {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "ForEach".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["array", "string"] })
-    }
-}
+inline_schema!(ForEachSpec, "ForEach", { "type": ["array", "string"] });

@@ -1,11 +1,9 @@
-use std::borrow::Cow;
 use std::ops::Deref;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{DecodeSpec, SpecDecoder};
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::inline_schema;
 use wf_model::expr::Template;
 
 /// A parameter given to a plan: a template, or any other value as it is.
@@ -46,16 +44,4 @@ fn template_inside<'n, 'a>(node: &'n YamlNode<'a>) -> Option<&'n YamlNode<'a>> {
     }
 }
 
-impl JsonSchema for ArgumentTemplate {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Argument".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!(true)
-    }
-}
+inline_schema!(ArgumentTemplate, "Argument", true);

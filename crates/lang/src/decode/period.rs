@@ -1,11 +1,9 @@
-use std::borrow::Cow;
 use std::time::Duration;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::decoder::wrong_type;
 use super::{DecodeSpec, SpecDecoder};
 use crate::yaml::{YamlNode, YamlValue};
+use wf_base::inline_schema;
 use wf_base::time::parse_duration;
 
 /// A length of time, written like `5m`.
@@ -35,19 +33,7 @@ impl DecodeSpec for DurationText {
     }
 }
 
-impl JsonSchema for DurationText {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Period".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": "^(?=.)(\\d+d)?(\\d+h)?(\\d+m)?(\\d+s)?(\\d+ms)?$"
-        })
-    }
-}
+inline_schema!(DurationText, "Period", {
+    "type": "string",
+    "pattern": "^(?=.)(\\d+d)?(\\d+h)?(\\d+m)?(\\d+s)?(\\d+ms)?$"
+});

@@ -1,9 +1,6 @@
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
 use super::{DecodeSpec, SpecDecoder};
 use crate::yaml::{YamlNode, YamlValue};
+use wf_base::inline_schema;
 
 /// A number of bytes, alone or with a unit: `64MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,21 +33,9 @@ impl DecodeSpec for ByteSize {
     }
 }
 
-impl JsonSchema for ByteSize {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Size".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                { "type": "integer", "minimum": 0 },
-                { "type": "string", "pattern": "^[0-9]+(KiB|MiB|GiB)$" },
-            ]
-        })
-    }
-}
+inline_schema!(ByteSize, "Size", {
+    "anyOf": [
+        { "type": "integer", "minimum": 0 },
+        { "type": "string", "pattern": "^[0-9]+(KiB|MiB|GiB)$" },
+    ]
+});

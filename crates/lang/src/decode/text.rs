@@ -1,9 +1,6 @@
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
 use super::{DecodeSpec, SpecDecoder};
 use crate::yaml::YamlNode;
+use wf_base::inline_schema;
 
 /// A pattern of paths, relative to the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,19 +138,7 @@ macro_rules! formed {
             }
         }
 
-        impl JsonSchema for $type {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($type).into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!($schema)
-            }
-        }
+        inline_schema!($type, stringify!($type), $schema);
     )* };
 }
 

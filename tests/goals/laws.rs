@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use wf_base::keyword::Keyword;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::{Moment, SystemClock};
 use wf_core::goal::{

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wf_base::keyword::Keyword;
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::{InMemoryLedger, SimulationResult, SimulationScenario, SlotEntry, SlotState, simulate};

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{CheckPhase, EnvVar, FailureClassRule, ResourceLimits, ShellScript, ValueSchema};
 use crate::expr::Template;
+use wf_base::keywords;
 use wf_base::name::Name;
 
 /// One criterion: a probe that runs outside the worker, and the expected result.
@@ -74,6 +75,8 @@ pub enum CheckCertainty {
 
 impl CheckCertainty {
     /// True if this is the default.
+keywords!(described CheckCertainty { Verifiable => "verifiable", Plausible => "plausible" });
+
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

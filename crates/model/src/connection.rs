@@ -28,19 +28,8 @@ pub enum AuthMethod {
     SecureInput,
 }
 
-impl AuthMethod {
-    /// Returns its name in the protocol and the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DeviceCode => "device_code",
-            Self::BrowserRedirect => "browser_redirect",
-            Self::SecureInput => "secure_input",
-        }
-    }
-}
-
 keywords!(AuthMethod {
-    "device_code" => Self::DeviceCode,
-    "browser_redirect" => Self::BrowserRedirect,
-    "secure_input" => Self::SecureInput,
+    DeviceCode => "device_code",
+    BrowserRedirect => "browser_redirect",
+    SecureInput => "secure_input",
 });

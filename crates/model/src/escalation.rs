@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use wf_base::keywords;
 
 /// A reaction to a block (Silas 5.1.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,18 +46,13 @@ pub enum EscalationAction {
     SpawnTask,
 }
 
-impl EscalationAction {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Respond => "respond",
-            Self::Report => "report",
-            Self::Retry => "retry",
-            Self::SuppressAndRephrase => "suppress_and_rephrase",
-            Self::SuppressAndEscalate => "suppress_and_escalate",
-            Self::EscalateHuman => "escalate_human",
-            Self::TransferToQueue => "transfer_to_queue",
-            Self::SpawnTask => "spawn_task",
-        }
-    }
-}
+keywords!(described EscalationAction {
+    Respond => "respond",
+    Report => "report",
+    Retry => "retry",
+    SuppressAndRephrase => "suppress_and_rephrase",
+    SuppressAndEscalate => "suppress_and_escalate",
+    EscalateHuman => "escalate_human",
+    TransferToQueue => "transfer_to_queue",
+    SpawnTask => "spawn_task",
+});

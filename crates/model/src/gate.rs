@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     ApprovalRequirement, BoundedJsonPath, CheckProbe, EnvVar, Escalation, Expectation, JsonExpectation,
 };
+use wf_base::keywords;
 use wf_base::name::GateId;
 
 /// A rule at a trigger point (DESIGN section 6).
@@ -55,6 +56,16 @@ pub enum GateTrigger {
     BeforePublish,
 }
 
+keywords!(described GateTrigger {
+    BeforeRun => "before_run",
+    OnInput => "on_input",
+    BeforeStep => "before_step",
+    OnToolCall => "on_tool_call",
+    AfterStep => "after_step",
+    OnOutput => "on_output",
+    BeforePublish => "before_publish",
+});
+
 /// The lane of a gate: policy or advice.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
@@ -66,6 +77,8 @@ pub enum GateLane {
     /// It advises, and an unavailable answer lets pass.
     Quality,
 }
+
+keywords!(described GateLane { Policy => "policy", Quality => "quality" });
 
 /// The provider of a gate's answer.
 #[derive(Clone, Debug)]
@@ -169,6 +182,8 @@ pub enum OnFinding {
     Flag,
 }
 
+keywords!(described OnFinding { Block => "block", Redact => "redact", Ask => "ask", Flag => "flag" });
+
 /// A model that judges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LlmJudge {
@@ -179,19 +194,6 @@ pub struct LlmJudge {
 }
 
 impl GateTrigger {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BeforeRun => "before_run",
-            Self::OnInput => "on_input",
-            Self::BeforeStep => "before_step",
-            Self::OnToolCall => "on_tool_call",
-            Self::AfterStep => "after_step",
-            Self::OnOutput => "on_output",
-            Self::BeforePublish => "before_publish",
-        }
-    }
-
     /// True if it concerns a whole run, not a step.
     pub fn is_of_run(self) -> bool {
         matches!(self, Self::BeforeRun | Self::OnInput | Self::BeforePublish)

@@ -191,59 +191,25 @@ impl GoalParam {
     }
 }
 
-/// Gives each value of an enum the word that stands for it in files and on screens.
-macro_rules! words {
-    ($($type:ident { $($value:ident => $word:literal),* $(,)? })*) => { $(
-        impl $type {
-            /// Every value, in the order in which they are printed.
-            pub const ALL: &'static [Self] = &[$(Self::$value),*];
-
-            /// Its word.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$value => $word),* }
-            }
-
-            /// The value that a word stands for.
-            pub fn parse(word: &str) -> Option<Self> {
-                Self::ALL.iter().find(|one| one.as_str() == word).copied()
-            }
-        }
-    )* };
-}
-
-words! {
-    MissedTimesChoice { None => "none", Latest => "latest", All => "all" }
-    GoalOverlapPolicy {
-        Skip => "skip", QueueOne => "queue_one", QueueAll => "queue_all",
-        Replace => "replace", Allow => "allow",
-    }
-    OnUnmet { Report => "report", SpawnPlan => "spawn_plan" }
-    GoalApproval { Standing => "standing", None => "none" }
-    GoalEvent {
-        Failed => "failed", Repaired => "repaired", Healthy => "healthy",
-        Waiting => "waiting", Paused => "paused", Missed => "missed",
-    }
-}
-
 keywords!(GoalOverlapPolicy {
-    "skip" => Self::Skip,
-    "queue_one" => Self::QueueOne,
-    "queue_all" => Self::QueueAll,
-    "replace" => Self::Replace,
-    "allow" => Self::Allow,
+    Skip => "skip",
+    QueueOne => "queue_one",
+    QueueAll => "queue_all",
+    Replace => "replace",
+    Allow => "allow",
 });
 
-keywords!(OnUnmet { "report" => Self::Report, "spawn_plan" => Self::SpawnPlan });
+keywords!(OnUnmet { Report => "report", SpawnPlan => "spawn_plan" });
 
-keywords!(GoalApproval { "standing" => Self::Standing, "none" => Self::None });
+keywords!(GoalApproval { Standing => "standing", None => "none" });
 
-keywords!(MissedTimesChoice { "none" => Self::None, "latest" => Self::Latest, "all" => Self::All });
+keywords!(MissedTimesChoice { None => "none", Latest => "latest", All => "all" });
 
 keywords!(GoalEvent {
-    "failed" => Self::Failed,
-    "repaired" => Self::Repaired,
-    "healthy" => Self::Healthy,
-    "waiting" => Self::Waiting,
-    "paused" => Self::Paused,
-    "missed" => Self::Missed,
+    Failed => "failed",
+    Repaired => "repaired",
+    Healthy => "healthy",
+    Waiting => "waiting",
+    Paused => "paused",
+    Missed => "missed",
 });

@@ -30,16 +30,9 @@ pub enum CheckPhase {
     Verify,
 }
 
-impl CheckPhase {
-    /// Returns its word, which is also the key of its checks.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inspect => "inspect",
-            Self::Test => "test",
-            Self::Verify => "verify",
-        }
-    }
+keywords!(described CheckPhase { Inspect => "inspect", Test => "test", Verify => "verify" });
 
+impl CheckPhase {
     /// True if this is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -79,10 +72,7 @@ impl Default for ReworkLimit {
     }
 }
 
-keywords!(OnReworkExhausted {
-    "fail" => Self::Fail,
-    "ask" => Self::Ask,
-});
+keywords!(OnReworkExhausted { Fail => "fail", Ask => "ask" });
 
 #[cfg(test)]
 mod tests {

@@ -326,8 +326,4 @@ impl Plan {
     }
 }
 
-keywords!(OnStepFailure {
-    "stop" => Self::Stop,
-    "cancel" => Self::Cancel,
-    "continue" => Self::Continue,
-});
+keywords!(OnStepFailure { Stop => "stop", Cancel => "cancel", Continue => "continue" });

@@ -20,14 +20,4 @@ pub enum OnStuck {
     ConsultPlanner,
 }
 
-impl OnStuck {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Abandon => "abandon",
-            Self::ConsultPlanner => "consult_planner",
-        }
-    }
-}
-
-keywords!(OnStuck { "abandon" => Self::Abandon, "consult_planner" => Self::ConsultPlanner });
+keywords!(OnStuck { Abandon => "abandon", ConsultPlanner => "consult_planner" });

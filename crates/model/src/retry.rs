@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use wf_base::keywords;
 
 /// The class of an attempt's failure, which decides the next action (DESIGN: failure class).
 #[derive(
@@ -15,6 +16,12 @@ pub enum FailureClass {
     /// The engine died while it ran, and its result is unknown.
     Interrupted,
 }
+
+keywords!(described FailureClass {
+    Logical => "logical",
+    Environmental => "environmental",
+    Interrupted => "interrupted",
+});
 
 /// The conditions and delays for retrying a failed attempt.
 #[derive(Clone, Debug, PartialEq)]

@@ -212,7 +212,4 @@ pub enum OnStepError {
     Continue,
 }
 
-keywords!(OnStepError {
-    "fail" => Self::Fail,
-    "continue" => Self::Continue,
-});
+keywords!(OnStepError { Fail => "fail", Continue => "continue" });

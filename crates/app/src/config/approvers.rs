@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keywords;
 use wf_base::source::{SourceText, Span, Spanned};
 use wf_base::time::Moment;
 use wf_lang::decode::{DecodeSpec, DiagnosticList, DurationText, SpecDecoder, record, words};
@@ -40,12 +41,25 @@ record! {
 
 /// The policy on who must have approved a plan, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReviewPolicySetting(pub ReviewPolicy);
+pub enum ReviewPolicySetting {
+    /// `owner`
+    Owner,
+    /// `reviewed`
+    Reviewed,
+}
 
-words!(ReviewPolicySetting {
-    "owner" => Self(ReviewPolicy::Owner),
-    "reviewed" => Self(ReviewPolicy::Reviewed),
-});
+keywords!(ReviewPolicySetting { Owner => "owner", Reviewed => "reviewed" });
+
+words!(ReviewPolicySetting);
+
+impl From<ReviewPolicySetting> for ReviewPolicy {
+    fn from(setting: ReviewPolicySetting) -> Self {
+        match setting {
+            ReviewPolicySetting::Owner => Self::Owner,
+            ReviewPolicySetting::Reviewed => Self::Reviewed,
+        }
+    }
+}
 
 /// A public key as digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +161,7 @@ fn check_approvers(file: &ApproversFile, decoder: &mut SpecDecoder<'_>) {
     };
     let there = file.approvers.iter().filter(|one| one.revoked.is_none());
     let there = u32::try_from(there.count()).unwrap_or(u32::MAX);
-    let reviewed = file.policy == Some(ReviewPolicySetting(ReviewPolicy::Reviewed));
+    let reviewed = file.policy == Some(ReviewPolicySetting::Reviewed);
     let wrong = match required.value {
         0 => "at least one approver is required".to_owned(),
         many if reviewed && many > there => {
@@ -169,7 +183,7 @@ impl From<ApproversFile> for Approvers {
             })
         };
         Self {
-            policy: file.policy.map(|setting| setting.0).unwrap_or_default(),
+            policy: file.policy.map(ReviewPolicy::from).unwrap_or_default(),
             required: file.required.map_or(1, |required| required.value),
             keys: file.approvers.into_iter().filter_map(approver).collect(),
             validity: file.validity.map_or(VALIDITY, |period| period.value.0),

@@ -3,10 +3,11 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, SchemaGenerator, json_schema};
 
 use super::AutonomySection;
+use wf_base::keywords;
 use wf_base::name::GateId;
 use wf_base::source::Spanned;
 use wf_lang::ast::{PolicySpec, ReplanSpec, RetrySpec};
-use wf_lang::decode::{ByteSize, DecodeSpec, DurationText, ReadablePath, SpecDecoder, record, word, words};
+use wf_lang::decode::{ByteSize, DecodeSpec, DurationText, ReadablePath, SpecDecoder, one_of, record, words};
 use wf_lang::yaml::{YamlNode, YamlValue};
 
 record! {
@@ -75,10 +76,9 @@ pub enum DurabilitySetting {
     Normal,
 }
 
-words!(DurabilitySetting {
-    "full" => Self::Full,
-    "normal" => Self::Normal,
-});
+keywords!(DurabilitySetting { Full => "full", Normal => "normal" });
+
+words!(DurabilitySetting);
 
 /// The sandbox setting.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl DecodeSpec for SandboxSection {
         if let YamlValue::Map(_) = node.value {
             return SandboxReadPaths::decode(node, decoder).map(Self::With);
         }
-        word(node, &[("on", true), ("off", false)], &[], decoder).map(Self::Is)
+        one_of(node, &["on", "off"], &[], decoder).map(|word| Self::Is(word == "on"))
     }
 }
 

@@ -1,9 +1,7 @@
 use super::{CheckAllowSpec, ClassifyRuleSpec, ExpectationSpec, LimitsSpec, ShellSpec, foreign, sound};
 use crate::decode::{
-    DecodeSpec, DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, WorkspacePath, record,
-    word,
+    DurationText, MappingFields, OrderedEntries, PathGlob, SpecDecoder, WorkspacePath, record, words,
 };
-use crate::yaml::YamlNode;
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::name::{EnvName, Name};
 use wf_base::source::Spanned;
@@ -48,12 +46,7 @@ record! {
     finish has_probe;
 }
 
-impl DecodeSpec for CheckCertainty {
-    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        let words = [("verifiable", Self::Verifiable), ("plausible", Self::Plausible)];
-        word(node, &words, &[], decoder)
-    }
-}
+words!(CheckCertainty);
 
 /// A check runs one thing; it may run nothing only if it checks nothing but files.
 fn has_probe(check: &mut CheckSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {

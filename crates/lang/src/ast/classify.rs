@@ -2,6 +2,7 @@ use std::ops::RangeInclusive;
 
 use crate::decode::{MappingFields, OneOrMany, RegexPattern, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keywords;
 use wf_base::source::Spanned;
 use wf_model::FailureClass;
 
@@ -22,12 +23,25 @@ record! {
 
 /// The class that a rule gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AssignedFailureClass(pub FailureClass);
+pub enum AssignedFailureClass {
+    /// `logical`
+    Logical,
+    /// `environmental`
+    Environmental,
+}
 
-words!(AssignedFailureClass {
-    "logical" => Self(FailureClass::Logical),
-    "environmental" => Self(FailureClass::Environmental),
-});
+keywords!(AssignedFailureClass { Logical => "logical", Environmental => "environmental" });
+
+words!(AssignedFailureClass);
+
+impl From<AssignedFailureClass> for FailureClass {
+    fn from(class: AssignedFailureClass) -> Self {
+        match class {
+            AssignedFailureClass::Logical => Self::Logical,
+            AssignedFailureClass::Environmental => Self::Environmental,
+        }
+    }
+}
 
 /// Checks that a rule has a condition, and that it can be met.
 fn has_condition(rule: &mut ClassifyRuleSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {

@@ -25,16 +25,7 @@ record! {
     finish check_action_keys;
 }
 
-words!(known EscalationAction {
-    "respond" => Self::Respond,
-    "report" => Self::Report,
-    "retry" => Self::Retry,
-    "suppress_and_rephrase" => Self::SuppressAndRephrase,
-    "suppress_and_escalate" => Self::SuppressAndEscalate,
-    "escalate_human" => Self::EscalateHuman,
-    "transfer_to_queue" => Self::TransferToQueue,
-    "spawn_task" => Self::SpawnTask,
-});
+words!(EscalationAction);
 
 /// The required keys of each action.
 const NEEDED: &[(EscalationAction, &str)] = &[

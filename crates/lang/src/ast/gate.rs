@@ -12,6 +12,7 @@ use crate::decode::{
 };
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keywords;
 use wf_base::name::{EnvName, GateId, Name};
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
@@ -77,22 +78,9 @@ pub enum GateKind {
     Gate,
 }
 
-words!(GateKind { "gate" => Self::Gate });
+keywords!(GateKind { Gate => "gate" });
 
-words!(known GateTrigger {
-    "before_run" => Self::BeforeRun,
-    "on_input" => Self::OnInput,
-    "before_step" => Self::BeforeStep,
-    "on_tool_call" => Self::OnToolCall,
-    "after_step" => Self::AfterStep,
-    "on_output" => Self::OnOutput,
-    "before_publish" => Self::BeforePublish,
-});
-
-words!(known GateLane {
-    "policy" => Self::Policy,
-    "quality" => Self::Quality,
-});
+words!(GateKind, GateTrigger, GateLane);
 
 /// The provider of a gate's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +95,14 @@ pub enum GateProviderKind {
     Llm,
 }
 
-words!(GateProviderKind {
-    "predicate" => Self::Predicate,
-    "script" => Self::Script,
-    "guardrail" => Self::Guardrail,
-    "llm" => Self::Llm,
+keywords!(GateProviderKind {
+    Predicate => "predicate",
+    Script => "script",
+    Guardrail => "guardrail",
+    Llm => "llm",
 });
+
+words!(GateProviderKind);
 
 /// The configuration of a provider.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::decode::{DurationText, MappingFields, OneOrMany, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
@@ -105,13 +106,9 @@ pub enum GoalKind {
     Goal,
 }
 
-words!(GoalKind { "goal" => Self::Goal });
+keywords!(GoalKind { Goal => "goal" });
 
-words!(declared GoalOverlapPolicy);
-
-words!(declared OnUnmet);
-
-words!(declared GoalApproval);
+words!(GoalKind, GoalOverlapPolicy, OnUnmet, GoalApproval);
 
 fn check_goal(goal: &mut GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::check_nonzero_duration(goal.timeout.as_ref(), decoder);

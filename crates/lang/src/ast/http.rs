@@ -1,4 +1,5 @@
 use crate::decode::{JsonPathText, OneOrMany, OrderedEntries, record, words};
+use wf_base::keywords;
 use wf_base::name::Name;
 use wf_base::source::Spanned;
 use wf_model::expr::Template;
@@ -49,27 +50,14 @@ pub enum HttpMethod {
     Options,
 }
 
-words!(HttpMethod {
-    "GET" => Self::Get,
-    "HEAD" => Self::Head,
-    "POST" => Self::Post,
-    "PUT" => Self::Put,
-    "PATCH" => Self::Patch,
-    "DELETE" => Self::Delete,
-    "OPTIONS" => Self::Options,
+keywords!(HttpMethod {
+    Get => "GET",
+    Head => "HEAD",
+    Post => "POST",
+    Put => "PUT",
+    Patch => "PATCH",
+    Delete => "DELETE",
+    Options => "OPTIONS",
 });
 
-impl HttpMethod {
-    /// Returns the method as it is sent.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Head => "HEAD",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-            Self::Options => "OPTIONS",
-        }
-    }
-}
+words!(HttpMethod);

@@ -11,4 +11,4 @@ record! {
     }
 }
 
-words!(declared OnReworkExhausted);
+words!(OnReworkExhausted);

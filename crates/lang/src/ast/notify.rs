@@ -1,6 +1,7 @@
 use super::sound;
 use crate::decode::{MappingFields, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keyword::Keyword;
 use wf_base::name::EnvName;
 use wf_base::source::Spanned;
 use wf_model::GoalEvent;
@@ -37,7 +38,7 @@ record! {
     finish check_address;
 }
 
-words!(declared GoalEvent);
+words!(GoalEvent);
 
 fn check_delivery(notify: &mut NotifySpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if fields.has("exec") && fields.has("webhook") {

@@ -73,11 +73,7 @@ impl DecodeSpec for StepOutputSpec {
     }
 }
 
-words!(known TaintLevel {
-    "owner" => Self::Owner,
-    "auth" => Self::Auth,
-    "external" => Self::External,
-});
+words!(TaintLevel);
 
 impl DecodeSpec for PlanOutputSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {

@@ -4,6 +4,7 @@ use super::{
 };
 use crate::decode::{DurationText, MappingFields, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
 use wf_model::OnStuck;
@@ -95,7 +96,9 @@ pub enum PlanKind {
     Plan,
 }
 
-words!(PlanKind { "plan" => Self::Plan });
+keywords!(PlanKind { Plan => "plan" });
+
+words!(PlanKind);
 
 /// The kind of a dag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +107,9 @@ pub enum DagKind {
     Dag,
 }
 
-words!(DagKind { "dag" => Self::Dag });
+keywords!(DagKind { Dag => "dag" });
+
+words!(DagKind);
 
 impl PlanSpec {
     /// Returns the main steps.

@@ -2,7 +2,6 @@ use super::sound;
 use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
 use crate::yaml::YamlNode;
 use wf_base::diag::{Code, Diagnostic};
-use wf_base::keyword::Keyword;
 use wf_base::source::Spanned;
 use wf_model::OnStuck;
 
@@ -35,7 +34,7 @@ fn can_run(planner: &mut PlannerSpec, fields: &MappingFields<'_, '_>, decoder: &
 
 impl DecodeSpec for OnStuck {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        word(node, Self::WORDS, &["escalate"], decoder)
+        word(node, &["escalate"], decoder)
     }
 }
 

@@ -16,7 +16,7 @@ record! {
     finish some_parallel;
 }
 
-words!(declared OnStepFailure);
+words!(OnStepFailure);
 
 fn some_parallel(policy: &mut PolicySpec, _: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     sound::at_least_one(policy.max_parallel.as_ref(), decoder);

@@ -1,6 +1,5 @@
 use super::foreign;
-use crate::decode::{DecodeSpec, DurationText, MappingFields, SpecDecoder, record, word};
-use crate::yaml::YamlNode;
+use crate::decode::{DurationText, MappingFields, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::Spanned;
 use wf_model::FailureClass;
@@ -37,13 +36,4 @@ fn in_bounds(retry: &mut RetrySpec, _: &MappingFields<'_, '_>, decoder: &mut Spe
     }
 }
 
-impl DecodeSpec for FailureClass {
-    fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
-        let words = [
-            ("logical", Self::Logical),
-            ("environmental", Self::Environmental),
-            ("interrupted", Self::Interrupted),
-        ];
-        word(node, &words, &[], decoder)
-    }
-}
+words!(FailureClass);

@@ -10,6 +10,7 @@ use crate::decode::{
 };
 use crate::yaml::YamlNode;
 use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::keywords;
 use wf_base::source::Spanned;
 use wf_model::{DETECTORS, OnFinding};
 
@@ -30,14 +31,16 @@ pub enum PredicateKind {
     JsonPath,
 }
 
-words!(PredicateKind {
-    "numeric_range" => Self::NumericRange,
-    "string_match" => Self::StringMatch,
-    "regex" => Self::Regex,
-    "file_valid" => Self::FileValid,
-    "approval_always" => Self::ApprovalAlways,
-    "json_path" => Self::JsonPath,
+keywords!(PredicateKind {
+    NumericRange => "numeric_range",
+    StringMatch => "string_match",
+    Regex => "regex",
+    FileValid => "file_valid",
+    ApprovalAlways => "approval_always",
+    JsonPath => "json_path",
 });
+
+words!(PredicateKind);
 
 /// A rule about a value, configured.
 #[derive(Clone, Debug)]
@@ -138,12 +141,7 @@ record! {
     }
 }
 
-words!(known OnFinding {
-    "block" => Self::Block,
-    "redact" => Self::Redact,
-    "ask" => Self::Ask,
-    "flag" => Self::Flag,
-});
+words!(OnFinding);
 
 /// A configuration without common keys: read once the check is known.
 #[derive(Clone, Copy, Debug)]

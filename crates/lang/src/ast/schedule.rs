@@ -50,9 +50,7 @@ record! {
     }
 }
 
-words!(declared DstGapPolicy);
-
-words!(declared DstOverlapPolicy);
+words!(DstGapPolicy, DstOverlapPolicy);
 
 record! {
     /// The treatment of scheduled times that were missed because the engine did not run.
@@ -67,7 +65,7 @@ record! {
     finish check_unused_limits;
 }
 
-words!(declared MissedTimesChoice);
+words!(MissedTimesChoice);
 
 /// A time without reconciliation.
 #[derive(Clone, Debug)]
@@ -90,7 +88,7 @@ record! {
     }
 }
 
-words!(declared Weekday);
+words!(Weekday);
 
 fn check_rule_time(rule: &mut TimedRuleSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
     if rule.cron.is_some() && rule.at.is_some() {

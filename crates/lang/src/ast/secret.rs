@@ -1,6 +1,7 @@
 use super::sound;
 use crate::decode::{MappingFields, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keywords;
 use wf_base::name::{PlanId, RefId};
 use wf_base::source::Spanned;
 
@@ -45,13 +46,15 @@ pub enum SecretSourceKind {
     Connection,
 }
 
-words!(SecretSourceKind {
-    "env" => Self::Env,
-    "file" => Self::File,
-    "command" => Self::Command,
-    "keyring" => Self::Keyring,
-    "connection" => Self::Connection,
+keywords!(SecretSourceKind {
+    Env => "env",
+    File => "file",
+    Command => "command",
+    Keyring => "keyring",
+    Connection => "connection",
 });
+
+words!(SecretSourceKind);
 
 /// Checks that a secret has the keys that its source needs, and no other.
 fn check_source_keys(secret: &mut SecretSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {

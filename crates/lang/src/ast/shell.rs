@@ -2,8 +2,10 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::decode::{DecodeSpec, SpecDecoder, word};
+use crate::decode::{DecodeSpec, SpecDecoder, words};
 use crate::yaml::{YamlNode, YamlValue};
+use wf_base::keyword::Keyword;
+use wf_base::keywords;
 
 /// The interpreter of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,16 +28,16 @@ pub enum KnownShell {
     Python,
 }
 
-const WORDS: [(&str, KnownShell); 3] =
-    [("sh", KnownShell::Sh), ("bash", KnownShell::Bash), ("python", KnownShell::Python)];
+keywords!(KnownShell { Sh => "sh", Bash => "bash", Python => "python" });
+
+words!(KnownShell);
 
 impl KnownShell {
     /// Returns the shell of a fenced block's info string; `sh` if it is empty.
     pub fn of_fence(language: &str) -> Option<Self> {
-        let known = WORDS.iter().find(|(word, _)| *word == language);
         match language {
             "" => Some(Self::Sh),
-            _ => known.map(|(_, shell)| *shell),
+            _ => Self::from_word(language),
         }
     }
 
@@ -67,7 +69,7 @@ impl Default for ShellSpec {
 impl DecodeSpec for ShellSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let YamlValue::List(items) = &node.value else {
-            return word(node, &WORDS, &[], decoder).map(Self::Word);
+            return KnownShell::decode(node, decoder).map(Self::Word);
         };
         if items.is_empty() {
             decoder.wrong_value(node, "a shell needs at least a program name");
@@ -82,12 +84,11 @@ impl JsonSchema for ShellSpec {
         "Shell".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let words = WORDS.map(|(word, _)| word);
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "A shell by name, or a program and its arguments before the script.",
             "anyOf": [
-                { "enum": words },
+                generator.subschema_for::<KnownShell>(),
                 { "type": "array", "items": { "type": "string" }, "minItems": 1 },
             ],
         })

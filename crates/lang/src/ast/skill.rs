@@ -133,7 +133,7 @@ record! {
     }
 }
 
-words!(declared AuthMethod);
+words!(AuthMethod);
 
 /// An argument of a script: a JSON Schema with `default`, `description` and `optional`.
 #[derive(Clone, Debug)]

@@ -120,7 +120,7 @@ record! {
     finish agrees;
 }
 
-words!(declared OnStepError);
+words!(OnStepError);
 
 impl StepSpec {
     /// Returns the checks of all phases, in the order of their execution.

@@ -1,4 +1,4 @@
-use super::{DecodeSpec, SpecDecoder};
+use super::{DecodeSpec, SpecDecoder, one_of};
 use crate::yaml::{YamlEntry, YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic, nearest};
 use wf_model::{SubschemaKind, VOCABULARY, ValueSchema};
@@ -63,19 +63,11 @@ fn word(entry: &YamlEntry<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
 
 /// Notes a type that JSON does not have; false if there is one.
 fn types(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> bool {
-    const TYPES: [(&str, ()); 7] = [
-        ("string", ()),
-        ("integer", ()),
-        ("number", ()),
-        ("boolean", ()),
-        ("array", ()),
-        ("object", ()),
-        ("null", ()),
-    ];
+    const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
     let items = match &node.value {
         YamlValue::List(items) => items.as_slice(),
         _ => std::slice::from_ref(node),
     };
-    let wrong = items.iter().filter(|item| super::word(item, &TYPES, &[], decoder).is_none());
+    let wrong = items.iter().filter(|item| one_of(item, &TYPES, &[], decoder).is_none());
     wrong.count() == 0
 }

@@ -27,7 +27,7 @@ pub use period::DurationText;
 pub use record::RecordSchema;
 pub use size::ByteSize;
 pub use text::{JsonPathText, PathGlob, ReadablePath, RegexPattern, WorkspacePath, WritablePath};
-pub use words::word;
+pub use words::{one_of, word};
 
 pub(crate) use contract::contract;
 

@@ -1,23 +1,29 @@
 use super::SpecDecoder;
 use crate::yaml::{YamlNode, YamlValue};
 use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::keyword::Keyword;
+
+/// Reads one of the words of a type; those of `later` are known but not implemented yet.
+pub fn word<T: Keyword>(node: &YamlNode<'_>, later: &[&str], decoder: &mut SpecDecoder<'_>) -> Option<T> {
+    let words: Vec<&str> = T::ALL.iter().map(|value| value.word()).collect();
+    one_of(node, &words, later, decoder).and_then(T::from_word)
+}
 
 /// Reads one of a set of words; those of `later` are known but not implemented yet.
-pub fn word<T: Clone>(
+pub fn one_of<'w>(
     node: &YamlNode<'_>,
-    words: &[(&str, T)],
+    words: &[&'w str],
     later: &[&str],
     decoder: &mut SpecDecoder<'_>,
-) -> Option<T> {
-    let all = words.iter().map(|(word, _)| *word);
+) -> Option<&'w str> {
     let YamlValue::Text(text) = &node.value else {
-        let list: Vec<_> = all.map(|word| format!("`{word}`")).collect();
+        let list: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
         decoder.wrong_type(node, &list.join(" or "));
         return None;
     };
-    let found = words.iter().find(|(word, _)| word == text);
-    if let Some((_, value)) = found {
-        return Some(value.clone());
+    let found = words.iter().find(|word| *word == text);
+    if let Some(word) = found {
+        return Some(word);
     }
     let span = decoder.content(node);
     decoder.emit(if later.contains(&&**text) {
@@ -25,62 +31,26 @@ pub fn word<T: Clone>(
         Diagnostic::new(Code::KindNotBuilt, span, message).with_help("remove it for now")
     } else {
         let mistake = Diagnostic::new(Code::ValueWrong, span, format!("invalid value `{text}`"));
-        match nearest(text, all.clone()) {
+        match nearest(text, words.iter().copied()) {
             Some(near) => mistake.with_suggestion(Some(near)),
-            None => mistake.with_help(format!("use {}", all.collect::<Vec<_>>().join(" or "))),
+            None => mistake.with_help(format!("use {}", words.join(" or "))),
         }
     });
     None
 }
 
-/// Lets a type without fields be written as one of a set of words: its `Decode` and its JSON
-/// Schema. With `known`, the type already has a JSON Schema, of the same words.
-///
-/// With `declared`, its [`Keyword`](wf_base::keyword::Keyword) has the words and the schema.
+/// Lets the values of a [`Keyword`] be written as their words.
 #[macro_export]
 macro_rules! words {
-    (declared $type:ty) => {
+    ($($type:ty),+ $(,)?) => { $(
         impl $crate::decode::DecodeSpec for $type {
             fn decode(
                 node: &$crate::yaml::YamlNode<'_>,
                 decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
-                $crate::decode::word(node, <Self as ::wf_base::keyword::Keyword>::WORDS, &[], decoder)
+                $crate::decode::word(node, &[], decoder)
             }
         }
-    };
-    (known $type:ty { $($word:literal => $value:expr),* $(,)? }) => {
-        impl $crate::decode::DecodeSpec for $type {
-            fn decode(
-                node: &$crate::yaml::YamlNode<'_>,
-                decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
-                $crate::decode::word(node, &[$(($word, $value)),*], &[], decoder)
-            }
-        }
-    };
-    ($type:ty { $($word:literal => $value:expr),* $(,)? } $(later { $($later:literal),* })?) => {
-        impl $crate::decode::DecodeSpec for $type {
-            fn decode(
-                node: &$crate::yaml::YamlNode<'_>,
-                decoder: &mut $crate::decode::SpecDecoder<'_>) -> Option<Self> {
-                let later: &[&str] = &[$($($later),*)?];
-                $crate::decode::word(node, &[$(($word, $value)),*], later, decoder)
-            }
-        }
-
-        impl schemars::JsonSchema for $type {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($type).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "enum": [$($word),*] })
-            }
-        }
-    };
+    )+ };
 }
 
 pub use words;

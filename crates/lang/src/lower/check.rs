@@ -77,7 +77,7 @@ pub(super) fn rules(rules: &[ast::ClassifyRuleSpec]) -> Vec<FailureClassRule> {
         exit_code: rule.exit_code.0.iter().map(|code| code.value).collect(),
         signal: rule.signal.as_ref().map(|signal| signal.value),
         output: rule.output.as_ref().map(|pattern| pattern.0.clone()),
-        class: rule.class.0,
+        class: rule.class.into(),
     };
     rules.iter().map(rule).collect()
 }

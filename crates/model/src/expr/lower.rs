@@ -7,6 +7,7 @@ use super::foreign::foreign_syntax_advice;
 use super::node::{ComparisonOperator, ExprNode, LookupKey};
 use super::{Expr, ExprReference, SpannedReference, StatusFunction, names};
 use wf_base::diag::{Code, Diagnostic, nearest};
+use wf_base::keyword::Keyword;
 use wf_base::source::Span;
 
 /// The length up to which a text is within the other bounds.
@@ -212,11 +213,11 @@ impl<'t> ExprLowering<'t> {
         let ast::Expr::Var(function) = &call.expr else {
             return self.refuse(Code::ExpressionForm, at, "methods are not supported");
         };
-        let Some(test) = StatusFunction::ALL.into_iter().find(|t| t.as_str() == function.id) else {
-            let known = StatusFunction::ALL.map(StatusFunction::as_str);
+        let Some(test) = StatusFunction::from_word(function.id) else {
+            let known: Vec<&str> = StatusFunction::ALL.iter().map(|test| test.as_str()).collect();
             let message = format!("unknown function `{}`", function.id);
             let wrong = self.mistake(Code::UnknownName, bytes(function.span()), message);
-            self.mistakes.push(match nearest(function.id, known) {
+            self.mistakes.push(match nearest(function.id, known.iter().copied()) {
                 Some(near) => wrong.with_suggestion(Some(near)),
                 None => match foreign_syntax_advice(function.id) {
                     Some(help) => wrong.with_help(help),

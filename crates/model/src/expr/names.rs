@@ -2,6 +2,7 @@ use super::foreign::foreign_syntax_advice;
 use super::node::LookupKey;
 use super::{ExprReference, StatusFunction};
 use wf_base::diag::{Code, nearest};
+use wf_base::keyword::Keyword;
 
 /// The names that a lookup can begin with.
 const ROOTS: [&str; 8] = ["params", "steps", "secrets", "item", "item_key", "item_index", "matrix", "run"];
@@ -84,7 +85,7 @@ fn unknown(name: &str, word: &str, known: &[&str]) -> ReferenceError {
 }
 
 fn unknown_root(root: &str) -> ReferenceError {
-    let function = StatusFunction::ALL.into_iter().find(|t| t.as_str() == root);
+    let function = StatusFunction::from_word(root);
     let help = match (root, function, nearest(root, ROOTS)) {
         _ if foreign_syntax_advice(root).is_some() => {
             foreign_syntax_advice(root).unwrap_or_default().to_owned()

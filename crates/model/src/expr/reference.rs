@@ -1,5 +1,6 @@
 use std::fmt;
 
+use wf_base::keywords;
 use wf_base::source::Span;
 
 /// A name that an expression reads, in one of these forms only.
@@ -86,21 +87,13 @@ impl fmt::Display for ExprReference {
     }
 }
 
-impl StatusFunction {
-    /// Every status function.
-    pub const ALL: [Self; 5] = [Self::Always, Self::Succeeded, Self::Failed, Self::Skipped, Self::Cancelled];
-
-    /// Returns its name, as it is called.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Always => "always",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
+keywords!(described StatusFunction {
+    Always => "always",
+    Succeeded => "succeeded",
+    Failed => "failed",
+    Skipped => "skipped",
+    Cancelled => "cancelled",
+});
 
 impl fmt::Display for StatusFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -51,6 +51,6 @@ pub enum DstNote {
     SecondPass,
 }
 
-keywords!(DstGapPolicy { "skip" => Self::Skip, "run_at_transition" => Self::RunAtTransition });
+keywords!(DstGapPolicy { Skip => "skip", RunAtTransition => "run_at_transition" });
 
-keywords!(DstOverlapPolicy { "first" => Self::First, "last" => Self::Last, "both" => Self::Both });
+keywords!(DstOverlapPolicy { First => "first", Last => "last", Both => "both" });

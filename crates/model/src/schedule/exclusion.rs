@@ -27,20 +27,7 @@ impl Weekday {
 
     /// Reads the name of three letters, in any case.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|day| day.name().eq_ignore_ascii_case(name))
-    }
-
-    /// Returns the name of three letters.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sun => "sun",
-            Self::Mon => "mon",
-            Self::Tue => "tue",
-            Self::Wed => "wed",
-            Self::Thu => "thu",
-            Self::Fri => "fri",
-            Self::Sat => "sat",
-        }
+        Self::ALL.into_iter().find(|day| day.as_str().eq_ignore_ascii_case(name))
     }
 
     /// Returns the day before.
@@ -130,7 +117,7 @@ impl fmt::Display for ScheduleExclusion {
                 write!(f, "{from} to {until}")?;
                 for (at, day) in on.iter().enumerate() {
                     let before = if at == 0 { " on" } else { "," };
-                    write!(f, "{before} {}", day.name())?;
+                    write!(f, "{before} {}", day.as_str().to_lowercase())?;
                 }
                 f.write_str(" is excluded")
             }
@@ -139,13 +126,13 @@ impl fmt::Display for ScheduleExclusion {
 }
 
 keywords!(Weekday {
-    "MON" => Self::Mon,
-    "TUE" => Self::Tue,
-    "WED" => Self::Wed,
-    "THU" => Self::Thu,
-    "FRI" => Self::Fri,
-    "SAT" => Self::Sat,
-    "SUN" => Self::Sun,
+    Mon => "MON",
+    Tue => "TUE",
+    Wed => "WED",
+    Thu => "THU",
+    Fri => "FRI",
+    Sat => "SAT",
+    Sun => "SUN",
 });
 
 #[cfg(test)]

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use wf_base::keywords;
 
 /// The trust in a value, by its source (Silas 5.12).
 #[derive(
@@ -18,16 +19,7 @@ pub enum TaintLevel {
     External,
 }
 
-impl TaintLevel {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Auth => "auth",
-            Self::External => "external",
-        }
-    }
-}
+keywords!(described TaintLevel { Owner => "owner", Auth => "auth", External => "external" });
 
 /// The trust in a value, the reason for its limit, and the parameters it also depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

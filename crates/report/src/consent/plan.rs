@@ -6,8 +6,8 @@ use super::{RiskDirection, SummaryBuilder, SummaryLineKind, budget, check, gate,
 use wf_base::name::SkillName;
 use wf_model::taint::{MixedTaint, StepTaint, TaintAnalysis};
 use wf_model::{
-    EnvVar, Gate, OnStepFailure, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration,
-    SecretSource, Step, TaintLevel,
+    EnvVar, Gate, Plan, PlanOutput, PlanParam, PlanParts, PlanPolicy, SecretDeclaration, SecretSource, Step,
+    TaintLevel,
 };
 
 /// The plans that are shown already, or will be.
@@ -231,12 +231,7 @@ fn policy(policy: &PlanPolicy, sheet: &mut SummaryBuilder) {
     };
     let most = RiskDirection::AtMost(f64::from(*max_parallel));
     effort(most, "max_parallel", max_parallel.to_string(), sheet);
-    let word = match on_failure {
-        OnStepFailure::Stop => "stop",
-        OnStepFailure::Cancel => "cancel",
-        OnStepFailure::Continue => "continue",
-    };
-    effort(RiskDirection::Plain, "on_failure", word.into(), sheet);
+    effort(RiskDirection::Plain, "on_failure", on_failure.as_str().into(), sheet);
     effort(RiskDirection::Plain, "grace", exact_duration(*grace), sheet);
 }
 

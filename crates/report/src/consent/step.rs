@@ -4,8 +4,8 @@ use super::{RiskDirection, SummaryBuilder, SummaryLineKind, check, gate, work};
 use wf_base::name::Name;
 use wf_model::expr::{ExprReference, SpannedReference, Template};
 use wf_model::{
-    Alternative, Check, CheckPhase, FailureClass, FailureClassRule, OnReworkExhausted, OnStepError, Plan,
-    RequiredOutput, RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepRepetition, StepWork,
+    Alternative, Check, CheckPhase, FailureClassRule, OnReworkExhausted, OnStepError, Plan, RequiredOutput,
+    RetryPolicy, ReworkLimit, SandboxPermissions, Step, StepCache, StepRepetition, StepWork,
 };
 
 pub(super) fn step(step: &Step, plan: &Plan, used: &mut ShownPlans, sheet: &mut SummaryBuilder) {
@@ -168,10 +168,8 @@ fn sandbox(allow: Option<&SandboxPermissions>, most: &wf_model::ResourceLimits, 
 
 fn retry(retry: &RetryPolicy, sheet: &mut SummaryBuilder) {
     let RetryPolicy { max, backoff, factor, max_delay, jitter, on } = retry;
-    let mut effort = |sense, key: &str, text: String| {
-        sheet.add_line(SummaryLineKind::Effort, sense, &format!("retry.{key}"), text);
-    };
-    effort(RiskDirection::AtMost(f64::from(*max)), "max", max.to_string());
+    let most = RiskDirection::AtMost(f64::from(*max));
+    sheet.add_line(SummaryLineKind::Effort, most, "retry.max", max.to_string());
     if *max == 0 {
         return sheet.mark_default(true);
     }
@@ -183,7 +181,7 @@ fn retry(retry: &RetryPolicy, sheet: &mut SummaryBuilder) {
     effort(RiskDirection::Plain, "max_delay", exact_duration(*max_delay));
     effort(RiskDirection::Plain, "jitter", jitter.to_string());
     for class in on {
-        let word = class_word(*class);
+        let word = class.as_str();
         effort(RiskDirection::Grant, &format!("on[{word}]"), word.into());
     }
 }
@@ -210,14 +208,6 @@ fn loop_lines(loops: ReworkLimit, sheet: &mut SummaryBuilder) {
     let key = "loops.on_exhausted";
     sheet.add_line(SummaryLineKind::Proof, RiskDirection::AtMost(level), key, text);
     sheet.mark_default(on_exhausted == OnReworkExhausted::Fail);
-}
-
-fn class_word(class: FailureClass) -> &'static str {
-    match class {
-        FailureClass::Logical => "logical",
-        FailureClass::Environmental => "environmental",
-        FailureClass::Interrupted => "interrupted",
-    }
 }
 
 fn flags(idempotent: bool, on_error: OnStepError, lock: Option<&str>, sheet: &mut SummaryBuilder) {
@@ -279,7 +269,7 @@ pub(super) fn classify(rules: &[FailureClassRule], sheet: &mut SummaryBuilder, b
         }
         ifs.extend(signal.map(|signal| format!("signal {signal}")));
         ifs.extend(output.iter().map(|output| format!("output matching {}", output.as_str())));
-        let text = format!("{} if {}", class_word(*class), ifs.join(" and "));
+        let text = format!("{} if {}", class.as_str(), ifs.join(" and "));
         let key = format!("{before}classify[{}]", at + 1);
         sheet.add_line(SummaryLineKind::Effort, RiskDirection::Plain, &key, text);
     }

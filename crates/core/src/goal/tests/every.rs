@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::world::{at, goal, minutes, missing, seconds};
 use crate::goal::{InMemoryLedger, SimulationResult, SimulationScenario, simulate, turn};
+use wf_base::keyword::Keyword;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
 use wf_model::schedule::ScheduleExclusion;

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::world::{World, goal, seconds, timing};
 use crate::goal::known::instant_before;
 use crate::goal::{GoalLedger, SlotState};
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 use wf_model::schedule::{GoalSchedule, ScheduleExclusion, Slot};
 use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice};

@@ -2,6 +2,7 @@
 
 use super::world::{World, at, goal, minutes, missing, seconds};
 use crate::goal::{GoalLedgerState, SlotDecision, SlotState, decide};
+use wf_base::keyword::Keyword;
 use wf_model::schedule::ScheduleExclusion;
 use wf_model::{Goal, GoalOverlapPolicy, MissedTimesChoice};
 

@@ -2,6 +2,7 @@
 
 use super::world::{World, at, goal, minutes, missing, timing};
 use crate::goal::ReconciliationCause;
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 use wf_model::{GoalOverlapPolicy, MissedTimesChoice};
 

@@ -1,80 +1,14 @@
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::{PlanSummary, WorkspaceSettings, consent};
-use sample::{ALL, GOAL, goal, plan};
+use sample::{GOAL, all, goal, plan};
 use wf_base::digest::Sha256Digest;
 use wf_base::untrusted::plain;
-use wf_lang::{goal_schema, plan_schema};
 use wf_model::JsonObject;
 
 mod gates;
+mod keys;
 pub(crate) mod sample;
-
-/// Every key of the language, the place where it is shown, and the text shown.
-fn keys() -> Vec<(&'static str, &'static str, &'static str)> {
-    let rows = include_str!("tests/keys.txt").lines().filter(|row| !row.starts_with('#'));
-    rows.map(|row| {
-        let mut cells = row.splitn(3, " | ");
-        let mut cell = || cells.next().unwrap();
-        (cell(), cell(), cell())
-    })
-    .collect()
-}
-
-/// The definitions that are JSON Schemas, which are shown as a whole, with keys of their own.
-const WHOLE: &[&str] = &["Contract", "Param", "PlanOutput", "StepOutput"];
-
-/// Every key of the language with the thing that it is a key of.
-fn language() -> BTreeSet<(String, String)> {
-    let mut found = BTreeSet::new();
-    for (kind, schema) in [("Plan", plan_schema()), ("Goal", goal_schema())] {
-        gather(kind, &schema, &mut found);
-        for (name, definition) in schema["$defs"].as_object().unwrap() {
-            gather(name, definition, &mut found);
-        }
-    }
-    found
-}
-
-fn gather(of: &str, schema: &Value, found: &mut BTreeSet<(String, String)>) {
-    if let Some(Value::Object(properties)) = schema.get("properties") {
-        found.extend(properties.keys().map(|key| (of.to_owned(), key.clone())));
-    }
-    let parts = ["anyOf", "oneOf", "allOf"];
-    let parts = parts.iter().filter_map(|key| schema.get(key)?.as_array());
-    parts.flatten().for_each(|part| gather(of, part, found));
-}
-
-#[test]
-fn every_key_of_the_language_is_shown_or_said_not_to_matter() {
-    let keys = keys();
-    let language = language();
-    for (of, key) in &language {
-        let listed = keys.iter().any(|(name, ..)| *name == format!("{of}.{key}"));
-        let word = language.contains(&("Contract".to_owned(), key.clone()));
-        let whole = word && WHOLE.contains(&of.as_str());
-        assert!(listed || whole, "`{key}` of {of} is neither shown nor said not to matter");
-    }
-}
-
-#[test]
-fn what_is_said_to_be_shown_is_shown() {
-    let of_plan = PlanSummary::of_plan(&plan(ALL), "plan.md");
-    let of_goal = all_of_a_goal();
-    for (key, path, text) in keys() {
-        let view = if key.starts_with("Goal.") { &of_goal } else { &of_plan };
-        let rest = of_goal.lines.iter().filter(|line| line.part == "goal");
-        let is_there = view.lines.iter().chain(rest).any(|line| {
-            let own = line.path();
-            let here = own == path || own.ends_with(&format!(".{path}"));
-            here && line.text.starts_with(text)
-        });
-        let built = wf_lang::READS_KEYRING || !text.starts_with("from the keyring");
-        assert!(path == "-" || is_there || !built, "{key}: {path} {text}");
-    }
-}
 
 fn all_of_a_goal() -> PlanSummary {
     let (plan, goal) = goal(GOAL);
@@ -83,7 +17,7 @@ fn all_of_a_goal() -> PlanSummary {
 
 #[test]
 fn no_two_lines_have_the_same_path() {
-    for view in [PlanSummary::of_plan(&plan(ALL), "plan.md"), all_of_a_goal()] {
+    for view in [PlanSummary::of_plan(&plan(&all()), "plan.md"), all_of_a_goal()] {
         let paths: BTreeSet<String> = view.lines.iter().map(super::SummaryLine::path).collect();
         assert_eq!(paths.len(), view.lines.len());
     }
@@ -112,8 +46,8 @@ fn nested_plans_are_shown_once_and_in_full() {
 #[test]
 fn a_person_reads_it_in_80_columns() {
     let params = JsonObject::from_iter([("day".to_owned(), "mon".into())]);
-    let files = [("plan.md".to_owned(), Sha256Digest::of_bytes(ALL.as_bytes()))];
-    let text = plain(&consent(&plan(ALL), "plan.md", &files, &params, None));
+    let files = [("plan.md".to_owned(), Sha256Digest::of_bytes(all().as_bytes()))];
+    let text = plain(&consent(&plan(&all()), "plan.md", &files, &params, None));
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
         assert_eq!(line, line.trim_end());

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
+use super::super::PlanSummary;
 use wf_base::name::PlanId;
+use wf_base::source::Span;
+use wf_lang::decode::DiagnosticList;
 use wf_lang::{InMemoryFiles, LoadedSpec, PlanDefaults, load, lower, lower_goal};
 use wf_model::{Goal, OnStepFailure, Plan, PlanParts, PlanPolicy, ReplanSettings, Step};
 
@@ -159,6 +164,7 @@ steps:
       - {id: by_program, exec: [other-prog]}
       - {id: by_request, http: {url: "https://other.example.com"}}
       - {id: by_plan, uses: parts.md, with: {what: another}}
+      - {id: by_skill, skill: {name: tools, script: tool, args: {much: 213}}}
   - id: third
     matrix: {axis: [m1, m2], include: [{axis: m3}], exclude: [{axis: m1}]}
     exec: [prog, "{{ matrix.axis }}", "{{ secrets.BY_FILE }}"]
@@ -260,14 +266,36 @@ pub(crate) fn parts(steps: Vec<Step>) -> PlanParts {
     PlanParts::new(id, steps, count, defaults().policy)
 }
 
-/// A plan by its text, with `parts.md` beside it.
-pub(crate) fn plan(text: &str) -> Arc<Plan> {
+/// [`ALL`], without a keyring where this build reads none.
+pub(crate) fn all() -> String {
     let keyring = if wf_lang::READS_KEYRING {
         "{from: keyring, service: the-service, account: the-account}"
     } else {
         "{from: env, name: UNUSED}"
     };
-    let text = &text.replace("KEYRING\n", &format!("{keyring}\n"));
+    ALL.replace("KEYRING\n", &format!("{keyring}\n"))
+}
+
+/// The front matter of a file as JSON, and its body.
+pub(crate) fn front_matter(text: &str) -> (Value, &str) {
+    let (front_matter, body) = text.trim_start_matches("---\n").split_once("---\n").unwrap();
+    let node =
+        wf_lang::yaml::read(front_matter, Span::new(0, front_matter.len()), &mut DiagnosticList::default());
+    (node.unwrap().json(), body)
+}
+
+/// The view of a plan or of a goal by its text; `None` if it is not valid.
+pub(crate) fn view(text: &str) -> Option<PlanSummary> {
+    let loaded = load(&files(text), "plan.md");
+    if !loaded.diagnostics.is_empty() {
+        return None;
+    }
+    let plan = lower(&loaded, &defaults()).ok()?;
+    Some(PlanSummary::of_plan(&plan, "plan.md").add_goal_if_any(lower_goal(&loaded).ok().as_deref()))
+}
+
+/// A plan by its text, with `parts.md` beside it.
+pub(crate) fn plan(text: &str) -> Arc<Plan> {
     lower(&loaded(text), &defaults()).unwrap()
 }
 
@@ -278,10 +306,15 @@ pub(crate) fn goal(text: &str) -> (Arc<Plan>, Arc<Goal>) {
     (plan, lower_goal(&loaded).unwrap())
 }
 
+fn files(text: &str) -> InMemoryFiles {
+    // The last is another value of a key that names a file.
+    let files =
+        [("plan.md", text), ("parts.md", PARTS), ("skills/tools/SKILL.md", TOOLS), ("parts.mdx", PARTS)];
+    InMemoryFiles(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into())
+}
+
 fn loaded(text: &str) -> LoadedSpec {
-    let files = [("plan.md", text), ("parts.md", PARTS), ("skills/tools/SKILL.md", TOOLS)];
-    let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
-    let loaded = load(&InMemoryFiles(files.into()), "plan.md");
+    let loaded = load(&files(text), "plan.md");
     assert_eq!(loaded.diagnostics, []);
     loaded
 }

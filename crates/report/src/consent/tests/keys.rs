@@ -1,0 +1,216 @@
+//! Every key of the language is shown: with another value, or without it, the view is another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::super::PlanSummary;
+use super::sample;
+use wf_lang::{goal_schema, plan_schema};
+
+/// The keys that change no view, and why.
+const UNSHOWN: &[&str] = &[
+    // Only plans and dags run, and a dag is a plan; the part `goal` says that there is a goal.
+    "Plan.kind",
+    "Goal.kind",
+    // A gate is shown as a gate.
+    "GateSpec.kind",
+];
+
+/// The keys of which no other value is valid beside the other keys of the sample, and the lines that show them.
+const BOUND: &[(&str, &str, &str)] = &[
+    ("GateSpec.check", "gates.ranges.check", "numeric_range"),
+    ("GateSpec.provider", "gates.ranges.provider", "predicate"),
+    ("Goal.on_failure", "goal.on_failure", "spawn_plan"),
+    ("MissedTimesSpec.run", "goal.missed.run", "all"),
+    ("SecretSpec.from", "secrets.BY_ENV", "from the environment variable"),
+    ("SkillUse.name", "steps.skilled.skill.name", "tools"),
+];
+
+/// The records that are JSON Schemas, which are shown as a whole, with keys of their own.
+const WHOLE: &[&str] = &["Contract", "Param", "PlanOutput", "StepOutput"];
+
+/// A key of the sample: its place there, and the words that may stand there.
+struct SampleKey {
+    pointer: String,
+    words: Vec<Value>,
+    /// True if its value has keys of its own.
+    has_record: bool,
+}
+
+/// The keys by their names, `RECORD.KEY`, with their places in the sample.
+type SampleKeys = BTreeMap<String, Vec<SampleKey>>;
+
+struct SchemaWalk<'s> {
+    root: &'s Value,
+    found: SampleKeys,
+}
+
+impl SchemaWalk<'_> {
+    fn keys(&self) -> usize {
+        self.found.values().map(Vec::len).sum()
+    }
+
+    fn visit(&mut self, record: &str, schema: &Value, value: &Value, pointer: &str) {
+        if let Some(name) = schema["$ref"].as_str() {
+            let name = name.trim_start_matches("#/$defs/");
+            let root = self.root;
+            self.visit(name, &root["$defs"][name], value, pointer);
+        }
+        for choice in ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema[word].as_array()).flatten()
+        {
+            self.visit(record, choice, value, pointer);
+        }
+        for (at, item) in value.as_array().into_iter().flatten().enumerate() {
+            self.visit(record, &schema["items"], item, &format!("{pointer}/{at}"));
+        }
+        let properties = &schema["properties"];
+        for (key, inner) in value.as_object().into_iter().flatten() {
+            let pointer = format!("{pointer}/{key}");
+            let Some(property) = properties.get(key) else {
+                self.visit(record, &schema["additionalProperties"], inner, &pointer);
+                continue;
+            };
+            let words = words(self.root, property);
+            let before = self.keys();
+            self.visit(record, property, inner, &pointer);
+            let has_record = self.keys() > before;
+            let places = self.found.entry(format!("{record}.{key}")).or_default();
+            places.push(SampleKey { pointer, words, has_record });
+        }
+    }
+}
+
+/// The words that a schema lists.
+fn words(root: &Value, schema: &Value) -> Vec<Value> {
+    let name = schema["$ref"].as_str().map(|name| name.trim_start_matches("#/$defs/"));
+    let schema = name.map_or(schema, |name| &root["$defs"][name]);
+    let listed = schema["enum"].as_array().into_iter().flatten().cloned();
+    let described = schema["oneOf"].as_array().into_iter().flatten();
+    listed.chain(described.filter_map(|word| word.get("const").cloned())).collect()
+}
+
+/// Every key of the language, as a schema names it.
+fn language(kind: &str, schema: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    gather(kind, schema, &mut found);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        gather(name, definition, &mut found);
+    }
+    found
+}
+
+fn gather(record: &str, schema: &Value, found: &mut BTreeSet<String>) {
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    found.extend(properties.map(|(key, _)| format!("{record}.{key}")));
+    let choices = ["anyOf", "oneOf", "allOf"];
+    let choices = choices.iter().filter_map(|word| schema.get(word)?.as_array());
+    choices.flatten().for_each(|choice| gather(record, choice, found));
+}
+
+/// Other values for a place.
+fn others(value: &Value, words: &[Value]) -> Vec<Value> {
+    let mut others: Vec<Value> = words.iter().filter(|word| *word != value).cloned().collect();
+    match value {
+        Value::Bool(yes) => others.push(json!(!yes)),
+        Value::Number(number) => {
+            others.extend(number.as_i64().map(|whole| json!(whole + 1)));
+            others.extend(number.as_f64().map(|number| json!(number / 2.0)));
+        }
+        Value::String(text) => {
+            let digits =
+                |c: char| c.to_digit(10).map_or(c, |digit| char::from_digit(digit % 9 + 1, 10).unwrap());
+            others.extend([json!(format!("{text}x")), json!(text.chars().map(digits).collect::<String>())]);
+        }
+        Value::Array(items) => {
+            others.push(items.iter().skip(1).cloned().collect());
+            others.push(
+                items
+                    .iter()
+                    .map(|item| self::others(item, words).into_iter().next().unwrap_or_default())
+                    .collect(),
+            );
+        }
+        _ => {}
+    }
+    others
+}
+
+/// The sample with another value at a place, or without it.
+fn variants(sample: &Value, key: &SampleKey) -> Vec<Value> {
+    let with = |other: Value| {
+        let mut variant = sample.clone();
+        *variant.pointer_mut(&key.pointer).unwrap() = other;
+        variant
+    };
+    let mut variants: Vec<Value> =
+        others(sample.pointer(&key.pointer).unwrap(), &key.words).into_iter().map(with).collect();
+    let (parent, name) = key.pointer.rsplit_once('/').unwrap();
+    let mut without = sample.clone();
+    without.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name);
+    variants.push(without);
+    variants.retain(|variant| variant != sample);
+    variants
+}
+
+fn view(front_matter: &Value, body: &str) -> Option<PlanSummary> {
+    sample::view(&format!("---\n{front_matter}\n---\n{body}"))
+}
+
+#[test]
+fn every_key_of_the_language_is_shown() {
+    let mut wrong = Vec::new();
+    for (kind, schema, text) in
+        [("Plan", plan_schema(), sample::all()), ("Goal", goal_schema(), sample::GOAL.to_owned())]
+    {
+        let (sample, body) = sample::front_matter(&text);
+        let whole = view(&sample, body).expect("the sample is a plan");
+        let mut walk = SchemaWalk { root: &schema, found: SampleKeys::new() };
+        walk.visit(kind, &schema, &sample, "");
+        for key in language(kind, &schema) {
+            let record = key.split('.').next().unwrap();
+            let is_unread =
+                key.starts_with("SecretSpec.") && !wf_lang::READS_KEYRING && !walk.found.contains_key(&key);
+            if is_unread
+                || UNSHOWN.contains(&&*key)
+                || BOUND.iter().any(|(bound, ..)| *bound == key)
+                || WHOLE.contains(&record)
+            {
+                continue;
+            }
+            let places = walk.found.get(&key).map_or(&[][..], Vec::as_slice);
+            // A goal has the keys of a plan, which the plan shows.
+            if places.is_empty() && kind == "Goal" && record != "Goal" {
+                continue;
+            }
+            if places.is_empty() {
+                wrong.push(format!("{key} is not in the sample"));
+            }
+            // The keys in a record show it.
+            let of_records = places.iter().filter(|place| place.has_record);
+            if places.is_empty() || of_records.count() > 0 {
+                continue;
+            }
+            let variants = places.iter().flat_map(|place| variants(&sample, place));
+            let mut views = variants.filter_map(|variant| view(&variant, body)).peekable();
+            let has_others = views.peek().is_some();
+            if !views.any(|other| other != whole) {
+                wrong.push(format!(
+                    "{key} {}",
+                    if has_others { "is not shown" } else { "has no other value" }
+                ));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn keys_without_another_value_have_a_line() {
+    let views = [sample::all(), sample::GOAL.to_owned()].map(|text| sample::view(&text).unwrap());
+    for (key, path, text) in BOUND {
+        let mut lines = views.iter().flat_map(|view| &view.lines);
+        let has_line = lines.any(|line| line.path() == *path && line.text.starts_with(text));
+        assert!(has_line, "{key}: {path} {text}");
+    }
+}

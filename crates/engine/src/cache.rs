@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
@@ -11,13 +11,14 @@ use wf_core::machine::CachedFile;
 use wf_core::machine::{Artifact, Attempt, CachedResult, InputKind, StepItem, TaskId};
 use wf_exec::evidence::{EvidenceDifference, difference};
 use wf_exec::{WorkError, cache, environment, files};
+use wf_model::definition;
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
 use super::copies;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
-use super::scope::{TemplateValues, secrets_read};
+use super::scope::secrets_read;
 use super::steps::step_of;
 use super::unit::AttemptTask;
 use wf_core::observe::TaskRemark;
@@ -96,11 +97,9 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<Stri
     let hidden: BTreeMap<String, String> = secrets_read(step).into_iter().map(hidden).collect();
     let logical = |error: wf_model::expr::EvalError| WorkError::logical(error.to_string());
     let plan_env = &task.run.plan.parts().env;
-    let work = task.with_template_values(&hidden, |known| render_work(&step.work, known));
-    let mut work = work.map_err(logical)?;
-    if let Some(image) = &step.container {
-        work["container"] = json!(image);
-    }
+    let templates = step.work.templates().into_iter();
+    let values: Result<Vec<String>, _> = task
+        .with_template_values(&hidden, |known| templates.map(|template| template.render(known)).collect());
     let env = task
         .with_template_values(&hidden, |known| environment::declared_variables(plan_env, &step.env, known))
         .map_err(logical)?;
@@ -112,7 +111,8 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<Stri
     let session = &task.run.session;
     let confined = session.around.as_ref().and(step.allow.as_deref());
     let basis = cache::CacheInputs {
-        work,
+        work: definition::of_work(step),
+        values: values.map_err(logical)?,
         cwd: cwd.as_deref().unwrap_or("."),
         sandbox: confined.map(|allow| (allow, &step.limits)),
         env,
@@ -128,42 +128,6 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<Stri
     }
     let (key, parts) = cache::key(&basis, &task.run.session.root, &inputs, &SecretMask::default())?;
     Ok((key, parts, files))
-}
-
-/// Returns the work as it would be executed.
-fn render_work(work: &StepWork, known: &TemplateValues<'_>) -> Result<Value, wf_model::expr::EvalError> {
-    Ok(match work {
-        StepWork::Run(script) => json!({ "shell": script.shell, "script": script.text }),
-        StepWork::Exec(argv) => {
-            let words: Result<Vec<String>, _> = argv.iter().map(|word| word.render(known)).collect();
-            json!({ "argv": words? })
-        }
-        StepWork::Skill(call) => {
-            let argv = call.argv(None, known);
-            json!({ "argv": argv.map_err(|bad| bad.to_string()) })
-        }
-        StepWork::Http(http) => {
-            let body = http.body.as_ref().map(|body| body.render(known)).transpose()?;
-            let headers: Result<Vec<_>, _> =
-                (http.headers.iter()).map(|(name, value)| Ok(json!([name, value.render(known)?]))).collect();
-            json!({
-                "method": http.method,
-                "url": http.url.render(known)?,
-                "headers": headers?,
-                "body": body,
-                "expect": http.expect,
-                "outputs": http.outputs,
-            })
-        }
-        StepWork::Uses(uses) => {
-            let with: Result<Vec<_>, _> =
-                (uses.with.iter()).map(|(name, value)| Ok(json!([name, value.value(known)?]))).collect();
-            // Everything that the plan contains and uses, in a form that nothing else reads.
-            let plan = Sha256Digest::of_bytes(format!("{:?}", uses.plan).as_bytes());
-            json!({ "uses": uses.path, "plan": plan, "with": with? })
-        }
-        StepWork::Wait(_) | StepWork::Approve(_) => Value::Null,
-    })
 }
 
 /// Restores the files of a result. Its artifacts are not among them unless the step says so: those

@@ -14,12 +14,12 @@ use wf_model::{JsonObject, RequiredOutput, ResourceLimits, SandboxPermissions};
 const MAX_DIFFERENCES: usize = 50;
 
 /// The sections of a key's parts that are reported name by name, and their labels.
-const SECTIONS: [(&str, &str); 4] =
-    [("params", "param"), ("env", "env"), ("inputs", "input"), ("outputs", "output")];
+const SECTIONS: [(&str, &str); 5] =
+    [("work", "command"), ("params", "param"), ("env", "env"), ("inputs", "input"), ("outputs", "output")];
 
 /// The parts that are reported as a whole, and their labels.
 const WHOLE_PARTS: [(&str, &str); 7] = [
-    ("work", "command"),
+    ("values", "values of templates"),
     ("cwd", "cwd"),
     ("sandbox", "allow and limits"),
     ("item", "item"),
@@ -31,8 +31,10 @@ const WHOLE_PARTS: [(&str, &str); 7] = [
 /// The inputs of a result other than files.
 #[derive(Clone, Debug)]
 pub struct CacheInputs<'a> {
-    /// The work as rendered: shell and script, argv, or the request.
-    pub work: Value,
+    /// The definition of the work.
+    pub work: JsonObject,
+    /// The values of the templates in the work.
+    pub values: Vec<String>,
     /// The working directory, relative to the workspace.
     pub cwd: &'a str,
     /// The grants and limits of the step, if it runs in a sandbox.
@@ -63,6 +65,7 @@ pub fn key(
         basis.outputs.iter().map(|output| (output.name.to_string(), output.schema.text().clone())).collect();
     let mut parts = json!({
         "work": basis.work,
+        "values": basis.values,
         "cwd": basis.cwd,
         "env": env,
         "params": basis.params,

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{CheckPhase, EnvVar, FailureClassRule, ResourceLimits, ShellScript, ValueSchema};
@@ -9,7 +9,7 @@ use wf_base::keywords;
 use wf_base::name::Name;
 
 /// One criterion: a probe that runs outside the worker, and the expected result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// The name of the criterion, unique among those of all phases.
     pub name: Name,
@@ -24,6 +24,7 @@ pub struct Check {
     /// Its working directory, relative to the workspace; `None`: its root.
     pub cwd: Option<String>,
     /// The maximum time it may take.
+    #[serde(skip)]
     pub timeout: Duration,
     /// True if the probe has network access.
     pub network: bool,
@@ -38,6 +39,7 @@ pub struct Check {
     /// workspace.
     pub fixed: Vec<String>,
     /// The rules for the class of a failure, applied before the built-in table.
+    #[serde(skip)]
     pub classify: Vec<FailureClassRule>,
 }
 
@@ -73,17 +75,18 @@ pub enum CheckCertainty {
     Plausible,
 }
 
-impl CheckCertainty {
-    /// True if this is the default.
 keywords!(described CheckCertainty { Verifiable => "verifiable", Plausible => "plausible" });
 
+impl CheckCertainty {
+    /// True if this is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 /// The program or script that a check runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CheckProbe {
     /// A script, passed verbatim to a shell.
     Run(ShellScript),
@@ -93,7 +96,7 @@ pub enum CheckProbe {
 
 /// The expected result of a check. Every expectation that is given must be met; if none names the
 /// exit code, it must be zero.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Expectation {
     /// The exit code of the probe.
     pub exit_code: Option<i32>,
@@ -102,6 +105,7 @@ pub struct Expectation {
     /// Standard output contains this text.
     pub contains: Option<String>,
     /// Some part of standard output matches this regular expression.
+    #[serde(serialize_with = "pattern")]
     pub regex: Option<regex::Regex>,
     /// Standard output is a number below this one.
     pub output_lt: Option<f64>,
@@ -115,6 +119,12 @@ pub struct Expectation {
     pub json: Vec<JsonExpectation>,
     /// Standard output, read as JSON, satisfies this schema.
     pub json_schema: Option<ValueSchema>,
+}
+
+/// Serializes a regular expression as it is written.
+#[expect(clippy::ref_option, reason = "serde passes it in this form")]
+fn pattern<S: Serializer>(regex: &Option<regex::Regex>, serializer: S) -> Result<S::Ok, S::Error> {
+    regex.as_ref().map(regex::Regex::as_str).serialize(serializer)
 }
 
 impl Expectation {
@@ -134,7 +144,7 @@ impl Expectation {
 }
 
 /// A comparison of the values selected by a JSON path (RFC 9535). Every given comparison must pass.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct JsonExpectation {
     /// The path.
     pub path: String,

@@ -1,12 +1,19 @@
-//! Compares the meaning of a step in two versions of a plan.
+//! The definition of a step: the answer to the question if two steps are the same.
+//!
+//! A definition is the [`Serialize`] form of a [`Step`], so each key of a step says in its declaration if it is
+//! part of it: one with `#[serde(skip)]` is not. A new key is part of it unless it is skipped, so that forgetting
+//! it costs work that is done again, and never reuses what is out of date.
+//!
+//! | user | takes |
+//! |---|---|
+//! | a retry, for each step whose result it may keep | [`compare`] |
+//! | the attestation of a run | [`of_step`] |
+//! | the key of a cached result, with the values of templates | [`of_work`] |
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::expr::{Expr, Template};
-use crate::{
-    Check, CheckPhase, CheckProbe, EnvVar, HttpCall, Plan, SecretSource, ShellScript, SkillCall, Step,
-    StepCache, StepRepetition, StepWork, WaitCondition,
-};
+use crate::{JsonObject, Plan, Step, StepRepetition};
 
 /// The respects in which a step means the same as the earlier step of that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,214 +29,236 @@ pub struct StepEquality {
 /// Equal in all respects.
 const SAME: StepEquality = StepEquality { whole_step: true, each_item: true, except_nested_plan: true };
 
+/// The part of a definition that says what a step is repeated over.
+const REPETITION: &str = "/step/fan";
+
+/// The part of a definition that has the contents of the plan that a step uses.
+const NESTED_PLAN: &str = "/step/uses/plan";
+
+/// The fields that decide when a step runs and what its result must be, and nothing about its work.
+const AROUND_WORK: [&str; 6] = ["when", "fan", "verify", "artifacts", "writes", "alternatives"];
+
+/// The fields that the key of a cached result has in a form of its own: rendered, or only if they apply.
+const IN_CACHE_KEY: [&str; 6] = ["env", "cwd", "allow", "limits", "outputs", "cache"];
+
 /// Compares a step with the earlier step of that name; `None` if there was none.
 pub fn compare(before: &Plan, now: &Plan, step: &Step) -> Option<StepEquality> {
     let old = before.find(step.id.as_str()).map(|ix| before.step(ix))?;
     if std::ptr::eq(old, step) {
         return Some(SAME);
     }
-    let (mut then, mut this) = (meaning(before, old), meaning(now, step));
-    if then == this {
+    let definitions = [of_step(before, old), of_step(now, step)];
+    let same_without = |part: &str| {
+        let [old, new] = definitions.clone().map(|definition| without_part(definition, part));
+        old == new
+    };
+    if definitions[0] == definitions[1] {
         return Some(SAME);
     }
     // An item may read its position in the list.
-    let counts = [&then, &this].map(|meaning| meaning.to_string().to_uppercase());
-    let counts = counts.iter().any(|text| text.contains("ITEM_INDEX"));
+    let counts = |definition: &Value| definition.to_string().to_uppercase().contains("ITEM_INDEX");
     let repeated = |step: &Step| !matches!(step.fan, StepRepetition::Once);
-    let both = repeated(old) && repeated(step);
-    let item = both && !counts && without_part(&then, "/fan") == without_part(&this, "/fan");
-    for inner in ["steps", "verify"] {
-        for meaning in [&mut then, &mut this] {
-            if let Some(Value::Object(work)) = meaning.get_mut("work") {
-                work.remove(inner);
-            }
-        }
-    }
-    let around = then == this;
-    Some(StepEquality { whole_step: false, each_item: item, except_nested_plan: around })
+    let both = repeated(old) && repeated(step) && !definitions.iter().any(counts);
+    Some(StepEquality {
+        whole_step: false,
+        each_item: both && same_without(REPETITION),
+        except_nested_plan: same_without(NESTED_PLAN),
+    })
 }
 
 /// True if the plan as a whole has the same criteria and outputs.
 pub fn same_plan_meaning(before: &Plan, now: &Plan) -> bool {
-    if std::ptr::eq(before, now) {
-        return true;
-    }
-    let whole = |plan: &Plan| {
-        let outputs = plan.parts().outputs.iter();
-        let outputs = outputs.map(|output| json!([output.name, output.schema.text(), output.value.source()]));
-        json!([plan.parts().verify.iter().map(check).collect::<Vec<_>>(), outputs.collect::<Vec<_>>()])
-    };
-    whole(before) == whole(now)
+    let whole = |plan: &Plan| json!([plan.parts().verify, plan.parts().outputs]);
+    std::ptr::eq(before, now) || whole(before) == whole(now)
 }
 
-fn without_part(meaning: &Value, pointer: &str) -> Value {
-    let mut meaning = meaning.clone();
-    if let Some(part) = meaning.pointer_mut(pointer) {
+/// Returns the definition of a step in its plan, whatever its wording.
+pub fn of_step(plan: &Plan, step: &Step) -> Value {
+    let needs = step.depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
+    json!({
+        "step": fields(step),
+        "depends_on": needs.collect::<Vec<_>>(),
+        "env": plan.parts().env,
+        "secrets": plan.parts().secrets,
+    })
+}
+
+/// Returns the definition of a step's work, for the key of a cached result.
+pub fn of_work(step: &Step) -> JsonObject {
+    let mut work = fields(step);
+    work.retain(|name, _| !AROUND_WORK.contains(&name.as_str()) && !IN_CACHE_KEY.contains(&name.as_str()));
+    work
+}
+
+/// Returns the fields of a step that are set, so that a new key leaves the definitions of steps without it alone.
+fn fields(step: &Step) -> JsonObject {
+    let Value::Object(mut fields) = json!(step) else {
+        return JsonObject::new();
+    };
+    fields.retain(|_, value| !value.is_null() && *value != json!([]));
+    fields
+}
+
+/// Serializes the fields of an alternative that are set.
+pub(crate) fn serialize_set_fields<S: Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
+    fields(step).serialize(serializer)
+}
+
+fn without_part(mut definition: Value, part: &str) -> Value {
+    if let Some(part) = definition.pointer_mut(part) {
         *part = Value::Null;
     }
-    meaning
+    definition
 }
 
-/// Returns the definition of a step, as far as it affects its result, whatever its wording.
-pub fn of_step(plan: &Plan, step: &Step) -> Value {
-    meaning(plan, step)
-}
-
-/// Returns everything in a step that affects its result, without source positions.
-fn meaning(plan: &Plan, step: &Step) -> Value {
-    #[rustfmt::skip]
-    let Step {
-        // These name it, order it, limit its attempts or judge its failure, and say nothing of its result.
-        id: _, title: _, briefing: _, max_parallel: _, timeout: _, queue_timeout: _, retry: _, idempotent: _,
-        loops: _, concurrency: _, on_error: _, classify: _, gates: _, tool: _, target: _, external: _,
-        depends_on, when, fan, work: own, container, env: variables, cwd, allow, limits, verify, outputs, artifacts,
-        writes, cache, alternatives,
-    } = step;
-    let needs = depends_on.iter().map(|ix| plan.step(*ix).id.as_str());
-    let mut said = json!({
-        "needs": needs.collect::<Vec<_>>(),
-        "when": when.as_deref().map(Expr::source),
-        "fan": fan_meaning(fan),
-        "work": work(own),
-        "env": [env(&plan.parts().env), env(variables)],
-        "secrets": secrets(plan),
-        "cwd": cwd.as_ref().map(Template::source),
-        "sandbox": allow.as_ref().map(|allow| json!([allow, limits])),
-        "verify": verify.iter().map(check).collect::<Vec<_>>(),
-        "outputs": outputs.iter().map(|o| json!([o.name, o.schema.text()])).collect::<Vec<_>>(),
-        "artifacts": artifacts.iter().map(Template::source).collect::<Vec<_>>(),
-        "cache": cache.as_deref().map(|StepCache { inputs, outputs }| {
-            json!([inputs, outputs.iter().map(Template::source).collect::<Vec<_>>()])
-        }),
-    });
-    if let Some(image) = container {
-        said["container"] = json!(image);
-    }
-    if !writes.is_empty() {
-        let globs = writes.iter().map(Template::source);
-        said["writes"] = json!(globs.collect::<Vec<_>>());
-    }
-    if !alternatives.is_empty() {
-        let ways = alternatives.iter();
-        let ways = ways.map(|other| json!([other.id, meaning(plan, &other.step)]));
-        said["alternatives"] = ways.collect();
-    }
-    said
-}
-
-fn skill(call: &SkillCall) -> Value {
-    let args = call.args.iter();
-    let args = args.map(|arg| {
-        json!([arg.name, arg.schema.text(), arg.value.as_ref().map(Template::source), arg.position])
-    });
-    json!({
-        "script": call.path(),
-        "program": call.head,
-        "args": args.collect::<Vec<_>>(),
-        "words": call.words.iter().map(Template::source).collect::<Vec<_>>(),
-    })
-}
-
-fn fan_meaning(fan: &StepRepetition) -> Value {
-    match fan {
-        StepRepetition::Once => Value::Null,
-        StepRepetition::Each(list) => json!({ "each": list.source() }),
-        StepRepetition::List(items) => json!({ "list": items }),
-        StepRepetition::Matrix(cells) => json!({ "matrix": cells }),
+/// The definition of a plan that a step uses.
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = self.parts();
+        let steps = self.steps().iter().map(|step| json!([step.id, of_step(self, step)]));
+        json!({
+            "params": parts.params,
+            "steps": steps.collect::<Vec<_>>(),
+            "verify": parts.verify,
+            "outputs": parts.outputs,
+        })
+        .serialize(serializer)
     }
 }
 
-fn work(work: &StepWork) -> Value {
-    match work {
-        StepWork::Run(script) => json!({ "run": self::script(script) }),
-        StepWork::Exec(words) => {
-            json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
-        }
-        StepWork::Skill(call) => json!({ "skill": self::skill(call) }),
-        StepWork::Http(http) => json!({ "http": self::http(http) }),
-        StepWork::Uses(uses) => {
-            let with = uses.with.iter().map(|(name, value)| json!([name, value.source()]));
-            let steps = uses.plan.steps().iter().map(|step| json!([step.id, meaning(&uses.plan, step)]));
-            json!({
-                "uses": uses.path,
-                "with": with.collect::<Vec<_>>(),
-                "steps": steps.collect::<Vec<_>>(),
-                "verify": uses.plan.parts().verify.iter().map(check).collect::<Vec<_>>(),
-            })
-        }
-        StepWork::Wait(WaitCondition::For(time)) => json!({ "for": time.as_millis().to_string() }),
-        StepWork::Wait(WaitCondition::Until(at)) => json!({ "until": at }),
-        StepWork::Wait(WaitCondition::File(path)) => json!({ "file": path.source() }),
-        StepWork::Approve(approve) => {
-            let show = approve.show.iter();
-            json!({
-                "approve": approve.message.source(),
-                "show": show.map(|(name, value)| json!([name, value.source()])).collect::<Vec<_>>(),
-                "required": approve.needs.required,
-                "approvers": approve.needs.approvers,
-            })
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
 
-fn script(script: &ShellScript) -> Value {
-    json!([script.shell, script.text])
-}
+    use serde_json::Value;
 
-fn http(http: &HttpCall) -> Value {
-    let headers = http.headers.iter().map(|(name, value)| json!([name, value.source()]));
-    json!({
-        "method": http.method,
-        "url": http.url.source(),
-        "headers": headers.collect::<Vec<_>>(),
-        "body": http.body.as_ref().map(Template::source),
-        "expect": http.expect,
-        "outputs": http.outputs,
-    })
-}
-
-fn env(vars: &[EnvVar]) -> Value {
-    vars.iter().map(|var| json!([var.name, var.value.source()])).collect()
-}
-
-fn secrets(plan: &Plan) -> Value {
-    let source = |source: &SecretSource| match source {
-        SecretSource::Env(name) => json!({ "env": name }),
-        SecretSource::File(path) => json!({ "file": path }),
-        SecretSource::Command(words) => json!({ "command": words }),
-        SecretSource::Keyring { service, account } => json!({ "keyring": [service, account] }),
-        SecretSource::Connection { name, secret } => json!({ "connection": [name, secret] }),
+    use super::{compare, of_step, of_work, same_plan_meaning};
+    use crate::expr::{Expr, Template};
+    use crate::{
+        Alternative, Check, NestedPlan, OnStepFailure, Plan, PlanParts, PlanPolicy, Step, StepIx,
+        StepRepetition, StepWork,
     };
-    let secrets = plan.parts().secrets.iter();
-    secrets.map(|secret| json!([secret.name, source(&secret.source), secret.masked])).collect()
-}
+    use wf_base::name::{Name, PlanId};
+    use wf_base::source::Span;
 
-fn check(check: &Check) -> Value {
-    let said = check_meaning(check);
-    // A check without a phase of its own records none, as before phases existed.
-    match check.phase {
-        CheckPhase::Verify => said,
-        phase => json!([phase, said]),
+    fn name(text: &str) -> Name {
+        Name::parse(text).unwrap()
     }
-}
 
-fn check_meaning(check: &Check) -> Value {
-    let probe = check.probe.as_ref().map(|probe| match probe {
-        CheckProbe::Run(script) => json!({ "run": self::script(script) }),
-        CheckProbe::Exec(words) => {
-            json!({ "exec": words.iter().map(Template::source).collect::<Vec<_>>() })
+    fn exec(words: &[&str]) -> StepWork {
+        StepWork::Exec(words.iter().map(|word| Template::read(word).unwrap()).collect())
+    }
+
+    fn step() -> Step {
+        Step::new(name("build"), exec(&["make", "{{ params.target }}"]))
+    }
+
+    fn plan(steps: Vec<Step>) -> Arc<Plan> {
+        let policy =
+            PlanPolicy { max_parallel: 1, on_failure: OnStepFailure::Stop, grace: Duration::from_secs(1) };
+        let count = steps.len();
+        Plan::new(PlanParts::new(PlanId::parse("p").unwrap(), steps, count, policy)).unwrap()
+    }
+
+    /// The equality of two versions of the only step, in all respects.
+    fn equality(before: Step, after: Step) -> [bool; 3] {
+        let (before, after) = (plan(vec![before]), plan(vec![after]));
+        let equality = compare(&before, &after, after.step(StepIx(0))).unwrap();
+        [equality.whole_step, equality.each_item, equality.except_nested_plan]
+    }
+
+    #[test]
+    fn what_limits_attempts_or_judges_failures_makes_no_other_step() {
+        let limited = Step {
+            title: Some("Build".into()),
+            timeout: Some(Duration::from_secs(9)),
+            idempotent: true,
+            concurrency: Some("lock".into()),
+            ..step()
+        };
+        assert_eq!(equality(step(), limited), [true; 3]);
+    }
+
+    #[test]
+    fn what_its_result_depends_on_makes_another_step() {
+        let others = [
+            Step { work: exec(&["make", "{{ params.other }}"]), ..step() },
+            Step { container: Some("image".into()), ..step() },
+            Step { cwd: Template::read("src"), ..step() },
+            Step { verify: vec![Check::new(name("built"))], ..step() },
+            Step { when: Expr::parse("params.on", Span::default()).ok().map(Box::new), ..step() },
+        ];
+        for other in others {
+            assert_eq!(equality(step(), other.clone()), [false; 3], "{other:?}");
         }
-    });
-    json!([
-        check.name,
-        probe,
-        format!("{:?}", check.expect),
-        env(&check.env),
-        check.cwd,
-        check.network,
-        check.mode,
-        check.read,
-        check.limits,
-        check.fixed,
-    ])
+    }
+
+    #[test]
+    fn a_dependency_counts_by_its_name() {
+        let last = |at| Step { depends_on: vec![StepIx(at)], ..step() };
+        let [first, other] = ["first", "other"].map(|id| Step::new(name(id), exec(&["true"])));
+        let before = plan(vec![first.clone(), last(0)]);
+        let moved = plan(vec![other, first, last(1)]);
+        assert!(compare(&before, &moved, moved.step(StepIx(2))).unwrap().whole_step);
+        let changed = plan(vec![moved.step(StepIx(0)).clone(), moved.step(StepIx(1)).clone(), last(0)]);
+        assert!(!compare(&before, &changed, changed.step(StepIx(2))).unwrap().whole_step);
+    }
+
+    #[test]
+    fn an_item_is_the_same_in_another_list_unless_it_reads_its_position() {
+        let over = |items: &[&str], word: &str| Step {
+            fan: StepRepetition::List(items.iter().map(|&item| item.into()).collect()),
+            ..Step::new(name("build"), exec(&["make", word]))
+        };
+        let item = "{{ item }}";
+        assert_eq!(equality(over(&["a"], item), over(&["a", "b"], item)), [false, true, false]);
+        let index = "{{ item_index }}";
+        assert_eq!(equality(over(&["a"], index), over(&["a", "b"], index)), [false; 3]);
+    }
+
+    #[test]
+    fn the_contents_of_a_nested_plan_are_told_from_its_use() {
+        let uses = |word: &str, path: &str| {
+            let inner = plan(vec![Step::new(name("inner"), exec(&[word]))]);
+            let nested = NestedPlan { plan: inner, path: path.into(), with: Vec::new() };
+            Step::new(name("build"), StepWork::Uses(Box::new(nested)))
+        };
+        assert_eq!(equality(uses("a", "x.md"), uses("a", "x.md")), [true; 3]);
+        assert_eq!(equality(uses("a", "x.md"), uses("b", "x.md")), [false, false, true]);
+        assert_eq!(equality(uses("a", "x.md"), uses("a", "y.md")), [false; 3]);
+    }
+
+    #[test]
+    fn a_key_that_is_not_set_is_not_in_the_definition() {
+        let other = Alternative { id: name("other"), replaces: true, step: Arc::new(step()) };
+        let plan = plan(vec![Step { alternatives: vec![other], ..step() }]);
+        let definition = of_step(&plan, plan.step(StepIx(0)));
+        let keys = |step: &Value| step.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&definition["step"]), ["fan", "exec", "limits", "alternatives"]);
+        assert_eq!(keys(&definition["step"]["alternatives"][0]["step"]), ["fan", "exec", "limits"]);
+    }
+
+    #[test]
+    fn the_work_is_what_is_executed() {
+        let set = Step {
+            container: Some("image".into()),
+            cwd: Template::read("src"),
+            verify: vec![Check::new(name("built"))],
+            ..step()
+        };
+        let work: Vec<String> = of_work(&set).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(work, ["exec", "container"]);
+    }
+
+    #[test]
+    fn a_plan_is_the_same_by_its_criteria() {
+        let checked = |checks: Vec<Check>| {
+            let parts = plan(vec![step()]).parts().clone();
+            Plan::new(PlanParts { verify: checks, ..parts }).unwrap()
+        };
+        let check = || vec![Check::new(name("built"))];
+        assert!(same_plan_meaning(&checked(check()), &checked(check())));
+        assert!(!same_plan_meaning(&checked(check()), &checked(Vec::new())));
+    }
 }

@@ -1,3 +1,4 @@
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{JsonObject, TaintLevel, ValueSchema};
@@ -5,7 +6,7 @@ use wf_base::diag::nearest;
 use wf_base::name::Name;
 
 /// A typed input of a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PlanParam {
     /// Its name.
     pub name: Name,
@@ -16,6 +17,7 @@ pub struct PlanParam {
     /// The trust in the source of its value.
     pub taint: TaintLevel,
     /// A one-line description.
+    #[serde(skip)]
     pub description: Option<String>,
 }
 

@@ -1,3 +1,4 @@
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl PlanParts {
 }
 
 /// An output of a plan, for a plan that uses it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PlanOutput {
     /// Its name.
     pub name: Name,
@@ -99,7 +100,7 @@ pub struct PlanOutput {
 }
 
 /// A secret value and its source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SecretDeclaration {
     /// Its name in templates.
     pub name: EnvName,
@@ -110,7 +111,8 @@ pub struct SecretDeclaration {
 }
 
 /// The source of a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SecretSource {
     /// A variable of the engine's own environment.
     Env(String),

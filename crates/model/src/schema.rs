@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// A valid JSON Schema. Cheap to clone; compiled once.
@@ -64,6 +65,12 @@ impl ValueSchema {
     /// True if a schema without a type, such as an `enum`, accepts the text as it is.
     fn allows_text(&self, text: &str) -> bool {
         self.allows(&Value::String(text.into()))
+    }
+}
+
+impl Serialize for ValueSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
     }
 }
 

@@ -1,3 +1,4 @@
+use serde::Serialize;
 use serde_json::Value;
 
 use super::ValueSchema;
@@ -5,7 +6,7 @@ use crate::expr::{EvalError, ExprScope, Template};
 use wf_base::name::{ArgName, SkillName};
 
 /// A call of a script of a skill, with its arguments. Silas 5.2.1 c2.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SkillCall {
     /// The skill.
     pub skill: SkillName,
@@ -22,7 +23,7 @@ pub struct SkillCall {
 }
 
 /// An argument that a script takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SkillArg {
     /// Its name.
     pub name: ArgName,

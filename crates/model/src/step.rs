@@ -1,3 +1,4 @@
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use wf_base::keywords;
@@ -21,21 +22,29 @@ impl StepIx {
 }
 
 /// One unit of work. Rarely used settings are stored separately: plans have many steps.
-#[derive(Clone, Debug)]
+///
+/// Its [`Serialize`] form is its [definition](crate::definition): all that makes its result what it is. Skipped
+/// fields name it, order it, limit its attempts or judge its failure, and say nothing of its result.
+#[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// Its id, unique in the plan.
+    #[serde(skip)]
     pub id: Name,
     /// A one-line title.
+    #[serde(skip)]
     pub title: Option<String>,
     /// The steps that must end first.
+    #[serde(skip)]
     pub depends_on: Vec<StepIx>,
     /// The condition to run at all, evaluated when the dependencies have ended.
     pub when: Option<Box<Expr>>,
     /// The items it is repeated over.
     pub fan: StepRepetition,
     /// The maximum number of parallel items; `None`: the limit of the plan.
+    #[serde(skip)]
     pub max_parallel: Option<u32>,
     /// The work to execute.
+    #[serde(flatten)]
     pub work: StepWork,
     /// The image, by its digest, of the container in which a process runs; `None`: no container.
     pub container: Option<String>,
@@ -44,20 +53,26 @@ pub struct Step {
     /// The working directory, relative to the workspace; `None`: its root.
     pub cwd: Option<Template>,
     /// The maximum time of an attempt.
+    #[serde(skip)]
     pub timeout: Option<Duration>,
     /// The maximum time that an attempt may wait for its turn once the step is ready.
+    #[serde(skip)]
     pub queue_timeout: Option<Duration>,
     /// The conditions and delays for retrying a failed attempt.
+    #[serde(skip)]
     pub retry: Arc<RetryPolicy>,
     /// True if an interrupted attempt may safely be repeated.
+    #[serde(skip)]
     pub idempotent: bool,
     /// The criteria of its result, those of an earlier phase first.
     pub verify: Vec<Check>,
     /// The limit on how often `inspect` and `test` may send the work back for rework.
+    #[serde(skip)]
     pub loops: ReworkLimit,
     /// The required outputs.
     pub outputs: Vec<RequiredOutput>,
     /// The outputs that are declared external, whatever makes them.
+    #[serde(skip)]
     pub external: Vec<Name>,
     /// Globs of the files it must produce, relative to the workspace.
     pub artifacts: Vec<Template>,
@@ -66,24 +81,31 @@ pub struct Step {
     /// The cache settings, if its result may be reused.
     pub cache: Option<Box<StepCache>>,
     /// The named lock held while it runs.
+    #[serde(skip)]
     pub concurrency: Option<String>,
     /// The effect of its failure on the run.
+    #[serde(skip)]
     pub on_error: OnStepError,
     /// The permissions in its sandbox; `None`: it runs without a sandbox.
     pub allow: Option<Box<SandboxPermissions>>,
     /// The limits in its sandbox.
     pub limits: ResourceLimits,
     /// The rules for the class of a failure, applied before the built-in table.
+    #[serde(skip)]
     pub classify: Vec<FailureClassRule>,
     /// Its own gates, which are asked after those of the plan.
+    #[serde(skip)]
     pub gates: Vec<Arc<Gate>>,
     /// The tool that does the work, if the plan names one: see [`Step::tool`].
+    #[serde(skip)]
     pub tool: Option<String>,
     /// The target of the work, if the plan names one.
+    #[serde(skip)]
     pub target: Option<String>,
     /// Its alternatives, in order of preference.
     pub alternatives: Vec<Alternative>,
     /// The prose of its section.
+    #[serde(skip)]
     pub briefing: Option<String>,
 }
 
@@ -161,18 +183,20 @@ impl Step {
 }
 
 /// A declared alternative of a step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Alternative {
     /// Its id, unique in the step.
     pub id: Name,
     /// True if it does the work with another executor.
     pub replaces: bool,
     /// The step as this alternative does it; it has no alternatives of its own.
+    #[serde(serialize_with = "crate::definition::serialize_set_fields")]
     pub step: Arc<Step>,
 }
 
 /// The items that a step is repeated over.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StepRepetition {
     /// No items: it runs once.
     Once,
@@ -185,7 +209,7 @@ pub enum StepRepetition {
 }
 
 /// A required output of a step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RequiredOutput {
     /// Its name.
     pub name: Name,
@@ -194,7 +218,7 @@ pub struct RequiredOutput {
 }
 
 /// The dependencies and the contents of a step's result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StepCache {
     /// Globs of the files read, relative to the workspace.
     pub inputs: Vec<String>,

@@ -3,11 +3,13 @@ use std::time::Duration;
 
 use super::{ApprovalStep, Plan, SkillCall};
 use crate::expr::Template;
+use serde::Serialize;
 use wf_base::name::{EnvName, Name};
 use wf_base::time::Moment;
 
 /// The work that a step executes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StepWork {
     /// A script, passed verbatim to a shell.
     Run(ShellScript),
@@ -25,8 +27,29 @@ pub enum StepWork {
     Approve(Box<ApprovalStep>),
 }
 
+impl StepWork {
+    /// Returns the templates of the work.
+    pub fn templates(&self) -> Vec<&Template> {
+        match self {
+            Self::Run(_) | Self::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => Vec::new(),
+            Self::Exec(words) => words.iter().collect(),
+            Self::Skill(call) => call.templates().collect(),
+            Self::Http(request) => {
+                let headers = request.headers.iter().map(|(_, value)| value);
+                [&request.url].into_iter().chain(headers).chain(&request.body).collect()
+            }
+            Self::Uses(nested) => nested.with.iter().map(|(_, value)| value).collect(),
+            Self::Wait(WaitCondition::File(path)) => vec![path],
+            Self::Approve(decision) => {
+                let shown = decision.show.iter().map(|(_, value)| value);
+                [&decision.message].into_iter().chain(shown).collect()
+            }
+        }
+    }
+}
+
 /// A script and the shell that reads it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ShellScript {
     /// The program and its arguments before the script, for example `["sh", "-c"]`.
     pub shell: Vec<String>,
@@ -35,7 +58,7 @@ pub struct ShellScript {
 }
 
 /// An environment variable.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EnvVar {
     /// Its name.
     pub name: EnvName,
@@ -44,7 +67,7 @@ pub struct EnvVar {
 }
 
 /// An HTTP request and the response it must get.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct HttpCall {
     /// `GET`, `POST` …
     pub method: String,
@@ -61,7 +84,7 @@ pub struct HttpCall {
 }
 
 /// A nested plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NestedPlan {
     /// The plan, loaded with the one that uses it.
     pub plan: Arc<Plan>,
@@ -72,7 +95,8 @@ pub struct NestedPlan {
 }
 
 /// The condition that a step waits for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WaitCondition {
     /// A duration.
     For(Duration),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::state::{MachineState, TaskIx};
 use super::{Standing, StepState};
 use wf_model::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
-use wf_model::{Check, EnvVar, JsonObject, Plan, Step, StepWork, WaitCondition};
+use wf_model::{Check, EnvVar, JsonObject, Plan, Step};
 
 /// The state as one task sees it.
 pub(super) struct TaskScope<'a> {
@@ -74,23 +74,7 @@ impl ExprScope for TaskScope<'_> {
 /// Returns the values that the templates of a step's work read, by the canonical text of each
 /// reference. Values that the driver itself knows (parameters, the item, secrets) are left out.
 pub(super) fn work_reads(view: &TaskScope<'_>, step: &Step) -> Result<JsonObject, EvalError> {
-    let mut templates: Vec<&Template> = Vec::new();
-    match &step.work {
-        StepWork::Run(_) | StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
-        StepWork::Exec(argv) => templates.extend(argv),
-        StepWork::Skill(call) => templates.extend(call.templates()),
-        StepWork::Http(http) => {
-            templates.push(&http.url);
-            templates.extend(http.headers.iter().map(|(_, value)| value));
-            templates.extend(&http.body);
-        }
-        StepWork::Uses(uses) => templates.extend(uses.with.iter().map(|(_, value)| value)),
-        StepWork::Wait(WaitCondition::File(path)) => templates.push(path),
-        StepWork::Approve(approve) => {
-            templates.push(&approve.message);
-            templates.extend(approve.show.iter().map(|(_, value)| value));
-        }
-    }
+    let mut templates = step.work.templates();
     templates.extend(step.cache.iter().flat_map(|cache| &cache.outputs));
     templates.extend(step.artifacts.iter().chain(&step.cwd));
     templates.extend(variables(&view.plan.parts().env));

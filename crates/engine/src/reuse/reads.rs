@@ -3,7 +3,7 @@
 
 use wf_base::name::Name;
 use wf_model::expr::{ExprReference, SpannedReference, Template};
-use wf_model::{Check, CheckProbe, EnvVar, Plan, Step, StepRepetition, StepWork, WaitCondition};
+use wf_model::{Check, CheckProbe, EnvVar, Plan, Step, StepRepetition, StepWork};
 
 /// The prefix of the variables of parameters.
 const VARIABLE: &str = "WF_PARAM";
@@ -40,7 +40,10 @@ impl<'a> ParamReaders<'a> {
         if let (StepRepetition::Each(each), true) = (&step.fan, list) {
             reads.refs.extend(each.refs());
         }
-        reads.work(&step.work);
+        if let StepWork::Run(script) = &step.work {
+            reads.texts.push(&script.text);
+        }
+        reads.templates(step.work.templates());
         if matches!(step.work, StepWork::Run(_) | StepWork::Exec(_) | StepWork::Skill(_)) {
             reads.variables(&plan.parts().env);
         }
@@ -69,26 +72,6 @@ impl<'a> ParamReaders<'a> {
         let variable = format!("{VARIABLE}_{}", param.as_str().to_uppercase());
         let texts = self.texts.iter().map(|text| in_text(text, &variable));
         texts.max().unwrap_or(ParamReadAnswer::No)
-    }
-
-    fn work(&mut self, work: &'a StepWork) {
-        match work {
-            StepWork::Run(script) => self.texts.push(&script.text),
-            StepWork::Exec(words) => self.templates(words),
-            StepWork::Skill(call) => self.templates(call.templates()),
-            StepWork::Http(http) => {
-                self.templates([&http.url]);
-                self.templates(http.headers.iter().map(|(_, value)| value));
-                self.templates(&http.body);
-            }
-            StepWork::Uses(uses) => self.templates(uses.with.iter().map(|(_, value)| value)),
-            StepWork::Wait(WaitCondition::File(path)) => self.templates([path]),
-            StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
-            StepWork::Approve(approve) => {
-                self.templates([&approve.message]);
-                self.templates(approve.show.iter().map(|(_, value)| value));
-            }
-        }
     }
 
     fn checks(&mut self, checks: &'a [Check]) {

@@ -13,7 +13,8 @@ fn object(value: &Value) -> JsonObject {
 
 fn of(root: &Path, work: &str, env: &[(&str, &str)], params: &JsonObject) -> (Sha256Digest, Value) {
     let basis = CacheInputs {
-        work: json!(work),
+        work: object(&json!({ "run": work })),
+        values: Vec::new(),
         cwd: ".",
         sandbox: None,
         env: env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
@@ -46,7 +47,7 @@ fn the_key_changes_with_what_the_result_depends_on_and_tells_it() {
     assert_eq!(
         differences(&parts, &new),
         [
-            "command: \"make\" → \"make all\"",
+            "command run: \"make\" → \"make all\"",
             "param day: \"mon\" → \"tue\"",
             "env X removed",
             "env Y added",
@@ -65,7 +66,8 @@ fn another_sandbox_is_another_key() {
     let some = ResourceLimits { processes: Some(9), ..ResourceLimits::default() };
     let of = |sandbox| {
         let basis = CacheInputs {
-            work: json!("make"),
+            work: JsonObject::new(),
+            values: Vec::new(),
             cwd: ".",
             sandbox,
             env: Vec::new(),
@@ -95,7 +97,7 @@ fn another_sandbox_is_another_key() {
 fn strange_parts_have_bounded_differences() {
     assert_eq!(differences(&json!(null), &json!([1])), [""; 0]);
     let many: JsonObject = (0..1000).map(|at| (format!("p{at}"), json!(at))).collect();
-    let lines = differences(&json!({}), &json!({ "params": many, "work": "é".repeat(1000) }));
+    let lines = differences(&json!({}), &json!({ "params": many, "item": "é".repeat(1000) }));
     assert_eq!(lines.len(), 51);
     assert_eq!(lines[50], "… and 951 more");
     assert!(lines[0].chars().count() < 120, "{}", lines[0]);

@@ -1,6 +1,18 @@
 //! The declarations of an author, typed, with the location of everything that can be wrong.
 //!
 //! One file for each kind of declaration. Each mapping is declared once, by `record!`.
+//!
+//! # A key of a step
+//!
+//! Two declarations say all about a key, and the rest is derived or asked for:
+//!
+//! | declaration | derived from it | asked for by the compiler |
+//! |---|---|---|
+//! | the key of [`StepSpec`]: its type, whether it is required, its description | decoder, diagnostics of unknown keys, JSON Schemas | its check in `finish`, if it has one |
+//! | the field of [`Step`](wf_model::Step), with or without `#[serde(skip)]` | its place in the [definition](wf_model::definition), so in retries, attestations and cache keys | lowering, and the line that shows it to approvers, from which the diff of two plans follows |
+//!
+//! A test of the approval view tries other values of every key of the JSON Schemas, and fails for a key that
+//! changes no line.
 
 mod alternative;
 mod approve;

@@ -118,6 +118,7 @@ record! {
         ways: Vec<StepSpec>,
     }
     finish agrees;
+    blank with_id(id: Spanned<Name>);
 }
 
 words!(OnStepError);
@@ -127,55 +128,6 @@ impl StepSpec {
     pub fn checks(&self) -> impl Iterator<Item = &CheckSpec> + Clone {
         let before = self.inspect.iter().chain(&self.test);
         before.chain(&self.verify)
-    }
-
-    /// Returns a step that has nothing but its id.
-    pub fn with_id(id: Spanned<Name>) -> Self {
-        Self {
-            id,
-            title: None,
-            depends_on: Vec::new(),
-            when: None,
-            for_each: None,
-            matrix: None,
-            max_parallel: None,
-            run: None,
-            exec: None,
-            skill: None,
-            http: None,
-            uses: None,
-            with: OrderedEntries::default(),
-            wait: None,
-            approve: None,
-            shell: None,
-            container: None,
-            env: OrderedEntries::default(),
-            cwd: None,
-            timeout: None,
-            queue_timeout: None,
-            retry: None,
-            idempotent: false,
-            inspect: Vec::new(),
-            test: Vec::new(),
-            loops: None,
-            verify: Vec::new(),
-            gates: Vec::new(),
-            outputs: OrderedEntries::default(),
-            artifacts: Vec::new(),
-            writes: Vec::new(),
-            cache: None,
-            concurrency: None,
-            on_error: OnStepError::default(),
-            allow: None,
-            limits: None,
-            classify: Vec::new(),
-            tool: None,
-            target: None,
-            alternatives: Vec::new(),
-            briefing: None,
-            has_executor: false,
-            ways: Vec::new(),
-        }
     }
 
     /// Builds its alternatives, once its script is known.

@@ -72,7 +72,8 @@ fn prose(lines: &[&str]) -> String {
 /// a mistake), `optional` (an `Option`), `default` (the type's default if absent). `later` lists keys that
 /// are known but not implemented yet; `instead` gives advice for keys that are not allowed; `foreign` names a
 /// table of the corresponding keys of other tools; `aside` adds fields that are no keys and are set from
-/// elsewhere; `finish` names a function that checks the whole.
+/// elsewhere; `finish` names a function that checks the whole; `blank` makes a constructor from the one
+/// required key.
 #[macro_export]
 macro_rules! record {
     (
@@ -85,6 +86,7 @@ macro_rules! record {
         $(foreign $foreign:path;)?
         $(aside { $( $(#[doc = $note:literal])* $aside:ident: $kept:ty, )* })?
         $(finish $finish:path;)?
+        $(blank $blank:ident($needed:ident: $needed_type:ty);)?
     ) => {
         $(#[doc = $about])*
         #[derive(Clone, Debug)]
@@ -96,6 +98,10 @@ macro_rules! record {
         impl $name {
             /// The allowed keys.
             pub const KEYS: &'static [&'static str] = &[$( stringify!($field), )*];
+
+            $crate::record!(
+                @constructor [$($blank $needed $needed_type)?] [$($mode $field)*] [$($($aside)*)?]
+            );
         }
 
         impl $crate::decode::DecodeSpec for $name {
@@ -137,6 +143,20 @@ macro_rules! record {
     };
     (@foreign) => { &[] };
     (@foreign $foreign:path) => { $foreign };
+    (@constructor [] $fields:tt $asides:tt) => {};
+    (
+        @constructor [$blank:ident $needed:ident $type:ty] [$($mode:ident $field:ident)*] [$($aside:ident)*]
+    ) => {
+        /// Returns a record that has nothing but its required key.
+        pub fn $blank($needed: $type) -> Self {
+            Self {
+                $( $field: $crate::record!(@blank $mode $field), )*
+                $( $aside: Default::default(), )*
+            }
+        }
+    };
+    (@blank required $field:ident) => { $field };
+    (@blank $mode:ident $field:ident) => { Default::default() };
     (@type required $type:ty) => { $type };
     (@type default $type:ty) => { $type };
     (@type expected $type:ty) => { Option<$type> };

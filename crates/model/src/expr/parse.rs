@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::lower::ExprLowering;
@@ -71,6 +72,12 @@ impl Expr {
     /// the values a name can have; `domain` gives them where they are few and known.
     pub fn never_true(&self, domain: &dyn Fn(&ExprReference) -> Option<Vec<Value>>) -> bool {
         !decide::outcomes(&self.root, domain).can_be_true
+    }
+}
+
+impl Serialize for Expr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.source().serialize(serializer)
     }
 }
 

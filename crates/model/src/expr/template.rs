@@ -1,6 +1,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::foreign::foreign_syntax_advice;
@@ -148,6 +149,12 @@ impl Template {
             [TemplatePiece::Value(expr)] => expr.eval(scope),
             _ => self.render(scope).map(Value::String),
         }
+    }
+}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.source().serialize(serializer)
     }
 }
 

@@ -108,22 +108,7 @@ fn wait(wait: &WaitCondition, sheet: &mut SummaryBuilder) {
 /// Everything that the work of a step reads, its variables included.
 pub(super) fn reads(step: &Step) -> Vec<SpannedReference> {
     let mut templates: Vec<&Template> = step.env.iter().map(|EnvVar { value, .. }| value).collect();
-    match &step.work {
-        StepWork::Run(_) | StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_)) => {}
-        StepWork::Exec(argv) => templates.extend(argv),
-        StepWork::Skill(call) => templates.extend(call.templates()),
-        StepWork::Http(request) => {
-            templates.push(&request.url);
-            templates.extend(request.headers.iter().map(|(_, value)| value));
-            templates.extend(&request.body);
-        }
-        StepWork::Uses(nested) => templates.extend(nested.with.iter().map(|(_, value)| value)),
-        StepWork::Wait(WaitCondition::File(path)) => templates.push(path),
-        StepWork::Approve(decision) => {
-            templates.push(&decision.message);
-            templates.extend(decision.show.iter().map(|(_, value)| value));
-        }
-    }
+    templates.extend(step.work.templates());
     let read = templates.into_iter().flat_map(Template::refs);
     read.cloned().collect()
 }

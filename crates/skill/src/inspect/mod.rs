@@ -4,6 +4,11 @@
 //! classes: a danger refuses the install, an undeclared need asks for a grant, and the rest is
 //! reported. [`report()`] assembles the install report, which is the same for the same bytes.
 //!
+//! A file is read by three readers, none of which executes or expands anything: [`shell`] finds commands and their
+//! words, [`python`] finds tokens, calls and imports (of JavaScript and others only tokens), and [`prose`] finds
+//! passages. Over them work [`rules`], which judge one command or call at a time, and [`flow`], which follows values
+//! through the whole skill. What needs no code of its own is a row in [`tables`]: programs, patterns, words.
+//!
 //! Pure. These rules find careless or crude mistakes; the actual abilities of a script are limited
 //! by its sandbox. **Invariant:** no message holds text that looks like a credential.
 
@@ -19,6 +24,7 @@ mod report;
 mod rule;
 mod rules;
 mod shell;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod texts;

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::tables::WordList;
 use super::{InspectionIssue, IssueClass, Rule, prose};
 
 /// A finding of a detector in a text.
@@ -105,14 +106,11 @@ pub(super) fn readable<'a>(path: &str, bytes: &'a [u8]) -> Option<Cow<'a, str>> 
 }
 
 /// Extensions of files that are read as text, whatever their content.
-const TEXTS: [&str; 18] = [
-    "md", "markdown", "mdx", "txt", "rst", "adoc", "html", "htm", "json", "yaml", "yml", "toml", "ini",
-    "cfg", "ps1", "bat", "cmd", "vbs",
-];
+static TEXTS: WordList = WordList::of(include_str!("tables/text_endings.txt"));
 
 fn is_text(path: &str) -> bool {
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    TEXTS.contains(&ending.to_ascii_lowercase().as_str())
+    TEXTS.contains(&ending.to_ascii_lowercase())
 }
 
 /// True if a file is a program of a language that has rules of its own.

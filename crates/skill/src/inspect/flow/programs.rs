@@ -6,34 +6,16 @@ use super::place::{FlowLabel, ValuePlace};
 use super::shell::ShellFactReader;
 use crate::inspect::rules::{ExecutedProgram, programs};
 use crate::inspect::shell::{CommandWord, ShellCommand};
+use crate::inspect::tables::{ProgramTable, WordList};
+
+/// Programs that print a credential, by the name of its usual variable.
+static CREDENTIALS: ProgramTable = ProgramTable::of(include_str!("../tables/credential_printers.txt"));
 
 /// Programs whose output reveals nothing about the files in their arguments.
-const QUIET: [&str; 20] = [
-    "[",
-    "[[",
-    "test",
-    "ls",
-    "stat",
-    "chown",
-    "mkdir",
-    "rm",
-    "rmdir",
-    "which",
-    "type",
-    "command",
-    "wc",
-    "sha256sum",
-    "shasum",
-    "md5sum",
-    "touch",
-    "exit",
-    "return",
-    "kill",
-];
+static QUIET: WordList = WordList::of(include_str!("../tables/quiet_programs.txt"));
 
 /// Programs that encode or pack their input.
-const PACKERS: [&str; 10] =
-    ["base64", "base32", "xxd", "od", "hexdump", "gzip", "tar", "zip", "openssl", "gpg"];
+static PACKERS: WordList = WordList::of(include_str!("../tables/packers.txt"));
 
 /// A started program, with its arguments and input.
 pub(super) struct ProgramCall<'a> {
@@ -79,7 +61,7 @@ impl ShellFactReader<'_, '_> {
             ProgramCall { command, program, operands, input, reads_names: all.iter().any(reads_names), out };
         self.network_program(&call);
         self.packages(&program);
-        if PACKERS.contains(&program.name) {
+        if PACKERS.contains(program.name) {
             self.packs(program.at, out);
         }
     }
@@ -146,10 +128,10 @@ impl ShellFactReader<'_, '_> {
                 let what = self.gathered(&operands.values);
                 self.runs(program.at, what);
             }
-            name if QUIET.contains(&name) => {}
+            name if QUIET.contains(name) => {}
             _ => {
-                if let Some(name) = keeper(program) {
-                    self.secret(name, call.out);
+                for name in CREDENTIALS.texts(program) {
+                    self.secret(&name, call.out);
                 }
                 self.starts(call);
             }
@@ -221,23 +203,4 @@ impl ShellFactReader<'_, '_> {
         let event = ValueEvent { file, at, place: what };
         self.facts.sends.push(ValueSend { event, destination: to, is_proof });
     }
-}
-
-/// Returns the credential that a program prints, by the name of its usual variable.
-fn keeper(program: &ExecutedProgram<'_>) -> Option<&'static str> {
-    let has = |words: &[&str]| words.iter().all(|word| program.has(&[word]));
-    Some(match program.name {
-        "gh" if has(&["auth", "token"]) => "GITHUB_TOKEN",
-        "gcloud" if program.has(&["print-access-token", "print-identity-token"]) => "GOOGLE_TOKEN",
-        "az" if has(&["get-access-token"]) => "AZURE_TOKEN",
-        "aws" if has(&["configure", "get"]) || program.has(&["export-credentials", "get-session-token"]) => {
-            "AWS_SECRET_KEY"
-        }
-        "npm" if has(&["token"]) => "NPM_TOKEN",
-        "kubectl" if has(&["get"]) && program.has(&["secret", "secrets"]) => "cluster secrets",
-        "security" if program.verb().starts_with("find-") => "the keychain",
-        "pass" if program.verb() == "show" => "a password store",
-        "git" if has(&["credential", "fill"]) => "a password store",
-        _ => return None,
-    })
 }

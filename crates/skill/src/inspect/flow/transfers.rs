@@ -3,6 +3,7 @@ use super::operands::CommandOperands;
 use super::place::FlowLabel;
 use super::programs::ProgramCall;
 use super::shell::ShellFactReader;
+use crate::inspect::tables::WordList;
 
 /// Options of transfer programs with the content to send; some of them may name a file.
 const SAID: [&str; 15] = [
@@ -35,10 +36,7 @@ const OTHER: [&str; 10] =
     ["-X", "--request", "-A", "--user-agent", "-m", "--max-time", "--retry", "-w", "-e", "-P"];
 
 /// Extensions that files have and hosts do not.
-const OF_FILES: [&str; 18] = [
-    "sh", "py", "json", "txt", "md", "js", "gz", "zip", "html", "xml", "yaml", "yml", "csv", "log", "tgz",
-    "bin", "pem", "key",
-];
+static OF_FILES: WordList = WordList::of(include_str!("../tables/file_endings.txt"));
 
 impl ShellFactReader<'_, '_> {
     /// Handles `curl`, `wget` and similar programs.
@@ -180,7 +178,7 @@ fn host(text: &str) -> Option<&str> {
     };
     let (_, end) = bare.rsplit_once('.')?;
     let is_host = !text.contains("://") && !bare.starts_with('-') && bare.split('.').all(is_part);
-    (is_host && !OF_FILES.contains(&end)).then_some(bare)
+    (is_host && !OF_FILES.contains(end)).then_some(bare)
 }
 
 #[cfg(test)]

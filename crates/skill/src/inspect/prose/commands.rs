@@ -2,109 +2,16 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::places::{addresses, is_publisher};
+use super::places::{addresses, is_published, is_publisher};
 use crate::inspect::Rule;
+use crate::inspect::tables::PatternTable;
 
 /// A finding in a passage: the rule, the offset, and the reason.
 pub(super) type PassageFinding = (Rule, usize, String);
 
-/// The pattern of a harmful command in any text.
-struct HarmfulCommandPattern {
-    rule: Rule,
-    reason: &'static str,
-    says: Option<Regex>,
-}
-
-const SHELL: &str = r"(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:(?:ba|z|da|k|a)?sh\b|(?:python[23]?|node|perl|ruby|php)\s*-?\s*(?:$|[;&|`)\x22']))";
-
-static SHAPES: LazyLock<Vec<HarmfulCommandPattern>> = LazyLock::new(|| {
-    let shape = |rule, reason, says: &str| HarmfulCommandPattern {
-        rule,
-        reason,
-        says: Regex::new(&format!("(?im){says}")).ok(),
-    };
-    vec![
-        shape(
-            Rule::PipeToShell,
-            "downloaded content is executed directly",
-            &format!(
-                r"\b(?:curl|wget|fetch|aria2c)\b[^|\n]*(?:://|\$\{{?\w|<\w|\b[\w-]+\.[a-z]{{2,}}\b)[^|\n]*\|\s*(?:\w+(?:\s+-\w+)*\s*\|\s*)?{SHELL}"
-            ),
-        ),
-        shape(
-            Rule::PipeToShell,
-            "downloaded content is executed directly",
-            r"(?:\b(?:ba|z|da|k)?sh\b[^\n|;&`]*?|\beval\b|\bsource\b|(?:^|[;&`]\s*)\.)\s+[\x22']?(?:\$\(|<\(|`)\s*(?:curl|wget)\b[^\n]*",
-        ),
-        shape(
-            Rule::PipeToShell,
-            "downloaded content is executed directly",
-            r"\b(?:iex|invoke-expression)\b[^\n]*(?:\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod|downloadstring|net\.webclient|https?:)[^\n]*|(?:\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod|downloadstring)[^\n]*\|\s*(?:iex|invoke-expression)\b",
-        ),
-        shape(
-            Rule::PipeToShell,
-            "downloaded content is executed directly",
-            r"\bmshta(?:\.exe)?\s+[\x22']?https?:[^\n]*|\bregsvr32\b[^\n]*https?:[^\n]*|\brundll32\b[^\n]*https?:[^\n]*|\bcertutil\b[^\n]*-urlcache[^\n]*https?:[^\n]*|\bbitsadmin\b[^\n]*/transfer[^\n]*https?:[^\n]*|\bosascript\b[^\n]*\bdo shell script\b[^\n]*\bcurl\b[^\n]*",
-        ),
-        shape(
-            Rule::PipeToShell,
-            "downloaded content is executed directly",
-            r"\b(?:exec|eval)\s*\(\s*(?:compile\s*\(\s*)?(?:requests|httpx|urllib\.request|urllib2)\.\w+\([^\n]*|\b(?:os\.system|subprocess\.\w+|execSync|exec|popen)\s*\(\s*\[?f?[\x22'][^\n]*\b(?:curl|wget)\b[^\n]*\|\s*(?:ba|z)?sh\b",
-        ),
-        shape(
-            Rule::DecodeToShell,
-            "decoded content is executed directly",
-            &format!(
-                r"(?:\bbase(?:64|32)\s+(?:-\w*d\w*\b|--decode\b)|\bxxd\s+-r|\bopenssl\s+(?:enc|base64)\b[^|\n]*\s-d\b|\brot13\b|\btr\s+'a-z)[^\n]*\|\s*(?:xargs\s+(?:-\S+\s+)*)?(?:{SHELL}|curl\b)"
-            ),
-        ),
-        shape(
-            Rule::DecodeToShell,
-            "decoded content is executed directly",
-            r"(?:\beval\b|\b(?:ba|z)?sh\b\s+(?:-c|<<<)|\bsource\b)\s*[\x22']?(?:\$\(|<\(|`)[^\n]*(?:base(?:64|32)\s+(?:-\w*d\w*\b|--decode\b)|xxd\s+-r)[^\n]*",
-        ),
-        shape(
-            Rule::DecodeToShell,
-            "decoded content is executed directly",
-            r"\b(?:exec|eval|function)\s*\([^\n]{0,80}(?:\bb(?:64|32|85|16)decode|\ba85decode|decompress|unhexlify|fromhex|\batob\b|\bunescape\b|base64[\x22']|marshal\.loads)[^\n]*|\bmarshal\.loads\s*\(\s*(?:\w+\.)*b\d\ddecode[^\n]*",
-        ),
-        shape(
-            Rule::DecodeToShell,
-            "an encoded command is executed",
-            r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]*\s-e(?:c|n|nc|nco\w*)?\s+[\x22']?[a-z0-9+/=]{16,}|frombase64string\s*\([^\n]*\|\s*(?:iex|invoke-expression)|\b(?:iex|invoke-expression)\b[^\n]*frombase64string[^\n]*",
-        ),
-        shape(
-            Rule::ReverseShell,
-            "it exposes a shell or a connection to another host",
-            r"\bsh\s+-i\b[^\n]*/dev/(?:tcp|udp)/|/dev/(?:tcp|udp)/[^\n]*(?:0>&1|<&|>&)|\b(?:nc|ncat|netcat)\b[^\n]*\s-\w*[ec]\s*[\x22']?(?:/bin/)?(?:ba|z|da)?sh\b|\b(?:nc|ncat|netcat)\b[^\n]*\s-\w*e\s*(?:cmd|powershell)|\bmkfifo\b[^\n]*\|[^\n]*\b(?:nc|ncat|netcat|openssl)\b|\bsocat\b[^\n]*(?:exec|system):|\bnew-object\s+(?:system\.)?net\.sockets\.tcpclient\b",
-        ),
-        shape(
-            Rule::DeleteAll,
-            "it deletes the home folder, everything, or logs",
-            r"\brm\s+(?:-\w+\s+)*-\w*r\w*\s+(?:-\w+\s+)*(?:--no-preserve-root\b|(?:[^\n;&|]*\s)?[\x22']?(?:/|~|\$\{?HOME\}?)/?\*?[\x22']?(?:\s|$|[;&`])|[^\n;&|]*/var/log/)",
-        ),
-        shape(
-            Rule::AgentMemory,
-            "it writes agent instruction files, which apply to every session",
-            &format!(
-                r"(?:>>?|\btee\b(?:\s+-a)?)\s*[\x22']?(?:[\w$~.{{}}/-]*/)?{MEMORY}|\b(?:cp|mv|ln)\b[^\n|;&]*\s[\x22']?(?:~|\$\{{?HOME\}}?)/[\w./-]*{MEMORY}|\bsed\s+-i\b[^\n|;&]*{MEMORY}|\bcurl\b[^\n|;&]*\s-o\s*[\x22']?[\w$~.{{}}/-]*{MEMORY}"
-            ),
-        ),
-        shape(
-            Rule::AgentSettings,
-            "it changes agent settings, which can start programs",
-            r"(?:>>?|\btee\b(?:\s+-a)?)\s*[\x22']?(?:[\w$~.{}/-]*/)?\.(?:claude|cursor|gemini|codex)/(?:settings(?:\.local)?|hooks|mcp)\.json",
-        ),
-        shape(
-            Rule::Miner,
-            "it mines for someone else",
-            r"\bstratum\+(?:tcp|ssl|tls)://[^\n]*|\bxmrig\b[^\n]*(?:--url|-o|--pool)\b[^\n]*",
-        ),
-    ]
-});
-
-/// Files that agents read at the start of every session, and obey.
-pub(super) const MEMORY: &str = r"(?:\b(?:CLAUDE(?:\.local)?|AGENTS?|SOUL|MEMORY|IDENTITY|HEARTBEAT|BOOTSTRAP|GEMINI)\.md\b|\.cursorrules\b|\.windsurfrules\b|\.clinerules\b|\bcopilot-instructions\.md\b)";
+/// Harmful commands in any text.
+static COMMANDS: LazyLock<PatternTable> =
+    LazyLock::new(|| PatternTable::read(include_str!("../tables/commands.txt"), "(?im)"));
 
 static WRITES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?im)\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n;&|]*").ok());
@@ -117,24 +24,17 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn commands(text: &str) -> Vec<PassageFinding> {
     // The replacements have the same length, so that offsets stay.
     let text = text.replace("\\\r\n", "   ").replace("\\\n", "  ");
-    let mut found = Vec::new();
-    for shape in SHAPES.iter() {
-        let Some(says) = &shape.says else { continue };
-        for seen in says.find_iter(&text) {
-            found.push(of(shape, &seen));
-        }
-    }
-    found
-}
-
-fn of(shape: &HarmfulCommandPattern, seen: &regex::Match<'_>) -> PassageFinding {
-    let from = addresses(seen.as_str());
-    let is_known = !from.is_empty() && from.iter().all(|from| is_publisher(from));
-    if shape.rule == Rule::PipeToShell && is_known {
-        let reason = "it downloads and executes a publisher's installer";
-        return (Rule::PackageInstall, seen.start(), reason.to_owned());
-    }
-    (shape.rule, seen.start(), shape.reason.to_owned())
+    let hits = COMMANDS.every(&text).filter_map(|hit| {
+        let from = hit.seen.first()?;
+        let is_known = hit.rule == Rule::PipeToShell && is_published(&addresses(from.as_str()));
+        let (rule, reason) = if is_known {
+            (Rule::PackageInstall, "it downloads and executes a publisher's installer")
+        } else {
+            (hit.rule, hit.reason)
+        };
+        Some((rule, from.start(), reason.to_owned()))
+    });
+    hits.collect()
 }
 
 /// The maximum distance between a fetch and its execution, in characters, and the maximum number of

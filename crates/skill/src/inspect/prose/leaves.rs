@@ -4,70 +4,40 @@ use regex::Regex;
 
 use super::commands::PassageFinding;
 use super::places::{addresses, host};
+use crate::inspect::tables::{PatternTable, WordList, pairs, pattern};
 use crate::inspect::{Rule, private};
 
-/// Places of credentials.
-pub(super) const SECRETS: &str = r"(?:\.ssh/|\bid_rsa\b|\bid_ed25519\b|\.aws/(?:credentials|config)|~/\.env\b|\$HOME/\.env\b|/\.env\b|(?:^|[\s\x22'`@])\.env(?:\.\w+)?(?:$|[\s\x22'`,;)])|\.netrc\b|\.npmrc\b|\.pypirc\b|\.kube/config\b|\.docker/config\.json|\.gnupg/|\.git-credentials\b|/etc/shadow\b|login\.keychain|keychain-db|\bcookies\.sqlite\b|\blogin data\b|\bwallet\.dat\b|\bkeystore/|\.config/gcloud/|\.config/gh/hosts|application_default_credentials|\.mcp\.json|/mcp\.json|\.openclaw/|\.clawdbot/|\.claude/\.credentials)";
-
-static SENDS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    const NET: &str = r"\b(?:curl|wget|nc|ncat|netcat|http|xh|iwr|irm|invoke-webrequest|invoke-restmethod)\b";
-    let all = [
-        format!(r"{NET}[^\n]*(?:\$\(\s*(?:env|printenv|set)\b|\$\(\s*(?:cat|base64|gzip|tar)\b[^)\n]*{SECRETS}|@[^\s]*{SECRETS}|<\s*\S*{SECRETS})"),
-        format!(r"(?:(?:^|[;&|(`]\s*)(?:env|printenv)\b|\b(?:cat|base64|tar|zip|gzip|grep|find)\b[^\n|]*{SECRETS})[^\n]*\|[^\n]*(?:{NET}|\bopenssl s_client\b)"),
-        r"\b(?:echo|printf)\b[^\n|]*(?:\$\{?\w*(?:token|secret|key|passw\w*|credential)\w*\}?|credential|secret)[^\n|]*\|[^\n]*\b(?:curl|nc|ncat|netcat)\b[^\n]*".to_owned(),
-        r"\becho\b[^\n|]*\|\s*base(?:64|32)\b[^\n|]*\|[^\n]*\b(?:curl|nc|ncat|netcat)\b[^\n]*".to_owned(),
-        r"\b(?:dig|nslookup|host|ping|curl)\b[^\n]*\$\([^)\n]*(?:base(?:64|32)|xxd|od\s)[^)\n]*\)\.[\w.-]+".to_owned(),
-        r"\b(?:dig|nslookup)\b[^\n]*\{\w+\}\.[\w.-]+\.\w+".to_owned(),
-    ];
-    let all = all.iter().map(|says| Regex::new(&format!("(?im){says}")).ok());
-    all.flatten().collect()
-});
+/// Commands that send credentials off the machine.
+static SENDS: LazyLock<PatternTable> =
+    LazyLock::new(|| PatternTable::read(include_str!("../tables/leaks.txt"), "(?im)"));
 
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"\b((?:[A-Z][A-Z0-9]*_)+(?:TOKEN|KEY|SECRET|PASSWORD|PASS|URL|CREDENTIALS)(?:_ID)?)\b").ok()
 });
 
 /// Credentials whose name reveals their owner: the prefix of the name, and the words of which a
-/// host must contain one.
-const OWNERS: [(&str, &[&str]); 31] = [
-    ("ANTHROPIC_", &["anthropic", "claude"]),
-    ("AWS_", &["amazonaws", "aws."]),
-    ("AZURE_", &["azure", "microsoft", "windows.net"]),
-    ("CLOUDFLARE_", &["cloudflare"]),
-    ("DATABASE_URL", &["\n"]),
-    ("DB_PASS", &["\n"]),
-    ("DIGITALOCEAN_", &["digitalocean"]),
-    ("DOCKER_", &["docker"]),
-    ("GH_TOKEN", &["github", "ghcr.io"]),
-    ("GITHUB_", &["github", "ghcr.io"]),
-    ("GITLAB_", &["gitlab"]),
-    ("GOOGLE_", &["google"]),
-    ("HEROKU_", &["heroku"]),
-    ("HF_TOKEN", &["huggingface", "hf.co"]),
-    ("HUGGINGFACE_", &["huggingface", "hf.co"]),
-    ("JWT_SECRET", &["\n"]),
-    ("MAILGUN_", &["mailgun"]),
-    ("MONGO", &["mongodb"]),
-    ("MYSQL_", &["\n"]),
-    ("NPM_TOKEN", &["npm"]),
-    ("OPENAI_", &["openai", "azure"]),
-    ("POSTGRES_", &["\n"]),
-    ("PYPI_", &["pypi"]),
-    ("REDIS_", &["\n"]),
-    ("SENDGRID_", &["sendgrid"]),
-    ("SENTRY_", &["sentry"]),
-    ("SLACK_", &["slack"]),
-    ("SSH_", &["\n"]),
-    ("STRIPE_", &["stripe"]),
-    ("TWILIO_", &["twilio"]),
-    ("VERCEL_", &["vercel"]),
-];
+/// host must contain one; those without words belong to no host.
+static OWNERS: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| pairs(include_str!("../tables/owners.txt")).collect());
+
+/// First words of names that do not name an owner.
+static NOBODY: WordList = WordList::of(include_str!("../tables/nobody.txt"));
+
+/// Returns the words in the hosts of a credential's owner, if its name reveals the owner.
+fn hosts_of(name: &str) -> Option<&'static str> {
+    OWNERS.iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, hosts)| *hosts)
+}
+
+/// True if a host contains one of these words.
+fn has_word(host: &str, words: &str) -> bool {
+    words.split_whitespace().any(|word| host.contains(word))
+}
 
 /// The owner of a credential.
 pub(in crate::inspect) struct CredentialOwner {
     /// The first word of its name.
     pub(in crate::inspect) name: String,
-    known: Option<&'static [&'static str]>,
+    known: Option<&'static str>,
 }
 
 impl CredentialOwner {
@@ -79,25 +49,18 @@ impl CredentialOwner {
     /// True if one of the hosts belongs to it.
     pub(in crate::inspect) fn owns(&self, hosts: &[String]) -> bool {
         let is_own = |host: &String| match self.known {
-            Some(known) => known.iter().any(|one| host.contains(one)),
+            Some(known) => has_word(host, known),
             None => host.replace('-', "").contains(&self.name),
         };
         hosts.iter().any(is_own)
     }
 }
 
-/// First words of names that do not name an owner.
-const NOBODY: [&str; 16] = [
-    "api", "access", "auth", "secret", "token", "bearer", "my", "your", "user", "app", "client", "base",
-    "service", "private", "public", "test",
-];
-
 /// Returns the owner of a credential, by the name of its variable; `None` if the name reveals none.
 pub(in crate::inspect) fn owner(name: &str) -> Option<CredentialOwner> {
     let first = name.split('_').next()?.to_ascii_lowercase();
-    let known = OWNERS.iter().find(|(begin, _)| name.starts_with(begin));
-    let known = known.map(|(_, hosts)| *hosts);
-    let is_somebody = known.is_some() || !NOBODY.contains(&first.as_str());
+    let known = hosts_of(name);
+    let is_somebody = known.is_some() || !NOBODY.contains(&first);
     (is_credential(name) && is_somebody).then_some(CredentialOwner { name: first, known })
 }
 
@@ -107,7 +70,7 @@ pub(in crate::inspect) fn is_credential(name: &str) -> bool {
         NAMED.as_ref().is_some_and(|one| one.find(name).is_some_and(|seen| seen.len() == name.len()));
     // An address with a password in it is a credential.
     let is_address = name.ends_with("URL");
-    let is_kept = OWNERS.iter().any(|(begin, hosts)| name.starts_with(begin) && *hosts == ["\n"]);
+    let is_kept = OWNERS.iter().any(|(begin, hosts)| name.starts_with(begin) && hosts.is_empty());
     is_named && (!is_address || is_kept)
 }
 
@@ -126,19 +89,15 @@ static DUMPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\bdict\s*\(\s*os\.environ\s*\)|\bos\.environ\.items\s*\(|json\.stringify\s*\(\s*process\.env\b|json\.dumps\s*\(\s*(?:dict\s*\(\s*)?os\.environ\b|object\.entries\s*\(\s*process\.env\s*\)").ok()
 });
 
-static STORES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!("(?im){SECRETS}")).ok());
+static STORES: LazyLock<Option<Regex>> = LazyLock::new(|| pattern("(?im){SECRETS}"));
 
 /// Returns the credentials that a text sends off the machine.
 pub(super) fn leaves(text: &str) -> Vec<PassageFinding> {
-    let mut found = Vec::new();
-    for says in SENDS.iter() {
-        for seen in says.find_iter(text) {
-            let reason = "it sends credentials to another host".to_owned();
-            found.push((Rule::Exfiltration, seen.start(), reason));
-        }
-    }
-    found.extend(posted(text));
-    found
+    let hits = SENDS.every(text).filter_map(|hit| {
+        let at = hit.seen.first()?.start();
+        Some((hit.rule, at, hit.reason.to_owned()))
+    });
+    hits.chain(posted(text)).collect()
 }
 
 /// Finds a program or command that reads credentials and sends data to a foreign host.
@@ -155,13 +114,8 @@ fn posted(text: &str) -> Option<PassageFinding> {
         return found(seen.start(), "it reads a credential store and sends data to another host");
     }
     let named = NAMED.as_ref()?.find_iter(text);
-    let mut owned = named.filter_map(|name| {
-        let of = OWNERS.iter().find(|(begin, _)| name.as_str().starts_with(begin))?;
-        Some((name, of.1))
-    });
-    let (name, _) = owned.find(|(_, owners)| {
-        has_far && !hosts.iter().any(|host| owners.iter().any(|one| host.contains(one)))
-    })?;
+    let mut owned = named.filter_map(|name| Some((name, hosts_of(name.as_str())?)));
+    let (name, _) = owned.find(|(_, owners)| has_far && !hosts.iter().any(|host| has_word(host, owners)))?;
     let reason = format!("{} is sent to an unrelated host", name.as_str());
     found(name.start().min(post.start()), &reason)
 }

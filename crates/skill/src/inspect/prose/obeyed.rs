@@ -5,7 +5,7 @@ use super::encoded::{blobs, encoded};
 use super::leaves::leaves;
 use super::mood::is_description;
 use super::parts::{TextPassage, passages};
-use super::places::{addresses, is_publisher};
+use super::places::{addresses, is_published};
 use super::says::harmful_instructions;
 use super::unseen::hidden_text;
 use crate::inspect::rules::{FileInspection, ScriptPermissions, shell};
@@ -127,8 +127,7 @@ fn is_known(text: &str, at: usize) -> bool {
     let from = text.get(..at).and_then(|before| before.rfind('\n')).unwrap_or(0);
     let to = text.get(at..).and_then(|after| after.find('\n'));
     let line = text.get(from..to.map_or(text.len(), |to| at + to));
-    let from = addresses(line.unwrap_or_default());
-    !from.is_empty() && from.iter().all(|from| is_publisher(from))
+    is_published(&addresses(line.unwrap_or_default()))
 }
 
 /// True if a fenced block holds text for a reader rather than a program.

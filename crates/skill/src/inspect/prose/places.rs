@@ -1,60 +1,8 @@
+use crate::inspect::tables::WordList;
+
 /// The hosts of the installers of well-known tools, or a path prefix on a host that is shared by
 /// many publishers.
-const PUBLISHERS: [&str; 53] = [
-    "aka.ms/",
-    "apt.llvm.org/",
-    "astral.sh/",
-    "awscli.amazonaws.com/",
-    "bootstrap.pypa.io/",
-    "bun.com/",
-    "bun.sh/",
-    "claude.ai/",
-    "cli.github.com/",
-    "cli.run.nu/",
-    "community.chocolatey.org/",
-    "deb.nodesource.com/",
-    "deno.land/",
-    "dl.google.com/",
-    "dl.k8s.io/",
-    "dot.net/",
-    "fluxcd.io/",
-    "fly.io/",
-    "fnm.vercel.app/",
-    "foundry.paradigm.xyz/",
-    "get-ghcup.haskell.org/",
-    "get.docker.com/",
-    "get.helm.sh/",
-    "get.k3s.io/",
-    "get.pnpm.io/",
-    "get.pulumi.com/",
-    "get.scoop.sh/",
-    "get.sdkman.io/",
-    "go.dev/",
-    "install.determinate.systems/",
-    "install.python-poetry.org/",
-    "istio.io/",
-    "mise.run/",
-    "nixos.org/",
-    "ollama.com/",
-    "packages.microsoft.com/",
-    "pixi.sh/",
-    "pyenv.run/",
-    "raw.githubusercontent.com/anchore/",
-    "raw.githubusercontent.com/aquasecurity/",
-    "raw.githubusercontent.com/creationix/nvm/",
-    "raw.githubusercontent.com/golangci/",
-    "raw.githubusercontent.com/helm/",
-    "raw.githubusercontent.com/homebrew/",
-    "raw.githubusercontent.com/nvm-sh/",
-    "release.anza.xyz/",
-    "rpm.nodesource.com/",
-    "run.linkerd.io/",
-    "sdk.cloud.google.com/",
-    "semgrep.dev/",
-    "sh.rustup.rs/",
-    "tailscale.com/",
-    "www.openssl.org/",
-];
+static PUBLISHERS: WordList = WordList::of(include_str!("../tables/publishers.txt"));
 
 /// Returns the host and path of an address, without a part before an `@` and without a port.
 fn place(address: &str) -> Option<String> {
@@ -75,6 +23,11 @@ pub(in crate::inspect) fn is_publisher(address: &str) -> bool {
     let is_checked = address.get(..8).is_some_and(|head| head.eq_ignore_ascii_case("https://"));
     let place = place(address).unwrap_or_default();
     is_checked && PUBLISHERS.iter().any(|one| place.starts_with(one))
+}
+
+/// True if there are addresses, all of them of well-known publishers.
+pub(super) fn is_published(addresses: &[&str]) -> bool {
+    !addresses.is_empty() && addresses.iter().all(|one| is_publisher(one))
 }
 
 /// Returns the addresses in a text.

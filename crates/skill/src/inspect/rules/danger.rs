@@ -3,9 +3,13 @@ use super::places::{is_everything, starts_later};
 use super::program::ExecutedProgram;
 use crate::inspect::Rule;
 use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
+use crate::inspect::tables::ProgramTable;
 
-/// Programs that grant more rights.
-const RIGHTS: [&str; 6] = ["sudo", "doas", "su", "pkexec", "setcap", "visudo"];
+/// Programs that break a rule by their arguments.
+static RULES: ProgramTable = ProgramTable::of(include_str!("../tables/program_rules.txt"));
+
+/// Programs that install packages.
+static INSTALLERS: ProgramTable = ProgramTable::of(include_str!("../tables/installers.txt"));
 
 /// Programs that write to the paths in their arguments.
 const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
@@ -13,8 +17,12 @@ const WRITERS: [&str; 7] = ["tee", "cp", "mv", "ln", "install", "sed", "dd"];
 /// Checks one program of a command.
 pub(super) fn danger(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_unset: bool) {
     let (name, at) = (program.name, program.at);
-    if RIGHTS.contains(&name) {
-        look.report(Rule::Privilege, at, format!("`{name}` elevates privileges"));
+    for text in RULES.texts(program) {
+        if let Some((code, reason)) = text.split_once(": ")
+            && let Some(rule) = Rule::of(code)
+        {
+            look.report(rule, at, reason);
+        }
     }
     match name {
         "chmod" => chmod(look, program),
@@ -29,11 +37,15 @@ pub(super) fn danger(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_
         _ if name.starts_with("mkfs") => {
             look.report(Rule::DeleteAll, at, "it formats a file system");
         }
+        "env" | "export" => {
+            let mut sets = program.args.iter().filter_map(|arg| arg.text.split_once('='));
+            if sets.any(|(name, value)| disables_verification(name, value)) {
+                look.report(Rule::TlsOff, at, format!("`{name}` disables certificate verification"));
+            }
+        }
         _ => {}
     }
     later(look, program);
-    connections(look, program);
-    certificates(look, program);
     if let Some(what) = installs(program) {
         look.report(Rule::PackageInstall, at, format!("`{what}` installs packages"));
     }
@@ -146,7 +158,6 @@ fn changes_if_unset(look: &FileInspection<'_>, arg: &CommandWord) -> bool {
 }
 
 fn later(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
-    let at = program.at;
     let edits = program.name != "sed" || program.short('i') || program.has(&["--in-place"]);
     if WRITERS.contains(&program.name) && edits {
         let last = match program.name {
@@ -157,93 +168,16 @@ fn later(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
             look.report(Rule::Persistence, arg.at, "it writes where programs are started later");
         }
     }
-    let plants = match program.name {
-        "crontab" => !program.has(&["-l"]),
-        "at" | "batch" => program.has(&["-f", "now"]),
-        "ssh-copy-id" | "update-rc.d" | "chkconfig" => true,
-        "systemctl" | "launchctl" => program.has(&["enable", "load", "bootstrap", "link"]),
-        "git" => {
-            program.has(&["config"])
-                && (program.has(&["--global", "--system"])
-                    || program.args.iter().any(|arg| arg.text.starts_with("core.hooks")))
-        }
-        _ => false,
-    };
-    let only_reads = program.name == "git" && program.has(&["--get", "--list", "-l", "--get-all"]);
-    if plants && !only_reads {
-        look.report(Rule::Persistence, at, format!("`{}` changes what is started later", program.name));
-    }
-}
-
-fn connections(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
-    let gives = match program.name {
-        "nc" | "ncat" | "netcat" => {
-            program.short('e') || program.short('c') || program.has(&["--exec", "--sh-exec"])
-        }
-        "socat" => program.args.iter().any(|arg| {
-            let text = arg.text.to_ascii_uppercase();
-            text.starts_with("EXEC:") || text.starts_with("SYSTEM:")
-        }),
-        _ => false,
-    };
-    if gives {
-        look.report(Rule::ReverseShell, program.at, "it gives a program to anyone who connects");
-    }
-}
-
-fn certificates(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
-    let words: Vec<&str> = program.args.iter().map(|arg| arg.text.as_str()).collect();
-    let any = |test: &dyn Fn(&str) -> bool| words.iter().any(|word| test(word));
-    let is_off = match program.name {
-        "curl" => program.short('k') || program.has(&["--insecure", "--proxy-insecure"]),
-        "wget" => program.has(&["--no-check-certificate"]),
-        "git" => {
-            any(&|word| word.eq_ignore_ascii_case("http.sslverify=false"))
-                || any(&|word| word.eq_ignore_ascii_case("http.sslverify"))
-                    && any(&|word| word == "false" || word == "0")
-        }
-        "pip" | "pip3" => any(&|word| word.starts_with("--trusted-host")),
-        "npm" | "yarn" | "pnpm" => any(&|word| word == "strict-ssl") && any(&|word| word == "false"),
-        "ssh" | "scp" | "sftp" | "rsync" => {
-            any(&|word| word.to_ascii_lowercase().contains("stricthostkeychecking=no"))
-        }
-        "env" | "export" => words.iter().any(|word| {
-            word.split_once('=').is_some_and(|(name, value)| self::disables_verification(name, value))
-        }),
-        _ => false,
-    };
-    if is_off {
-        look.report(
-            Rule::TlsOff,
-            program.at,
-            format!("`{}` disables certificate verification", program.name),
-        );
-    }
 }
 
 /// Returns the command by which a program installs packages, if it does.
 pub(in crate::inspect) fn installs(program: &ExecutedProgram<'_>) -> Option<String> {
-    let verb = program.verb();
-    let has = |verbs: &[&str]| verbs.contains(&verb);
-    let says = |verb: &str| Some(format!("{} {verb}", program.name));
-    match program.name {
-        "pip" | "pip3" | "pipx" | "conda" | "mamba" | "gem" | "brew" | "apt" | "apt-get" | "yum" | "dnf"
-        | "zypper" | "snap" | "luarocks" | "cpan" | "easy_install" => {
-            has(&["install", "add", "reinstall", "upgrade", "dist-upgrade"]).then(|| says(verb)).flatten()
-        }
-        "uv" | "poetry" | "cargo" | "go" | "apk" | "bundle" | "composer" => {
-            let uv = program.name == "uv" && has(&["pip", "tool", "add", "sync"]);
-            (uv || has(&["install", "add", "get"])).then(|| says(verb)).flatten()
-        }
-        "npm" | "pnpm" | "yarn" | "bun" => has(&["install", "i", "add", "ci"]).then(|| says(verb)).flatten(),
-        "npx" | "uvx" | "pnpx" | "bunx" | "cpanm" => Some(program.name.to_owned()),
-        "pacman" => program.short('S').then(|| says("-S")).flatten(),
-        _ if program.is_python() => {
-            let pip = program.args.array_windows().any(|[one, two]| {
-                one.text == "-m" && matches!(two.text.as_str(), "pip" | "ensurepip" | "easy_install")
-            });
-            (pip && (program.has(&["install", "ensurepip"]))).then(|| says("-m pip install")).flatten()
-        }
-        _ => None,
+    if program.is_python() {
+        let pip = program.args.array_windows().any(|[one, two]| {
+            one.text == "-m" && matches!(two.text.as_str(), "pip" | "ensurepip" | "easy_install")
+        });
+        let is_install = pip && program.has(&["install", "ensurepip"]);
+        return is_install.then(|| format!("{} -m pip install", program.name));
     }
+    INSTALLERS.texts(program).next()
 }

@@ -1,30 +1,8 @@
 use crate::inspect::shell::UNKNOWN;
+use crate::inspect::tables::WordList;
 
 /// Parts of paths whose files are started later, or trusted.
-const STARTED: [&str; 22] = [
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".zlogin",
-    "config.fish",
-    "authorized_keys",
-    "/etc/cron",
-    "/var/spool/cron",
-    "/etc/profile",
-    "/etc/rc",
-    "/etc/init",
-    ".git/hooks",
-    "/etc/systemd",
-    "systemd/user",
-    "LaunchAgents",
-    "LaunchDaemons",
-    "/etc/ld.so.preload",
-    ".config/autostart",
-];
+static STARTED: WordList = WordList::of(include_str!("../tables/started_later.txt"));
 
 /// The same, for whole file names only.
 const WHOLE: [&str; 4] = [".profile", ".gitconfig", ".login", ".kshrc"];

@@ -1,10 +1,8 @@
 use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
+use crate::inspect::tables::WordList;
 
 /// Programs that execute the program in their arguments.
-const BEFORE: [&str; 21] = [
-    "sudo", "doas", "env", "command", "exec", "builtin", "nohup", "nice", "ionice", "setsid", "stdbuf",
-    "time", "timeout", "xargs", "parallel", "busybox", "watch", "chroot", "unshare", "flock", "strace",
-];
+static BEFORE: WordList = WordList::of(include_str!("../tables/wrappers.txt"));
 
 /// The ones among them whose program is the first argument that is not an option.
 pub(in crate::inspect) const SHIFTS: [&str; 7] =
@@ -76,7 +74,7 @@ pub(in crate::inspect) fn programs(command: &ShellCommand) -> Vec<ExecutedProgra
     let mut at = 0;
     while let Some(program) = program(&command.words, at) {
         found.push(program);
-        if BEFORE.contains(&program.name) {
+        if BEFORE.contains(program.name) {
             let skips = |word: &&CommandWord| {
                 let text = &word.text;
                 text.starts_with(['-', '{'])

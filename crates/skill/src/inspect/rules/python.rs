@@ -11,46 +11,16 @@ use super::sockets::sockets;
 use crate::inspect::Rule;
 use crate::inspect::python::{ParsedCall, ParsedProgram, ScriptTokenKind, read};
 use crate::inspect::shell::{CommandWord, ShellCommand, UNKNOWN};
+use crate::inspect::tables::WordList;
 
 /// Functions that start a program from a text or a list.
-const STARTS: [&str; 10] = [
-    "subprocess.run",
-    "subprocess.call",
-    "subprocess.Popen",
-    "subprocess.check_call",
-    "subprocess.check_output",
-    "subprocess.getoutput",
-    "subprocess.getstatusoutput",
-    "asyncio.create_subprocess_shell",
-    "asyncio.create_subprocess_exec",
-    "commands.getoutput",
-];
+static STARTS: WordList = WordList::of(include_str!("../tables/python_starts.txt"));
 
 /// Functions that always pass a text to a shell.
-const SHELLS: [&str; 6] = [
-    "os.system",
-    "os.popen",
-    "subprocess.getoutput",
-    "subprocess.getstatusoutput",
-    "asyncio.create_subprocess_shell",
-    "commands.getoutput",
-];
+static SHELLS: WordList = WordList::of(include_str!("../tables/python_shells.txt"));
 
 /// Functions that load data that can execute code.
-const UNPICKLES: [&str; 12] = [
-    "pickle.load",
-    "pickle.loads",
-    "pickle.Unpickler",
-    "cPickle.load",
-    "cPickle.loads",
-    "dill.load",
-    "dill.loads",
-    "cloudpickle.load",
-    "cloudpickle.loads",
-    "marshal.load",
-    "marshal.loads",
-    "shelve.open",
-];
+static UNPICKLES: WordList = WordList::of(include_str!("../tables/python_unpickles.txt"));
 
 /// Checks a program of Python. `base` is its offset in its file.
 pub(in crate::inspect) fn python(look: &mut FileInspection<'_>, text: &str, base: usize) {
@@ -104,7 +74,7 @@ fn executes(look: &mut FileInspection<'_>, call: &ParsedCall) {
                 look.report(Rule::EvalInput, call.at, reason);
             }
         }
-        _ if UNPICKLES.contains(&name) => {
+        _ if UNPICKLES.contains(name) => {
             let reason = format!("`{name}` reads data that can execute code");
             look.report(Rule::Unpickled, call.at, reason);
         }
@@ -128,7 +98,7 @@ fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
     let name = call.name.as_str();
     let spawns =
         name.starts_with("os.exec") || name.starts_with("os.spawn") || name.starts_with("os.posix_spawn");
-    let is_shell = SHELLS.contains(&name) || STARTS.contains(&name) && call.has("shell", "True");
+    let is_shell = SHELLS.contains(name) || STARTS.contains(name) && call.has("shell", "True");
     if is_shell {
         if let Some(text) = call.text() {
             look.inspect_nested(call.at, |look| {
@@ -138,7 +108,7 @@ fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
             let reason = format!("`{name}` passes a dynamic string to a shell");
             look.report(Rule::EvalInput, call.at, reason);
         }
-    } else if STARTS.contains(&name) || spawns {
+    } else if STARTS.contains(name) || spawns {
         let list = call.list().or_else(|| call.text().map(|text| vec![Some(text)]));
         let Some(list) = list else { return };
         let command = listed(&list, call.at);

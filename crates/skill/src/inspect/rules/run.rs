@@ -7,6 +7,10 @@ use super::python::python;
 use super::shell::shell;
 use crate::inspect::Rule;
 use crate::inspect::shell::{CommandWord, ShellCommand, ShellPipeline, UNKNOWN};
+use crate::inspect::tables::ProgramTable;
+
+/// Programs that print what they decode.
+static DECODERS: ProgramTable = ProgramTable::of(include_str!("../tables/decoders.txt"));
 
 /// Checks programs that execute a text: shells, `eval`, other languages.
 pub(super) fn runs(
@@ -162,16 +166,5 @@ fn shell_to_net(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
 }
 
 fn decodes(program: &ExecutedProgram<'_>) -> bool {
-    match program.name {
-        "base64" | "base32" | "basenc" | "b64" => {
-            program.short('d') || program.short('D') || program.has(&["--decode"])
-        }
-        "openssl" => {
-            program.short('d') && program.args.iter().any(|arg| arg.text.contains("64") || arg.text == "enc")
-        }
-        "xxd" => program.short('r'),
-        "gunzip" | "zcat" | "bunzip2" | "xzcat" | "unxz" | "uudecode" | "rev" | "tr" => true,
-        "gzip" | "xz" | "bzip2" => program.short('d'),
-        _ => false,
-    }
+    DECODERS.lists(program)
 }

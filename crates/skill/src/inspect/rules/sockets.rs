@@ -1,25 +1,9 @@
 use super::look::FileInspection;
 use crate::inspect::python::{ParsedCall, ParsedProgram};
+use crate::inspect::tables::WordList;
 
 /// Members of the module `socket` that use no network: names and conversions.
-const HERE: [&str; 16] = [
-    "socketpair",
-    "gethostname",
-    "timeout",
-    "error",
-    "gaierror",
-    "herror",
-    "has_ipv6",
-    "htonl",
-    "htons",
-    "ntohl",
-    "ntohs",
-    "inet_aton",
-    "inet_ntoa",
-    "inet_pton",
-    "inet_ntop",
-    "SocketType",
-];
+static HERE: WordList = WordList::of(include_str!("../tables/local_sockets.txt"));
 
 /// Checks the use of the module `socket` in a program of Python: a socket of the machine itself
 /// (`AF_UNIX`) is a file, not a network.
@@ -32,7 +16,7 @@ pub(super) fn sockets(look: &mut FileInspection<'_>, code: &ParsedProgram) {
         let is_constant = !member.bytes().any(|byte| byte.is_ascii_lowercase());
         let is_called = code.tokens.get(*end).is_some_and(|next| next.is('('));
         let reaches = match member {
-            _ if is_constant || HERE.contains(&member) => false,
+            _ if is_constant || HERE.contains(member) => false,
             // Without a call it is a type, or a value passed on to a caller.
             "socket" if !is_called => is_used_as_value(code, *end),
             "socket" => code.calls.iter().any(|call| call.at == *at && !is_local(call)),

@@ -270,8 +270,8 @@ const WRITERS: &[&str] = &[
     // They only ask where the streams lead.
     "src/terminal.rs",
     "crates/exec/src/manifest/walk.rs",
-    // Whom the keeper speaks to is the engine.
-    "crates/exec/src/keeper/serve.rs",
+    // Whom the supervisor speaks to is the engine.
+    "crates/exec/src/supervisor/serve.rs",
 ];
 
 #[test]

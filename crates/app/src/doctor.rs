@@ -9,7 +9,7 @@ use crate::names::{attempt_name_from_text, task_name_from_text};
 use crate::{Host, relative_path};
 use wf_base::name::RunId;
 use wf_base::units::{plural, size};
-use wf_exec::keeper;
+use wf_exec::supervisor;
 use wf_store::{
     self as store, RunFilter, RunLease, RunRow, RunState, StateFolder, StoreError, StoreReader, verify_chain,
 };
@@ -149,8 +149,8 @@ fn find_orphaned_processes(reader: &StoreReader, state: &StateFolder) -> Option<
     let dir = state.keepers();
     let attended = reader.owned_runs().unwrap_or_default();
     let alone = |keeper: &String| attended.iter().all(|(_, lease)| lease.supervisor != *keeper);
-    let tasks = keeper::keepers(&dir).into_iter().filter(alone);
-    let tasks = tasks.flat_map(|keeper| keeper::at_work(&dir, &keeper));
+    let tasks = supervisor::supervisors(&dir).into_iter().filter(alone);
+    let tasks = tasks.flat_map(|id| supervisor::at_work(&dir, &id));
     let named: Vec<String> = tasks
         .take(MAX_NAMED)
         .map(|task| {

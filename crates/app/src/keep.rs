@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{CliExitCode, CommandError};
 use crate::{FOR_TESTS, Host};
 use wf_exec::ProcessExecutor;
-use wf_exec::keeper::{SupervisorClient, SupervisorStart, serve};
+use wf_exec::supervisor::{SupervisorClient, SupervisorStart, serve};
 use wf_store::{StateFolder, StoreError};
 
 /// The word that makes this program a supervisor. It is not a command for users.

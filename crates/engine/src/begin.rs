@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use crate::reuse::RepeatedRun;
 use wf_base::name::RunId;
 use wf_core::machine::{Event, EventKind, Machine, RunApproval};
-use wf_exec::{StopLevel, alone, keeper};
+use wf_exec::{StopLevel, spawn_task, supervisor};
 use wf_model::Plan;
 use wf_store::{FencingToken, NewRun, RunFence, RunLease, StateFolder, StoreError, StoreReader};
 
@@ -45,12 +45,12 @@ pub fn run(session: &Arc<EngineSession>, request: RunRequest) -> Result<Finished
             approved: approved.map(Arc::new),
             evidence: BTreeMap::new(),
         };
-        let keeper = session.executor.keeper().unwrap_or_default();
-        let (token, owned) = session.store.own_new_run(&run, keeper);
+        let supervisor_id = session.executor.supervisor_id().unwrap_or_default();
+        let (token, owned) = session.store.own_new_run(&run, supervisor_id);
         let ongoing = run_context(session, token, errand, None)?;
         let (stop, heard) = watch::channel(StopLevel::No);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, Some(new), None);
-        let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
+        let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
         let finished = run_fenced(owned, works).await?;
         copies::discard(&ongoing);
         Ok(finished)
@@ -85,7 +85,7 @@ fn resume_run(
     told: StopLevel,
 ) -> Result<FinishedRun, EngineError> {
     run_and_conclude(session, async {
-        let fence = session.store.own_run(run, session.executor.keeper().unwrap_or_default()).await?;
+        let fence = session.store.own_run(run, session.executor.supervisor_id().unwrap_or_default()).await?;
         let token = fence.token();
         let reader = session.store.log_reader()?;
         let params = reader.run(run)?.params;
@@ -117,7 +117,7 @@ fn resume_run(
         let end = recorded_end(run, &events);
         let (stop, heard) = watch::channel(told);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
-        let works = Box::pin(signals::heeding(stop, alone(dispatcher.work(heard))));
+        let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
         let finished = run_fenced(async { Ok(fence) }, works).await?;
         copies::discard(&ongoing);
         session.store.release_run(run).await?;
@@ -185,14 +185,14 @@ pub fn tidy(state: &StateFolder) -> Result<(), EngineError> {
 async fn sweep(state: &StateFolder) -> Result<(), EngineError> {
     let dir = state.keepers();
     // Live engines end their supervisors themselves.
-    let orphans = keeper::orphans(&dir);
+    let orphans = supervisor::orphans(&dir);
     if orphans.is_empty() {
         return Ok(());
     }
     let reader = StoreReader::open(state.path())?;
     for orphan in &orphans {
         if !reader.needs_keeper(orphan)? {
-            keeper::conclude(&dir, orphan).await;
+            supervisor::conclude(&dir, orphan).await;
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use tokio::sync::Notify;
 
 use wf_base::name::RunId;
 use wf_core::machine::{InputKind, TaskId};
-use wf_exec::keeper::{self, SupervisorSearch};
+use wf_exec::supervisor::{self, SupervisorSearch};
 use wf_store::{LockAcquisition, Store, StoreError};
 
 use super::dispatch::UnitResult;
@@ -35,7 +35,7 @@ impl NamedLocks {
         let store = &session.store;
         let mut told = false;
         let dir = store.folder().keepers();
-        let past = SupervisorSearch { dir: &dir, own: session.executor.keeper(), supervisors: None };
+        let past = SupervisorSearch { dir: &dir, own: session.executor.supervisor_id(), supervisors: None };
         let mut look = FIRST_POLL_INTERVAL;
         loop {
             let freed = self.freed.notified();
@@ -56,7 +56,7 @@ impl NamedLocks {
                 }
                 // The engine died, and its work there may go on.
                 LockAcquisition::TakenOver { run, place } => {
-                    keeper::outlast(past, &run, &place).await;
+                    supervisor::outlast(past, &run, &place).await;
                     return Ok(());
                 }
             }

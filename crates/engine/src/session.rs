@@ -150,7 +150,7 @@ pub enum EngineError {
     },
     /// The supervisor died, and with it everything that was under way.
     #[error(transparent)]
-    Lost(#[from] wf_exec::keeper::SupervisorLost),
+    Lost(#[from] wf_exec::supervisor::SupervisorLost),
     /// A secret that the run was given before cannot be read, so it could not be masked.
     #[error(transparent)]
     NoSecret(#[from] wf_exec::secret::SecretError),

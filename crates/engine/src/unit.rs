@@ -13,8 +13,8 @@ use wf_core::verify::classify;
 use wf_exec::attempt::ProcessOutcome;
 use wf_exec::container::AttemptContainer;
 use wf_exec::environment::{self, EnvironmentSources};
-use wf_exec::keeper::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
 use wf_exec::process::ProcessCommand;
+use wf_exec::supervisor::{self, JobHooks, RecalledOutcome, SupervisorLost, SupervisorSearch, recall};
 use wf_exec::{
     HostEnv, ProcessEnv, StopLevel, WorkError, attempt, correction, http, log, outputs, usage, wait,
 };
@@ -209,7 +209,7 @@ impl AttemptTask {
         let session = &self.run.session;
         let past = SupervisorSearch {
             dir: &session.store.folder().keepers(),
-            own: session.executor.keeper(),
+            own: session.executor.supervisor_id(),
             supervisors: self.run.ownership.supervisors.as_deref(),
         };
         match recall(past, &self.task(), self.wires(stop.clone())).await {
@@ -229,8 +229,8 @@ impl AttemptTask {
         log::path(&self.run.dir, &self.attempt).with_extension("out")
     }
 
-    fn task(&self) -> keeper::RunAttempt {
-        keeper::RunAttempt { run: self.run.run_ref.id.clone(), attempt: self.attempt.clone() }
+    fn task(&self) -> supervisor::RunAttempt {
+        supervisor::RunAttempt { run: self.run.run_ref.id.clone(), attempt: self.attempt.clone() }
     }
 
     fn or_unable(&self, done: Result<AttemptEnd, WorkError>) -> AttemptEnd {

@@ -1,8 +1,7 @@
 //! One attempt of a step that runs a process.
 
 use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use super::probe::{self, ProbeJob};
 use super::process::{self, ProcessCommand};
 use super::secret::{SecretText, exposed};
 use super::supervise::{OutputSink as _, ProcessLimits, supervise};
-use super::{OnOutput, StopLevel, StreamTails, WorkError, log, outputs, sandbox, usage};
+use super::{OnOutput, StopLevel, StreamTails, WorkError, files, log, outputs, sandbox, usage};
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
 use wf_core::machine::{AttemptUsage, WorkExit};
@@ -106,21 +105,21 @@ impl ProcessOutcome {
 }
 
 /// Runs a process until it exits or is terminated.
-pub async fn run(job: ProcessJob, ties: ProcessHooks) -> ProcessOutcome {
+pub async fn run(job: ProcessJob, hooks: ProcessHooks) -> ProcessOutcome {
     prepare_output(&job);
     sandbox::prepare(&job.command).await;
-    let mask = ties.mask;
-    let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: ties.clock };
-    let mut writer = log::LogWriter::new(target, ties.on_output);
+    let mask = hooks.mask;
+    let target = log::LogTarget { path: job.log, limit: job.limit, mask: mask.clone(), clock: hooks.clock };
+    let mut writer = log::LogWriter::new(target, hooks.on_output);
     let limits = ProcessLimits { timeout: job.timeout, grace: job.grace, output: job.most };
     let cleanup = job.cleanup;
-    let (exit, mut service) = if *ties.stop.borrow() == StopLevel::No {
-        match process::spawn(&job.command, &ties.mark) {
+    let (exit, mut service) = if *hooks.stop.borrow() == StopLevel::No {
+        match process::spawn(&job.command, &hooks.mark) {
             Ok(process) => {
-                if let Some(tell) = ties.on_start {
+                if let Some(tell) = hooks.on_start {
                     tell(process.id(), process.start());
                 }
-                let end = supervise(process, limits, ties.stop, &mut writer).await;
+                let end = supervise(process, limits, hooks.stop, &mut writer).await;
                 (end.exit, end.service)
             }
             Err(unable) => (unable.into(), false),
@@ -131,14 +130,14 @@ pub async fn run(job: ProcessJob, ties: ProcessHooks) -> ProcessOutcome {
     if let Some(cleanup) = cleanup {
         // Once that is gone, nothing of it serves later steps.
         service = false;
-        let cleaned = probe::run(cleanup, &ties.mark, watch::channel(StopLevel::No).1).await;
+        let cleaned = probe::run(cleanup, &hooks.mark, StopLevel::never()).await;
         if !matches!(cleaned.exit, WorkExit::Code { .. }) {
             let note = "… the container of the step could not be removed …\n";
             writer.on_bytes(log::LogStream::Note, note.as_bytes());
         }
     }
     // Failed work reports its usage, too.
-    let bytes = read_bounded(&job.output);
+    let bytes = take_file(&job.output);
     let used = bytes.as_deref().map(usage_of).unwrap_or_default();
     let output = if exit.is_success() {
         read_output(bytes, &mask)
@@ -195,7 +194,7 @@ pub(super) fn conclude<T: Default>(
 
 /// Returns the usage reported in the output file of an attempt that was never seen to end.
 pub fn recovered_usage(output: &Path) -> AttemptUsage {
-    read_bounded(output).as_deref().map(usage_of).unwrap_or_default()
+    take_file(output).as_deref().map(usage_of).unwrap_or_default()
 }
 
 /// Returns the usage in the bytes of an output file, as far as they can be read.
@@ -225,20 +224,13 @@ fn read_output(bytes: io::Result<Vec<u8>>, mask: &SecretMask) -> Result<String, 
 }
 
 /// Reads a file, up to one byte past the limit, and removes it.
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    // Non-blocking: a step may have left a pipe there.
-    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
-    let file = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        opened => opened?,
-    };
+fn take_file(path: &Path) -> io::Result<Vec<u8>> {
+    let opened = files::open_regular(path, OFlags::RDONLY);
     let _ = std::fs::remove_file(path);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("not a regular file"));
+    match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        opened => files::read_bounded(opened?, outputs::MAX_OUTPUT_FILE_BYTES + 1),
     }
-    let mut bytes = Vec::new();
-    file.take(outputs::MAX_OUTPUT_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -6,25 +6,24 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::beneath::{ConfinedDir, PathLookupError};
+use super::confined_dir::{ConfinedDir, PathLookupError};
 use super::pinned::PinnedFiles;
-use super::probe::ProbeOutcome;
+use super::probe::{ProbeJob, ProbeOutcome};
 use super::process::ProcessCommand;
 use super::sandbox::{KeptCopy, SandboxFactory};
 use super::{HostEnv, ProcessEnv, ProcessExecutor, StopLevel, WorkError, environment, shell};
-use wf_base::name::Name;
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
 use wf_core::machine::{CheckRuling, CheckVerdict};
 use wf_core::verify::{CriterionJudgement, FilePresence, ProbeFindings, judge};
 use wf_model::expr::{EvalError, ExprScope, Template};
-use wf_model::{Check, CheckCertainty, CheckPhase, CheckProbe, Expectation, FailureClassRule, JsonObject};
+use wf_model::{Check, CheckProbe, JsonObject};
 
 /// The number of bytes of a probe's output kept for the verdict.
-pub(super) const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
+const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// The default limit on a probe's output, in bytes.
-pub(super) const OUTPUT_LIMIT: u64 = 1 << 30;
+const OUTPUT_LIMIT: u64 = 1 << 30;
 
 /// The surroundings in which checks run.
 #[derive(Clone)]
@@ -55,14 +54,7 @@ pub struct CheckEnvironment {
 
 /// A check with its templates rendered, ready to run.
 pub struct RenderedCheck {
-    name: Name,
-    phase: CheckPhase,
-    mode: CheckCertainty,
-    expect: Expectation,
-    classify: Vec<FailureClassRule>,
-    timeout: Duration,
-    /// The limit on the probe's output, in bytes.
-    output: u64,
+    check: Check,
     environment: CheckEnvironment,
     /// The command, if there is one, or the reason why it cannot run.
     command: Result<Option<ProcessCommand>, WorkError>,
@@ -71,50 +63,64 @@ pub struct RenderedCheck {
 impl RenderedCheck {
     /// Renders a check. Errors are reported by the verdict.
     pub fn new(check: &Check, ground: &CheckEnvironment, scope: &dyn ExprScope) -> Self {
-        Self {
-            name: check.name.clone(),
-            phase: check.phase,
-            mode: check.mode,
-            expect: check.expect.clone(),
-            classify: check.classify.clone(),
-            timeout: check.timeout,
-            output: check.limits.output.unwrap_or(OUTPUT_LIMIT),
-            environment: ground.clone(),
-            command: command(check, ground, scope),
-        }
+        let command = command(check, ground, scope);
+        Self { check: check.clone(), environment: ground.clone(), command }
     }
 
     /// Runs the probe and judges the findings. A check that is told to stop rules `error`.
     pub async fn run(self, stop: watch::Receiver<StopLevel>) -> CheckVerdict {
-        let began = self.environment.clock.now();
-        let probed = match self.command {
+        let Self { check, environment, command } = self;
+        let began = environment.clock.now();
+        let probed = match command {
             Ok(None) => None,
-            Ok(Some(command)) => {
-                let probe = super::probe::ProbeJob {
-                    command,
-                    timeout: self.timeout,
-                    grace: self.environment.grace,
-                    keep: KEPT_OUTPUT_BYTES,
-                    output: Some(self.output),
-                };
-                Some(self.environment.executor.probe(probe, stop).await)
-            }
+            Ok(Some(command)) => Some(environment.probe(&check, command, stop).await),
             Err(unable) => Some(ProbeOutcome::silent(unable.into())),
         };
-        let root = &self.environment.root;
-        let paths = self.expect.file_exists.iter();
-        let files: Vec<FilePresence> = paths.map(|path| find_file(root, path)).collect();
+        let files = environment.find_files(&check.expect.file_exists);
         let found = judgeable_findings(probed.as_ref(), &files);
-        let took = self.environment.clock.now().since(began).as_millis();
+        let took = environment.clock.now().since(began).as_millis();
         let duration_ms = u64::try_from(took).unwrap_or(u64::MAX);
-        let rule = |found: &ProbeFindings<'_>| judge(&self.expect, found, &self.classify);
-        let judged = discreet(rule, &found, &self.environment.mask);
+        let rule = |found: &ProbeFindings<'_>| judge(&check.expect, found, &check.classify);
+        let judged = discreet(rule, &found, &environment.mask);
         CheckVerdict {
-            phase: self.phase,
+            phase: check.phase,
             isolation: probed.map(|probed| probed.isolation.unwrap_or_default()),
-            hidden: super::view::first_paths(&self.environment.whiteouts),
-            ..judged.verdict(self.name, self.mode, duration_ms)
+            hidden: super::view::first_paths(&environment.whiteouts),
+            ..judged.verdict(check.name, check.mode, duration_ms)
         }
+    }
+}
+
+impl CheckEnvironment {
+    /// Runs the command of a check.
+    pub(super) async fn probe(
+        &self,
+        check: &Check,
+        command: ProcessCommand,
+        stop: watch::Receiver<StopLevel>,
+    ) -> ProbeOutcome {
+        let probe = ProbeJob {
+            command,
+            timeout: check.timeout,
+            grace: self.grace,
+            keep: KEPT_OUTPUT_BYTES,
+            output: Some(check.limits.output.unwrap_or(OUTPUT_LIMIT)),
+        };
+        self.executor.probe(probe, stop).await
+    }
+
+    /// Looks up paths as files of the workspace. A path outside is refused whether or not the file
+    /// exists.
+    pub(super) fn find_files(&self, paths: &[String]) -> Vec<FilePresence> {
+        let find = |path: &String| {
+            let path = Path::new(path);
+            match ConfinedDir::open(&self.root).and_then(|root| root.is_file(path)) {
+                Ok(true) => FilePresence::Present,
+                Ok(false) => FilePresence::Absent,
+                Err(missed) => FilePresence::Unknown(missed.unable(path).reason),
+            }
+        };
+        paths.iter().map(find).collect()
     }
 }
 
@@ -148,14 +154,11 @@ pub(super) fn command(
         environment::of_check(&ground.host, &ground.root, &ground.params, &check.env, scope)
             .map_err(unable)?;
     let cwd = folder(&ground.root, check.cwd.as_deref())?;
+    let sandbox = ground.around.as_ref();
     let mut command = ProcessCommand {
-        argv: Vec::new(),
-        env,
-        cwd,
-        sandbox: (ground.around.as_ref())
-            .map(|around| around.of_check(check, &ground.whiteouts, &ground.copies)),
+        sandbox: sandbox.map(|around| around.of_check(check, &ground.whiteouts, &ground.copies)),
         pins: ground.pins.clone(),
-        input: None,
+        ..ProcessCommand::new(Vec::new(), env, cwd)
     };
     command.argv = match probe {
         CheckProbe::Run(script) => shell::argv(script, command.path(), &command.cwd),
@@ -178,17 +181,6 @@ fn folder(root: &Path, cwd: Option<&str>) -> Result<PathBuf, WorkError> {
     match ConfinedDir::open(root).and_then(|root| root.find(Path::new(cwd))) {
         Ok(_) | Err(PathLookupError::Absent) => Ok(root.join(cwd)),
         Err(missed) => Err(missed.unable(Path::new(cwd))),
-    }
-}
-
-/// Looks up a path as a file of the workspace. A path outside is refused whether or not the file
-/// exists.
-pub(super) fn find_file(root: &Path, path: &str) -> FilePresence {
-    let path = Path::new(path);
-    match ConfinedDir::open(root).and_then(|root| root.is_file(path)) {
-        Ok(true) => FilePresence::Present,
-        Ok(false) => FilePresence::Absent,
-        Err(missed) => FilePresence::Unknown(missed.unable(path).reason),
     }
 }
 

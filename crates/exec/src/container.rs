@@ -80,8 +80,8 @@ impl AttemptContainer<'_> {
     /// Returns the command that removes the container, if it is still there.
     pub fn removal(&self) -> Result<ProbeJob, WorkError> {
         let argv = [self.engine()?.display().to_string(), "rm".into(), "--force".into(), self.name.into()];
-        let (env, cwd) = (self.client_env(Vec::new()), self.root.to_path_buf());
-        let command = ProcessCommand { argv: argv.into(), env, cwd, sandbox: None, pins: None, input: None };
+        let env = self.client_env(Vec::new());
+        let command = ProcessCommand::new(argv.into(), env, self.root.to_path_buf());
         let grace = Duration::from_secs(1);
         Ok(ProbeJob { command, timeout: REMOVAL_TIMEOUT, grace, keep: 0, output: None })
     }

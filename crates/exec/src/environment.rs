@@ -130,35 +130,27 @@ pub fn of_check(
     Ok(env.into_iter().collect())
 }
 
-/// The scope of templates before a run begins: its parameters, if they are known.
-pub(super) struct ParamScope<'a>(pub(super) Option<&'a JsonObject>);
-
-impl ExprScope for ParamScope<'_> {
-    fn value(&self, name: &ExprReference) -> Option<Value> {
-        match name {
-            ExprReference::Param(param) => self.0?.get(param).cloned(),
-            _ => None,
-        }
-    }
-
-    fn test(&self, _: StatusFunction, _: Option<&str>) -> bool {
-        false
-    }
-}
-
-/// The scope of an item's templates before a run begins: the parameters and the item's values, if
-/// the file lists them.
-pub(super) struct ItemScope<'a> {
-    pub(super) params: ParamScope<'a>,
+/// The values that templates may use before a run begins: its parameters, if they are known, and
+/// those of an item, if the file lists them.
+pub(super) struct KnownValues<'a> {
+    pub(super) params: Option<&'a JsonObject>,
     pub(super) item: Option<&'a Value>,
 }
 
-impl ExprScope for ItemScope<'_> {
+impl<'a> KnownValues<'a> {
+    /// Returns the parameters alone.
+    pub(super) fn of_params(params: Option<&'a JsonObject>) -> Self {
+        Self { params, item: None }
+    }
+}
+
+impl ExprScope for KnownValues<'_> {
     fn value(&self, name: &ExprReference) -> Option<Value> {
         match name {
+            ExprReference::Param(param) => self.params?.get(param).cloned(),
             ExprReference::Item => self.item.cloned(),
             ExprReference::Matrix(axis) => self.item?.get(axis).cloned(),
-            other => self.params.value(other),
+            _ => None,
         }
     }
 
@@ -191,10 +183,7 @@ fn rendered_so_far(
             cells.map(|cell| Some(Value::Object(cell))).collect()
         }
     };
-    let of_item = |item: &Option<Value>| {
-        let (params, item) = (ParamScope(params), item.as_ref());
-        render(&ItemScope { params, item })
-    };
+    let of_item = |item: &Option<Value>| render(&KnownValues { params, item: item.as_ref() });
     let mut all: Vec<String> = items.iter().filter_map(of_item).collect();
     all.sort_unstable();
     all.dedup();

@@ -5,12 +5,14 @@
 //! times.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use rustix::fs::Stat;
+
+use super::stamp::{FileIdentity, FileStamp};
 use super::{WorkError, files};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Clock as _, SystemClock};
@@ -23,42 +25,23 @@ const SMALL_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// unchanged.
 const TICK: i64 = 2000;
 
-/// The identity of a file and the time of its last change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct EvidenceStamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl EvidenceStamp {
-    fn of(found: &Metadata) -> Self {
-        Self {
-            device: found.dev(),
-            inode: found.ino(),
-            size: found.size(),
-            modified: (found.mtime(), found.mtime_nsec()),
-            changed: (found.ctime(), found.ctime_nsec()),
-        }
-    }
-}
+/// A version of a file: its identity and its metadata.
+type FileVersion = (FileIdentity, FileStamp);
 
 /// The digests of large files, by their stamps at the time they were read.
 #[derive(Debug, Default)]
-pub struct DigestMemo(Mutex<BTreeMap<EvidenceStamp, Sha256Digest>>);
+pub struct DigestMemo(Mutex<BTreeMap<FileVersion, Sha256Digest>>);
 
 /// The files of a result at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EvidenceSnapshot(BTreeMap<String, (Sha256Digest, EvidenceStamp)>);
+pub struct EvidenceSnapshot(BTreeMap<String, (Sha256Digest, FileVersion)>);
 
 impl DigestMemo {
     /// Returns the digest of a file and its stamp.
-    fn digest(&self, file: &Path) -> io::Result<(Sha256Digest, EvidenceStamp)> {
-        let stamp = EvidenceStamp::of(&fs::metadata(file)?);
-        let large = stamp.size > SMALL_FILE_BYTES;
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn digest(&self, file: &Path) -> io::Result<(Sha256Digest, FileVersion)> {
+        let stamp = version(rustix::fs::stat(file)?);
+        let large = stamp.1.size > SMALL_FILE_BYTES;
+        let mut known = crate::lock(&self.0);
         if large && let Some(digest) = known.get(&stamp) {
             return Ok((*digest, stamp));
         }
@@ -67,10 +50,10 @@ impl DigestMemo {
             // A file that cannot be synced is on a read-only disk.
             drop(open.sync_data());
         }
-        let before = EvidenceStamp::of(&open.metadata()?);
+        let before = version(rustix::fs::fstat(&open)?);
         let digest = Sha256Digest::of_reader(&open)?;
-        let after = EvidenceStamp::of(&open.metadata()?);
-        if large && before == after && is_old(&open.metadata()?) {
+        let after = version(rustix::fs::fstat(&open)?);
+        if large && before == after && is_old(&after.1) {
             known.insert(after, digest);
         }
         Ok((digest, after))
@@ -78,8 +61,12 @@ impl DigestMemo {
 }
 
 /// True if the last change is old enough that another one would show.
-fn is_old(found: &Metadata) -> bool {
-    SystemClock.now().millis() - found.ctime() * 1000 > TICK
+fn is_old(stamp: &FileStamp) -> bool {
+    SystemClock.now().millis() - stamp.changed / 1_000_000 > TICK
+}
+
+fn version(stat: Stat) -> FileVersion {
+    (stat.into(), stat.into())
 }
 
 impl EvidenceSnapshot {
@@ -98,7 +85,7 @@ impl EvidenceSnapshot {
 
     /// Returns the files for the log.
     pub fn files(&self) -> Vec<Artifact> {
-        let files = self.0.iter().map(|(path, (digest, stamp))| Artifact {
+        let files = self.0.iter().map(|(path, (digest, (_, stamp)))| Artifact {
             path: path.clone(),
             digest: *digest,
             size: stamp.size,
@@ -127,7 +114,7 @@ impl EvidenceSnapshot {
 /// The stamps of some files, for a later comparison: a file that was written and put back counts as
 /// touched.
 #[derive(Debug)]
-pub struct EvidenceTrace(Vec<(String, Option<EvidenceStamp>)>);
+pub struct EvidenceTrace(Vec<(String, Option<FileVersion>)>);
 
 impl EvidenceTrace {
     /// Records the stamps of files of a workspace.
@@ -145,9 +132,8 @@ impl EvidenceTrace {
     }
 }
 
-fn stamp(root: &Path, path: &str) -> Option<EvidenceStamp> {
-    let found = fs::metadata(root.join(path)).ok()?;
-    Some(EvidenceStamp::of(&found))
+fn stamp(root: &Path, path: &str) -> Option<FileVersion> {
+    rustix::fs::stat(root.join(path)).ok().map(version)
 }
 
 /// The way in which a file differs from its recorded state.

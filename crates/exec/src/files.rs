@@ -9,10 +9,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use rustix::fs::{Mode, OFlags};
 use walkdir::{DirEntry, WalkDir};
 
 use super::WorkError;
-use super::beneath::ConfinedDir;
+use super::confined_dir::ConfinedDir;
 use wf_base::digest::Sha256Digest;
 use wf_base::redact::SecretMask;
 use wf_core::machine::CachedFile;
@@ -95,6 +96,20 @@ pub fn restore<E: Display>(
         fetch(file, &root.join(path)).map_err(|error| unable(&error))?;
     }
     Ok(())
+}
+
+/// Opens a regular file for reading. Anything else fails, without waiting for the writer of a pipe.
+pub(super) fn open_regular(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
+/// Reads at most this many bytes of a file.
+pub(super) fn read_bounded(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns the files that globs match, by path below the root, and the globs that match none. A

@@ -113,7 +113,7 @@ fn fault(error: &keyring_core::Error) -> KeyringError {
 
 #[cfg(all(test, feature = "keyring"))]
 mod tests {
-    use super::{RingFault, value};
+    use super::{KeyringError, value};
     use keyring_core::api::CredentialStoreApi as _;
     use keyring_core::{Error, mock};
 
@@ -121,7 +121,7 @@ mod tests {
     fn an_entry_is_read() {
         let store = mock::Store::new().unwrap();
         let entry = store.build("mail", "robot", None).unwrap();
-        assert_eq!(value(&entry), Err(RingFault::Missing));
+        assert_eq!(value(&entry), Err(KeyringError::Missing));
         entry.set_password("tr0ub4dor").unwrap();
         assert_eq!(value(&entry), Ok(b"tr0ub4dor".to_vec()));
     }
@@ -133,6 +133,6 @@ mod tests {
         let credential: &mock::Cred = entry.as_any().downcast_ref().unwrap();
         credential.set_error(Error::BadEncoding(b"tr0ub4dor".to_vec()));
         let told = value(&entry).unwrap_err();
-        assert_eq!(told, RingFault::Other("the entry is damaged".into()));
+        assert_eq!(told, KeyringError::Other("the entry is damaged".into()));
     }
 }

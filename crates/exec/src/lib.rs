@@ -2,30 +2,48 @@
 //!
 //! Everything is bounded: memory regardless of a step's output, disk by the log limit, time by the
 //! caller's timeout and short internal grace periods. Every future may be dropped at any point; the
-//! processes it started end with it, except the work done by a [`keeper`], the supervisor.
+//! processes it started end with it, except the work done by the [`supervisor`].
 //!
 //! ```text
-//! engine ──▶ Hands ──Own──▶ attempt, probe      tests, and callers without state
-//!               └──Keeper──▶ socket ──▶ the same, in a process that outlives the engine
+//! engine ──▶ ProcessExecutor ──InProcess──▶ attempt, probe     tests, and callers without state
+//!                   └──Supervised──▶ socket ──▶ the same, in a process that outlives the engine
+//!
+//! attempt, probe, dialogue ──▶ supervise ──▶ process ──▶ spawn             one process, from start to end
+//!   the sink of its output        │             └──▶ sandbox ──▶ spawn     its view and its rights
+//!   log, output_head, lines       └──▶ tree      what it started, found and ended
+//!
+//! check, gate, planner ──▶ view ──▶ manifest     the workspace that a program judges
+//!       └──▶ probe          └──▶ pinned          the files that it may execute
 //! ```
 //!
-//! **Invariant:** only [`process`] spawns processes; the supervisor itself is started by its
-//! client. **Invariant:** output is masked before it reaches the disk.
+//! One question has one answer:
+//!
+//! - A process is a [`process::ProcessCommand`]. An attempt keeps its output in a [`log`]; a [`probe`]
+//!   keeps the beginning in memory; a [`dialogue`] passes its lines on while it runs.
+//! - A path of the workspace is opened below the root by [`confined_dir::ConfinedDir`]; a path of a
+//!   sandbox, whose root is another, in `sandbox::mount`.
+//! - A version of a file is a `stamp::FileStamp`; a file of unknown kind is opened by
+//!   `files::open_regular`.
+//! - The reason why work does not count is a [`WorkError`], which becomes an exit of the step.
+//!
+//! **Invariant:** only [`process`] and the stages of a [`sandbox`] spawn processes; the supervisor itself
+//! is started by its client. **Invariant:** output is masked before it reaches the disk.
 //!
 //! Start at [`attempt::run`].
 
 pub mod attempt;
-pub mod beneath;
 pub mod cache;
 pub mod check;
+pub mod confined_dir;
+pub mod connection_secrets;
 pub mod container;
 pub mod correction;
+pub mod dialogue;
 pub mod environment;
 pub mod evidence;
 pub mod files;
 pub mod gate;
 pub mod http;
-pub mod keeper;
 pub mod keychain;
 pub mod keyfile;
 pub mod log;
@@ -35,32 +53,39 @@ pub mod pinned;
 pub mod planner;
 pub mod probe;
 pub mod process;
-pub mod refs;
 pub mod sandbox;
 pub mod secret;
 pub mod shell;
 pub mod supervise;
-pub mod talk;
+pub mod supervisor;
 pub mod tree;
 pub mod usage;
 pub mod view;
 pub mod wait;
 
-mod alone;
-mod contain;
-mod ends;
-mod hands;
-mod head;
-mod pipe;
+mod control_group;
+mod executor;
+mod output_head;
+mod output_pipe;
 mod spawn;
-mod stop;
-mod unable;
+mod spawn_task;
+mod stamp;
+mod stop_level;
+mod tails;
+mod work_error;
 
-pub use alone::alone;
-pub use ends::StreamTails;
-pub use hands::ProcessExecutor;
-pub use stop::StopLevel;
-pub use unable::WorkError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use executor::ProcessExecutor;
+pub use spawn_task::spawn_task;
+pub use stop_level::StopLevel;
+pub use tails::StreamTails;
+pub use work_error::WorkError;
+
+/// Locks a mutex whose value is valid even if a holder panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The engine's own environment, read once by the CLI.
 pub type HostEnv = std::collections::BTreeMap<String, String>;

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::StopLevel;
 use super::check::masked;
-use super::gate::{GateEnvironment, ScriptInput, hide, run_viewed};
+use super::gate::{GateEnvironment, ScriptInput, run_viewed};
 use wf_base::name::Name;
 use wf_core::machine::PlanRequest;
 use wf_model::expr::Template;
@@ -30,11 +30,9 @@ pub async fn ask(
     site: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<String, String> {
-    let request = serde_json::to_value(request).map_err(|error| error.to_string())?;
-    let given = ScriptInput {
-        variables: Vec::new(),
-        input: Some(hide(&request, &site.environment.mask).to_string()),
-    };
+    let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
+    site.environment.mask.value(&mut request);
+    let given = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
     let probed = run_viewed(&as_check(planner), "planner", given, site, stop).await?;
     if !probed.exit.is_success() {
         let said = masked(&probed.err, &site.environment.mask);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::head::OutputHead;
+use super::output_head::OutputHead;
 use super::process::{self, ProcessCommand};
 use super::sandbox::IsolationKind;
 use super::supervise::{ProcessEnd, ProcessLimits, supervise};
@@ -29,13 +29,15 @@ pub struct ProbeJob {
 }
 
 /// The outcome of a probe.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeOutcome {
     /// The exit.
     pub exit: WorkExit,
-    /// The beginning of its standard output.
+    /// The beginning of its standard output; a supervisor sends it apart.
+    #[serde(skip)]
     pub out: Vec<u8>,
-    /// The beginning of its standard error.
+    /// The beginning of its standard error; a supervisor sends it apart.
+    #[serde(skip)]
     pub err: Vec<u8>,
     /// True if standard output was cut off.
     pub truncated: bool,

@@ -76,6 +76,11 @@ pub struct ChildProcess {
 }
 
 impl ProcessCommand {
+    /// Returns an unconfined command with an empty input.
+    pub fn new(argv: Vec<String>, env: ProcessEnv, cwd: PathBuf) -> Self {
+        Self { argv, env, cwd, sandbox: None, pins: None, input: None }
+    }
+
     /// Returns the value of `PATH` for the process.
     pub fn path(&self) -> Option<&str> {
         let mut path = self.env.iter().filter(|(name, _)| name == "PATH");
@@ -138,7 +143,7 @@ fn spawn_unconfined(
 ) -> Result<SpawnedProcess, WorkError> {
     let (called, program) = program(command, command.path())?;
     let image = ProcessImage { program: &called, argv: &command.argv, env, cwd };
-    let input = command.input.as_deref().map(spawn::readable).transpose();
+    let input = command.input.as_ref().map(|text| spawn::readable(text.as_bytes())).transpose();
     let input = input.map_err(|error| unusable(&error))?;
     spawn_retrying(image, feed.or(input.as_ref())).map_err(|error| spawn_error(&error, command, &program))
 }
@@ -348,11 +353,7 @@ fn size(command: &ProcessCommand) -> usize {
 /// execute other files as their own scripts.
 pub(super) fn starts_itself(program: &Path) -> bool {
     let mut head = [0; 4];
-    let read = std::fs::File::open(program).and_then(|mut file| {
-        let length = io::Read::read(&mut file, &mut head)?;
-        Ok(length)
-    });
-    match read {
+    match std::fs::File::open(program).and_then(|mut file| io::Read::read(&mut file, &mut head)) {
         Ok(_) => head.starts_with(b"#!") || head == *b"\x7fELF",
         // Executable but unreadable: only the kernel can tell, and scripts must be readable.
         Err(_) => true,

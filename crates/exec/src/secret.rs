@@ -1,20 +1,17 @@
 //! Secrets: read when first needed, once per run, and never shown.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
 use super::pinned::PinnedFiles;
 use super::probe::ProbeJob;
 use super::process::ProcessCommand;
-use super::{HostEnv, ProcessExecutor, StopLevel};
+use super::{HostEnv, ProcessExecutor, StopLevel, files};
 use wf_base::name::{EnvName, PlanId, RefId};
 use wf_base::redact::weakness;
 use wf_core::machine::WorkExit;
@@ -121,14 +118,14 @@ impl PlanSecrets {
         host: Arc<HostEnv>,
         root: &Path,
         state: &Path,
-        hands: ProcessExecutor,
+        executor: ProcessExecutor,
     ) -> Self {
         Self {
             declared,
             host,
             root: root.to_path_buf(),
             state: state.to_path_buf(),
-            executor: hands,
+            executor,
             shared_redactions: SharedRedactions::default(),
             known: Mutex::default(),
             pins: None,
@@ -166,7 +163,7 @@ impl PlanSecrets {
         let early = known.early.get_or_insert_with(|| self.early()).clone();
         let masked = self.declared.iter().filter(|secret| secret.masked);
         let read = masked.filter_map(|secret| known.values.get(&secret.name).cloned());
-        let mut all = self.shared_redactions.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = crate::lock(&self.shared_redactions.0);
         all.extend(early.into_iter().chain(read));
         all.iter().cloned().collect()
     }
@@ -204,7 +201,7 @@ impl PlanSecrets {
     }
 
     fn of_connection(&self, name: &PlanId, secret: &RefId) -> Result<Vec<u8>, String> {
-        let found = super::refs::secret(&self.state, name.as_str(), secret);
+        let found = super::connection_secrets::secret(&self.state, name.as_str(), secret);
         let found = found.map_err(|reason| {
             format!("cannot get it from connection `{name}`: {reason}; see `wf connection list`")
         })?;
@@ -213,13 +210,10 @@ impl PlanSecrets {
 
     /// Runs the user's own program, which sees all of the engine's environment.
     async fn of_command(&self, argv: &[String]) -> Result<Vec<u8>, String> {
+        let env = (*self.host).clone().into_iter().collect();
         let command = ProcessCommand {
-            argv: argv.to_vec(),
-            env: (*self.host).clone().into_iter().collect(),
-            cwd: self.root.clone(),
-            sandbox: None,
             pins: self.pins.clone(),
-            input: None,
+            ..ProcessCommand::new(argv.to_vec(), env, self.root.clone())
         };
         let probe = ProbeJob {
             command,
@@ -228,8 +222,7 @@ impl PlanSecrets {
             output: None,
             keep: MAX_SECRET_BYTES + 1,
         };
-        let (_told, stop) = watch::channel(StopLevel::No);
-        let probed = self.executor.probe(probe, stop).await;
+        let probed = self.executor.probe(probe, StopLevel::never()).await;
         let program = argv.first().map_or("", String::as_str);
         match probed.exit {
             exit if exit.is_success() => Ok(probed.out),
@@ -259,15 +252,6 @@ fn of_variable(host: &HostEnv, name: &str) -> Result<Vec<u8>, String> {
 
 fn of_file(path: &Path) -> Result<Vec<u8>, String> {
     let unable = |error| format!("cannot read {}: {error}", path.display());
-    let mut bytes = Vec::new();
-    // Non-blocking: a pipe would block the engine until it has a writer.
-    let opened = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
-    let regular = |file: File| {
-        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
-    };
-    opened
-        .and_then(regular)
-        .and_then(|file| file.take(MAX_SECRET_BYTES as u64 + 1).read_to_end(&mut bytes))
-        .map_err(unable)?;
-    Ok(bytes)
+    let opened = files::open_regular(path, OFlags::RDONLY);
+    opened.and_then(|file| files::read_bounded(file, MAX_SECRET_BYTES as u64 + 1)).map_err(unable)
 }

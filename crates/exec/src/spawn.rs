@@ -5,7 +5,7 @@ use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::signal::{SigSet, Signal};
@@ -121,11 +121,11 @@ pub(super) fn spawn_self(argv: &[&str]) -> io::Result<Pid> {
     start(image, &PosixSpawnFileActions::init()?, 0)
 }
 
-/// Writes a text to a descriptor that a process can read from its start.
-pub(super) fn readable(text: &str) -> io::Result<OwnedFd> {
+/// Writes bytes to a descriptor that a process can read from its start.
+pub(super) fn readable(bytes: &[u8]) -> io::Result<OwnedFd> {
     let file = rustix::fs::memfd_create("wf-input", MemfdFlags::CLOEXEC)?;
     let mut file = std::fs::File::from(file);
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.rewind()?;
     Ok(file.into())
 }
@@ -203,7 +203,7 @@ fn signals_to_reset(status: &str) -> SigSet {
 
 /// Runs a function in a folder.
 fn inside<T>(folder: &Path, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let mut own = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own = crate::lock(&FOLDER);
     let own = match &mut *own {
         Some(own) => own,
         none => {

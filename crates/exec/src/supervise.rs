@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::log::LogStream;
-use super::pipe::OutputPipe;
+use super::output_pipe::OutputPipe;
 use super::process::ChildProcess;
 use super::sandbox::{IsolationKind, SandboxReport};
 use super::{StopLevel, WorkError, tree};
@@ -36,10 +36,12 @@ pub(super) trait OutputSink: Send {
     fn on_bytes(&mut self, stream: LogStream, bytes: &[u8]);
 
     /// True if bytes are held back until more arrive.
-    fn has_pending(&self) -> bool;
+    fn has_pending(&self) -> bool {
+        false
+    }
 
     /// Called after a silence.
-    fn on_idle(&mut self);
+    fn on_idle(&mut self) {}
 }
 
 /// The limits on a process.
@@ -136,16 +138,6 @@ struct WatchedProcess {
     reason: Option<WorkExit>,
 }
 
-/// The next event.
-enum ProcessEvent {
-    Out,
-    Err,
-    Exit(io::Result<ExitStatus>),
-    Stop(StopLevel),
-    Timeout,
-    Idle,
-}
-
 impl WatchedProcess {
     fn new(process: ChildProcess, limits: ProcessLimits) -> Self {
         Self {
@@ -176,30 +168,23 @@ impl WatchedProcess {
             let due = self.due();
             // The order of writes to two streams is unknown; if both have data, at least the order
             // of reading is always the same.
-            let happened = tokio::select! {
+            tokio::select! {
                 biased;
-                told = next_stop(&mut stop) => ProcessEvent::Stop(told),
-                () = wait_until(due) => ProcessEvent::Timeout,
-                () = out.fill(), if !out.is_closed() => ProcessEvent::Out,
-                () = err.fill(), if !err.is_closed() => ProcessEvent::Err,
-                exit = self.process.wait(), if self.status.is_none() => {
-                    ProcessEvent::Exit(exit)
+                level = next_stop(&mut stop) => self.on_stop(level),
+                () = wait_until(due) => {
+                    if !self.escalate(sink) {
+                        return self.ending();
+                    }
                 }
-                () = tokio::time::sleep(IDLE_TIME), if sink.has_pending() => ProcessEvent::Idle,
-            };
-            match happened {
-                ProcessEvent::Out => self.prints(out.drain(LogStream::Out, sink)),
-                ProcessEvent::Err => self.prints(err.drain(LogStream::Err, sink)),
-                ProcessEvent::Exit(status) => {
+                () = out.fill(), if !out.is_closed() => self.prints(out.drain(LogStream::Out, sink)),
+                () = err.fill(), if !err.is_closed() => self.prints(err.drain(LogStream::Err, sink)),
+                status = self.process.wait(), if self.status.is_none() => {
                     self.on_exit(status);
                     // Usually all of it is available, and nothing needs to be waited for.
                     self.prints(out.drain_available(LogStream::Out, sink));
                     self.prints(err.drain_available(LogStream::Err, sink));
                 }
-                ProcessEvent::Stop(told) => self.on_stop(told),
-                ProcessEvent::Idle => sink.on_idle(),
-                ProcessEvent::Timeout if !self.escalate(sink) => return self.ending(),
-                ProcessEvent::Timeout => {}
+                () = tokio::time::sleep(IDLE_TIME), if sink.has_pending() => sink.on_idle(),
             }
         }
     }
@@ -319,7 +304,8 @@ impl WatchedProcess {
     }
 }
 
-fn of_status(status: ExitStatus) -> WorkExit {
+/// Returns the end of a process with this status.
+pub(super) fn of_status(status: ExitStatus) -> WorkExit {
     match (status.code(), status.signal()) {
         (Some(code), _) => WorkExit::Code { code },
         (None, signal) => WorkExit::Signal { signal: signal.unwrap_or(0) },

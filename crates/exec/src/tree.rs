@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read as _;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -161,17 +161,27 @@ fn descendants() -> Vec<LivingProcess> {
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let all = all_processes();
     reap(&all, me, &BTreeMap::new(), me);
-    let mut inside = BTreeSet::from([me]);
+    let below = closure_of(&all, |one, below| one.parent == me || below.contains(&one.parent));
+    all.into_iter().filter(|one| !one.zombie && below.contains(&one.pid)).collect()
+}
+
+/// Returns the smallest set of processes that is closed under a membership rule.
+fn closure_of(
+    all: &[LivingProcess],
+    belongs: impl Fn(&LivingProcess, &BTreeSet<i32>) -> bool,
+) -> BTreeSet<i32> {
+    let mut inside = BTreeSet::new();
     loop {
-        let below = all.iter().filter(|one| inside.contains(&one.parent));
-        let more: Vec<i32> = below.map(|one| one.pid).filter(|pid| !inside.contains(pid)).collect();
-        if more.is_empty() {
-            break;
+        let before = inside.len();
+        for one in all {
+            if !inside.contains(&one.pid) && belongs(one, &inside) {
+                inside.insert(one.pid);
+            }
         }
-        inside.extend(more);
+        if inside.len() == before {
+            return inside;
+        }
     }
-    let living = |one: &LivingProcess| !one.zombie && one.pid != me && inside.contains(&one.pid);
-    all.into_iter().filter(living).collect()
 }
 
 /// Kills all processes of a session whose leader has this start time.
@@ -215,18 +225,7 @@ struct TreeMembership<'a> {
 
 impl TreeMembership<'_> {
     fn members(&self, mark: &dyn Fn(i32) -> Option<String>) -> Vec<LivingProcess> {
-        let mut inside: BTreeSet<i32> = BTreeSet::new();
-        loop {
-            let before = inside.len();
-            for process in self.all {
-                if !inside.contains(&process.pid) && self.belongs(process, &inside, mark) {
-                    inside.insert(process.pid);
-                }
-            }
-            if inside.len() == before {
-                break;
-            }
-        }
+        let inside = closure_of(self.all, |process, inside| self.belongs(process, inside, mark));
         let living = self.all.iter().filter(|process| !process.zombie);
         living.filter(|process| inside.contains(&process.pid)).cloned().collect()
     }
@@ -272,7 +271,7 @@ fn reap(all: &[LivingProcess], me: i32, others: &BTreeMap<i32, ProcessRoot>, roo
 }
 
 fn roots<T>(with: impl FnOnce(&mut BTreeMap<i32, ProcessRoot>) -> T) -> T {
-    with(&mut PROCESS_ROOTS.lock().unwrap_or_else(PoisonError::into_inner))
+    with(&mut crate::lock(&PROCESS_ROOTS))
 }
 
 /// Returns the number of processes that this one started and that have not exited.

@@ -1,4 +1,4 @@
-//! The records of connections. They hold no secrets: see `wf_exec::refs`.
+//! The records of connections. They hold no secrets: see `wf_exec::connection_secrets`.
 
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use wf_app::approve::confirmed;
 use wf_app::connections::{find_connection, open_connection_store, secrets_error};
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_base::name::PlanId;
-use wf_exec::refs::ConnectionSecrets;
+use wf_exec::connection_secrets::ConnectionSecrets;
 use wf_store::ConnectionState;
 use wf_store::feed::WorkspaceAction;
 

@@ -14,11 +14,11 @@ use wf_base::untrusted::UntrustedText;
 use wf_core::connection::request::{ConnectionRequest, ScriptReply, reply};
 use wf_core::connection::{MOST_LINE, SetupFault};
 use wf_core::machine::WorkExit as Ending;
+use wf_exec::connection_secrets::{ConnectionSecretError, ConnectionSecrets, LentFolder};
+use wf_exec::dialogue::{self, DialogueEnd, DialogueLimits};
 use wf_exec::process::ProcessCommand;
-use wf_exec::refs::{ConnectionSecretError, ConnectionSecrets, LentFolder};
 use wf_exec::sandbox::SandboxFactory;
 use wf_exec::secret::SecretText;
-use wf_exec::talk::{self, DialogueEnd, DialogueLimits};
 use wf_exec::{StopLevel, StreamTails};
 use wf_lang::DiskFiles;
 use wf_model::ResourceLimits;
@@ -134,7 +134,7 @@ impl<'a> AdapterRunner<'a> {
         let talked = runtime.block_on(async {
             let (_told, stop) = watch::channel(StopLevel::No);
             let (mut mouth, mut ears, follow) =
-                talk::begin(&command, self.bounds(), stop).map_err(|unable| unable.reason)?;
+                dialogue::begin(&command, self.bounds(), stop).map_err(|unable| unable.reason)?;
             let say = async {
                 mouth.send_line(&request.line()).await;
                 mouth.close();

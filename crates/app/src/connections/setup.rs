@@ -17,8 +17,8 @@ use wf_core::connection::{
 };
 use wf_core::machine::WorkExit as Ending;
 use wf_exec::StopLevel;
-use wf_exec::refs::LentFolder;
-use wf_exec::talk::{self, DialogueEnd, LineSender};
+use wf_exec::connection_secrets::LentFolder;
+use wf_exec::dialogue::{self, DialogueEnd, LineSender};
 
 /// The time a script has to exit after it was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(3);
@@ -106,7 +106,7 @@ impl SetupRelay<'_, '_> {
         let command =
             command.ok_or_else(|| AdapterFailureKind::NotStarted("script not found in the skill".into()))?;
         let (stop, told) = watch::channel(StopLevel::No);
-        let (mut mouth, mut ears, follow) = talk::begin(&command, self.runner.bounds(), told)
+        let (mut mouth, mut ears, follow) = dialogue::begin(&command, self.runner.bounds(), told)
             .map_err(|unable| AdapterFailureKind::NotStarted(unable.reason))?;
         let mut follow = pin!(follow);
         mouth.send_line(&self.start().line()).await;

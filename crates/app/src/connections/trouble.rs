@@ -1,6 +1,6 @@
 use crate::{CliExitCode, CommandError};
 use wf_core::connection::{ConnectionFailure, SetupFault, remedies};
-use wf_exec::refs::ConnectionSecretError;
+use wf_exec::connection_secrets::ConnectionSecretError;
 
 /// The failure of a script. Holds no secret.
 #[derive(Clone, Debug)]

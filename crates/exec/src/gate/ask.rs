@@ -6,12 +6,11 @@ use tokio::sync::watch;
 
 use super::script;
 use crate::StopLevel;
-use crate::beneath::{ConfinedDir, PathLookupError};
-use crate::check::{CheckEnvironment, find_file};
+use crate::check::CheckEnvironment;
+use crate::confined_dir::{ConfinedDir, PathLookupError};
 use crate::view::WorkspaceView;
 use wf_core::gate::predicate::{FileInspector, FileStatus};
 use wf_core::gate::{GateAnswer, GateContext, computed_answer, no_provider};
-use wf_core::verify::FilePresence;
 use wf_model::{Gate, GateProvider};
 
 /// The surroundings in which gates are evaluated.
@@ -31,7 +30,7 @@ pub async fn ask(
     site: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<GateAnswer, String> {
-    if let Some(answer) = computed_answer(gate, context, &WorkspaceFiles::of(&site.environment)) {
+    if let Some(answer) = computed_answer(gate, context, &WorkspaceFiles(&site.environment.root)) {
         return Ok(answer);
     }
     match &gate.provider {
@@ -41,18 +40,7 @@ pub async fn ask(
 }
 
 /// The files of a workspace.
-pub(super) struct WorkspaceFiles<'a>(&'a Path);
-
-impl<'a> WorkspaceFiles<'a> {
-    pub(super) fn of(ground: &'a CheckEnvironment) -> Self {
-        Self(&ground.root)
-    }
-
-    /// Returns for each path whether it is a file.
-    pub(super) fn look_all(&self, paths: &[String]) -> Vec<FilePresence> {
-        paths.iter().map(|path| find_file(self.0, path)).collect()
-    }
-}
+pub(super) struct WorkspaceFiles<'a>(pub(super) &'a Path);
 
 impl FileInspector for WorkspaceFiles<'_> {
     fn status(&self, path: &str) -> FileStatus {

@@ -3,20 +3,19 @@
 //!
 //! ```text
 //! Pass::ask ──▶ ask ──▶ gate::predicate, gate::guardrail     compute
-//!                  └──▶ script ──▶ Hands ──▶ said            the program's output
+//!                  └──▶ script ──▶ ProcessExecutor ──▶ output    the program's output
 //! ```
 //!
 //! **Invariant:** the context of a gate reaches its program through the environment alone, without
 //! secrets. **Invariant:** a program whose files have changed since the run began gives no answer.
 
 mod ask;
+mod output;
 mod probe;
-mod said;
 mod script;
 #[cfg(test)]
 mod tests;
 
 pub use ask::{GateEnvironment, ask};
 pub use probe::as_check;
-pub(super) use probe::hide;
 pub(super) use script::{ScriptInput, run_viewed};

@@ -42,7 +42,8 @@ pub(super) fn variables(
     context: &GateContext,
     mask: &SecretMask,
 ) -> Result<Vec<(String, String)>, String> {
-    let hidden = hide(&Value::Object(context.clone()), mask);
+    let mut hidden = Value::Object(context.clone());
+    mask.value(&mut hidden);
     let value = hidden.as_object().and_then(|context| trigger_subject(gate.on, context));
     let value = match value {
         None => String::new(),
@@ -66,16 +67,4 @@ pub(super) fn variables(
         return Err("its input contains a NUL byte, which a variable cannot hold".into());
     }
     Ok(all)
-}
-
-/// Returns a value with the secrets in its texts masked.
-pub(crate) fn hide(value: &Value, mask: &SecretMask) -> Value {
-    match value {
-        Value::String(text) => mask.text(text).into_owned().into(),
-        Value::Array(all) => all.iter().map(|one| hide(one, mask)).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(name, one)| (mask.text(name).into_owned(), hide(one, mask))).collect()
-        }
-        other => other.clone(),
-    }
 }

@@ -4,13 +4,11 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::ask::{GateEnvironment, WorkspaceFiles};
+use super::output::GateOutput;
 use super::probe::{of_script, variables};
-use super::said::GateOutput;
-use crate::check::{
-    CheckEnvironment, KEPT_OUTPUT_BYTES, OUTPUT_LIMIT, command, discreet, judgeable_findings, masked,
-};
-use crate::environment::ParamScope;
-use crate::probe::{ProbeJob, ProbeOutcome};
+use crate::check::{CheckEnvironment, command, discreet, judgeable_findings, masked};
+use crate::environment::KnownValues;
+use crate::probe::ProbeOutcome;
 use crate::view::ViewedCheck;
 use crate::{StopLevel, WorkError};
 use wf_core::gate::predicate::predicate;
@@ -69,19 +67,12 @@ async fn probe(
     ground: &CheckEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
-    let scope = ParamScope(Some(&ground.params));
+    let scope = KnownValues::of_params(Some(&ground.params));
     let command = command(check, ground, &scope).map_err(|unable| unable.reason)?;
     let mut command = command.ok_or("it has nothing to run")?;
     command.env.extend(given.variables);
     command.input = given.input;
-    let probe = ProbeJob {
-        command,
-        timeout: check.timeout,
-        grace: ground.grace,
-        keep: KEPT_OUTPUT_BYTES,
-        output: Some(OUTPUT_LIMIT),
-    };
-    Ok(ground.executor.probe(probe, stop).await)
+    Ok(ground.probe(check, command, stop).await)
 }
 
 /// Derives the answer from a program's result. A failed expectation blocks regardless of the
@@ -94,8 +85,7 @@ fn answer(
     site: &GateEnvironment,
 ) -> Result<GateAnswer, String> {
     let ground = &site.environment;
-    let files = WorkspaceFiles::of(ground);
-    let looked = files.look_all(&script.expect.file_exists);
+    let looked = ground.find_files(&script.expect.file_exists);
     let rule = |found: &ProbeFindings<'_>| judge(&script.expect, found, &[]);
     let judged = discreet(rule, &judgeable_findings(Some(probed), &looked), &ground.mask);
     if judged.ruling == CheckRuling::Error {
@@ -118,7 +108,7 @@ fn answer(
     let values = Value::Object(said.values);
     let chosen = gate.extract.as_ref().map(|path| path.select(&values));
     let chosen = chosen.and_then(|chosen| chosen.first().copied());
-    let ruled = predicate(then, chosen, &files);
+    let ruled = predicate(then, chosen, &WorkspaceFiles(&ground.root));
     Ok(stricter(said.answer, ruled))
 }
 

@@ -280,3 +280,11 @@ async fn who_is_not_there_cannot_be_asked() {
     let found = asked(&gate(GateProvider::Llm(llm)), json!({})).await;
     assert_eq!(found, Err("No provider: llm".into()));
 }
+
+#[test]
+fn a_number_that_is_a_secret_is_masked() {
+    let mask = SecretMask::new(["8675309042"]);
+    let context = object(json!({ "response": { "id": 8_675_309_042_u64 } }));
+    let variables = super::probe::variables(&running("true"), &context, &mask).unwrap();
+    assert!(variables.iter().all(|(_, value)| !value.contains("8675309042")), "{variables:?}");
+}

@@ -4,14 +4,14 @@
 //! **Invariant:** a request that carries a secret is not redirected to another host; a notification
 //! ([`HttpNotification`]) is not redirected at all.
 
-mod ask;
 mod client;
 mod job;
-mod post;
+mod notification;
+mod request;
 #[cfg(test)]
 mod tests;
 
-pub use ask::HttpRequest;
 pub use client::HttpClient;
 pub use job::HttpJob;
-pub use post::HttpNotification;
+pub use notification::HttpNotification;
+pub use request::HttpRequest;

@@ -1,3 +1,4 @@
+use super::writer;
 use wf_base::time::Moment;
 
 /// The source of output.
@@ -20,4 +21,12 @@ pub struct LogChunk {
     pub at: Moment,
     /// The bytes, at most 64 KiB.
     pub bytes: Vec<u8>,
+}
+
+impl LogChunk {
+    /// Returns the note that the middle of a log is left out.
+    pub(super) fn omission(at: Moment) -> Self {
+        let bytes = writer::omission_note("the middle").into_bytes();
+        Self { stream: LogStream::Note, at, bytes }
+    }
 }

@@ -1,9 +1,10 @@
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt as _};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::{LogChunk, LogStream, record::LogIndexRecord, target};
+use crate::stamp::FileIdentity;
 use wf_base::time::Moment;
 
 /// The maximum number of bytes read at once.
@@ -12,8 +13,7 @@ const MAX_READ_BYTES: u64 = 64 * 1024;
 /// A position in one log file and its index. Both may grow meanwhile.
 #[derive(Debug)]
 pub(super) struct LogCursor {
-    /// The device and the inode of the file.
-    identity: (u64, u64),
+    identity: FileIdentity,
     log: File,
     index: Option<File>,
     position: u64,
@@ -28,9 +28,8 @@ impl LogCursor {
         let Some(log) = open(path)? else {
             return Ok(None);
         };
-        let metadata = log.metadata()?;
         Ok(Some(Self {
-            identity: (metadata.dev(), metadata.ino()),
+            identity: rustix::fs::fstat(&log)?.into(),
             log,
             index: open(&target::index(path))?,
             position: 0,

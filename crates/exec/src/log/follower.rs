@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{LogChunk, LogStream, cursor::LogCursor, target, writer};
+use super::{LogChunk, LogStream, cursor::LogCursor, target};
 use wf_base::time::Moment;
 
 /// The maximum number of parts that one call returns.
@@ -115,11 +115,7 @@ impl LogFollower {
         let skipped = older.is_some();
         self.place = FollowerPosition::End(older.unwrap_or(newer));
         if skipped {
-            return Ok(Some(LogChunk {
-                stream: LogStream::Note,
-                at: self.at,
-                bytes: writer::omission_note("the middle").into_bytes(),
-            }));
+            return Ok(Some(LogChunk::omission(self.at)));
         }
         self.next()
     }

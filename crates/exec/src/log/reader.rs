@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
-use super::{LogChunk, LogStream, cursor::LogCursor, target, writer};
+use super::{LogChunk, cursor::LogCursor, target};
 use wf_base::time::Moment;
 
 /// Reads the parts of a log in order; none if there is no log. Memory is bounded. A log that is
@@ -33,11 +33,7 @@ impl LogChunks {
             }
             self.pieces.pop_front();
             if std::mem::take(&mut self.skips) && !self.pieces.is_empty() {
-                return Ok(Some(LogChunk {
-                    stream: LogStream::Note,
-                    at: self.at,
-                    bytes: writer::omission_note("the middle").into_bytes(),
-                }));
+                return Ok(Some(LogChunk::omission(self.at)));
             }
         }
         Ok(None)

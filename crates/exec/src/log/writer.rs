@@ -3,8 +3,8 @@ use std::io;
 use std::path::Path;
 
 use super::{LogStream, LogTarget, cursor::LogCursor, lines::LineBuffer, segment::LogSegment, target};
-use crate::ends::TailCollector;
 use crate::supervise::OutputSink;
+use crate::tails::TailCollector;
 use crate::{OnOutput, StreamTails, WorkError};
 use wf_base::redact;
 

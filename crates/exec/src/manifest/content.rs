@@ -5,10 +5,10 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::walk::stamp;
-use super::{ManifestStamp, WorkspaceManifest};
+use super::WorkspaceManifest;
 use crate::WorkError;
-use crate::beneath::{ConfinedDir, PathLookupError};
+use crate::confined_dir::ConfinedDir;
+use crate::stamp::FileStamp;
 use wf_base::digest::Sha256Digest;
 
 /// The flags to open a file: no link is followed, and a pipe does not block.
@@ -42,26 +42,23 @@ impl WorkspaceManifest {
     }
 }
 
-fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, ManifestStamp)> {
+fn read(root: &ConfinedDir, path: &Path) -> io::Result<(FileContent, FileStamp)> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let name = path.file_name().unwrap_or_default();
-    let folder = root.find(parent).map_err(|missed| match missed {
-        PathLookupError::Failed(error) => error.into(),
-        PathLookupError::Absent | PathLookupError::Outside => io::Error::from(Errno::NOENT),
-    })?;
+    let folder = root.find(parent)?;
     let found = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {
         FileType::RegularFile => {
             let file = File::from(rustix::fs::openat(&folder, name, READ_FLAGS, Mode::empty())?);
             let digest = Sha256Digest::of_reader(&file)?;
             // The stamp after reading.
-            let read = stamp(&rustix::fs::fstat(&file)?);
+            let read = FileStamp::from(rustix::fs::fstat(&file)?);
             Ok((FileContent { link: false, executable: read.mode & 0o111 != 0, digest }, read))
         }
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&folder, name, Vec::new())?;
             let digest = Sha256Digest::of_bytes(target.as_bytes());
-            Ok((FileContent { link: true, executable: false, digest }, stamp(&found)))
+            Ok((FileContent { link: true, executable: false, digest }, found.into()))
         }
         _ => Err(Errno::NXIO.into()),
     }

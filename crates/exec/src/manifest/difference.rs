@@ -4,7 +4,8 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::slice::Iter;
 
-use super::{ManifestFolder, ManifestNode, ManifestStamp, WorkspaceManifest};
+use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
+use crate::stamp::FileStamp;
 
 /// The difference between two manifests of a workspace, except for declared files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,7 +137,7 @@ fn moved(before: &ManifestFolder, after: &ManifestFolder, at: &mut PathBuf) -> O
             continue;
         };
         at.push(name);
-        if before.stamp.is_moved(after.stamp) {
+        if is_moved(before.stamp, after.stamp) {
             return Some(at.clone());
         }
         if let Some(path) = moved(before, after, at) {
@@ -147,11 +148,9 @@ fn moved(before: &ManifestFolder, after: &ManifestFolder, at: &mut PathBuf) -> O
     None
 }
 
-impl ManifestStamp {
-    fn is_moved(self, after: Self) -> bool {
-        let is_touched = self.changed != after.changed && self.modified == after.modified;
-        self.inode != after.inode || is_touched
-    }
+fn is_moved(before: FileStamp, after: FileStamp) -> bool {
+    let is_touched = before.changed != after.changed && before.modified == after.modified;
+    before.inode != after.inode || is_touched
 }
 
 /// The entries of two folders, paired by name.

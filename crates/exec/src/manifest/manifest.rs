@@ -1,6 +1,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::stamp::FileStamp;
+
 /// The files of a workspace at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkspaceManifest {
@@ -10,7 +12,7 @@ pub struct WorkspaceManifest {
 /// A folder and its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ManifestFolder {
-    pub(super) stamp: ManifestStamp,
+    pub(super) stamp: FileStamp,
     /// The entries, sorted by the bytes of their names.
     pub(super) entries: Vec<(OsString, ManifestNode)>,
 }
@@ -19,45 +21,47 @@ pub(super) struct ManifestFolder {
 pub(super) enum ManifestNode {
     Folder(ManifestFolder),
     /// Everything except folders: a file, a link, a pipe.
-    File(ManifestStamp),
-}
-
-/// The metadata of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ManifestStamp {
-    /// The kind and the permissions.
-    pub(super) mode: u32,
-    pub(super) inode: u64,
-    /// The size in bytes.
-    pub(super) size: u64,
-    /// The modification time in nanoseconds since 1970.
-    pub(super) modified: i64,
-    /// The change time in nanoseconds since 1970.
-    pub(super) changed: i64,
+    File(FileStamp),
 }
 
 impl WorkspaceManifest {
     /// Returns the number of files and folders.
     pub fn count(&self) -> u64 {
-        self.top.count()
+        let mut count = 0;
+        self.top.visit(&mut PathBuf::new(), &mut |_, _| {
+            count += 1;
+            true
+        });
+        count
     }
 
     /// Returns the paths of everything except folders, in order.
     pub fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        self.top.files(&mut PathBuf::new(), &mut found);
+        self.top.visit(&mut PathBuf::new(), &mut |path, node| {
+            if matches!(node, ManifestNode::File(_)) {
+                found.push(path.to_path_buf());
+            }
+            true
+        });
         found
     }
 
-    /// Returns the paths of all files and folders with a name, in order.
+    /// Returns the paths of all files and folders with a name, in order; none inside another.
     pub fn named(&self, name: &OsStr) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        self.top.named(name, &mut PathBuf::new(), &mut found);
+        self.top.visit(&mut PathBuf::new(), &mut |path, _| {
+            let is_named = path.file_name() == Some(name);
+            if is_named {
+                found.push(path.to_path_buf());
+            }
+            !is_named
+        });
         found
     }
 
     /// Returns the metadata of a path; `None` for a folder or a missing file.
-    pub(super) fn stamp(&self, path: &Path) -> Option<ManifestStamp> {
+    pub(super) fn stamp(&self, path: &Path) -> Option<FileStamp> {
         let mut node = None;
         let mut folder = Some(&self.top);
         for part in path {
@@ -82,24 +86,14 @@ impl WorkspaceManifest {
 }
 
 impl ManifestFolder {
-    fn files(&self, at: &mut PathBuf, found: &mut Vec<PathBuf>) {
+    /// Visits all entries in order; those of a folder only if its own visit returns true.
+    fn visit(&self, at: &mut PathBuf, on_entry: &mut dyn FnMut(&Path, &ManifestNode) -> bool) {
         for (name, node) in &self.entries {
             at.push(name);
-            match node {
-                ManifestNode::Folder(folder) => folder.files(at, found),
-                ManifestNode::File(_) => found.push(at.clone()),
-            }
-            at.pop();
-        }
-    }
-
-    fn named(&self, wanted: &OsStr, at: &mut PathBuf, found: &mut Vec<PathBuf>) {
-        for (name, node) in &self.entries {
-            at.push(name);
-            if name == wanted {
-                found.push(at.clone());
-            } else if let ManifestNode::Folder(folder) = node {
-                folder.named(wanted, at, found);
+            if on_entry(at, node)
+                && let ManifestNode::Folder(folder) = node
+            {
+                folder.visit(at, on_entry);
             }
             at.pop();
         }
@@ -119,13 +113,5 @@ impl ManifestFolder {
             at.pop();
             kept
         });
-    }
-
-    fn count(&self) -> u64 {
-        let entries = self.entries.iter().map(|(_, node)| match node {
-            ManifestNode::Folder(folder) => 1 + folder.count(),
-            ManifestNode::File(_) => 1,
-        });
-        entries.sum()
     }
 }

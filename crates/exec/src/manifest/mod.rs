@@ -1,10 +1,10 @@
 //! The manifest of a workspace: every file and folder with its metadata, at one instant.
 //!
 //! ```text
-//! when a run begins      Manifest::of(root) ── recorded beside the run ──▶ start
-//! around each check      Manifest::of(root) ──▶ now
-//!                        Difference::between(start, now, rules) ──▶ changed: the check does not count
-//!                                                                      hidden:  the check does not see it
+//! when a run begins      of_workspace(root) ── recorded beside the run ──▶ start
+//! around each check      of_workspace(root) ──▶ now
+//!                        ManifestDifference::between(start, now, rules) ──▶ changed: the check does not count
+//!                                                                               hidden:  the check does not see it
 //! ```
 //!
 //! Only names, kinds, modes, inodes, sizes and times are read: a file that was changed and put back
@@ -24,6 +24,6 @@ mod walk;
 pub use content::FileContent;
 pub use difference::{DifferenceRules, ManifestDifference};
 pub use manifest::WorkspaceManifest;
-use manifest::{ManifestFolder, ManifestNode, ManifestStamp};
+use manifest::{ManifestFolder, ManifestNode};
 pub use text::ManifestError;
 pub use walk::ExcludedFiles;

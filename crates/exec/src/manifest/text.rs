@@ -1,7 +1,10 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use super::{ManifestFolder, ManifestNode, ManifestStamp, WorkspaceManifest};
+use rustix::fs::FileType;
+
+use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
+use crate::stamp::FileStamp;
 
 /// The error for bytes that are not a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,7 +39,7 @@ impl WorkspaceManifest {
                 (name, ManifestNode::Folder(folder))
             } else {
                 let (stamp, name) = entry(line).ok_or(ManifestError)?;
-                if stamp.is_folder() {
+                if FileType::from_raw_mode(stamp.mode) == FileType::Directory {
                     let entries = Vec::new();
                     open.push((name, ManifestFolder { stamp, entries }));
                     continue;
@@ -45,12 +48,6 @@ impl WorkspaceManifest {
             };
             open.last_mut().ok_or(ManifestError)?.1.entries.push(node);
         }
-    }
-}
-
-impl ManifestStamp {
-    fn is_folder(self) -> bool {
-        self.mode & 0o170_000 == 0o040_000
     }
 }
 
@@ -66,17 +63,17 @@ fn write(name: &OsStr, folder: &ManifestFolder, bytes: &mut Vec<u8>) {
     bytes.push(0);
 }
 
-fn line(name: &OsStr, stamp: ManifestStamp, bytes: &mut Vec<u8>) {
-    let ManifestStamp { mode, inode, size, modified, changed } = stamp;
+fn line(name: &OsStr, stamp: FileStamp, bytes: &mut Vec<u8>) {
+    let FileStamp { mode, inode, size, modified, changed } = stamp;
     bytes.extend(format!("{mode:o} {inode} {size} {modified} {changed} ").bytes());
     bytes.extend(name.as_bytes());
     bytes.push(0);
 }
 
-fn entry(line: &[u8]) -> Option<(ManifestStamp, OsString)> {
+fn entry(line: &[u8]) -> Option<(FileStamp, OsString)> {
     let mut parts = line.splitn(6, |byte| *byte == b' ');
     let mut number = || std::str::from_utf8(parts.next()?).ok();
-    let stamp = ManifestStamp {
+    let stamp = FileStamp {
         mode: u32::from_str_radix(number()?, 8).ok()?,
         inode: number()?.parse().ok()?,
         size: number()?.parse().ok()?,

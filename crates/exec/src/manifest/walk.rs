@@ -1,16 +1,15 @@
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{ManifestFolder, ManifestNode, ManifestStamp, WorkspaceManifest};
+use super::{ManifestFolder, ManifestNode, WorkspaceManifest};
 use crate::WorkError;
+use crate::stamp::{FileIdentity, FileStamp};
 
 /// The maximum depth of folders: each level takes a descriptor.
 const MAX_DEPTH: usize = 256;
@@ -21,18 +20,15 @@ const MAX_ENTRIES: u64 = 5_000_000;
 /// The files and folders inside a workspace that are not part of it: the state, and the outputs of
 /// this program.
 #[derive(Clone, Debug, Default)]
-pub struct ExcludedFiles(Vec<(u64, u64)>);
+pub struct ExcludedFiles(Vec<FileIdentity>);
 
 impl ExcludedFiles {
     /// Excludes the current folders of these names, and this program's own outputs.
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
-        let found = folders.into_iter().filter_map(|path| fs::metadata(path).ok());
-        let found = found.map(|found| (found.dev(), found.ino()));
+        let found = folders.into_iter().filter_map(|path| rustix::fs::stat(path).ok());
         let (out, err) = (io::stdout(), io::stderr());
         let own = [out.as_fd(), err.as_fd()].map(rustix::fs::fstat);
-        let own = own.into_iter().flatten();
-        let own = own.map(|stat| (stat.st_dev, stat.st_ino));
-        Self(found.chain(own).collect())
+        Self(found.chain(own.into_iter().flatten()).map(FileIdentity::from).collect())
     }
 }
 
@@ -44,7 +40,7 @@ impl WorkspaceManifest {
         let mut walk = ManifestWalk { excluded, at: PathBuf::new(), remaining: MAX_ENTRIES };
         let folder = opened.map_err(|error| walk.unable(error))?;
         let stat = rustix::fs::fstat(&folder).map_err(|error| walk.unable(error))?;
-        let top = walk.folder(folder.as_fd(), stamp(&stat), 0)?;
+        let top = walk.folder(folder.as_fd(), stat.into(), 0)?;
         Ok(Self { top })
     }
 }
@@ -60,7 +56,7 @@ impl ManifestWalk<'_> {
     fn folder(
         &mut self,
         open: BorrowedFd<'_>,
-        stamp: ManifestStamp,
+        stamp: FileStamp,
         depth: usize,
     ) -> Result<ManifestFolder, WorkError> {
         let mut entries = Vec::new();
@@ -95,11 +91,11 @@ impl ManifestWalk<'_> {
         self.remaining = self.remaining.checked_sub(1).ok_or_else(|| {
             WorkError::logical(format!("the workspace has more than {MAX_ENTRIES} files and folders"))
         })?;
-        if self.excluded.0.contains(&(stat.st_dev, stat.st_ino)) {
+        if self.excluded.0.contains(&stat.into()) {
             return Ok(None);
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            return Ok(Some(ManifestNode::File(stamp(&stat))));
+            return Ok(Some(ManifestNode::File(stat.into())));
         }
         if depth == MAX_DEPTH {
             let shown = self.at.display();
@@ -109,13 +105,13 @@ impl ManifestWalk<'_> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(open, name, flags, Mode::empty()) {
             Ok(folder) => {
-                let folder = self.folder(folder.as_fd(), stamp(&stat), depth + 1)?;
+                let folder = self.folder(folder.as_fd(), stat.into(), depth + 1)?;
                 Ok(Some(ManifestNode::Folder(folder)))
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
             // A check runs as the same user and cannot look into it either.
             Err(Errno::ACCESS) => {
-                Ok(Some(ManifestNode::Folder(ManifestFolder { stamp: stamp(&stat), entries: Vec::new() })))
+                Ok(Some(ManifestNode::Folder(ManifestFolder { stamp: stat.into(), entries: Vec::new() })))
             }
             Err(error) => Err(self.unable(error)),
         }
@@ -126,19 +122,5 @@ impl ManifestWalk<'_> {
         let place =
             if self.at.as_os_str().is_empty() { "the workspace".to_owned() } else { format!("`{at}`") };
         WorkError::environmental(format!("cannot stat {place}: {error}"))
-    }
-}
-
-pub(super) fn stamp(stat: &Stat) -> ManifestStamp {
-    let nanos = |seconds: i64, rest: u64| {
-        let rest = i64::try_from(rest).unwrap_or_default();
-        seconds.saturating_mul(1_000_000_000).saturating_add(rest)
-    };
-    ManifestStamp {
-        mode: stat.st_mode,
-        inode: stat.st_ino,
-        size: u64::try_from(stat.st_size).unwrap_or_default(),
-        modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
-        changed: nanos(stat.st_ctime, stat.st_ctime_nsec),
     }
 }

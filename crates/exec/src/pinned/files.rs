@@ -121,7 +121,7 @@ fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
     }));
     for check in &mut all {
         if let Some(CheckProbe::Exec(words)) = &mut check.probe {
-            let known = environment::ParamScope(params);
+            let known = environment::KnownValues::of_params(params);
             let known = words.iter().filter_map(|word| word.render(&known).ok());
             *words = known.map(|word| Template::literal(&word)).collect();
         }

@@ -11,12 +11,12 @@
 //! A link is pinned as in git: its content is its target path.
 
 mod files;
-mod held;
+mod guard;
 mod pins;
 #[cfg(test)]
 mod tests;
 mod trail;
 
 pub use files::{files, files_named_by, skills};
-pub use held::SkillFileGuard;
+pub use guard::SkillFileGuard;
 pub use pins::PinnedFiles;

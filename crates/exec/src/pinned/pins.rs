@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::files::{skill_files, skills};
-use super::held::SkillFileGuard;
+use super::guard::SkillFileGuard;
 use super::trail::{PathEnd, resolve_path};
 use crate::process::ProcessCommand;
 use crate::{WorkError, view};

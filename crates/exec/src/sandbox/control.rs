@@ -5,10 +5,10 @@
 //! a step that creates one fails, and the file is moved aside.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use crate::WorkError;
+use crate::stamp::FileIdentity;
 
 /// The control files in folders that a step may write, as they were when it began.
 #[derive(Debug)]
@@ -20,9 +20,6 @@ pub struct ControlFiles {
     /// moved with its folder.
     folders: Vec<(PathBuf, Option<FileIdentity>)>,
 }
-
-/// The device and the inode of a file, independent of its name.
-type FileIdentity = (u64, u64);
 
 /// Returns the control files that no grant names, nor anything in them.
 pub(super) fn ungranted(control: &[String], grants: &[String]) -> Vec<String> {
@@ -98,8 +95,7 @@ impl ControlFiles {
 }
 
 fn identity(path: &Path) -> Option<FileIdentity> {
-    let found = fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
+    rustix::fs::lstat(path).ok().map(FileIdentity::from)
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@ use std::process::ExitStatus;
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{DumpableBehavior, Pid, WaitOptions};
 
+use super::messages::{INPUT_FD, SandboxOrder, StageMessage};
 use super::outer::{SupervisorSocket, order};
-use super::words::{INPUT_FD, SandboxOrder, StageMessage};
-use super::{IsolationKind, loopback, mounts, rights};
-use crate::process;
+use super::{IsolationKind, loopback, mounts, restrictions, seccomp};
 use crate::spawn::{self, ProcessImage};
+use crate::supervise::of_status;
+use crate::{WorkError, process};
 
 /// Builds the sandbox, starts the command in it and waits for its exit. Processes that it leaves
 /// running die with this process.
@@ -27,21 +28,19 @@ pub(super) fn run() -> io::Result<()> {
     let input = if order.fed {
         Some(std::fs::File::open(format!("/proc/self/fd/{INPUT_FD}"))?.into())
     } else {
-        order.input.as_deref().map(spawn::readable).transpose()?
+        order.input.as_ref().map(|text| spawn::readable(text.as_bytes())).transpose()?
     };
     let isolation = match confine(&order) {
         Ok(isolation) => isolation,
-        Err(reason) => return talk.fail(&StageMessage::unable(reason)),
+        Err(reason) => return talk.fail(WorkError::environmental(reason)),
     };
     talk.send_message(&StageMessage::Holds(isolation))?;
     let started = start(&order, input.as_ref(), &given);
     // The writer must notice when the command stops reading.
     drop(input);
     match started {
-        Ok(pid) => talk.send_message(&exit_message(wait(pid)?)),
-        Err(unable) => {
-            talk.fail(&StageMessage::Unable { reason: unable.reason, failure_class: unable.failure_class })
-        }
+        Ok(pid) => talk.send_message(&StageMessage::Exit(of_status(wait(pid)?))),
+        Err(unable) => talk.fail(unable),
     }
 }
 
@@ -59,13 +58,13 @@ fn confine(order: &SandboxOrder) -> Result<Vec<IsolationKind>, String> {
         loopback::up().map_err(|error| format!("cannot use the loopback interface: {error}"))?;
         isolation.push(IsolationKind::Network);
     }
-    isolation.extend(rights::limit(sandbox, &order.outside)?);
-    let gave_up = rights::give_up();
+    isolation.extend(restrictions::limit(sandbox, &order.outside)?);
+    let gave_up = restrictions::give_up();
     gave_up.map_err(|error| format!("cannot drop capabilities: {error}"))?;
-    if rights::rule(entered.programs.as_deref(), &entered.writable)? {
+    if restrictions::rule(entered.programs.as_deref(), &entered.writable)? {
         isolation.push(IsolationKind::Landlock);
     }
-    rights::refuse(entered.programs.is_some())?;
+    seccomp::apply(entered.programs.is_some())?;
     isolation.push(IsolationKind::Seccomp);
     isolation.sort();
     isolation.dedup();
@@ -78,15 +77,8 @@ fn has_users() -> bool {
     map.split_whitespace().nth(2) == Some("1")
 }
 
-fn start(order: &SandboxOrder, input: Option<&OwnedFd>, without: &[i32]) -> Result<Pid, crate::WorkError> {
-    let command = process::ProcessCommand {
-        argv: order.argv.clone(),
-        env: Vec::new(),
-        cwd: order.cwd.clone(),
-        sandbox: None,
-        pins: None,
-        input: None,
-    };
+fn start(order: &SandboxOrder, input: Option<&OwnedFd>, without: &[i32]) -> Result<Pid, WorkError> {
+    let command = process::ProcessCommand::new(order.argv.clone(), Vec::new(), order.cwd.clone());
     let (program, _) = process::program(&command, order.path.as_deref())?;
     let image = ProcessImage { program: &program, argv: &order.argv, env: &order.env, cwd: &order.cwd };
     spawn::beside(image, input, without)
@@ -104,12 +96,5 @@ fn wait(command: Pid) -> io::Result<ExitStatus> {
         {
             return Ok(ExitStatus::from_raw(status.as_raw()));
         }
-    }
-}
-
-fn exit_message(status: ExitStatus) -> StageMessage {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => StageMessage::Code(code),
-        (None, signal) => StageMessage::Signal(signal.unwrap_or_default()),
     }
 }

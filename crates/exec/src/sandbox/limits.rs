@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::Pid;
 
 use super::IsolationKind;
-use crate::contain::membership;
+use crate::control_group::membership;
 use wf_model::ResourceLimits;
 
 /// The default memory limit, in bytes.
@@ -76,9 +76,7 @@ impl LimitGroup {
         let number = process.as_raw_nonzero().to_string();
         self.folders.iter().try_for_each(|folder| fs::write(folder.join("cgroup.procs"), &number))
     }
-}
 
-impl LimitGroup {
     /// True if a process in it was killed by lack of memory.
     pub(super) fn ran_out(&self) -> bool {
         let told = |folder: &PathBuf| {

@@ -16,13 +16,13 @@
 //! **Invariant:** a process in a sandbox has no capability, gets none by executing a file, sees no
 //! process outside, and ends with its sandbox.
 
-mod around;
-mod asked;
 mod control;
+mod copies;
+mod factory;
 mod inner;
-mod kept;
 mod limits;
 mod loopback;
+mod messages;
 mod mount;
 mod mounts;
 mod outer;
@@ -30,18 +30,18 @@ mod places;
 mod private;
 mod probe;
 mod programs;
-mod rights;
+mod restrictions;
 mod seccomp;
+mod spec;
 mod start;
 mod view;
-mod words;
 
-pub use around::SandboxFactory;
-pub use asked::{KeptCopy, SandboxSpec, WorkspaceLayer};
 pub use control::ControlFiles;
+pub use factory::SandboxFactory;
+pub use messages::SANDBOX_STAGE_ARG;
 pub use outer::{OFF_REMEDY, stage};
 pub use probe::{IsolationSupport, ability};
+pub use spec::{KeptCopy, SandboxSpec, WorkspaceLayer};
 pub use wf_core::machine::IsolationKind;
-pub use words::SANDBOX_STAGE_ARG;
 
 pub(super) use start::{SandboxHandle, SandboxReport, prepare, start};

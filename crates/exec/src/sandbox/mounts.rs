@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, UnmountFlags};
 
+use super::messages::{PRIVATE_LIST_FD, SandboxOrder};
 use super::mount::{
     MountAccess, NEW_ROOT, OLD_ROOT, PLAIN_MOUNT_FLAGS, aside, beneath, bind, by_descriptor, cover, devices,
     make, mount_over, new, open, open_without_links, overlay, processes, remount, scratch, tmpfs,
 };
 use super::places::{EMPTY_FILES, EMPTY_FOLDERS};
 use super::view::{covered, visible};
-use super::words::{PRIVATE_LIST_FD, SandboxOrder};
 use super::{IsolationKind, SandboxSpec, WorkspaceLayer, private, programs};
 
 /// The default limit on scratch space, in bytes.
@@ -74,7 +74,8 @@ impl<'a> SandboxViewBuilder<'a> {
         if sandbox.root == Path::new("/") {
             return Err("the workspace is the whole file system, which cannot be confined".into());
         }
-        let private = private::read_list(PRIVATE_LIST_FD).map_err(view_error("read the hidden paths"))?;
+        let private = fs::read(format!("/proc/self/fd/{PRIVATE_LIST_FD}"));
+        let private = private::decoded(&private.map_err(view_error("read the hidden paths"))?);
         aside().map_err(view_error("put the root aside"))?;
         let scratch = scratch_size(sandbox);
         let old = open(Path::new(OLD_ROOT)).map_err(view_error("open the old root"))?;
@@ -103,8 +104,7 @@ impl<'a> SandboxViewBuilder<'a> {
             && !covered(home, &shown)
             && !home.starts_with(&self.sandbox.root)
         {
-            let home = self.canonical(home).unwrap_or_else(|| home.clone());
-            scratch("home", &home).map_err(view_error("create an empty home"))?;
+            scratch("home", &self.place(home)).map_err(view_error("create an empty home"))?;
         }
         self.show(rest, &mut shown)?;
         if self.workspace()? {
@@ -154,8 +154,7 @@ impl<'a> SandboxViewBuilder<'a> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return;
         };
-        let parent = self.canonical(parent).unwrap_or_else(|| parent.to_path_buf());
-        let at = new(&parent);
+        let at = new(&self.place(parent));
         if fs::create_dir_all(&at).is_ok() {
             let _ = std::os::unix::fs::symlink(to, at.join(name));
         }
@@ -193,24 +192,20 @@ impl<'a> SandboxViewBuilder<'a> {
 
     /// Makes hidden folders and files appear empty.
     fn hide(&self) -> Result<(), ViewError> {
-        let nothing = |kind: &str| format!("hide {kind}");
         for path in &self.sandbox.hidden {
-            let place = self.canonical(path).unwrap_or_else(|| path.clone());
-            if new(&place).is_dir() {
-                tmpfs(&new(&place), "mode=755,size=1m").map_err(view_error("hide the state and the keys"))?;
+            let place = new(&self.place(path));
+            if place.is_dir() {
+                tmpfs(&place, "mode=755,size=1m").map_err(view_error("hide the state and the keys"))?;
             }
         }
-        for path in EMPTY_FILES {
+        for path in EMPTY_FILES.iter().chain(&EMPTY_FOLDERS) {
             let at = new(Path::new(path));
-            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_file()) {
-                mount_over(Path::new("/empty"), &at).map_err(view_error(&nothing(path)))?;
-            }
-        }
-        for path in EMPTY_FOLDERS {
-            let at = new(Path::new(path));
-            if fs::symlink_metadata(&at).is_ok_and(|found| found.is_dir()) {
-                mount_over(Path::new("/void"), &at).map_err(view_error(&nothing(path)))?;
-            }
+            let nothing = match fs::symlink_metadata(&at) {
+                Ok(found) if found.is_file() => "/empty",
+                Ok(found) if found.is_dir() => "/void",
+                _ => continue,
+            };
+            mount_over(Path::new(nothing), &at).map_err(view_error(&format!("hide {path}")))?;
         }
         self.hide_unseen().map_err(view_error("hide unapproved files"))?;
         self.hide_private().map_err(view_error("hide private files of the system"))
@@ -236,8 +231,7 @@ impl<'a> SandboxViewBuilder<'a> {
         };
         let granted = [&sandbox.root].into_iter().chain(&sandbox.granted);
         let granted = granted.chain(&sandbox.hidden);
-        let granted: Vec<PathBuf> =
-            granted.chain(files).map(|path| self.canonical(path).unwrap_or_else(|| path.clone())).collect();
+        let granted: Vec<PathBuf> = granted.chain(files).map(|path| self.place(path)).collect();
         let private = self.private.clone();
         let root = open(Path::new(NEW_ROOT))?;
         for one in private::but(&granted, private, &|path| new(path))? {
@@ -251,9 +245,9 @@ impl<'a> SandboxViewBuilder<'a> {
 
     fn lock_hidden(&self) -> Result<(), ViewError> {
         for path in &self.sandbox.hidden {
-            let place = self.canonical(path).unwrap_or_else(|| path.clone());
-            if new(&place).is_dir() {
-                remount(&new(&place), MountAccess::Read, false)
+            let place = new(&self.place(path));
+            if place.is_dir() {
+                remount(&place, MountAccess::Read, false)
                     .map_err(view_error("hide the state and the keys"))?;
             }
         }
@@ -274,6 +268,11 @@ impl<'a> SandboxViewBuilder<'a> {
         self.find(path).ok().map(|(_, place)| place)
     }
 
+    /// Returns a path without links, as far as it exists.
+    fn place(&self, path: &Path) -> PathBuf {
+        self.canonical(path).unwrap_or_else(|| path.to_path_buf())
+    }
+
     /// Removes execute permission from everything that a step can write, and from the workspace.
     pub(super) fn make_inert(&self) -> Result<(), ViewError> {
         let failed = view_error("protect writable paths");
@@ -290,13 +289,8 @@ impl<'a> SandboxViewBuilder<'a> {
     fn writable(&self, scratch: bool) -> Vec<PathBuf> {
         let root = self.canonical(&self.sandbox.root).unwrap_or_default();
         let mut places: Vec<PathBuf> = ["/tmp", "/var/tmp", "/dev"].map(PathBuf::from).into();
-        places.extend(
-            self.sandbox
-                .home
-                .as_ref()
-                .filter(|home| home.parent().is_some())
-                .map(|home| self.canonical(home).unwrap_or_else(|| home.clone())),
-        );
+        let home = self.sandbox.home.iter().filter(|home| home.parent().is_some());
+        places.extend(home.map(|home| self.place(home)));
         match &self.sandbox.layer {
             WorkspaceLayer::Scratch { .. } if scratch => places.push(root),
             WorkspaceLayer::Scratch { .. } => {}

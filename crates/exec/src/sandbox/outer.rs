@@ -12,8 +12,8 @@ use rustix::process::WaitOptions;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::inner;
-use super::words::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
-use crate::spawn;
+use super::messages::{ORDER_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
+use crate::{WorkError, spawn};
 
 /// The argument that selects the inner stage.
 const INNER_STAGE_ARG: &str = "inner";
@@ -57,7 +57,7 @@ fn outer() -> io::Result<()> {
     }
     held.thread_block()?;
     if let Err(reason) = enter(network) {
-        return talk.fail(&StageMessage::unable(reason));
+        return talk.fail(WorkError::environmental(reason));
     }
     let started = spawn::spawn_self(&["wf-sandbox", SANDBOX_STAGE_ARG, INNER_STAGE_ARG]);
     match started {
@@ -65,7 +65,7 @@ fn outer() -> io::Result<()> {
             rustix::process::waitpid(Some(pid), WaitOptions::empty())?;
             Ok(())
         }
-        Err(error) => talk.fail(&StageMessage::unable(format!("cannot start the sandbox stage: {error}"))),
+        Err(error) => talk.fail(WorkError::environmental(format!("cannot start the sandbox stage: {error}"))),
     }
 }
 
@@ -153,8 +153,8 @@ impl SupervisorSocket {
     }
 
     /// Reports to the supervisor why it cannot continue.
-    pub(super) fn fail(&mut self, word: &StageMessage) -> io::Result<()> {
-        self.send_message(word)?;
+    pub(super) fn fail(&mut self, error: WorkError) -> io::Result<()> {
+        self.send_message(&StageMessage::Exit(error.into()))?;
         Err(io::ErrorKind::Other.into())
     }
 }

@@ -6,16 +6,15 @@
 //! takes longer than everything else that a sandbox needs: it is done once for many sandboxes.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, File, Metadata};
-use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 
-use rustix::fs::{Access, AtFlags, CWD, MemfdFlags};
+use rustix::fs::{Access, AtFlags, CWD};
 use rustix::time::ClockId;
 
 use super::places::{NETWORK_FOLDERS, PUBLIC, SYSTEM_FOLDERS};
@@ -37,7 +36,7 @@ static PRIVATE_PATHS: Mutex<PrivatePaths> = Mutex::new(None);
 /// Returns the private files and folders of the system, at most `FRESH` seconds old.
 pub(super) fn of_system() -> io::Result<Arc<Vec<PathBuf>>> {
     // Concurrent callers wait for one search and share its findings.
-    let mut known = PRIVATE_PATHS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = crate::lock(&PRIVATE_PATHS);
     let now = rustix::time::clock_gettime(ClockId::Boottime).tv_sec;
     if let Some((at, found)) = &*known
         && now - at < CACHE_SECONDS
@@ -156,25 +155,20 @@ pub(super) fn but(
     Ok(hidden)
 }
 
-/// Writes the list to an inheritable descriptor.
-pub(super) fn write_list(private: &[PathBuf]) -> io::Result<OwnedFd> {
+/// Encodes a list of paths for [`decoded`].
+pub(super) fn encoded(private: &[PathBuf]) -> Vec<u8> {
     let lines: Vec<&[u8]> = private.iter().map(|path| path.as_os_str().as_bytes()).collect();
-    let file = rustix::fs::memfd_create("wf-private", MemfdFlags::CLOEXEC)?;
-    let mut file = File::from(file);
-    file.write_all(&lines.join(&0))?;
-    Ok(file.into())
+    lines.join(&0)
 }
 
-/// Reads the list from the descriptor with this number.
-pub(super) fn read_list(number: i32) -> io::Result<Vec<PathBuf>> {
-    let bytes = fs::read(format!("/proc/self/fd/{number}"))?;
+/// Decodes a list of paths.
+pub(super) fn decoded(bytes: &[u8]) -> Vec<PathBuf> {
     let lines = bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-    Ok(lines.map(|line| OsStr::from_bytes(line).into()).collect())
+    lines.map(|line| OsStr::from_bytes(line).into()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
@@ -210,8 +204,7 @@ mod tests {
         let found = below(vec![dir.path().to_path_buf()]).unwrap();
         let expected = [deep, "open/closed", "open/secret", "secret"];
         assert_eq!(found, expected.map(|path| dir.path().join(path)));
-        let list = write_list(&found).unwrap();
-        assert_eq!(read_list(list.as_raw_fd()).unwrap(), found);
+        assert_eq!(decoded(&encoded(&found)), found);
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The guards that this machine can enforce, determined by a trial.
 
-use super::{IsolationKind, SandboxSpec, WorkspaceLayer};
+use super::{IsolationKind, SandboxSpec};
 use crate::process::ProcessCommand;
 use crate::{ProcessExecutor, StopLevel, probe};
 use std::path::Path;
 use std::time::Duration;
 use wf_core::machine::WorkExit;
-use wf_model::ResourceLimits;
 
 /// The abilities of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,25 +26,9 @@ pub fn ability(root: &Path) -> IsolationSupport {
 }
 
 async fn try_it(root: &Path) -> IsolationSupport {
-    let sandbox = SandboxSpec {
-        root: root.to_path_buf(),
-        layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
-        read: Vec::new(),
-        granted: Vec::new(),
-        copies: Vec::new(),
-        hidden: Vec::new(),
-        home: None,
-        network: false,
-        programs: None,
-        limits: ResourceLimits::default(),
-    };
     let command = ProcessCommand {
-        argv: vec!["true".into()],
-        env: Vec::new(),
-        cwd: root.to_path_buf(),
-        sandbox: Some(sandbox),
-        pins: None,
-        input: None,
+        sandbox: Some(SandboxSpec { root: root.to_path_buf(), ..SandboxSpec::default() }),
+        ..ProcessCommand::new(vec!["true".into()], Vec::new(), root.to_path_buf())
     };
     let trial = probe::ProbeJob {
         command,
@@ -54,8 +37,7 @@ async fn try_it(root: &Path) -> IsolationSupport {
         keep: 1024,
         output: None,
     };
-    let (_stop, heard) = tokio::sync::watch::channel(StopLevel::No);
-    let probed = ProcessExecutor::InProcess.probe(trial, heard).await;
+    let probed = ProcessExecutor::InProcess.probe(trial, StopLevel::never()).await;
     let isolation = probed.isolation.unwrap_or_default();
     let why_not = match probed.exit {
         WorkExit::Code { code: 0 } => None,

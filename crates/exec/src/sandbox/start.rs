@@ -5,10 +5,8 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use rustix::fs::MemfdFlags;
-
 use super::limits::LimitGroup;
-use super::words::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
+use super::messages::{INPUT_FD, ORDER_FD, PRIVATE_LIST_FD, SANDBOX_STAGE_ARG, SandboxOrder, StageMessage};
 use super::{IsolationKind, SandboxSpec, private};
 use crate::process::ProcessCommand;
 use crate::spawn::{self, OWN_PROGRAM, ProcessImage, SpawnedProcess};
@@ -62,8 +60,9 @@ pub(crate) fn start(
         fed: feed.is_some(),
         outside: group.isolation().to_vec(),
     };
-    let order = write_order(&order).map_err(unable)?;
-    let hidden = private::of_system().and_then(|found| private::write_list(&found));
+    let order = serde_json::to_vec(&order).map_err(io::Error::from);
+    let order = order.and_then(|order| spawn::readable(&order)).map_err(unable)?;
+    let hidden = private::of_system().and_then(|found| spawn::readable(&private::encoded(&found)));
     let hidden = hidden.map_err(unable)?;
     let (mut talk, end) = UnixStream::pair().map_err(unable)?;
     let argv = ["wf-sandbox".to_owned(), SANDBOX_STAGE_ARG.to_owned()];
@@ -83,15 +82,6 @@ pub(crate) fn start(
     Ok((started, confined))
 }
 
-/// Writes the order to an inheritable descriptor.
-fn write_order(order: &SandboxOrder) -> io::Result<OwnedFd> {
-    let text = serde_json::to_vec(order)?;
-    let file = rustix::fs::memfd_create("wf-order", MemfdFlags::CLOEXEC)?;
-    let mut file = std::fs::File::from(file);
-    file.write_all(&text)?;
-    Ok(file.into())
-}
-
 impl SandboxHandle {
     /// Returns the report.
     pub(crate) fn report(&mut self) -> SandboxReport {
@@ -103,11 +93,7 @@ impl SandboxHandle {
         for word in words.filter_map(|line| serde_json::from_slice(line).ok()) {
             match word {
                 StageMessage::Holds(isolation) => report.isolation = isolation,
-                StageMessage::Unable { reason, failure_class } => {
-                    report.exit = Some(WorkExit::Error { reason, failure_class });
-                }
-                StageMessage::Code(code) => report.exit = Some(WorkExit::Code { code }),
-                StageMessage::Signal(signal) => report.exit = Some(WorkExit::Signal { signal }),
+                StageMessage::Exit(exit) => report.exit = Some(exit),
             }
         }
         let killed =

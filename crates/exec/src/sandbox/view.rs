@@ -27,21 +27,14 @@ pub(super) fn covered(path: &Path, shown: &[PathBuf]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::WorkspaceLayer;
-    use wf_model::ResourceLimits;
 
     fn sandbox(network: bool) -> SandboxSpec {
         SandboxSpec {
             root: "/home/ada/work".into(),
-            layer: WorkspaceLayer::Scratch { whiteouts: Vec::new() },
             read: vec!["/srv/data".into(), "/home/ada/work/in".into(), "../up".into()],
-            granted: Vec::new(),
-            copies: Vec::new(),
-            hidden: Vec::new(),
             home: Some("/home/ada".into()),
             network,
-            programs: None,
-            limits: ResourceLimits::default(),
+            ..SandboxSpec::default()
         }
     }
 

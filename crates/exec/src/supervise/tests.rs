@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{ProcessLimits, supervise};
 use crate::StopLevel;
-use crate::head::OutputHead;
+use crate::output_head::OutputHead;
 use crate::process::{ChildProcess, ProcessCommand, spawn};
 use wf_core::machine::WorkExit;
 

@@ -1,8 +1,8 @@
 //! The processes that steps left running.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{LivingProcess, ProcessRoot, all_processes, has_adopted, mark_of, roots};
+use super::{LivingProcess, ProcessRoot, all_processes, closure_of, has_adopted, mark_of, roots};
 
 /// Returns all living descendants that belong to no process started here and still running.
 pub(super) fn orphaned_descendants() -> Vec<LivingProcess> {
@@ -34,23 +34,4 @@ pub(super) fn orphaned_among(
     });
     let over = |one: &&LivingProcess| below.contains(&one.pid) && !at_work.contains(&one.pid);
     all.iter().filter(over).cloned().collect()
-}
-
-/// Returns the smallest set that is closed under a membership rule.
-fn closure_of(
-    all: &[LivingProcess],
-    belongs: impl Fn(&LivingProcess, &BTreeSet<i32>) -> bool,
-) -> BTreeSet<i32> {
-    let mut inside = BTreeSet::new();
-    loop {
-        let before = inside.len();
-        for one in all {
-            if !inside.contains(&one.pid) && belongs(one, &inside) {
-                inside.insert(one.pid);
-            }
-        }
-        if inside.len() == before {
-            return inside;
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! A pause of the processes that steps left running, while a check looks at the workspace.
 
 use std::fs;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -94,5 +94,5 @@ fn is_still(one: &LivingProcess) -> bool {
 }
 
 fn with_paused<T>(with: impl FnOnce(&mut PausedProcesses) -> T) -> T {
-    with(&mut PAUSED_PROCESSES.lock().unwrap_or_else(PoisonError::into_inner))
+    with(&mut crate::lock(&PAUSED_PROCESSES))
 }

@@ -19,16 +19,7 @@ pub(super) struct DeclaredProducts {
 impl DeclaredProducts {
     /// Collects the declarations with the plan's own parameters; those of used plans are not known yet.
     pub(super) fn new(plan: &Arc<Plan>, params: &JsonObject) -> Self {
-        let (mut globs, mut grants) = (Vec::new(), Vec::new());
-        for (at, plan) in family(plan).into_iter().enumerate() {
-            let params = (at == 0).then_some(params);
-            for step in plan.steps() {
-                globs.extend(products_of(step, params));
-                grants.extend(writes(step));
-            }
-        }
-        globs.sort_unstable();
-        globs.dedup();
+        let (globs, grants) = declarations(plan, params);
         Self { globs: files::globs(globs.iter().map(String::as_str)), grants, approved: Vec::new() }
     }
 
@@ -66,20 +57,30 @@ impl DeclaredProducts {
 
 /// Returns the declared products of the steps of a plan and of all plans that it uses, as globs.
 pub fn products(plan: &Arc<Plan>, params: &JsonObject) -> Vec<String> {
-    let mut globs = Vec::new();
-    for (at, plan) in family(plan).into_iter().enumerate() {
-        let params = (at == 0).then_some(params);
-        for step in plan.steps() {
-            globs.extend(products_of(step, params));
-            for granted in writes(step) {
-                globs.push(exactly(&granted.join("*")).replace("[*]", "**"));
-                globs.push(exactly(&granted));
-            }
-        }
+    let (mut globs, grants) = declarations(plan, params);
+    for granted in grants {
+        globs.push(exactly(&granted.join("*")).replace("[*]", "**"));
+        globs.push(exactly(&granted));
     }
     globs.sort_unstable();
     globs.dedup();
     globs
+}
+
+/// Returns the globs of the declared products, sorted, and the grants of the steps of a plan and of
+/// all plans that it uses.
+fn declarations(plan: &Arc<Plan>, params: &JsonObject) -> (Vec<String>, Vec<PathBuf>) {
+    let (mut globs, mut grants) = (Vec::new(), Vec::new());
+    for (at, plan) in family(plan).into_iter().enumerate() {
+        let params = (at == 0).then_some(params);
+        for step in plan.steps() {
+            globs.extend(products_of(step, params));
+            grants.extend(writes(step));
+        }
+    }
+    globs.sort_unstable();
+    globs.dedup();
+    (globs, grants)
 }
 
 /// Returns a test for the paths that a step, or a plan that it uses, declares to make or change.

@@ -17,7 +17,6 @@
 //! files from the start of the run, and declared ones.
 
 mod declared;
-mod looking;
 mod named;
 #[cfg(test)]
 mod tests;
@@ -25,12 +24,13 @@ mod tree;
 mod undeclared;
 #[expect(clippy::module_inception, reason = "the module is named after what it holds")]
 mod view;
+mod viewed_check;
 
 pub(crate) use declared::{checks, product_globs};
 pub use declared::{declared_by, exactly, family, products};
-pub use looking::ViewedCheck;
 pub(crate) use named::{in_text as named_in, paths as named};
 pub use tree::tree;
 pub use undeclared::{UndeclaredFile, undeclared_files};
 pub(crate) use view::first_paths;
 pub use view::{WorkspaceSnapshot, WorkspaceView};
+pub use viewed_check::ViewedCheck;

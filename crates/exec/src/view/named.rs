@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::environment::ParamScope;
+use crate::environment::KnownValues;
 use wf_model::{Check, CheckProbe};
 
 /// Returns the paths that a check names literally, relative to the workspace. The targets of
@@ -13,7 +13,7 @@ pub(crate) fn paths(check: &Check) -> BTreeSet<PathBuf> {
         None => Vec::new(),
         Some(CheckProbe::Run(script)) => vec![script.text.clone()],
         Some(CheckProbe::Exec(words)) => {
-            let known = ParamScope(None);
+            let known = KnownValues::of_params(None);
             words.iter().filter_map(|word| word.render(&known).ok()).collect()
         }
     };

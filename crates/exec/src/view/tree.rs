@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::declared::DeclaredProducts;
 use crate::WorkError;
-use crate::beneath::ConfinedDir;
+use crate::confined_dir::ConfinedDir;
 use crate::manifest::{ExcludedFiles, FileContent, WorkspaceManifest};
 use wf_core::machine::PinnedFile;
 

@@ -156,15 +156,12 @@ impl WorkspaceView {
         if !self.is_bound {
             return Ok(Vec::new());
         }
-        let now = WorkspaceManifest::of_workspace(&self.root, &self.excluded)?;
-        let difference =
-            ManifestDifference::between(self.start()?, &now, &PreapprovedStepRules(&self.declared));
-        if difference.changed.is_empty() {
-            return Ok(difference.new);
-        }
-        let paths = paths_summary(&difference.changed);
-        let reason = format!("{said}, not declared: {paths}; {REMEDY_OF_APPROVED}");
-        Err(WorkError::logical(reason))
+        let rules = PreapprovedStepRules(&self.declared);
+        self.new_paths(&self.manifest()?, &rules, said, REMEDY_OF_APPROVED)
+    }
+
+    fn manifest(&self) -> Result<WorkspaceManifest, WorkError> {
+        WorkspaceManifest::of_workspace(&self.root, &self.excluded)
     }
 
     fn start(&self) -> Result<&WorkspaceManifest, WorkError> {
@@ -207,9 +204,8 @@ impl WorkspaceView {
     /// Inspects the workspace for a check. `products` are globs of the products of the checked
     /// work. Fails on undeclared changes.
     pub fn inspect(&self, check: &Check, products: &[String]) -> Result<WorkspaceSnapshot, WorkError> {
-        let now = WorkspaceManifest::of_workspace(&self.root, &self.excluded)?;
-        let scope = CheckRules::new(self, check, products);
-        let hidden = self.ensure_permitted(&now, &scope)?;
+        let now = self.manifest()?;
+        let hidden = self.new_paths(&now, &CheckRules::new(self, check, products), "changed", REMEDY)?;
         Ok(WorkspaceSnapshot { manifest: now, hidden })
     }
 
@@ -220,22 +216,24 @@ impl WorkspaceView {
         self.admit_unconfined()?;
         let scope = CheckRules::new(self, check, products);
         let own = UnconfinedCheckRules(&scope);
-        self.ensure_permitted(&WorkspaceManifest::of_workspace(&self.root, &self.excluded)?, &own)?;
-        Ok(())
+        self.new_paths(&self.manifest()?, &own, "changed", REMEDY).map(drop)
     }
 
-    /// Returns the new paths. Fails on changes that are not permitted.
-    fn ensure_permitted(
+    /// Returns the new paths. Fails on changes that are not permitted; `verb` says when, and `remedy`
+    /// what helps.
+    fn new_paths(
         &self,
         now: &WorkspaceManifest,
         rules: &dyn DifferenceRules,
+        verb: &str,
+        remedy: &str,
     ) -> Result<Vec<PathBuf>, WorkError> {
         let difference = ManifestDifference::between(self.start()?, now, rules);
         if difference.changed.is_empty() {
             return Ok(difference.new);
         }
         let paths = paths_summary(&difference.changed);
-        let reason = format!("changed, not declared: {paths}; {REMEDY}");
+        let reason = format!("{verb}, not declared: {paths}; {remedy}");
         Err(WorkError::logical(reason))
     }
 
@@ -247,7 +245,7 @@ impl WorkspaceView {
         check: &Check,
         products: &[String],
     ) -> Result<(), WorkError> {
-        let after = WorkspaceManifest::of_workspace(&self.root, &self.excluded)?;
+        let after = self.manifest()?;
         let scope = CheckRules { hidden: &before.hidden, ..CheckRules::new(self, check, products) };
         let meanwhile = |verb: &str, found: &[PathBuf]| {
             let paths = paths_summary(found);

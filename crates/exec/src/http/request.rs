@@ -80,13 +80,18 @@ impl HttpRequest {
         for (name, value) in &self.headers {
             let known = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| WorkError::logical(format!("`{name}` is not a valid header name")))?;
-            let mut value = HeaderValue::from_str(value)
-                .map_err(|_| WorkError::logical(format!("invalid value of header `{name}`")))?;
-            value.set_sensitive(true);
-            headers.append(known, value);
+            headers.append(known, sensitive_value(name, value)?);
         }
         Ok((method, url, headers))
     }
+}
+
+/// Returns the value of a header, which no message may show.
+pub(super) fn sensitive_value(name: &str, value: &str) -> Result<HeaderValue, WorkError> {
+    let mut value = HeaderValue::from_str(value)
+        .map_err(|_| WorkError::logical(format!("invalid value of header `{name}`")))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// True if a template of a request reads a secret.

@@ -87,8 +87,7 @@ impl SandboxFactory {
     /// Returns the sandbox of a program that only answers: it may read these paths besides the
     /// workspace, nothing that it writes lasts, and it has no network.
     pub fn read_only(&self, read: &[String]) -> SandboxSpec {
-        let layer = WorkspaceLayer::Scratch { whiteouts: Vec::new() };
-        self.sandbox(layer, read, false, &ResourceLimits::default())
+        self.sandbox(WorkspaceLayer::default(), read, false, &ResourceLimits::default())
     }
 
     /// Returns the same settings for another folder as the workspace.

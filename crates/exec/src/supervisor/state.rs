@@ -1,15 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 
-use super::follow::{AttemptFollowers, AttemptHandle, AttemptSubscription};
 use super::journal::{JournalLine, SupervisorJournal};
 use super::message::{RunAttempt, SupervisorReply};
+use super::subscription::{AttemptFollowers, AttemptHandle, AttemptSubscription};
 use crate::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
 use crate::secret::SecretText;
-use crate::{StopLevel, WorkError};
+use crate::{StopLevel, WorkError, lock};
 use wf_base::name::RunId;
 use wf_base::redact::SecretMask;
 use wf_base::time::Clock;
@@ -38,13 +38,6 @@ struct SupervisorState {
     waiting_for_exit: Vec<UnixStream>,
 }
 
-/// A request for an attempt.
-pub(super) struct AttemptRequest {
-    pub(super) task: RunAttempt,
-    pub(super) job: ProcessJob,
-    pub(super) show: bool,
-}
-
 /// An attempt to be worked on.
 pub(super) struct AcceptedJob {
     task: RunAttempt,
@@ -54,7 +47,7 @@ pub(super) struct AcceptedJob {
 }
 
 impl Supervisor {
-    /// Creates a desk without work.
+    /// Creates a supervisor without work.
     pub(super) fn new(id: String, journal: SupervisorJournal, clock: Arc<dyn Clock>) -> Arc<Self> {
         let state = SupervisorState {
             journal,
@@ -72,10 +65,11 @@ impl Supervisor {
     /// Accepts an attempt and records its beginning; or returns the refusal.
     pub(super) fn accept(
         &self,
-        asked: AttemptRequest,
+        task: RunAttempt,
+        job: ProcessJob,
+        show: bool,
     ) -> Result<(AcceptedJob, AttemptSubscription), SupervisorReply> {
-        let AttemptRequest { task, job, show } = asked;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         // A request sent before the death of its engine may be read after it, when nobody waits for work any more.
         if !state.has_engine || state.sealed.contains(&task.run) || state.live.contains_key(&task) {
             return Err(SupervisorReply::Unknown);
@@ -96,7 +90,7 @@ impl Supervisor {
         if state.mask.0 != job.secrets {
             state.mask = (job.secrets.clone(), job.mask());
         }
-        let ties = ProcessHooks {
+        let hooks = ProcessHooks {
             mark,
             mask: state.mask.1.clone(),
             clock: Arc::clone(&self.clock),
@@ -104,20 +98,20 @@ impl Supervisor {
             on_output: Some(followers.show()),
             on_start: None,
         };
-        Ok((AcceptedJob { task, job, hooks: ties, followers }, following))
+        Ok((AcceptedJob { task, job, hooks, followers }, following))
     }
 
     /// Runs an attempt, records its outcome and notifies its followers.
     pub(super) async fn work(self: Arc<Self>, accepted: AcceptedJob) {
-        let AcceptedJob { task, job, hooks: mut ties, followers } = accepted;
-        let (desk, about) = (Arc::clone(&self), task.clone());
-        ties.on_start = Some(Box::new(move |pid, start| {
+        let AcceptedJob { task, job, mut hooks, followers } = accepted;
+        let (supervisor, about) = (Arc::clone(&self), task.clone());
+        hooks.on_start = Some(Box::new(move |pid, start| {
             let task = about;
             // On failure, a later engine only knows less of the process if this supervisor dies.
-            let _ = desk.state().journal.note(&JournalLine::Runs { task, pid, start });
+            let _ = lock(&supervisor.state).journal.note(&JournalLine::Runs { task, pid, start });
         }));
-        let mut gone = attempt::run(job, ties).await;
-        let mut state = self.state();
+        let mut gone = attempt::run(job, hooks).await;
+        let mut state = lock(&self.state);
         if state.killed && gone.exit == WorkExit::Cancelled {
             gone.exit = WorkExit::Interrupted;
         }
@@ -130,53 +124,49 @@ impl Supervisor {
 
     /// Follows an attempt that is under way.
     pub(super) fn follow(&self, task: &RunAttempt, shows: bool) -> Option<AttemptSubscription> {
-        let state = self.state();
+        let state = lock(&self.state);
         state.live.get(task).map(|live| live.follow(shows))
     }
 
     /// Lets no attempt of a run begin any more.
     pub(super) fn seal(&self, run: RunId) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.sealed.insert(run);
     }
 
     /// Records that the run has ended: only work under way remains to be waited for.
     pub(super) fn conclude(&self, waits: UnixStream) {
-        self.state().waiting_for_exit.push(waits);
+        lock(&self.state).waiting_for_exit.push(waits);
     }
 
     /// Records that the engine that started this supervisor is gone.
     pub(super) fn note_engine_gone(&self) {
-        self.state().has_engine = false;
+        lock(&self.state).has_engine = false;
     }
 
     /// True if the engine that started this supervisor lives.
     pub(super) fn has_engine(&self) -> bool {
-        self.state().has_engine
+        lock(&self.state).has_engine
     }
 
     /// True if the run has ended.
     pub(super) fn is_concluded(&self) -> bool {
-        !self.state().waiting_for_exit.is_empty()
+        !lock(&self.state).waiting_for_exit.is_empty()
     }
 
     /// Returns a mark for the next process tree.
     pub(super) fn mark(&self) -> String {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.marks += 1;
         format!("{}-{}", self.id, state.marks)
     }
 
     /// Kills everything because the engine cannot continue; this is not a cancellation.
     pub(super) fn kill(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.killed = true;
         for live in state.live.values() {
             live.stop.send_replace(StopLevel::AtOnce);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, SupervisorState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,13 +1,13 @@
 //! The followers of an attempt, and the channels between both.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::message::RequestFollowUp;
 use crate::attempt::ProcessOutcome;
 use crate::log::LogStream;
-use crate::{OnOutput, StopLevel};
+use crate::{OnOutput, StopLevel, lock};
 
 /// The number of output chunks queued for a slow engine; later ones are only in the log.
 const OUTPUT_QUEUE_LENGTH: usize = 64;
@@ -48,7 +48,7 @@ impl AttemptHandle {
     pub(super) fn follow(&self, shows: bool) -> AttemptSubscription {
         let (to, shown) = mpsc::channel(OUTPUT_QUEUE_LENGTH);
         let (end, ended) = oneshot::channel();
-        self.followers.lock().push(AttemptFollower { output: shows.then_some(to), outcome: end });
+        lock(&self.followers.0).push(AttemptFollower { output: shows.then_some(to), outcome: end });
         AttemptSubscription { output: shown, outcome: ended, stop: self.stop.clone() }
     }
 }
@@ -56,7 +56,7 @@ impl AttemptHandle {
 impl AttemptFollowers {
     /// Sends the outcome of the attempt to all followers.
     pub(super) fn send_outcome(&self, gone: &ProcessOutcome) {
-        for follower in self.lock().drain(..) {
+        for follower in lock(&self.0).drain(..) {
             let _ = follower.outcome.send(gone.clone());
         }
     }
@@ -65,15 +65,11 @@ impl AttemptFollowers {
     pub(super) fn show(&self) -> OnOutput {
         let followers = self.clone();
         Box::new(move |stream, bytes| {
-            for follower in followers.lock().iter() {
+            for follower in lock(&followers.0).iter() {
                 if let Some(to) = &follower.output {
                     let _ = to.try_send((stream, bytes.to_vec()));
                 }
             }
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<AttemptFollower>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

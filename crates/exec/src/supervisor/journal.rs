@@ -146,13 +146,13 @@ fn notes(path: &Path) -> io::Result<Vec<JournalLine>> {
 }
 
 /// Returns the path of a supervisor's journal.
-pub(super) fn path(dir: &Path, keeper: &str) -> PathBuf {
-    dir.join(format!("{keeper}.journal"))
+pub(super) fn path(dir: &Path, supervisor: &str) -> PathBuf {
+    dir.join(format!("{supervisor}.journal"))
 }
 
 /// Returns the path of a supervisor's socket.
-pub(super) fn socket(dir: &Path, keeper: &str) -> PathBuf {
-    dir.join(format!("{keeper}.sock"))
+pub(super) fn socket(dir: &Path, supervisor: &str) -> PathBuf {
+    dir.join(format!("{supervisor}.sock"))
 }
 
 #[cfg(test)]
@@ -202,10 +202,10 @@ mod tests {
         let path = path(dir.path(), "k1");
         assert!(!is_orphaned(&path), "nobody left anything");
         let claimed = claim(&path).unwrap();
-        let keeper = SupervisorJournal::open(&path).unwrap();
+        let supervisor = SupervisorJournal::open(&path).unwrap();
         assert!(!is_orphaned(&path));
         drop(claimed);
-        assert!(is_orphaned(&path) && is_orphaned(&path), "the keeper claims nothing");
-        drop(keeper);
+        assert!(is_orphaned(&path) && is_orphaned(&path), "the supervisor claims nothing");
+        drop(supervisor);
     }
 }

@@ -12,12 +12,12 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::attend::serve_connection;
 use super::client::{DONE_MESSAGE, KILL_MESSAGE, SETTLED_MESSAGE};
-use super::desk::Supervisor;
+use super::connection::serve_connection;
 use super::journal::{self, JournalLine, SupervisorJournal};
-use crate::contain::ControlGroup;
-use crate::{alone, tree};
+use super::state::Supervisor;
+use crate::control_group::ControlGroup;
+use crate::{spawn_task, tree};
 use wf_base::time::Clock;
 
 /// The interval between attempts to reap adopted processes.
@@ -44,8 +44,8 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
         group: group.as_ref().map(|group| group.path().to_path_buf()),
     })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let desk = Supervisor::new(id.to_owned(), journal, clock);
-    let settled = runtime.block_on(alone(run_until_idle(desk)))?;
+    let supervisor = Supervisor::new(id.to_owned(), journal, clock);
+    let settled = runtime.block_on(spawn_task(run_until_idle(supervisor)))?;
     let _ = std::fs::remove_file(journal::socket(dir, id));
     if settled {
         let _ = std::fs::remove_file(journal::path(dir, id));
@@ -60,7 +60,7 @@ pub fn serve(dir: &Path, id: &str, clock: Arc<dyn Clock>) -> io::Result<()> {
 
 /// Works until the engine is gone and nothing is under way; if the engine died, also until everything that
 /// steps left running has ended, or the run has. Returns true if all outcomes are recorded.
-async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
+async fn run_until_idle(supervisor: Arc<Supervisor>) -> io::Result<bool> {
     let (listener, mut presence) = surroundings()?;
     let (to, mut accepted) = mpsc::unbounded_channel();
     let mut attempts = JoinSet::new();
@@ -71,13 +71,13 @@ async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
     while present
         || !attempts.is_empty()
         || !accepted.is_empty()
-        || !(settled || given_up || desk.is_concluded()) && tree::has_children()
+        || !(settled || given_up || supervisor.is_concluded()) && tree::has_children()
     {
         tokio::select! {
             connection = listener.accept() => {
                 match connection {
                     Ok((connection, _)) => {
-                        connections.spawn(serve_connection(Arc::clone(&desk), connection, to.clone()));
+                        connections.spawn(serve_connection(Arc::clone(&supervisor), connection, to.clone()));
                     }
                     // Too many open files: some will be closed.
                     Err(_) => tokio::time::sleep(REAP_INTERVAL).await,
@@ -85,7 +85,7 @@ async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
             }
             Some(accepted) = accepted.recv() => {
                 if let Some(accepted) = accepted {
-                    attempts.spawn(Box::pin(Arc::clone(&desk).work(accepted)));
+                    attempts.spawn(Box::pin(Arc::clone(&supervisor).work(accepted)));
                 }
             }
             // Zombies that a step left must not be visible for long.
@@ -96,11 +96,11 @@ async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
                 (Ok(1..), [SETTLED_MESSAGE]) => settled = true,
                 (Ok(1..), [KILL_MESSAGE]) => {
                     given_up = true;
-                    desk.kill();
+                    supervisor.kill();
                 }
                 _ => {
                     present = false;
-                    desk.note_engine_gone();
+                    supervisor.note_engine_gone();
                 }
             },
         }
@@ -109,7 +109,7 @@ async fn run_until_idle(desk: Arc<Supervisor>) -> io::Result<bool> {
     // Followers of attempts that have just ended must still be informed.
     let rest = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(NOTIFY_TIMEOUT, rest).await;
-    Ok(settled || desk.is_concluded())
+    Ok(settled || supervisor.is_concluded())
 }
 
 /// Returns the listening socket, and the one that closes with the engine.

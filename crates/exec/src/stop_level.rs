@@ -11,3 +11,10 @@ pub enum StopLevel {
     /// The work is killed.
     AtOnce,
 }
+
+impl StopLevel {
+    /// Returns the receiver for work that nothing stops.
+    pub fn never() -> tokio::sync::watch::Receiver<Self> {
+        tokio::sync::watch::channel(Self::No).1
+    }
+}

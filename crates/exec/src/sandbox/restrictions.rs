@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::limits::{DEFAULT_MEMORY_BYTES, DEFAULT_PROCESS_LIMIT};
-use super::{IsolationKind, SandboxSpec, seccomp};
+use super::{IsolationKind, SandboxSpec};
 
 /// The requested version of Landlock; an older kernel does what it can.
 const LANDLOCK_ABI: ABI = ABI::V6;
@@ -110,9 +110,4 @@ pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result
     }
     let status = rules.restrict_self().map_err(told)?;
     Ok(status.ruleset != RulesetStatus::NotEnforced)
-}
-
-/// Refuses the calls that [`seccomp`] lists.
-pub(super) fn refuse(only_some_programs: bool) -> Result<(), String> {
-    seccomp::apply(only_some_programs)
 }

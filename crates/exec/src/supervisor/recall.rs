@@ -1,17 +1,14 @@
 //! The outcome of an attempt that an earlier engine requested from a supervisor.
 
 use std::fs;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::sync::watch;
-
-use super::call::{self, JobHooks, call};
 use super::journal::{self, JournalRecord};
 use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
+use super::request::{self, JobHooks, call};
 use crate::attempt::ProcessOutcome;
-use crate::{StopLevel, contain, tree};
+use crate::{StopLevel, control_group, tree};
 use wf_base::name::RunId;
 use wf_core::machine::WorkExit;
 
@@ -43,23 +40,23 @@ pub struct SupervisorSearch<'a> {
 /// left of an attempt whose supervisor died.
 ///
 /// Afterwards no earlier supervisor begins anything of its run.
-pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, wires: JobHooks) -> RecalledOutcome {
+pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, hooks: JobHooks) -> RecalledOutcome {
     let mut found = None;
     let mut seen = Vec::new();
-    for (keeper, path) in journals(past.dir) {
-        if past.own == Some(keeper.as_str()) {
+    for (supervisor, path) in journals(past.dir) {
+        if past.own == Some(supervisor.as_str()) {
             continue;
         }
-        seal(past.dir, &keeper, &task.run).await;
+        seal(past.dir, &supervisor, &task.run).await;
         if let Ok(Some(entry)) = journal::read(&path, task) {
-            found = Some((keeper.clone(), path, entry));
+            found = Some((supervisor.clone(), path, entry));
         }
-        seen.push(keeper);
+        seen.push(supervisor);
     }
     match found {
-        Some((keeper, path, entry)) => {
-            let socket = journal::socket(past.dir, &keeper);
-            let ended = ending(&socket, &path, task, entry, wires).await;
+        Some((supervisor, path, entry)) => {
+            let socket = journal::socket(past.dir, &supervisor);
+            let ended = ending(&socket, &path, task, entry, hooks).await;
             RecalledOutcome::Gone(ended)
         }
         None if past.supervisors.is_some_and(|all| all.iter().all(|one| seen.contains(one))) => {
@@ -72,16 +69,15 @@ pub async fn recall(past: SupervisorSearch<'_>, task: &RunAttempt, wires: JobHoo
 /// Waits until earlier supervisors have no work under way for a task; kills everything left by a
 /// dead supervisor.
 pub async fn outlast(past: SupervisorSearch<'_>, run: &RunId, place: &str) {
-    for (keeper, path) in journals(past.dir) {
-        if past.own == Some(keeper.as_str()) {
+    for (supervisor, path) in journals(past.dir) {
+        if past.own == Some(supervisor.as_str()) {
             continue;
         }
-        let socket = journal::socket(past.dir, &keeper);
+        let socket = journal::socket(past.dir, &supervisor);
         for task in journal::unfinished_attempts(&path).unwrap_or_default() {
             if task.run == *run && task.attempt.place.to_string() == place {
-                let (_told, stop) = watch::channel(StopLevel::No);
                 let entry = journal::read(&path, &task).ok().flatten().unwrap_or_default();
-                ending(&socket, &path, &task, entry, JobHooks::without_output(stop)).await;
+                ending(&socket, &path, &task, entry, JobHooks::without_output(StopLevel::never())).await;
             }
         }
     }
@@ -93,13 +89,13 @@ async fn ending(
     path: &Path,
     task: &RunAttempt,
     entry: JournalRecord,
-    wires: JobHooks,
+    hooks: JobHooks,
 ) -> ProcessOutcome {
     if let Some(gone) = entry.gone {
         return gone;
     }
-    let ask = SupervisorRequest::Follow { task: task.clone(), show: wires.on_output.is_some() };
-    let answer = call(socket, &ask, wires).await.map(|called| called.answer);
+    let ask = SupervisorRequest::Follow { task: task.clone(), show: hooks.on_output.is_some() };
+    let answer = call(socket, &ask, hooks).await.map(|called| called.answer);
     if let Ok(SupervisorReply::Gone(gone)) = answer {
         return *gone;
     }
@@ -119,10 +115,9 @@ async fn ending(
 }
 
 /// Seals a run at a supervisor; a dead one begins nothing anyway.
-async fn seal(dir: &Path, keeper: &str, run: &RunId) {
+async fn seal(dir: &Path, supervisor: &str, run: &RunId) {
     let ask = SupervisorRequest::Seal { run: run.clone() };
-    let (_told, stop) = watch::channel(StopLevel::No);
-    let _ = call(&journal::socket(dir, keeper), &ask, JobHooks::without_output(stop)).await;
+    let _ = call(&journal::socket(dir, supervisor), &ask, JobHooks::without_output(StopLevel::never())).await;
 }
 
 /// Returns the supervisors of a folder and their journals, sorted by name.
@@ -139,36 +134,35 @@ fn journals(dir: &Path) -> Vec<(String, PathBuf)> {
 }
 
 /// Returns the attempts that a supervisor has under way, if it lives.
-pub fn at_work(dir: &Path, keeper: &str) -> Vec<RunAttempt> {
-    let lives =
-        call::with_short_path(&journal::socket(dir, keeper), |path| UnixStream::connect(path)).is_ok();
-    let open = journal::unfinished_attempts(&journal::path(dir, keeper)).unwrap_or_default();
+pub fn at_work(dir: &Path, supervisor: &str) -> Vec<RunAttempt> {
+    let lives = request::connect(&journal::socket(dir, supervisor)).is_ok();
+    let open = journal::unfinished_attempts(&journal::path(dir, supervisor)).unwrap_or_default();
     if lives { open.into_iter().collect() } else { Vec::new() }
 }
 
 /// Returns the supervisors with a journal in a folder.
-pub fn keepers(dir: &Path) -> Vec<String> {
-    journals(dir).into_iter().map(|(keeper, _)| keeper).collect()
+pub fn supervisors(dir: &Path) -> Vec<String> {
+    journals(dir).into_iter().map(|(supervisor, _)| supervisor).collect()
 }
 
 /// Returns the supervisors with a journal in a folder and without a living engine.
 pub fn orphans(dir: &Path) -> Vec<String> {
     let orphaned = |(_, path): &(String, PathBuf)| journal::is_orphaned(path);
     let found = journals(dir).into_iter().filter(orphaned);
-    found.map(|(keeper, _)| keeper).collect()
+    found.map(|(supervisor, _)| supervisor).collect()
 }
 
 /// Terminates an earlier supervisor and everything that steps left running, after the end of its
 /// run. Kills everything left by a dead one. A supervisor whose engine lives is left alone.
-pub async fn conclude(dir: &Path, keeper: &str) {
-    let (socket, path) = (journal::socket(dir, keeper), journal::path(dir, keeper));
-    match tokio::time::timeout(EXIT_TIMEOUT, call::request_shutdown(&socket)).await {
+pub async fn conclude(dir: &Path, supervisor: &str) {
+    let (socket, path) = (journal::socket(dir, supervisor), journal::path(dir, supervisor));
+    match tokio::time::timeout(EXIT_TIMEOUT, request::request_shutdown(&socket)).await {
         Ok(Ok(true)) | Err(_) => {}
         Ok(Ok(false)) => return,
         // It has just exited by itself.
         Ok(Err(_)) if !path.exists() => {}
         Ok(Err(_)) => {
-            let (id, journal) = (keeper.to_owned(), path.clone());
+            let (id, journal) = (supervisor.to_owned(), path.clone());
             let killing = move || kill_the_rest(&id, &journal);
             let _ = tokio::task::spawn_blocking(killing).await;
         }
@@ -178,12 +172,12 @@ pub async fn conclude(dir: &Path, keeper: &str) {
 }
 
 /// Kills everything left by a dead supervisor.
-pub(super) fn kill_the_rest(keeper: &str, journal: &Path) {
-    contain::kill(keeper, journal::group(journal));
-    tree::kill_marked(|mark| is_mark_of(mark, keeper));
+pub(super) fn kill_the_rest(supervisor: &str, journal: &Path) {
+    control_group::kill(supervisor, journal::group(journal));
+    tree::kill_marked(|mark| is_mark_of(mark, supervisor));
 }
 
 /// True if a mark was given by a supervisor.
-fn is_mark_of(mark: &str, keeper: &str) -> bool {
-    mark.strip_prefix(keeper).is_some_and(|rest| rest.starts_with('-'))
+fn is_mark_of(mark: &str, supervisor: &str) -> bool {
+    mark.strip_prefix(supervisor).is_some_and(|rest| rest.starts_with('-'))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{IsolationKind, SandboxSpec};
-use wf_model::FailureClass;
+use wf_core::machine::WorkExit;
 
 /// The argument that makes this program a stage of a sandbox. It is not a user command.
 pub const SANDBOX_STAGE_ARG: &str = "__box";
@@ -41,22 +41,11 @@ pub(super) struct SandboxOrder {
 }
 
 /// A message of a stage to the supervisor: one line of JSON.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StageMessage {
     /// Everything requested is enforced.
     Holds(Vec<IsolationKind>),
-    /// A request cannot be enforced, or the command cannot be started.
-    Unable { reason: String, failure_class: FailureClass },
-    /// The command exited with this code.
-    Code(i32),
-    /// The command was killed by this signal.
-    Signal(i32),
-}
-
-impl StageMessage {
-    /// Reports a request that cannot be enforced.
-    pub(super) fn unable(reason: impl Into<String>) -> Self {
-        Self::Unable { reason: reason.into(), failure_class: FailureClass::Environmental }
-    }
+    /// The end of the command, or the reason why it did not begin.
+    Exit(WorkExit),
 }

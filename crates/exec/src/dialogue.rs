@@ -9,11 +9,11 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
-use super::ends::TailCollector;
-use super::hands::own_mark;
+use super::executor::own_mark;
 use super::log::LogStream;
 use super::process::{self, ProcessCommand};
 use super::supervise::{OutputSink, ProcessLimits, supervise};
+use super::tails::TailCollector;
 use super::{StopLevel, StreamTails, WorkError};
 use wf_core::machine::WorkExit;
 
@@ -151,12 +151,6 @@ impl OutputSink for LineSplitter {
             }
         }
     }
-
-    fn has_pending(&self) -> bool {
-        false
-    }
-
-    fn on_idle(&mut self) {}
 }
 
 #[cfg(test)]

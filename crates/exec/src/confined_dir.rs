@@ -5,12 +5,13 @@
 //! may lead back below the folder, the path is walked part by part, each opened relative to the
 //! previous one without following links.
 
-use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::ffi::{CStr, OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{self, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use super::WorkError;
@@ -108,59 +109,79 @@ impl ConfinedDir {
         None
     }
 
-    /// Walks a path. The parent of a folder is the folder in which it was found, even if it has moved since.
     fn walk(&self, path: &Path) -> Result<OwnedFd, PathLookupError> {
-        let mut to_go = Vec::new();
-        let mut passed: Vec<OwnedFd> = Vec::new();
-        let mut links = 0;
-        self.turn(path, &mut to_go, &mut passed)?;
-        while let Some(part) = to_go.pop() {
-            if part == ".." {
-                passed.pop().ok_or(PathLookupError::Outside)?;
-                continue;
-            }
-            let here = self.current_folder(&passed);
-            let found = fs::openat(here, &part, INSPECT_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
-            if kind(&found)? != FileType::Symlink {
-                passed.push(found);
-                continue;
-            }
-            links += 1;
-            if links > MAX_LINKS {
-                return Err(Errno::LOOP.into());
-            }
-            let target = fs::readlinkat(&found, "", Vec::new())?;
-            let target = Path::new(OsStr::from_bytes(target.as_bytes()));
-            self.turn(target, &mut to_go, &mut passed)?;
-        }
-        match passed.pop() {
-            Some(found) => Ok(found),
-            None => Ok(self.root.try_clone().map_err(|_| Errno::MFILE)?),
-        }
+        self.trace(path, &mut |_, _, _| {}).map(|(_, found)| found)
     }
 
-    fn current_folder<'b>(&'b self, passed: &'b [OwnedFd]) -> BorrowedFd<'b> {
-        passed.last().unwrap_or(&self.root).as_fd()
-    }
-
-    /// Continues along another path: from here, or from the folder if it is absolute and begins
-    /// there.
-    fn turn(
+    /// Walks a path and reports each link: its path without links, its metadata and its target.
+    /// Returns the path without links, and the file at its end.
+    pub(super) fn trace(
         &self,
         path: &Path,
-        to_go: &mut Vec<OsString>,
-        passed: &mut Vec<OwnedFd>,
-    ) -> Result<(), PathLookupError> {
+        on_link: &mut dyn FnMut(PathBuf, Stat, &CStr),
+    ) -> Result<(PathBuf, OwnedFd), PathLookupError> {
+        let mut walk = PathWalk { dir: self, parents: Vec::new(), remaining: Vec::new() };
+        let mut links = 0;
+        walk.turn(path)?;
+        while let Some(part) = walk.remaining.pop() {
+            if part == ".." {
+                walk.parents.pop().ok_or(PathLookupError::Outside)?;
+                continue;
+            }
+            let here = walk.parents.last().map_or(&self.root, |(_, folder)| folder);
+            let found = fs::openat(here, &part, INSPECT_FLAGS | OFlags::NOFOLLOW, Mode::empty())?;
+            let stat = fs::fstat(&found)?;
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    let target = fs::readlinkat(&found, "", Vec::new())?;
+                    on_link(walk.path().join(part), stat, &target);
+                    walk.turn(Path::new(OsStr::from_bytes(target.as_bytes())))?;
+                }
+                FileType::Directory => walk.parents.push((part, found)),
+                _ if walk.remaining.is_empty() => return Ok((walk.path().join(part), found)),
+                _ => return Err(Errno::NOTDIR.into()),
+            }
+        }
+        let path = walk.path();
+        match walk.parents.pop() {
+            Some((_, found)) => Ok((path, found)),
+            None => Ok((path, self.root.try_clone().map_err(|_| Errno::MFILE)?)),
+        }
+    }
+}
+
+/// A walk along a path. The parent of a folder is the folder in which it was found, even if it has
+/// moved since.
+struct PathWalk<'a> {
+    dir: &'a ConfinedDir,
+    /// The folders above the current place below the root, with their names.
+    parents: Vec<(OsString, OwnedFd)>,
+    /// The rest of the path, the next part last.
+    remaining: Vec<OsString>,
+}
+
+impl PathWalk<'_> {
+    /// Continues along another path: from here, or from the root if it is absolute and begins there.
+    fn turn(&mut self, path: &Path) -> Result<(), PathLookupError> {
         let below = if path.is_absolute() {
-            passed.clear();
-            path.strip_prefix(&self.real).map_err(|_| PathLookupError::Outside)?
+            self.parents.clear();
+            path.strip_prefix(&self.dir.real).map_err(|_| PathLookupError::Outside)?
         } else {
             path
         };
         let parts = below.components().rev();
         let parts = parts.filter(|part| *part != Component::CurDir);
-        to_go.extend(parts.map(|part| part.as_os_str().to_owned()));
+        self.remaining.extend(parts.map(|part| part.as_os_str().to_owned()));
         Ok(())
+    }
+
+    /// Returns the path of the current folder, without links.
+    fn path(&self) -> PathBuf {
+        self.parents.iter().map(|(name, _)| name).collect()
     }
 }
 
@@ -176,6 +197,15 @@ impl PathLookupError {
             Self::Outside => WorkError::logical(format!("`{path}` points outside the workspace")),
             Self::Absent => WorkError::environmental(format!("`{path}` does not exist")),
             Self::Failed(error) => WorkError::environmental(format!("cannot stat `{path}`: {error}")),
+        }
+    }
+}
+
+impl From<PathLookupError> for io::Error {
+    fn from(error: PathLookupError) -> Self {
+        match error {
+            PathLookupError::Failed(error) => error.into(),
+            PathLookupError::Absent | PathLookupError::Outside => Errno::NOENT.into(),
         }
     }
 }

@@ -6,16 +6,17 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::call::{self, CallResult, FrameExchange, JobHooks, converse};
 use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, write};
 use super::message::SupervisorRequest;
+use super::request::{self, CallResult, FrameExchange, JobHooks, converse};
+use crate::lock;
 
 /// The number of messages queued for one request before the whole connection waits.
 const REPLY_QUEUE_LENGTH: usize = 64;
@@ -36,8 +37,7 @@ type OpenRequests = Arc<Mutex<Option<BTreeMap<u32, mpsc::Sender<SupervisorFrame>
 impl MuxConnection {
     /// Connects to the supervisor at a socket. An error means that there is none.
     pub(super) fn open(socket: &Path) -> io::Result<Self> {
-        let connection = call::with_short_path(socket, |path| StdStream::connect(path))?;
-        connection.set_nonblocking(true)?;
+        let connection = request::connect(socket)?;
         let (from, into) = UnixStream::from_std(connection.try_clone()?)?.into_split();
         let (to, messages) = outgoing();
         let asked: OpenRequests = Arc::new(Mutex::new(Some(BTreeMap::new())));
@@ -49,13 +49,13 @@ impl MuxConnection {
     }
 
     /// Sends a request and waits for the answer. An error means that the supervisor died.
-    pub(super) async fn ask(&self, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
+    pub(super) async fn ask(&self, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
         let number = self.last.fetch_add(1, Ordering::Relaxed);
         let (tell, heard) = mpsc::channel(REPLY_QUEUE_LENGTH);
         let known = lock(&self.open_requests).as_mut().map(|asked| asked.insert(number, tell));
         known.ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut call = OpenRequest { mux: self, number, replies: heard };
-        converse(&mut call, ask, wires).await
+        converse(&mut call, ask, hooks).await
     }
 
     /// Closes the connection, which ends all open requests.
@@ -106,8 +106,4 @@ async fn hand_out(mut from: FrameReader<OwnedReadHalf>, asked: OpenRequests) {
         }
     }
     lock(&asked).take();
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

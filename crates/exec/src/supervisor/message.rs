@@ -1,11 +1,10 @@
 use serde::{Deserialize, Serialize};
 
+use crate::StopLevel;
 use crate::attempt::{ProcessJob, ProcessOutcome};
-use crate::probe::ProbeJob;
-use crate::sandbox::IsolationKind;
-use crate::{StopLevel, StreamTails};
+use crate::probe::{ProbeJob, ProbeOutcome};
 use wf_base::name::RunId;
-use wf_core::machine::{Attempt, WorkExit};
+use wf_core::machine::Attempt;
 
 /// An attempt of a run, as known to a supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,16 +61,7 @@ pub(super) enum SupervisorReply {
     /// The work of an attempt ended.
     Gone(Box<ProcessOutcome>),
     /// A probe ended; its output was sent before.
-    Probed {
-        /// The exit.
-        exit: WorkExit,
-        /// True if standard output was cut off.
-        truncated: bool,
-        /// The guards that its sandbox enforced; `None`: it had none.
-        isolation: Option<Vec<IsolationKind>>,
-        /// The tail of the output.
-        ends: StreamTails,
-    },
+    Probed(Box<ProbeOutcome>),
     /// The supervisor does no work for such an attempt.
     Unknown,
     /// The run is sealed.

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 use super::attempt::{self, ProcessHooks, ProcessJob, ProcessOutcome};
-use super::keeper::{JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
 use super::probe::{self, ProbeJob, ProbeOutcome};
+use super::supervisor::{JobHooks, RunAttempt, SupervisorClient, SupervisorLost};
 use super::{StopLevel, WorkError};
 use wf_base::time::SystemClock;
 
@@ -25,22 +25,22 @@ impl ProcessExecutor {
     /// Fails if the supervisor is gone: reports about its processes are then not reliable.
     pub fn ensure_supervised(&self) -> Result<(), SupervisorLost> {
         match self {
-            Self::Supervised(keeper) if keeper.is_lost() => Err(SupervisorLost),
+            Self::Supervised(supervisor) if supervisor.is_lost() => Err(SupervisorLost),
             _ => Ok(()),
         }
     }
 
     /// Declares that all outcomes are recorded.
     pub fn confirm_recorded(&self) {
-        if let Self::Supervised(keeper) = self {
-            keeper.confirm_recorded();
+        if let Self::Supervised(supervisor) = self {
+            supervisor.confirm_recorded();
         }
     }
 
     /// Kills everything under way.
     pub fn kill(&self) {
-        if let Self::Supervised(keeper) = self {
-            keeper.kill();
+        if let Self::Supervised(supervisor) = self {
+            supervisor.kill();
         }
     }
 
@@ -49,29 +49,29 @@ impl ProcessExecutor {
         &self,
         task: RunAttempt,
         job: ProcessJob,
-        wires: JobHooks,
+        hooks: JobHooks,
     ) -> Result<ProcessOutcome, SupervisorLost> {
         match self {
             Self::InProcess => {
-                let ties = ProcessHooks {
+                let process_hooks = ProcessHooks {
                     mark: own_mark(),
                     mask: job.mask(),
                     clock: Arc::new(SystemClock),
-                    stop: wires.stop,
-                    on_output: wires.on_output,
+                    stop: hooks.stop,
+                    on_output: hooks.on_output,
                     on_start: None,
                 };
-                Ok(attempt::run(job, ties).await)
+                Ok(attempt::run(job, process_hooks).await)
             }
-            Self::Supervised(keeper) => keeper.run(task, job, wires).await,
+            Self::Supervised(supervisor) => supervisor.run(task, job, hooks).await,
         }
     }
 
     /// Returns the id of the supervisor, if there is one.
-    pub fn keeper(&self) -> Option<&str> {
+    pub fn supervisor_id(&self) -> Option<&str> {
         match self {
             Self::InProcess => None,
-            Self::Supervised(keeper) => Some(keeper.id()),
+            Self::Supervised(supervisor) => Some(supervisor.id()),
         }
     }
 
@@ -79,7 +79,7 @@ impl ProcessExecutor {
     pub async fn probe(&self, probe: ProbeJob, stop: watch::Receiver<StopLevel>) -> ProbeOutcome {
         match self {
             Self::InProcess => probe::run(probe, &own_mark(), stop).await,
-            Self::Supervised(keeper) => match keeper.probe(probe, stop).await {
+            Self::Supervised(supervisor) => match supervisor.probe(probe, stop).await {
                 Ok(probed) => probed,
                 Err(lost) => ProbeOutcome::silent(WorkError::environmental(lost.to_string()).into()),
             },

@@ -6,7 +6,7 @@ use super::ControlFiles;
 use wf_model::ResourceLimits;
 
 /// The view and the rights of a process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     /// The workspace's root; absolute.
     pub root: PathBuf,
@@ -87,4 +87,10 @@ pub enum WorkspaceLayer {
         #[serde(default)]
         unseen: Vec<PathBuf>,
     },
+}
+
+impl Default for WorkspaceLayer {
+    fn default() -> Self {
+        Self::Scratch { whiteouts: Vec::new() }
+    }
 }

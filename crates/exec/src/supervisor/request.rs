@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream as StdStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -50,15 +51,8 @@ pub(super) struct SerialConnection {
 impl SerialConnection {
     /// Connects to the supervisor at a socket. An error means that there is none.
     pub(super) fn open(socket: &Path) -> io::Result<Self> {
-        let connection = with_short_path(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
-        connection.set_nonblocking(true)?;
-        let (from, to) = UnixStream::from_std(connection)?.into_split();
+        let (from, to) = UnixStream::from_std(connect(socket)?)?.into_split();
         Ok(Self { from: FrameReader::new(from), to, is_clean: true })
-    }
-
-    /// Sends a request and waits for the answer. An error means that the supervisor died.
-    pub(super) async fn ask(&mut self, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
-        converse(self, ask, wires).await
     }
 }
 
@@ -83,24 +77,24 @@ impl FrameExchange for SerialConnection {
     }
 }
 
-/// Sends a request and listens until it is answered.
+/// Sends a request and listens until it is answered. An error means that the supervisor died.
 pub(super) async fn converse(
-    talk: &mut impl FrameExchange,
+    exchange: &mut impl FrameExchange,
     ask: &SupervisorRequest,
-    wires: JobHooks,
+    hooks: JobHooks,
 ) -> io::Result<CallResult> {
-    let JobHooks { mut stop, mut on_output } = wires;
-    talk.send_frame(SupervisorFrame::message(ask)?).await?;
+    let JobHooks { mut stop, mut on_output } = hooks;
+    exchange.send_frame(SupervisorFrame::message(ask)?).await?;
     let already = *stop.borrow_and_update();
     if already != StopLevel::No {
-        talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(already))?).await?;
+        exchange.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(already))?).await?;
     }
     let (mut out, mut err) = (Vec::new(), Vec::new());
     loop {
         let frame = tokio::select! {
-            frame = talk.receive_frame() => frame?,
+            frame = exchange.receive_frame() => frame?,
             degree = next_stop(&mut stop) => {
-                talk.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(degree))?).await?;
+                exchange.send_frame(SupervisorFrame::follow_up(RequestFollowUp::End(degree))?).await?;
                 continue;
             }
         };
@@ -108,7 +102,7 @@ pub(super) async fn converse(
             (SupervisorFrame::Output(stream, bytes), Some(show)) => show(stream, &bytes),
             (SupervisorFrame::Output(LogStream::Out, bytes), None) => out.extend(bytes),
             (SupervisorFrame::Output(_, bytes), None) => err.extend(bytes),
-            // A supervisor never sends `Told`.
+            // A supervisor never sends a follow-up.
             (SupervisorFrame::FollowUp(_), _) => return Err(io::ErrorKind::InvalidData.into()),
             (word @ SupervisorFrame::Message(_), _) => {
                 let answer = word.decode()?;
@@ -119,19 +113,24 @@ pub(super) async fn converse(
 }
 
 /// Sends one request to the supervisor at a socket. An error means that there is none, or that it died.
-pub(super) async fn call(socket: &Path, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
-    SerialConnection::open(socket)?.ask(ask, wires).await
+pub(super) async fn call(socket: &Path, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
+    converse(&mut SerialConnection::open(socket)?, ask, hooks).await
 }
 
 /// Asks the supervisor at a socket to terminate and waits for that; false if it refuses because its
 /// engine lives. An error means that there is none.
 pub(super) async fn request_shutdown(socket: &Path) -> io::Result<bool> {
-    let connection = with_short_path(socket, |path| std::os::unix::net::UnixStream::connect(path))?;
-    connection.set_nonblocking(true)?;
-    let mut connection = UnixStream::from_std(connection)?;
+    let mut connection = UnixStream::from_std(connect(socket)?)?;
     send(&mut connection, &SupervisorFrame::message(&SupervisorRequest::Conclude)?).await?;
     // Its exit may cut the connection in any way; a refusal sends an answer.
     Ok(!matches!(connection.read(&mut [0]).await, Ok(1..)))
+}
+
+/// Connects to the supervisor at a socket, for use by tokio. An error means that there is none.
+pub(super) fn connect(socket: &Path) -> io::Result<StdStream> {
+    let connection = with_short_path(socket, |path| StdStream::connect(path))?;
+    connection.set_nonblocking(true)?;
+    Ok(connection)
 }
 
 /// Uses a socket by a short path through a descriptor of its folder: the system limits socket paths

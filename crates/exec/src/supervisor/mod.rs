@@ -15,21 +15,23 @@
 //! journal names was never started and is safe to start. **Invariant:** a run that was taken over
 //! is *sealed* at the supervisors of its former owners: nothing of it begins there any more.
 
-mod attend;
-mod call;
 mod client;
-mod desk;
-mod follow;
+mod connection;
 mod frame;
 mod journal;
 mod message;
 mod mux;
 mod recall;
+mod request;
 mod serve;
+mod state;
+mod subscription;
 
-pub use call::JobHooks;
 pub use client::{SupervisorClient, SupervisorLost, SupervisorStart};
 pub use journal::{JournalLine, JournalRecord, SupervisorJournal, read as read_journal};
 pub use message::RunAttempt;
-pub use recall::{RecalledOutcome, SupervisorSearch, at_work, conclude, keepers, orphans, outlast, recall};
+pub use recall::{
+    RecalledOutcome, SupervisorSearch, at_work, conclude, orphans, outlast, recall, supervisors,
+};
+pub use request::JobHooks;
 pub use serve::serve;

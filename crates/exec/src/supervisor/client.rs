@@ -8,19 +8,19 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::call::{self, CallResult, JobHooks, SerialConnection};
 use super::journal;
 use super::message::{RunAttempt, SupervisorReply, SupervisorRequest};
 use super::mux::MuxConnection;
 use super::recall::kill_the_rest;
-use crate::StopLevel;
+use super::request::{self, CallResult, JobHooks, SerialConnection, converse};
 use crate::attempt::{ProcessJob, ProcessOutcome};
 use crate::probe::{ProbeJob, ProbeOutcome};
+use crate::{StopLevel, lock};
 
 /// The message that everything is recorded and nothing will be queried later.
 pub(super) const SETTLED_MESSAGE: u8 = b'f';
@@ -70,7 +70,7 @@ pub struct SupervisorLost;
 
 impl std::fmt::Debug for SupervisorClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keeper").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("SupervisorClient").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -81,7 +81,7 @@ impl SupervisorClient {
         // Every client that can connect can start any process.
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let socket = journal::socket(dir, &id);
-        let listener = call::with_short_path(&socket, |path| UnixListener::bind(path))?;
+        let listener = request::with_short_path(&socket, |path| UnixListener::bind(path))?;
         let claim = journal::claim(&journal::path(dir, &id))?;
         let (presence, other) = StdStream::pair()?;
         #[expect(clippy::disallowed_methods, reason = "the supervisor starts all other processes")]
@@ -118,7 +118,7 @@ impl SupervisorClient {
     /// Declares that all outcomes are recorded: the supervisor may forget them and ends everything
     /// that steps left running. Dropping it waits for that.
     pub fn confirm_recorded(&self) {
-        self.idle_connections().clear();
+        lock(&self.idle).clear();
         self.hang_up();
         let _ = (&self.presence).write_all(&[SETTLED_MESSAGE]);
         self.is_ending.store(true, Ordering::Relaxed);
@@ -126,7 +126,7 @@ impl SupervisorClient {
 
     /// Kills everything it supervises. Dropping it waits for that.
     pub fn kill(&self) {
-        self.idle_connections().clear();
+        lock(&self.idle).clear();
         let _ = (&self.presence).write_all(&[KILL_MESSAGE]);
         self.is_ending.store(true, Ordering::Relaxed);
     }
@@ -136,13 +136,13 @@ impl SupervisorClient {
         &self,
         task: RunAttempt,
         job: ProcessJob,
-        wires: JobHooks,
+        hooks: JobHooks,
     ) -> Result<ProcessOutcome, SupervisorLost> {
         let job = Box::new(job);
-        let show = wires.on_output.is_some();
+        let show = hooks.on_output.is_some();
         let ask = SupervisorRequest::Run { task, job, show };
         let called = match self.mux() {
-            Ok(mux) => mux.ask(&ask, wires).await,
+            Ok(mux) => mux.ask(&ask, hooks).await,
             Err(error) => Err(error),
         };
         match called.map_err(|_| self.is_gone())?.answer {
@@ -161,34 +161,30 @@ impl SupervisorClient {
         let called = self.request_idle(&ask, JobHooks::without_output(stop)).await;
         let called = called.map_err(|_| self.is_gone())?;
         match called.answer {
-            SupervisorReply::Probed { exit, truncated, isolation, ends } => {
-                Ok(ProbeOutcome { exit, out: called.out, err: called.err, truncated, isolation, ends })
+            SupervisorReply::Probed(probed) => {
+                Ok(ProbeOutcome { out: called.out, err: called.err, ..*probed })
             }
             _ => Err(SupervisorLost),
         }
     }
 
     /// Sends a request on an idle connection or a new one.
-    async fn request_idle(&self, ask: &SupervisorRequest, wires: JobHooks) -> io::Result<CallResult> {
-        let free = self.idle_connections().pop();
+    async fn request_idle(&self, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
+        let free = lock(&self.idle).pop();
         let mut line = match free {
             Some(line) => line,
             None => SerialConnection::open(&self.socket)?,
         };
-        let called = line.ask(ask, wires).await?;
+        let called = converse(&mut line, ask, hooks).await?;
         if line.is_clean {
-            self.idle_connections().push(line);
+            lock(&self.idle).push(line);
         }
         Ok(called)
     }
 
-    fn idle_connections(&self) -> MutexGuard<'_, Vec<SerialConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the connection for attempts.
     fn mux(&self) -> io::Result<Arc<MuxConnection>> {
-        let mut attempts = self.attempts();
+        let mut attempts = lock(&self.attempts);
         if let Some(mux) = &*attempts {
             return Ok(Arc::clone(mux));
         }
@@ -196,13 +192,9 @@ impl SupervisorClient {
         Ok(Arc::clone(mux))
     }
 
-    fn attempts(&self) -> MutexGuard<'_, Option<Arc<MuxConnection>>> {
-        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Ends all waiting for attempts.
     fn hang_up(&self) {
-        if let Some(mux) = &*self.attempts() {
+        if let Some(mux) = &*lock(&self.attempts) {
             mux.close();
         }
     }

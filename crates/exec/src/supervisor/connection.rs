@@ -8,17 +8,17 @@ use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::desk::{AttemptRequest, Supervisor, WorkSender};
-use super::follow::AttemptSubscription;
 use super::frame::{FrameReader, FrameSender, SupervisorFrame, outgoing, send, write};
 use super::message::{RequestFollowUp, SupervisorReply, SupervisorRequest};
+use super::state::{Supervisor, WorkSender};
+use super::subscription::AttemptSubscription;
 use crate::StopLevel;
 use crate::log::LogStream;
 use crate::probe::{self, ProbeJob};
 
 /// Serves the requests of a connection. The client may disconnect at any time.
 pub(super) async fn serve_connection(
-    desk: Arc<Supervisor>,
+    supervisor: Arc<Supervisor>,
     connection: UnixStream,
     work: WorkSender,
 ) -> io::Result<()> {
@@ -29,32 +29,32 @@ pub(super) async fn serve_connection(
     };
     let first = first.decode()?;
     if let SupervisorRequest::Conclude = first {
-        if desk.has_engine() {
+        if supervisor.has_engine() {
             return send(&mut to, &SupervisorFrame::message(&SupervisorReply::Unknown)?).await;
         }
-        desk.conclude(from.into_inner().reunite(to).map_err(io::Error::other)?);
+        supervisor.conclude(from.into_inner().reunite(to).map_err(io::Error::other)?);
         let _ = work.send(None);
         return Ok(());
     }
     let (to_all, messages) = outgoing();
-    let mut talks =
-        ServedConnection { supervisor: desk, work, to: to_all, open: BTreeMap::new(), tasks: JoinSet::new() };
-    talks.tasks.spawn(async {
+    let mut connection =
+        ServedConnection { supervisor, work, to: to_all, open: BTreeMap::new(), tasks: JoinSet::new() };
+    connection.tasks.spawn(async {
         let _ = write(to, messages).await;
         None
     });
-    talks.begin(number, first);
+    connection.begin(number, first);
     loop {
         tokio::select! {
             heard = from.next() => match heard {
-                Ok(Some((number, frame))) => talks.on_frame(number, &frame)?,
+                Ok(Some((number, frame))) => connection.on_frame(number, &frame)?,
                 Ok(None) | Err(_) => break,
             },
-            Some(Ok(Some(number))) = talks.tasks.join_next() => drop(talks.open.remove(&number)),
+            Some(Ok(Some(number))) = connection.tasks.join_next() => drop(connection.open.remove(&number)),
         }
     }
-    // Drop the senders, so that pending talks see that the client is gone.
-    let ServedConnection { mut tasks, open, to, .. } = talks;
+    // Drop the senders, so that pending requests see that the client is gone.
+    let ServedConnection { mut tasks, open, to, .. } = connection;
     drop((open, to));
     while tasks.join_next().await.is_some() {}
     Ok(())
@@ -88,12 +88,12 @@ impl ServedConnection {
     }
 
     fn begin(&mut self, number: u32, ask: SupervisorRequest) {
-        let (tell, told) = mpsc::unbounded_channel();
-        self.open.insert(number, tell);
-        let talk = ServedRequest { number, to: self.to.clone(), follow_ups: told };
-        let (desk, work) = (Arc::clone(&self.supervisor), self.work.clone());
+        let (sender, follow_ups) = mpsc::unbounded_channel();
+        self.open.insert(number, sender);
+        let request = ServedRequest { number, to: self.to.clone(), follow_ups };
+        let (supervisor, work) = (Arc::clone(&self.supervisor), self.work.clone());
         let answering = async move {
-            let _ = answer(&desk, ask, talk, &work).await;
+            let _ = answer(&supervisor, ask, request, &work).await;
             Some(number)
         };
         self.tasks.spawn(Box::pin(answering));
@@ -120,46 +120,44 @@ impl ServedRequest {
 
 /// Serves one request.
 async fn answer(
-    desk: &Supervisor,
+    supervisor: &Supervisor,
     ask: SupervisorRequest,
-    talk: ServedRequest,
+    request: ServedRequest,
     work: &WorkSender,
 ) -> io::Result<()> {
     match ask {
-        SupervisorRequest::Run { task, job, show } => {
-            match desk.accept(AttemptRequest { task, job: *job, show }) {
-                Ok((accepted, following)) => {
-                    let _ = work.send(Some(accepted));
-                    forward_output(following, talk).await
-                }
-                Err(answer) => talk.answer(&answer).await,
+        SupervisorRequest::Run { task, job, show } => match supervisor.accept(task, *job, show) {
+            Ok((accepted, following)) => {
+                let _ = work.send(Some(accepted));
+                forward_output(following, request).await
             }
-        }
-        SupervisorRequest::Follow { task, show } => match desk.follow(&task, show) {
-            Some(following) => forward_output(following, talk).await,
-            None => talk.answer(&SupervisorReply::Unknown).await,
+            Err(answer) => request.answer(&answer).await,
         },
-        SupervisorRequest::Probe(probe) => examine(desk, *probe, talk).await,
+        SupervisorRequest::Follow { task, show } => match supervisor.follow(&task, show) {
+            Some(following) => forward_output(following, request).await,
+            None => request.answer(&SupervisorReply::Unknown).await,
+        },
+        SupervisorRequest::Probe(probe) => examine(supervisor, *probe, request).await,
         // `Conclude` must be the first and only request of its connection.
-        SupervisorRequest::Conclude => talk.answer(&SupervisorReply::Unknown).await,
+        SupervisorRequest::Conclude => request.answer(&SupervisorReply::Unknown).await,
         SupervisorRequest::Seal { run } => {
-            desk.seal(run);
-            talk.answer(&SupervisorReply::Sealed).await
+            supervisor.seal(run);
+            request.answer(&SupervisorReply::Sealed).await
         }
     }
 }
 
 /// Forwards the output and the outcome of an attempt, and the messages to it.
-async fn forward_output(mut following: AttemptSubscription, mut talk: ServedRequest) -> io::Result<()> {
+async fn forward_output(mut following: AttemptSubscription, mut request: ServedRequest) -> io::Result<()> {
     let mut listens = true;
     let gone = loop {
         tokio::select! {
             biased;
             Some((stream, bytes)) = following.output.recv() => {
-                talk.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
+                request.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
             }
-            gone = &mut following.outcome => break gone,
-            told = talk.follow_ups.recv(), if listens => match told {
+            outcome = &mut following.outcome => break outcome,
+            told = request.follow_ups.recv(), if listens => match told {
                 Some(told) => following.forward_stop(told),
                 None => listens = false,
             },
@@ -167,37 +165,29 @@ async fn forward_output(mut following: AttemptSubscription, mut talk: ServedRequ
     };
     let gone = gone.map_err(|_| io::ErrorKind::BrokenPipe)?;
     while let Ok((stream, bytes)) = following.output.try_recv() {
-        talk.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
+        request.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
     }
-    talk.answer(&SupervisorReply::Gone(Box::new(gone))).await
+    request.answer(&SupervisorReply::Gone(Box::new(gone))).await
 }
 
 /// Runs a probe that is killed when the client disconnects.
-async fn examine(desk: &Supervisor, probe: ProbeJob, mut talk: ServedRequest) -> io::Result<()> {
+async fn examine(supervisor: &Supervisor, probe: ProbeJob, mut request: ServedRequest) -> io::Result<()> {
     let (stop, heard) = watch::channel(StopLevel::No);
-    let mark = desk.mark();
+    let mark = supervisor.mark();
     let mut work = std::pin::pin!(probe::run(probe, &mark, heard));
     let mut listens = true;
-    let probed = loop {
+    let mut probed = loop {
         tokio::select! {
             probed = &mut work => break probed,
-            told = talk.follow_ups.recv(), if listens => {
+            told = request.follow_ups.recv(), if listens => {
                 listens = told.is_some();
-                match told {
-                    Some(RequestFollowUp::End(degree)) => drop(stop.send_replace(degree)),
-                    None => drop(stop.send_replace(StopLevel::AtOnce)),
-                }
+                let degree = told.map_or(StopLevel::AtOnce, |RequestFollowUp::End(degree)| degree);
+                stop.send_replace(degree);
             }
         }
     };
-    for (stream, bytes) in [(LogStream::Out, probed.out), (LogStream::Err, probed.err)] {
-        talk.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
-    }
-    let answer = SupervisorReply::Probed {
-        exit: probed.exit,
-        truncated: probed.truncated,
-        isolation: probed.isolation,
-        ends: probed.ends,
-    };
-    talk.answer(&answer).await
+    let (out, err) = (std::mem::take(&mut probed.out), std::mem::take(&mut probed.err));
+    request.send_frame(&SupervisorFrame::Output(LogStream::Out, out)).await?;
+    request.send_frame(&SupervisorFrame::Output(LogStream::Err, err)).await?;
+    request.answer(&SupervisorReply::Probed(Box::new(probed))).await
 }

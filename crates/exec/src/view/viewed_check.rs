@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{WorkspaceSnapshot, WorkspaceView};
 use crate::WorkError;
 use crate::check::CheckEnvironment;
-use crate::environment::{ItemScope, ParamScope};
+use crate::environment::KnownValues;
 use wf_model::expr::Template;
 use wf_model::{Check, CheckProbe, JsonObject};
 
@@ -49,7 +49,7 @@ impl ViewedCheck {
         params: &JsonObject,
         item: Option<&Value>,
     ) -> Self {
-        let scope = ItemScope { params: ParamScope(Some(params)), item };
+        let scope = KnownValues { params: Some(params), item };
         let mut check = check.clone();
         if let Some(CheckProbe::Exec(words)) = &mut check.probe {
             let known = words.iter().filter_map(|word| word.render(&scope).ok());

@@ -9,23 +9,24 @@
 //! [`ConnectionSecrets`]. **Invariant:** the files of a script are read without following links, and bounded.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags};
 
+use super::files;
 use super::keychain::{self, KeyringError};
 use super::secret::{SecretText, value};
 use wf_base::name::RefId;
 use wf_skill::SkillBundle;
 
-mod lent;
+mod folder;
 #[cfg(test)]
 mod tests;
 
-pub use lent::LentFolder;
+pub use folder::LentFolder;
 
 /// The longest secret, in bytes.
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
@@ -95,10 +96,7 @@ fn private(path: &Path) -> Result<(), ConnectionSecretError> {
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ConnectionSecretError> {
     let beside = path.with_extension("new");
     let written = || -> io::Result<()> {
-        match fs::remove_file(&beside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        unless_missing(fs::remove_file(&beside))?;
         let mut file = File::options().write(true).create_new(true).mode(mode).open(&beside)?;
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -110,14 +108,11 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ConnectionSecretErr
 
 /// Reads a file of unknown kind: no link, no pipe, no more bytes than a secret has.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    let found = file.metadata()?;
-    if !found.is_file() || found.nlink() != 1 {
+    let file = files::open_regular(path, OFlags::NOFOLLOW)?;
+    if file.metadata()?.nlink() != 1 {
         return Err(io::Error::other("not a regular file with a single link"));
     }
-    let mut bytes = Vec::new();
-    file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes)?;
+    let bytes = files::read_bounded(file, MAX_SECRET_BYTES + 1)?;
     if bytes.len() as u64 > MAX_SECRET_BYTES {
         return Err(io::Error::other("longer than 64 KiB"));
     }
@@ -301,15 +296,17 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), ConnectionSecre
 }
 
 fn remove(path: &Path) -> Result<(), ConnectionSecretError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unable("remove", path)(error)),
-        _ => Ok(()),
-    }
+    unless_missing(fs::remove_file(path)).map_err(unable("remove", path))
 }
 
 fn remove_all(path: &Path) -> Result<(), ConnectionSecretError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unable("remove", path)(error)),
-        _ => Ok(()),
+    unless_missing(fs::remove_dir_all(path)).map_err(unable("remove", path))
+}
+
+/// Accepts that a file to be removed does not exist.
+fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }

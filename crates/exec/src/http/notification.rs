@@ -1,10 +1,11 @@
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName};
 
 use super::HttpClient;
 use super::client::{classify_status, request_error};
+use super::request::sensitive_value;
 use crate::WorkError;
 use wf_base::time::format_duration;
 
@@ -42,10 +43,7 @@ impl HttpNotification {
     fn headers(&self) -> Result<HeaderMap, WorkError> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            let mut value = HeaderValue::from_str(value)
-                .map_err(|_| WorkError::logical(format!("invalid value of header `{name}`")))?;
-            value.set_sensitive(true);
-            headers.insert(HeaderName::from_static(name), value);
+            headers.insert(HeaderName::from_static(name), sensitive_value(name, value)?);
         }
         Ok(headers)
     }

@@ -1,6 +1,6 @@
-use super::ends::TailCollector;
 use super::log::LogStream;
 use super::supervise::OutputSink;
+use super::tails::TailCollector;
 
 /// Keeps the beginning and the very end of a process's output in memory.
 #[derive(Debug)]
@@ -31,10 +31,4 @@ impl OutputSink for OutputHead {
         kept.extend(bytes.iter().take(room));
         self.truncated |= stream == LogStream::Out && room < bytes.len();
     }
-
-    fn has_pending(&self) -> bool {
-        false
-    }
-
-    fn on_idle(&mut self) {}
 }

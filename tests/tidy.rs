@@ -38,7 +38,7 @@ const PLACES: [(&str, &str); 12] = [
     ("seccompiler", "exec"),
     ("petgraph", "model"),
     ("minijinja", "model"),
-    ("granit-parser", "lang skill"),
+    ("granit-parser", "base"),
     ("pulldown-cmark", "lang"),
     ("ed25519-dalek", "sign"),
     ("clap", ""),

@@ -14,3 +14,4 @@ mod text_form;
 pub mod time;
 pub mod units;
 pub mod untrusted;
+pub mod yaml;

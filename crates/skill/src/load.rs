@@ -9,8 +9,9 @@ pub(super) use fields::{is_null, split_tools};
 use super::fences::{FenceError, SkillTextParts, by_lines};
 use super::reference;
 use super::skill::{Skill, SkillFinding};
-use super::yaml::{self, SkillYamlDocument, SkillYamlNode, YamlOddity, YamlOddityKind, YamlSyntaxError};
+use super::yaml::{self, SkillYamlDocument};
 use wf_base::source::{SourceText, Span};
+use wf_base::yaml::{YamlError, YamlNode, YamlOddity, YamlOddityKind};
 
 /// The maximum size of a SKILL.md, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -65,7 +66,7 @@ pub(super) fn as_reference(text: &str) -> Option<SkillFrontMatter<'_>> {
 /// The front matter, and the span of the body.
 pub(super) struct SkillFrontMatter<'a> {
     pub text: &'a str,
-    pub root: SkillYamlNode,
+    pub root: YamlNode<'static>,
     pub body: Span,
     /// True if the spans in `root` are spans of the text.
     pub has_places: bool,
@@ -85,7 +86,7 @@ fn tree(
     text: &str,
     parts: SkillTextParts,
     warnings: &mut Vec<SkillFinding>,
-) -> Result<SkillYamlNode, SkillFinding> {
+) -> Result<YamlNode<'static>, SkillFinding> {
     let (document, quoted) = match yaml::read(text, parts.yaml) {
         Ok(document) => (document, Vec::new()),
         Err(broken) => quote::read(text, parts.yaml).ok_or_else(|| unreadable(text, &broken))?,
@@ -108,12 +109,14 @@ fn oddity(odd: &YamlOddity) -> SkillFinding {
         YamlOddityKind::Flow => {
             ("FLOW", "write one entry per line: the reference validator rejects brackets")
         }
-        YamlOddityKind::Duplicate(_) => ("DUPLICATE", "remove one: the last one counts here"),
+        YamlOddityKind::Duplicate(..) => ("DUPLICATE", "remove one: the last one counts here"),
         YamlOddityKind::Alias => ("ALIAS", "write out the value: aliases are not supported"),
         YamlOddityKind::Merge(_) => ("ALIAS", "write out the values: merge keys are not supported"),
-        YamlOddityKind::Anchor | YamlOddityKind::Tag | YamlOddityKind::Key => {
-            ("STRICT", "other readers reject it")
-        }
+        YamlOddityKind::Anchor
+        | YamlOddityKind::Tag
+        | YamlOddityKind::Key
+        | YamlOddityKind::ScalarKey
+        | YamlOddityKind::Template => ("STRICT", "other readers reject it"),
         YamlOddityKind::Column => ("STRICT", "indent both alike: other readers reject it"),
         YamlOddityKind::Tab => ("STRICT", "use spaces: other readers reject it"),
     };
@@ -136,7 +139,7 @@ fn unfenced(reason: FenceError, text: &str) -> SkillFinding {
     }
 }
 
-pub(super) fn unreadable(text: &str, broken: &YamlSyntaxError) -> SkillFinding {
+pub(super) fn unreadable(text: &str, broken: &YamlError) -> SkillFinding {
     let place = SourceText::new("", text).line_column(broken.span.start);
     let message = format!("the front matter is not valid YAML: {} at {place}", broken.message);
     let help = "quote text with special characters, or put it under a `|`";

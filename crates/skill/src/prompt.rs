@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::reference;
 use super::words::strip;
-use super::yaml::SkillYamlNode;
+use wf_base::yaml::YamlNode;
 
 /// One skill of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
     }
     let mut found = Map::new();
     for key in ["name", "description"] {
-        let text = strip(get(key).and_then(SkillYamlNode::text).unwrap_or(""));
+        let text = strip(get(key).and_then(YamlNode::text).unwrap_or(""));
         if text.is_empty() {
             return Err(format!("Field '{key}' must be a non-empty string"));
         }
@@ -82,11 +82,11 @@ pub fn properties(text: &str) -> Result<Map<String, Value>, String> {
     match get("metadata").map(|node| (node.entries(), node)) {
         None => {}
         Some((Some(entries), _)) => {
-            let text = |node: &SkillYamlNode| match node.text() {
+            let text = |node: &YamlNode<'_>| match node.text() {
                 Some(text) => text.to_owned(),
                 None => node.json().to_string(),
             };
-            let pairs = entries.iter().map(|entry| (entry.key.clone(), text(&entry.value).into()));
+            let pairs = entries.iter().map(|entry| (entry.key.to_string(), text(&entry.value).into()));
             found.insert("metadata".into(), Value::Object(pairs.collect()));
         }
         Some((None, node)) if node.text() == Some("") => {}

@@ -5,12 +5,12 @@
 use super::fences::{FenceError, by_words};
 use super::skill::SkillFinding;
 use super::words::{is_alphanumeric, length, normal, strip};
-use super::yaml::{SkillYamlNode, SkillYamlValue};
 use wf_base::source::{LineColumn, SourceText, Span};
 
 mod prepare;
 
 use prepare::PreparedFrontMatter;
+use wf_base::yaml::{YamlNode, YamlValue};
 
 /// The maximum length of a name, in characters.
 pub const MAX_NAME: usize = 64;
@@ -69,7 +69,7 @@ pub fn reference(text: &str, folder: &str) -> Vec<SkillFinding> {
 }
 
 /// Reads the front matter as the reference validator does.
-pub(super) fn read(text: &str) -> Result<SkillYamlNode, SkillFinding> {
+pub(super) fn read(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
     let text = prepare::lines(text);
     let parts = by_words(&text).map_err(unfenced)?;
     let yaml = text.get(parts.yaml.range()).unwrap_or("");
@@ -116,9 +116,9 @@ fn broken(text: &str, span: Span, reason: &str) -> SkillFinding {
     SkillFinding::new("YAML", span, message)
 }
 
-fn fields(root: &SkillYamlNode, folder: &str) -> Vec<SkillFinding> {
+fn fields(root: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
     let mut found = Vec::new();
-    let mut extra: Vec<&str> = root.entries().unwrap_or(&[]).iter().map(|e| e.key.as_str()).collect();
+    let mut extra: Vec<&str> = root.entries().unwrap_or(&[]).iter().map(|entry| &*entry.key).collect();
     extra.retain(|key| !FIELDS.contains(key));
     extra.sort_unstable();
     if !extra.is_empty() {
@@ -149,11 +149,11 @@ fn missing(code: &'static str, field: &str, span: Span) -> SkillFinding {
 }
 
 /// Returns the text of a value that is not blank.
-fn filled(node: &SkillYamlNode) -> Option<&str> {
+fn filled<'n>(node: &'n YamlNode<'_>) -> Option<&'n str> {
     node.text().filter(|text| !strip(text).is_empty())
 }
 
-fn name(node: &SkillYamlNode, folder: &str) -> Vec<SkillFinding> {
+fn name(node: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
     match filled(node) {
         None => {
             let message = "Field 'name' must be a non-empty string";
@@ -200,7 +200,7 @@ pub(super) fn name_rules(name: &str, folder: &str, span: Span) -> Vec<SkillFindi
     found
 }
 
-fn description(node: &SkillYamlNode) -> Option<SkillFinding> {
+fn description(node: &YamlNode<'_>) -> Option<SkillFinding> {
     let Some(text) = filled(node) else {
         let message = "Field 'description' must be a non-empty string";
         return Some(SkillFinding::new("DESC-EMPTY", node.span, message));
@@ -210,8 +210,8 @@ fn description(node: &SkillYamlNode) -> Option<SkillFinding> {
     (count > MAX_DESCRIPTION).then(|| SkillFinding::new("DESC-LEN", node.span, message))
 }
 
-fn compatibility(node: &SkillYamlNode) -> Option<SkillFinding> {
-    let SkillYamlValue::Text(text) = &node.value else {
+fn compatibility(node: &YamlNode<'_>) -> Option<SkillFinding> {
+    let YamlValue::Text(text) = &node.value else {
         let message = "Field 'compatibility' must be a string";
         return Some(SkillFinding::new("COMPAT-TYPE", node.span, message));
     };

@@ -6,8 +6,9 @@ use super::load::{split_tools, unreadable};
 use super::reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, name_rules};
 use super::skill::SkillFinding;
 use super::words::{length, strip};
-use super::yaml::{self, SkillYamlNode, SkillYamlValue, YamlOddityKind};
+use super::yaml;
 use wf_base::source::Span;
+use wf_base::yaml::{YamlEntry, YamlNode, YamlOddityKind, YamlValue};
 
 /// Returns the violations of the specification in a SKILL.md; none if it is valid. `file` is the
 /// name of the file, and `folder` that of its folder.
@@ -25,7 +26,7 @@ pub fn standard(text: &str, file: &str, folder: &str) -> Vec<SkillFinding> {
 }
 
 /// Reads the front matter by YAML 1.2, between lines that are `---`.
-fn root(text: &str) -> Result<SkillYamlNode, SkillFinding> {
+fn root(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
     let bare = |code, message: &str| SkillFinding::new(code, Span::default(), message);
     if text.starts_with('\u{feff}') {
         return Err(bare("START", "SKILL.md starts with a byte-order mark, not with `---`"));
@@ -39,10 +40,12 @@ fn root(text: &str) -> Result<SkillYamlNode, SkillFinding> {
     let bad = |kind: &YamlOddityKind| {
         matches!(
             kind,
-            YamlOddityKind::Duplicate(_)
+            YamlOddityKind::Duplicate(..)
                 | YamlOddityKind::Alias
                 | YamlOddityKind::Merge(_)
                 | YamlOddityKind::Key
+                | YamlOddityKind::ScalarKey
+                | YamlOddityKind::Template
         )
     };
     if let Some(odd) = document.odd.iter().find(|odd| bad(&odd.kind)) {
@@ -52,7 +55,7 @@ fn root(text: &str) -> Result<SkillYamlNode, SkillFinding> {
     root.ok_or_else(|| SkillFinding::new("NOTMAP", parts.yaml, "the front matter is not a mapping"))
 }
 
-fn fields(root: &SkillYamlNode, folder: &str, found: &mut Vec<SkillFinding>) {
+fn fields(root: &YamlNode<'_>, folder: &str, found: &mut Vec<SkillFinding>) {
     let get = |key: &str| root.get(key).map(|entry| &entry.value);
     match get("name") {
         None => found.push(SkillFinding::new("NAME-MISSING", root.span, "missing `name`")),
@@ -68,7 +71,7 @@ fn fields(root: &SkillYamlNode, folder: &str, found: &mut Vec<SkillFinding>) {
     found.extend(get("allowed-tools").and_then(tools));
 }
 
-fn name(node: &SkillYamlNode, folder: &str) -> Vec<SkillFinding> {
+fn name(node: &YamlNode<'_>, folder: &str) -> Vec<SkillFinding> {
     let Some(name) = node.text().filter(|text| !text.is_empty()) else {
         let message = "the `name` is empty, or not a string";
         return vec![SkillFinding::new("NAME-EMPTY", node.span, message)];
@@ -88,7 +91,7 @@ fn name(node: &SkillYamlNode, folder: &str) -> Vec<SkillFinding> {
     found
 }
 
-fn description(node: &SkillYamlNode) -> Option<SkillFinding> {
+fn description(node: &YamlNode<'_>) -> Option<SkillFinding> {
     let Some(text) = node.text().filter(|text| !strip(text).is_empty()) else {
         let message = "the `description` is blank, or not a string";
         return Some(SkillFinding::new("DESC-EMPTY", node.span, message));
@@ -97,8 +100,8 @@ fn description(node: &SkillYamlNode) -> Option<SkillFinding> {
         .map(|reason| SkillFinding::new("DESC-LEN", node.span, format!("the `description` {reason}")))
 }
 
-fn compatibility(node: &SkillYamlNode) -> Option<SkillFinding> {
-    let SkillYamlValue::Text(text) = &node.value else {
+fn compatibility(node: &YamlNode<'_>) -> Option<SkillFinding> {
+    let YamlValue::Text(text) = &node.value else {
         return no_text(node, "COMPAT-TYPE", "compatibility");
     };
     if text.is_empty() {
@@ -114,26 +117,26 @@ fn too_long(text: &str, most: usize) -> Option<String> {
     (count > most).then(|| format!("has {count} characters; at most {most} are allowed"))
 }
 
-fn metadata(node: &SkillYamlNode) -> Vec<SkillFinding> {
+fn metadata(node: &YamlNode<'_>) -> Vec<SkillFinding> {
     let Some(entries) = node.entries() else {
         return vec![SkillFinding::new("META-TYPE", node.span, "`metadata` is not a mapping")];
     };
     let nested = entries.iter().filter(|entry| entry.value.text().is_none());
-    let finding = |entry: &yaml::SkillYamlEntry| {
+    let finding = |entry: &YamlEntry<'_>| {
         let message = format!("`metadata.{}` is not a string", entry.key);
         SkillFinding::new("META-TYPE", entry.at, message)
     };
     nested.map(finding).collect()
 }
 
-fn tools(node: &SkillYamlNode) -> Option<SkillFinding> {
+fn tools(node: &YamlNode<'_>) -> Option<SkillFinding> {
     let has_commas = node.text().is_some_and(|text| split_tools(text).1);
     let message = "`allowed-tools` must be separated by spaces, not by commas";
     let comma = has_commas.then(|| SkillFinding::new("TOOLS-COMMA", node.span, message));
     no_text(node, "TOOLS-TYPE", "allowed-tools").or(comma)
 }
 
-fn no_text(node: &SkillYamlNode, code: &'static str, key: &str) -> Option<SkillFinding> {
+fn no_text(node: &YamlNode<'_>, code: &'static str, key: &str) -> Option<SkillFinding> {
     let finding = SkillFinding::new(code, node.span, format!("`{key}` is not a string"));
     node.text().is_none().then_some(finding)
 }

@@ -3,7 +3,7 @@ use serde::Serialize;
 use super::rules::rule;
 use crate::SkillBundle;
 use crate::load::split_tools;
-use crate::yaml::{SkillYamlNode, SkillYamlValue};
+use wf_base::yaml::{YamlNode, YamlValue};
 
 /// The file in which one flavour configures the display of a skill in its client.
 pub(super) const OPENAI_FILE: &str = "agents/openai.yaml";
@@ -32,7 +32,7 @@ impl SkillFormat {
 }
 
 /// Detects the flavour, and returns the evidence.
-pub(super) fn recognise(root: &SkillYamlNode, bundle: &SkillBundle) -> (SkillFormat, String) {
+pub(super) fn recognise(root: &YamlNode<'_>, bundle: &SkillBundle) -> (SkillFormat, String) {
     if bundle.files.contains_key(OPENAI_FILE) {
         return (SkillFormat::Openai, format!("it has {OPENAI_FILE}"));
     }
@@ -44,8 +44,8 @@ pub(super) fn recognise(root: &SkillYamlNode, bundle: &SkillBundle) -> (SkillFor
     let (mut claude, openai) = (fields(SkillFormat::Claude), fields(SkillFormat::Openai));
     let tools = root.get("allowed-tools").map(|entry| &entry.value.value);
     let is_odd = match tools {
-        Some(SkillYamlValue::Text(text)) => split_tools(text).1,
-        Some(SkillYamlValue::List(_)) => true,
+        Some(YamlValue::Text(text)) => split_tools(text).1,
+        Some(YamlValue::List(_)) => true,
         _ => false,
     };
     if is_odd {

@@ -6,8 +6,8 @@ use super::write::{block, plain};
 use super::{ConvertedField, FieldOutcome};
 use crate::load::{is_null, split_tools};
 use crate::words::{is_alphanumeric, length, strip};
-use crate::yaml::{SkillYamlEntry, SkillYamlNode, SkillYamlValue, YamlNotation};
 use crate::{MAX_COMPATIBILITY, MAX_DESCRIPTION};
+use wf_base::yaml::{YamlEntry, YamlNode, YamlNotation, YamlValue};
 
 /// The maximum length of a key of `metadata`, in characters.
 const MAX_KEY: usize = 100;
@@ -40,7 +40,7 @@ type FrontMatterConversion = (FrontMatterFields, Vec<ConvertedField>, Vec<String
 
 /// Takes the fields of the source. The name is the declared one.
 pub(super) fn convert_front_matter(
-    root: &SkillYamlNode,
+    root: &YamlNode<'_>,
     is_strict: bool,
 ) -> Result<FrontMatterConversion, SkillConversionError> {
     let mut taker = FrontMatterConverter::default();
@@ -55,7 +55,7 @@ pub(super) fn convert_front_matter(
         }
     }
     for entry in entries {
-        let key = entry.key.as_str();
+        let key = &*entry.key;
         if !standard.contains(&key) {
             taker.take_nonstandard(entry, is_strict);
         }
@@ -75,18 +75,18 @@ struct FieldText {
 }
 
 /// Returns the value of a field; `None` if it is null.
-fn field_text(node: &SkillYamlNode) -> Option<FieldText> {
-    let texts = |items: &[SkillYamlNode]| -> Option<Vec<String>> {
+fn field_text(node: &YamlNode<'_>) -> Option<FieldText> {
+    let texts = |items: &[YamlNode<'_>]| -> Option<Vec<String>> {
         items.iter().map(|item| item.text().map(str::to_owned)).collect()
     };
     let (text, was) = match &node.value {
-        SkillYamlValue::Text(_) if is_null(node) => return None,
-        SkillYamlValue::Text(text) => (text.clone(), None),
-        SkillYamlValue::List(items) => match texts(items) {
+        YamlValue::Text(_) if is_null(node) => return None,
+        YamlValue::Text(text) => (text.to_string(), None),
+        YamlValue::List(items) => match texts(items) {
             Some(all) => (all.join(", "), Some("a list was joined into one string")),
             None => (node.json().to_string(), Some("as a JSON string")),
         },
-        SkillYamlValue::Map(_) => (node.json().to_string(), Some("as a JSON string")),
+        _ => (node.json().to_string(), Some("as a JSON string")),
     };
     let shown = plain(&text);
     let is_same = shown == text.replace("\r\n", "\n");
@@ -117,7 +117,7 @@ impl FrontMatterConverter {
         self.fates.push(ConvertedField { field: field.to_owned(), fate, reason: reason.into() });
     }
 
-    fn standard(&mut self, key: &str, node: &SkillYamlNode) {
+    fn standard(&mut self, key: &str, node: &YamlNode<'_>) {
         if key == "metadata" {
             return self.metadata(node);
         }
@@ -155,13 +155,11 @@ impl FrontMatterConverter {
     }
 
     /// Takes tools as information: they grant nothing.
-    fn tools(&mut self, key: &str, node: &SkillYamlNode) {
+    fn tools(&mut self, key: &str, node: &YamlNode<'_>) {
         let (texts, is_text): (Vec<&str>, bool) = match &node.value {
-            SkillYamlValue::Text(text) => (vec![text], true),
-            SkillYamlValue::List(items) => (items.iter().filter_map(SkillYamlNode::text).collect(), false),
-            SkillYamlValue::Map(_) => {
-                return self.fate(key, FieldOutcome::Dropped, "it is a mapping");
-            }
+            YamlValue::Text(text) => (vec![text], true),
+            YamlValue::List(items) => (items.iter().filter_map(YamlNode::text).collect(), false),
+            _ => return self.fate(key, FieldOutcome::Dropped, "it is a mapping"),
         };
         let mut has_commas = false;
         for text in texts {
@@ -178,7 +176,7 @@ impl FrontMatterConverter {
         }
     }
 
-    fn metadata(&mut self, node: &SkillYamlNode) {
+    fn metadata(&mut self, node: &YamlNode<'_>) {
         let Some(entries) = node.entries() else {
             return self.fate("metadata", FieldOutcome::Dropped, "it is not a mapping");
         };
@@ -192,7 +190,7 @@ impl FrontMatterConverter {
         }
     }
 
-    fn own(&mut self, node: &SkillYamlNode) {
+    fn own(&mut self, node: &YamlNode<'_>) {
         let text = node.text().filter(|_| node.form == YamlNotation::Literal);
         match text.and_then(block) {
             Some(text) => {
@@ -210,7 +208,7 @@ impl FrontMatterConverter {
     }
 
     /// Takes a value into `metadata`.
-    fn take_metadata(&mut self, field: &str, entry: &SkillYamlEntry) {
+    fn take_metadata(&mut self, field: &str, entry: &YamlEntry<'_>) {
         let key = strip(&entry.key);
         let is_known = |c: char| is_alphanumeric(c) || " _-./:".contains(c);
         let is_key = key.starts_with(is_alphanumeric) && key.chars().all(is_known);
@@ -238,8 +236,8 @@ impl FrontMatterConverter {
     }
 
     /// Takes a field that the standard does not have.
-    fn take_nonstandard(&mut self, entry: &SkillYamlEntry, is_strict: bool) {
-        let key = entry.key.as_str();
+    fn take_nonstandard(&mut self, entry: &YamlEntry<'_>, is_strict: bool) {
+        let key = &*entry.key;
         if is_strict {
             return self.fate(key, FieldOutcome::Dropped, "the field is not part of the standard");
         }
@@ -266,7 +264,7 @@ impl FrontMatterConverter {
     }
 
     /// Adds to the description when to use the skill, if there is room.
-    fn append_occasions(&mut self, entry: &SkillYamlEntry, text: &str) {
+    fn append_occasions(&mut self, entry: &YamlEntry<'_>, text: &str) {
         let description = &self.front.description;
         let gap = match description.chars().last() {
             None => "",
@@ -284,13 +282,13 @@ impl FrontMatterConverter {
     }
 
     /// Adds requirements to `compatibility`, if there is room.
-    fn requires(&mut self, entry: &SkillYamlEntry) {
+    fn requires(&mut self, entry: &YamlEntry<'_>) {
         let parts: Option<Vec<String>> = match entry.value.entries() {
             None => field_text(&entry.value).map(|said| vec![said.text]),
             Some(all) => all
                 .iter()
                 .map(|one| match one.value.value {
-                    SkillYamlValue::Map(_) => None,
+                    YamlValue::Map(_) => None,
                     _ => field_text(&one.value).map(|said| format!("{} {}", one.key, said.text)),
                 })
                 .collect(),

@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use super::super::reference::{self, FIELDS};
 use super::super::skill::{Skill, SkillFinding};
 use super::super::words::{length, normal, strip};
-use super::super::yaml::{SkillYamlEntry, SkillYamlNode, SkillYamlValue, YamlNotation};
 use super::SkillFrontMatter;
 use wf_base::source::Span;
+use wf_base::yaml::{YamlEntry, YamlNode, YamlNotation, YamlValue};
 
 /// Fields that only some clients read.
 const EXTENSIONS: [&str; 11] = [
@@ -64,7 +64,7 @@ impl<'a> SkillFieldReader<'a> {
         self.warnings.push(SkillFinding::new(code, span, message));
     }
 
-    fn get(&self, key: &str) -> Option<&'a SkillYamlNode> {
+    fn get(&self, key: &str) -> Option<&'a YamlNode<'static>> {
         self.read.root.get(key).map(|entry| &entry.value)
     }
 
@@ -115,8 +115,8 @@ impl<'a> SkillFieldReader<'a> {
     fn text(&mut self, key: &str, code: &'static str) -> Option<String> {
         let node = self.get(key)?;
         match &node.value {
-            SkillYamlValue::Text(_) if is_null(node) => None,
-            SkillYamlValue::Text(text) => Some(strip(text).to_owned()),
+            YamlValue::Text(_) if is_null(node) => None,
+            YamlValue::Text(text) => Some(strip(text).to_owned()),
             _ => {
                 self.warn(code, node.span, format!("`{key}` is not a string"));
                 Some(node.json().to_string())
@@ -141,15 +141,15 @@ impl<'a> SkillFieldReader<'a> {
             return Vec::new();
         };
         match &node.value {
-            SkillYamlValue::Text(_) if is_null(node) => Vec::new(),
-            SkillYamlValue::Text(text) => {
+            YamlValue::Text(_) if is_null(node) => Vec::new(),
+            YamlValue::Text(text) => {
                 let (tools, has_commas) = split_tools(text);
                 if has_commas {
                     self.warn("TOOLS-COMMA", node.span, "the standard separates `allowed-tools` by spaces");
                 }
                 tools
             }
-            SkillYamlValue::List(items) => {
+            YamlValue::List(items) => {
                 self.warn(
                     "TOOLS-TYPE",
                     node.span,
@@ -157,7 +157,7 @@ impl<'a> SkillFieldReader<'a> {
                 );
                 items.iter().map(stringified).collect()
             }
-            SkillYamlValue::Map(_) => {
+            _ => {
                 self.warn("TOOLS-TYPE", node.span, "`allowed-tools` is not a string; ignored");
                 Vec::new()
             }
@@ -173,11 +173,11 @@ impl<'a> SkillFieldReader<'a> {
             return BTreeMap::new();
         };
         let nested = entries.iter().filter(|entry| entry.value.text().is_none());
-        for entry in nested.collect::<Vec<&SkillYamlEntry>>() {
+        for entry in nested.collect::<Vec<&YamlEntry<'_>>>() {
             let message = format!("`metadata.{}` is not a string; stored as JSON", entry.key);
             self.warn("META-TYPE", entry.at, message);
         }
-        let pair = |entry: &SkillYamlEntry| (entry.key.clone(), stringified(&entry.value));
+        let pair = |entry: &YamlEntry<'_>| (entry.key.to_string(), stringified(&entry.value));
         entries.iter().map(pair).collect()
     }
 
@@ -197,7 +197,7 @@ impl<'a> SkillFieldReader<'a> {
 
     fn unknown(&mut self) {
         for entry in self.read.root.entries().unwrap_or(&[]) {
-            let key = entry.key.as_str();
+            let key = &*entry.key;
             if FIELDS.contains(&key) {
                 continue;
             }
@@ -214,11 +214,11 @@ impl<'a> SkillFieldReader<'a> {
 }
 
 /// True if a value is null in YAML.
-pub(crate) fn is_null(node: &SkillYamlNode) -> bool {
+pub(crate) fn is_null(node: &YamlNode<'_>) -> bool {
     node.form == YamlNotation::Plain && matches!(node.text(), Some("" | "~" | "null"))
 }
 
-fn stringified(node: &SkillYamlNode) -> String {
+fn stringified(node: &YamlNode<'_>) -> String {
     match node.text() {
         Some(text) => text.to_owned(),
         None => node.json().to_string(),

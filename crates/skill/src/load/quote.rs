@@ -14,10 +14,7 @@ pub(super) fn read(text: &str, at: Span) -> Option<(SkillYamlDocument, Vec<Span>
     for _ in 0..=MOST {
         let yaml = own.text();
         match yaml::read(&yaml, Span::new(0, yaml.len())) {
-            Ok(mut document) => {
-                own.restore(&mut document);
-                return Some((document, own.quoted));
-            }
+            Ok(document) => return Some((own.restore(document), own.quoted)),
             Err(broken) => own.quote(broken.span.range().start)?,
         }
     }
@@ -134,17 +131,11 @@ impl RequotedYaml {
         self.lines.last().map_or(0, |line| line.start)
     }
 
-    fn restore(&self, document: &mut SkillYamlDocument) {
-        let back = |span: Span| {
+    fn restore(&self, document: SkillYamlDocument) -> SkillYamlDocument {
+        document.moved(&|span: Span| {
             let range = span.range();
             Span::new(self.original(range.start), self.original(range.end))
-        };
-        for odd in &mut document.odd {
-            odd.span = back(odd.span);
-        }
-        if let Some(root) = &mut document.root {
-            root.places(&back);
-        }
+        })
     }
 }
 

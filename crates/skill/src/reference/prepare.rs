@@ -1,9 +1,10 @@
 //! Prepares a text to be read like the reference validator's parser reads it.
 
-use super::super::yaml::{
-    self, SkillYamlDocument, SkillYamlNode, SkillYamlValue, YamlNotation, YamlOddityKind, YamlSyntaxError,
-};
+use std::borrow::Cow;
+
+use super::super::yaml::{self, SkillYamlDocument};
 use wf_base::source::Span;
+use wf_base::yaml::{YamlError, YamlNode, YamlNotation, YamlOddityKind, YamlValue};
 
 /// The maximum number of blanks inserted for our parser only.
 const MOST_BLANKS: usize = 32;
@@ -50,23 +51,24 @@ fn is_printable(c: char) -> bool {
 }
 
 /// Puts the byte-order marks back.
-pub(crate) fn restore(node: &mut SkillYamlNode, own: char) {
-    let back = |text: &mut String| *text = text.replace(own, "\u{feff}");
+pub(crate) fn restore(node: &mut YamlNode<'_>, own: char) {
+    let back = |text: &mut Cow<'_, str>| *text = text.replace(own, "\u{feff}").into();
     match &mut node.value {
-        SkillYamlValue::Text(text) => back(text),
-        SkillYamlValue::List(items) => items.iter_mut().for_each(|item| restore(item, own)),
-        SkillYamlValue::Map(entries) => {
+        YamlValue::Text(text) => back(text),
+        YamlValue::List(items) => items.iter_mut().for_each(|item| restore(item, own)),
+        YamlValue::Map(entries) => {
             for entry in entries {
                 back(&mut entry.key);
                 restore(&mut entry.value, own);
             }
         }
+        _ => {}
     }
 }
 
 /// Reads a prepared text. The other parser needs no blank between quotes and a comment, and accepts
 /// lines of quoted text without indentation or indented by a tab. A tab elsewhere is refused later.
-pub(crate) fn read(yaml: &mut String) -> Result<SkillYamlDocument, YamlSyntaxError> {
+pub(crate) fn read(yaml: &mut String) -> Result<SkillYamlDocument, YamlError> {
     for _ in 0..MOST_BLANKS {
         let broken = match yaml::read(yaml, Span::new(0, yaml.len())) {
             Err(broken) if broken.wants_blank => broken,
@@ -114,14 +116,15 @@ fn document_ends(yaml: &str) -> impl Iterator<Item = usize> {
 }
 
 /// Replaces two words that it does not read as text: `<<` and `=`, which are types of YAML 1.1.
-pub(crate) fn retype(node: &mut SkillYamlNode) {
+pub(crate) fn retype(node: &mut YamlNode<'_>) {
     match &mut node.value {
-        SkillYamlValue::Text(text) => {
+        YamlValue::Text(text) => {
             if node.form == YamlNotation::Plain && (text == "<<" || text == "=") {
-                node.value = SkillYamlValue::List(Vec::new());
+                node.value = YamlValue::List(Vec::new());
             }
         }
-        SkillYamlValue::List(items) => items.iter_mut().for_each(retype),
-        SkillYamlValue::Map(entries) => entries.iter_mut().for_each(|entry| retype(&mut entry.value)),
+        YamlValue::List(items) => items.iter_mut().for_each(retype),
+        YamlValue::Map(entries) => entries.iter_mut().for_each(|entry| retype(&mut entry.value)),
+        _ => {}
     }
 }

@@ -117,11 +117,25 @@ impl FlowFacts {
         }
     }
 
-    /// Records a fetch from the addresses that a value holds.
-    pub(super) fn fetch(&mut self, file: &str, at: usize, from: ValuePlaceIx) -> FlowLabel {
-        let label = FlowLabel::Fetched(self.fetches.len());
-        self.fetches.push(ValueEvent { file: file.to_owned(), at, place: from });
-        label
+    /// Records a fetch from the addresses that a value holds, into another value.
+    pub(super) fn fetch(&mut self, fetch: ValueEvent, into: ValuePlaceIx) {
+        self.labels.push((FlowLabel::Fetched(self.fetches.len()), into));
+        self.fetches.push(fetch);
+    }
+
+    /// Records that a value is encoded.
+    pub(super) fn pack(&mut self, pack: ValueEvent) {
+        self.labels.push((FlowLabel::Packed, pack.place));
+        self.packs.push(pack);
+    }
+
+    /// Returns one value that combines all of these.
+    pub(super) fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
+        let all = self.value();
+        for from in values {
+            self.moves(*from, all);
+        }
+        all
     }
 
     /// Returns the file of the skill that a path names, if any.

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use super::facts::{ValueEvent, ValuePlaceIx, ValueSend};
+use super::facts::{ValuePlaceIx, ValueSend};
 use super::operands::CommandOperands;
 use super::place::{FlowLabel, ValuePlace};
 use super::shell::ShellFactReader;
@@ -72,13 +72,13 @@ impl ShellFactReader<'_, '_> {
             "curl" | "wget" | "aria2c" | "http" | "https" | "xh" | "iwr" | "irm" | "Invoke-WebRequest"
             | "Invoke-RestMethod" => self.transfers(call),
             "nc" | "ncat" | "netcat" | "telnet" | "socat" | "mail" | "mailx" | "sendmail" => {
-                let host = self.gathered(&call.operands.values);
+                let host = self.facts.gathered(&call.operands.values);
                 self.hosts(&call.operands, host);
                 self.sends(call.program.at, call.input, host, false);
                 self.fetches(call.program.at, host, call.out);
             }
             "dig" | "nslookup" | "host" | "ping" => {
-                let host = self.gathered(&call.operands.values);
+                let host = self.facts.gathered(&call.operands.values);
                 self.hosts(&call.operands, host);
                 self.sends(call.program.at, host, host, false);
             }
@@ -99,7 +99,7 @@ impl ShellFactReader<'_, '_> {
                 }
             }
             "tee" => {
-                let paths = self.gathered(&operands.plain(&[]));
+                let paths = self.facts.gathered(&operands.plain(&[]));
                 self.facts.stores.push((paths, call.input));
                 self.facts.moves(call.input, call.out);
             }
@@ -125,7 +125,7 @@ impl ShellFactReader<'_, '_> {
                 self.sets(program.args.get(..1).unwrap_or_default(), values);
             }
             "eval" => {
-                let what = self.gathered(&operands.values);
+                let what = self.facts.gathered(&operands.values);
                 self.runs(program.at, what);
             }
             name if QUIET.contains(name) => {}
@@ -146,7 +146,7 @@ impl ShellFactReader<'_, '_> {
         };
         let plain = call.operands.plain(&[]);
         if let (true, Some((_, files))) = (call.operands.texts().any(starts), plain.split_first()) {
-            let what = self.gathered(files);
+            let what = self.facts.gathered(files);
             self.runs(call.program.at, what);
         }
     }
@@ -180,15 +180,6 @@ impl ShellFactReader<'_, '_> {
         self.facts.labels.push((label, at));
     }
 
-    /// Returns one value that combines all of these.
-    pub(super) fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
-        let all = self.facts.value();
-        for from in values {
-            self.facts.moves(*from, all);
-        }
-        all
-    }
-
     /// Returns the content of the files named by values.
     pub(super) fn loaded(&mut self, paths: &[ValuePlaceIx]) -> ValuePlaceIx {
         let all = self.facts.value();
@@ -199,8 +190,7 @@ impl ShellFactReader<'_, '_> {
     }
 
     pub(super) fn sends(&mut self, at: usize, what: ValuePlaceIx, to: ValuePlaceIx, is_proof: bool) {
-        let file = self.source.file.to_owned();
-        let event = ValueEvent { file, at, place: what };
+        let event = self.source.event(at, what);
         self.facts.sends.push(ValueSend { event, destination: to, is_proof });
     }
 }

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use super::facts::{FlowFacts, ValuePlaceIx};
 use super::place::{FlowLabel, ValuePlace};
 use super::shell::CommandText;
-use super::statements::{PythonStatement, assigns, outermost, parts, statements};
-use crate::inspect::python::{ScriptToken, ScriptTokenKind, read};
+use super::statements::{PythonStatement, statements};
+use crate::inspect::python::{ScriptToken, ScriptTokenKind, assigns, outermost, parts, read};
 
 /// The maximum nesting of programs in programs that is followed.
 const DEEPEST: usize = 4;

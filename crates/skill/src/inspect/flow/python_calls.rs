@@ -1,11 +1,10 @@
 use std::rc::Rc;
 
-use super::facts::{ValueEvent, ValuePlaceIx, ValueSend};
-use super::place::{FlowLabel, ValuePlace};
+use super::facts::{ValuePlaceIx, ValueSend};
+use super::place::ValuePlace;
 use super::python::PythonFactReader;
 use super::shell::{CommandText, shell};
-use super::statements::parts;
-use crate::inspect::python::{ScriptToken, ScriptTokenKind};
+use crate::inspect::python::{ScriptToken, ScriptTokenKind, parts};
 use crate::inspect::rules::reaches_network;
 
 /// An argument: its name, and its tokens.
@@ -72,7 +71,7 @@ impl PythonFactReader<'_, '_> {
             self.all(&call);
         } else if EXECUTES.contains(&whole) {
             let what = self.all(&call);
-            let event = self.event(at, what);
+            let event = self.source.event(at, what);
             self.facts.runs.push(event.clone());
             self.facts.texts.push(event);
         } else if starts.iter().any(|begin| whole.starts_with(begin)) {
@@ -147,14 +146,12 @@ impl PythonFactReader<'_, '_> {
             self.facts.stores.push((to, held));
         }
         if call.whole == "os.chmod" {
-            let event = self.event(call.at, value);
+            let event = self.source.event(call.at, value);
             self.facts.runs.push(event);
         }
         let encodes = call.whole.starts_with("base64.") && !call.whole.contains("decode");
         if encodes || PACKS.contains(&call.whole) {
-            let event = self.event(call.at, call.result);
-            self.facts.labels.push((FlowLabel::Packed, call.result));
-            self.facts.packs.push(event);
+            self.facts.pack(self.source.event(call.at, call.result));
         }
         self.member_of(call, value);
     }
@@ -189,17 +186,17 @@ impl PythonFactReader<'_, '_> {
             let is_proof = name.is_some_and(|name| PROOF.contains(&name));
             if is_proof { &mut proof } else { &mut said }.push(value);
         }
-        let to = self.gathered(&said);
+        let to = self.facts.gathered(&said);
         if let Some(receiver) = call.receiver() {
             self.record_literal(&format!("{{{receiver}}}"), false, to);
         }
-        let said = self.gathered(&said);
-        let proof = self.gathered(&proof);
+        let said = self.facts.gathered(&said);
+        let proof = self.facts.gathered(&proof);
         for (what, is_proof) in [(said, false), (proof, true)] {
-            let event = self.event(call.at, what);
+            let event = self.source.event(call.at, what);
             self.facts.sends.push(ValueSend { event, destination: to, is_proof });
         }
-        self.fetches(call.at, to, call.result);
+        self.facts.fetch(self.source.event(call.at, to), call.result);
         // A request that is only constructed is sent by another call.
         if call.last() == "Request" {
             self.facts.moves(to, call.result);
@@ -210,7 +207,7 @@ impl PythonFactReader<'_, '_> {
     fn retrieves(&mut self, call: &PythonCall<'_>) {
         if let [(_, from), (_, into), ..] = call.given.as_slice() {
             let (from, into) = (self.value(from), self.value(into));
-            self.fetches(call.at, from, call.result);
+            self.facts.fetch(self.source.event(call.at, from), call.result);
             self.facts.stores.push((into, call.result));
         }
     }
@@ -252,27 +249,9 @@ impl PythonFactReader<'_, '_> {
         }
     }
 
-    fn event(&self, at: usize, what: ValuePlaceIx) -> ValueEvent {
-        let file = self.source.file.to_owned();
-        ValueEvent { file, at, place: what }
-    }
-
-    fn fetches(&mut self, at: usize, from: ValuePlaceIx, into: ValuePlaceIx) {
-        let label = self.facts.fetch(self.source.file, at, from);
-        self.facts.labels.push((label, into));
-    }
-
     fn all(&mut self, call: &PythonCall<'_>) -> ValuePlaceIx {
         let all: Vec<ValuePlaceIx> = call.given.iter().map(|(_, tokens)| self.value(tokens)).collect();
-        self.gathered(&all)
-    }
-
-    fn gathered(&mut self, values: &[ValuePlaceIx]) -> ValuePlaceIx {
-        let all = self.facts.value();
-        for from in values {
-            self.facts.moves(*from, all);
-        }
-        all
+        self.facts.gathered(&all)
     }
 }
 

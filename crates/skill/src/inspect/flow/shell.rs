@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::facts::{FlowFacts, ValueEvent, ValuePlaceIx};
-use super::place::{FlowLabel, ValuePlace};
+use super::place::ValuePlace;
 use crate::inspect::shell::{DECLARING, ParsedShellScript, ShellCommand, ShellPipeline, read};
 
 /// The maximum nesting of programs in programs that is followed.
@@ -17,6 +17,13 @@ pub(super) struct CommandText<'a> {
     pub(super) scope: Rc<str>,
     /// A filter: true if the text at an offset is analysed.
     pub(super) counts: &'a dyn Fn(usize) -> bool,
+}
+
+impl CommandText<'_> {
+    /// Returns an event in this text.
+    pub(super) fn event(&self, at: usize, place: ValuePlaceIx) -> ValueEvent {
+        ValueEvent { file: self.file.to_owned(), at, place }
+    }
 }
 
 /// A reader of the facts of a text with commands.
@@ -218,20 +225,19 @@ impl ShellFactReader<'_, '_> {
 
     /// Records the execution of a value.
     pub(super) fn runs(&mut self, at: usize, what: ValuePlaceIx) {
-        let file = self.source.file.to_owned();
-        self.facts.runs.push(ValueEvent { file, at, place: what });
+        let run = self.source.event(at, what);
+        self.facts.runs.push(run);
     }
 
     /// Records a fetch from the addresses in a value.
     pub(super) fn fetches(&mut self, at: usize, from: ValuePlaceIx, into: ValuePlaceIx) {
-        let label = self.facts.fetch(self.source.file, at, from);
-        self.facts.labels.push((label, into));
+        let fetch = self.source.event(at, from);
+        self.facts.fetch(fetch, into);
     }
 
     /// Records that a value is encoded.
     pub(super) fn packs(&mut self, at: usize, out: ValuePlaceIx) {
-        let file = self.source.file.to_owned();
-        self.facts.labels.push((FlowLabel::Packed, out));
-        self.facts.packs.push(ValueEvent { file, at, place: out });
+        let pack = self.source.event(at, out);
+        self.facts.pack(pack);
     }
 }

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use super::facts::{ValueEvent, ValuePlaceIx};
+use super::facts::ValuePlaceIx;
 use super::operands::CommandOperands;
 use super::place::ValuePlace;
 use super::programs::ProgramCall;
@@ -67,7 +67,7 @@ impl ShellFactReader<'_, '_> {
         let installs = matches!(call.program.name, "pip" | "pip3" | "npm" | "dpkg" | "rpm");
         if installs && !operands.has_option(&["-r"]) {
             let plain = operands.plain(&[]);
-            let what = self.gathered(plain.get(1..).unwrap_or_default());
+            let what = self.facts.gathered(plain.get(1..).unwrap_or_default());
             return self.runs(call.program.at, what);
         }
         self.other_program(operands, call.input, call.out);
@@ -139,7 +139,7 @@ impl ShellFactReader<'_, '_> {
         }
         let names = program.args.iter().filter(|word| word.is_fixed());
         for word in names.filter(|word| !word.text.starts_with(['-', '.', '/', '@'])) {
-            let event = ValueEvent { file: self.source.file.to_owned(), at: word.at, place: 0 };
+            let event = self.source.event(word.at, 0);
             let package = (event, word.text.clone(), is_npm);
             self.facts.packages.push(package);
         }

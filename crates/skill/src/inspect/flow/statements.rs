@@ -1,4 +1,4 @@
-use crate::inspect::python::{ScriptToken, ScriptTokenKind};
+use crate::inspect::python::{ScriptToken, ScriptTokenKind, outermost};
 
 /// A statement of Python: its indentation, and its tokens.
 pub(super) struct PythonStatement<'a> {
@@ -32,51 +32,3 @@ pub(super) fn statements<'a>(text: &str, base: usize, tokens: &'a [ScriptToken])
 
 const BLOCKS: [&str; 12] =
     ["if", "elif", "else", "for", "while", "try", "except", "finally", "with", "def", "class", "async"];
-
-/// Returns the position of a sign outside of parentheses.
-pub(super) fn outermost(tokens: &[ScriptToken], sign: char) -> Option<usize> {
-    let mut open = 0_usize;
-    tokens.iter().position(|token| {
-        match token.kind {
-            ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
-            ScriptTokenKind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
-            _ => {}
-        }
-        open == 0 && token.is(sign)
-    })
-}
-
-/// Returns the position of the sign of an assignment.
-pub(super) fn assigns(tokens: &[ScriptToken]) -> Option<usize> {
-    let mut open = 0_usize;
-    tokens.iter().enumerate().position(|(number, token)| {
-        match token.kind {
-            ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
-            ScriptTokenKind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
-            _ => {}
-        }
-        let touches = |other: Option<&ScriptToken>, signs: &str, gap: isize| {
-            other.is_some_and(|other| {
-                let is_near = other.at.checked_add_signed(gap) == Some(token.at);
-                is_near && signs.chars().any(|sign| other.is(sign))
-            })
-        };
-        let before = number.checked_sub(1).and_then(|before| tokens.get(before));
-        open == 0
-            && token.is('=')
-            && !touches(before, "=<>!:", 1)
-            && !touches(tokens.get(number + 1), "=", -1)
-    })
-}
-
-/// Splits at commas outside of parentheses.
-pub(super) fn parts(mut tokens: &[ScriptToken]) -> Vec<&[ScriptToken]> {
-    let mut found = Vec::new();
-    while let Some(comma) = outermost(tokens, ',') {
-        found.push(tokens.get(..comma).unwrap_or_default());
-        tokens = tokens.get(comma + 1..).unwrap_or_default();
-    }
-    found.push(tokens);
-    found.retain(|part| !part.is_empty());
-    found
-}

@@ -162,7 +162,6 @@ fn fetches(facts: &mut FlowFacts, said: &InstructionSentence<'_>, verb: usize, t
             facts.record_text(name, into);
         }
     }
-    let label = facts.fetch(said.file, said.at, from);
-    facts.labels.push((label, got));
+    facts.fetch(said.event(from), got);
     facts.stores.push((into, got));
 }

@@ -49,11 +49,11 @@ impl ShellFactReader<'_, '_> {
         valued.extend(&into);
         let mut addresses = operands.plain(&valued);
         addresses.extend(call.reads_names.then_some(call.input));
-        let to = self.gathered(&addresses);
+        let to = self.facts.gathered(&addresses);
         self.hosts(operands, to);
         let said = operands.option_values(&SAID);
         let all: Vec<ValuePlaceIx> = said.iter().map(|(_, value)| *value).collect();
-        let data = self.gathered(&all);
+        let data = self.facts.gathered(&all);
         for (text, value) in &said {
             if text.contains(['@', '<']) || operands.has_option(&FILES) {
                 self.facts.loads.push((*value, data));
@@ -66,7 +66,7 @@ impl ShellFactReader<'_, '_> {
         self.sends(call.program.at, data, to, false);
         let proof = operands.option_values(&PROOF);
         let proof: Vec<ValuePlaceIx> = proof.iter().map(|(_, value)| *value).collect();
-        let proof = self.gathered(&proof);
+        let proof = self.facts.gathered(&proof);
         self.sends(call.program.at, proof, to, true);
         self.fetches(call.program.at, to, call.out);
         let named = operands.option_values(&into);
@@ -125,7 +125,7 @@ impl ShellFactReader<'_, '_> {
             }
         }
         let all: Vec<ValuePlaceIx> = far.iter().map(|(_, value)| *value).collect();
-        let to = self.gathered(&all);
+        let to = self.facts.gathered(&all);
         for (address, _) in far {
             self.facts.labels.push((FlowLabel::Address(address), to));
         }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::parts::{outermost, parts};
 use super::tokens::{ScriptDialect, ScriptToken, ScriptTokenKind, tokens};
 
 /// A program, as far as it was understood.
@@ -29,18 +30,8 @@ pub(in crate::inspect) struct ParsedCall {
 impl ParsedCall {
     /// The tokens of the first argument.
     pub(in crate::inspect) fn first(&self) -> &[ScriptToken] {
-        let mut open = 0_usize;
-        for (at, token) in self.args.iter().enumerate() {
-            match token.kind {
-                ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
-                ScriptTokenKind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
-                ScriptTokenKind::Sign(',') if open == 0 => {
-                    return self.args.get(..at).unwrap_or_default();
-                }
-                _ => {}
-            }
-        }
-        &self.args
+        let end = outermost(&self.args, ',').unwrap_or(self.args.len());
+        self.args.get(..end).unwrap_or_default()
     }
 
     /// Returns the first argument, if it consists of known texts only.
@@ -68,27 +59,11 @@ impl ParsedCall {
             }
             _ => return None,
         };
-        let mut open = 0_usize;
-        let mut parts: Vec<Vec<&ScriptToken>> = vec![Vec::new()];
-        for token in inner {
-            match token.kind {
-                ScriptTokenKind::Sign('(' | '[' | '{') => open += 1,
-                ScriptTokenKind::Sign(')' | ']' | '}') => open = open.saturating_sub(1),
-                ScriptTokenKind::Sign(',') if open == 0 => {
-                    parts.push(Vec::new());
-                    continue;
-                }
-                _ => {}
-            }
-            if let Some(last) = parts.last_mut() {
-                last.push(token);
-            }
-        }
-        let text = |part: &Vec<&ScriptToken>| match part.as_slice() {
+        let text = |part: &[ScriptToken]| match part {
             [one] => one.text().map(str::to_owned),
             _ => None,
         };
-        Some(parts.iter().filter(|part| !part.is_empty()).map(text).collect())
+        Some(parts(inner).into_iter().map(text).collect())
     }
 }
 

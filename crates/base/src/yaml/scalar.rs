@@ -73,6 +73,8 @@ fn is_float(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{YamlValue, plain};
+    use crate::source::Span;
+    use crate::yaml::{YamlNode, YamlNotation};
     use serde_json::json;
 
     #[test]
@@ -108,9 +110,9 @@ mod tests {
             ("2026-11-21", json!("2026-11-21")),
             ("1.2.3", json!("1.2.3")),
         ] {
-            let node =
-                super::super::YamlNode { value: plain(text.into()), span: wf_base::source::Span::default() };
-            assert_ne!(node.value, YamlValue::Bad);
+            let (value_of_text, span) = (plain(text.into()), Span::default());
+            assert_ne!(value_of_text, YamlValue::Bad);
+            let node = YamlNode { value: value_of_text, span, form: YamlNotation::Plain };
             assert_eq!(node.json(), value, "{text}");
         }
     }

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-use wf_base::source::Span;
+use crate::source::Span;
 
 /// A value and its location. Borrows from the file's text if it can.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,25 @@ pub struct YamlNode<'a> {
     pub value: YamlValue<'a>,
     /// The location, quotes included.
     pub span: Span,
+    /// The notation of its text; of a list or a mapping, block or brackets.
+    pub form: YamlNotation,
+}
+
+/// The notation of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum YamlNotation {
+    /// Without quotes.
+    Plain,
+    /// In quotes.
+    Quoted,
+    /// Below a `|`.
+    Literal,
+    /// Below a `>`.
+    Folded,
+    /// A list or a mapping, one entry per line.
+    Block,
+    /// A list or a mapping in brackets.
+    Flow,
 }
 
 /// The kinds of YAML values.
@@ -65,12 +84,46 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Returns the entry of a key, if it is a mapping that has the key.
-    pub fn get(&self, key: &str) -> Option<&YamlEntry<'a>> {
+    /// Returns its text, if it is one.
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
-            YamlValue::Map(entries) => entries.iter().find(|entry| entry.key == key),
+            YamlValue::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// Returns its entries, if it is a mapping.
+    pub fn entries(&self) -> Option<&[YamlEntry<'a>]> {
+        match &self.value {
+            YamlValue::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Returns the entry of a key, if it is a mapping that has the key.
+    pub fn get(&self, key: &str) -> Option<&YamlEntry<'a>> {
+        self.entries()?.iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns the same tree with texts of its own, and with every span moved.
+    pub fn moved(self, to: &impl Fn(Span) -> Span) -> YamlNode<'static> {
+        let value = match self.value {
+            YamlValue::Bad => YamlValue::Bad,
+            YamlValue::Null => YamlValue::Null,
+            YamlValue::Bool(yes) => YamlValue::Bool(yes),
+            YamlValue::Number(number) => YamlValue::Number(number),
+            YamlValue::Text(text) => YamlValue::Text(text.into_owned().into()),
+            YamlValue::List(items) => YamlValue::List(items.into_iter().map(|item| item.moved(to)).collect()),
+            YamlValue::Map(entries) => {
+                let entries = entries.into_iter().map(|YamlEntry { key, at, value }| YamlEntry {
+                    key: key.into_owned().into(),
+                    at: to(at),
+                    value: value.moved(to),
+                });
+                YamlValue::Map(entries.collect())
+            }
+        };
+        YamlNode { value, span: to(self.span), form: self.form }
     }
 
     /// Returns the same value as JSON, without locations.

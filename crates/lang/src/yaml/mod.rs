@@ -1,4 +1,6 @@
-//! The YAML of files of `wf`: [`wf_base::yaml`] by the core schema, of which every oddity is a mistake.
+//! The YAML of files of `wf`: [`wf_base::yaml`] by the core schema.
+//!
+//! No anchors, aliases, tags, merge keys or duplicate keys: every oddity is a mistake, at its location.
 
 mod mistakes;
 

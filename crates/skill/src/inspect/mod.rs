@@ -9,6 +9,9 @@
 //! passages. Over them work [`rules`], which judge one command or call at a time, and [`flow`], which follows values
 //! through the whole skill. What needs no code of its own is a row in [`tables`]: programs, patterns, words.
 //!
+//! The readers are our own, because a parser of a whole grammar (such as `brush-parser`) gives an error for a text that
+//! breaks the grammar, and an inspection must find what is in it all the same.
+//!
 //! Pure. These rules find careless or crude mistakes; the actual abilities of a script are limited
 //! by its sandbox. **Invariant:** no message holds text that looks like a credential.
 

@@ -146,7 +146,8 @@ CREATE TABLE locks (
     acquired_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Results for reuse, and the lookups of runs.
+-- Results for reuse, and the lookups of runs. `event` is the event of the log with the digest of the
+-- result: without it, the row is not used.
 CREATE TABLE cache (
     key       TEXT PRIMARY KEY,
     run       TEXT NOT NULL,
@@ -155,7 +156,8 @@ CREATE TABLE cache (
     outputs   TEXT NOT NULL,
     artifacts TEXT NOT NULL,
     files     TEXT NOT NULL,
-    created   INTEGER NOT NULL
+    created   INTEGER NOT NULL,
+    event     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cache_lookups (
@@ -188,8 +190,8 @@ CREATE TABLE approval_responses (
     PRIMARY KEY (run, number, key)
 ) STRICT, WITHOUT ROWID;
 
--- Memory records, for later runs. This table is no projection, and its rows stay when their run is
--- forgotten. Rows are added; only compaction and users remove them. `recalled` is when a run last used it.
+-- Memory records, for later runs. This table can be rebuilt from the events `rows_recorded`, and nothing
+-- reads it to decide. Its rows stay when their run is forgotten. Rows are added; only compaction and users remove them. `recalled` is when a run last used it.
 CREATE TABLE megrams (
     id       TEXT PRIMARY KEY,
     level    TEXT NOT NULL,
@@ -207,7 +209,7 @@ CREATE INDEX megrams_of_cluster ON megrams (space, entity);
 CREATE INDEX megrams_of_level ON megrams (level);
 
 -- Accounts of goals. These tables, `notifications` and `feedback` can be rebuilt from the events
--- `goal_recorded` of the log, and nothing reads them to decide. `timing` is the schedule at the last decision; every slot up to `decided_until` is in
+-- `rows_recorded` of the log, and nothing reads them to decide. `timing` is the schedule at the last decision; every slot up to `decided_until` is in
 -- `slots`, or was forgotten. `resumed_at`: failures before it do not count towards the next pause.
 CREATE TABLE goals (
     id            TEXT PRIMARY KEY,
@@ -290,7 +292,8 @@ CREATE TABLE revoked_approvals (
 CREATE INDEX revoked_approvals_of_goal ON revoked_approvals (goal);
 
 -- Accounts at services that skills use, by name. No secret is here, and nothing that a secret follows
--- from: secrets are kept beside the database, see docs/connections.md. This table is no projection.
+-- from: secrets are kept beside the database, see docs/connections.md. Like the tables of goals, it
+-- can be rebuilt from the events `rows_recorded`.
 CREATE TABLE connections (
     name               TEXT PRIMARY KEY,
     skill              TEXT NOT NULL,

@@ -146,3 +146,39 @@ fn nobody_decides_by_a_run_of_which_an_event_has_no_body() {
         did.says("has no body").says("hint: ");
     }
 }
+
+#[test]
+fn a_cached_result_that_was_altered_is_made_again() {
+    let sandbox = Sandbox::new();
+    let plan = "---
+kind: plan
+id: cached
+steps:
+  - id: count
+    run: echo rows=3 >> \"$WF_OUTPUT\"
+    outputs: {rows: {type: integer}}
+    cache: {inputs: []}
+outputs: {rows: {value: \"{{ steps.count.outputs.rows }}\"}}
+---
+";
+    sandbox.file("plan.md", plan);
+    let rows = || {
+        sandbox.wf(&["run", "plan.md", "-q"]).exits(0);
+        let outputs = "SELECT outputs FROM runs ORDER BY key DESC LIMIT 1";
+        texts(&sandbox, outputs)
+    };
+    assert_eq!(rows(), ["{\"rows\":3}"]);
+    let reused = "SELECT CAST(count(*) AS TEXT) FROM events WHERE kind = 'cache_hit'";
+    assert_eq!(rows(), ["{\"rows\":3}"]);
+    assert_eq!(texts(&sandbox, reused), ["1"]);
+    let attack = "UPDATE cache SET outputs = '{\"rows\":9}'";
+    sql(&sandbox, attack);
+    named(&sandbox, attack, &["table `cache`, key="]);
+    assert_eq!(rows(), ["{\"rows\":3}"]);
+    assert_eq!(texts(&sandbox, reused), ["1"], "it was not reused");
+    sandbox.wf(&["why", "--last", "count"]).exits(0).says("the log does not record it like this");
+    // It was stored anew.
+    clean(&sandbox);
+    assert_eq!(rows(), ["{\"rows\":3}"]);
+    assert_eq!(texts(&sandbox, reused), ["2"]);
+}

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::record::{AuditRecord, AuditSource, BEGINNING};
 use super::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, AuditorSession,
-    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, GOAL_RECORDED,
-    LOG_CREATED, LogCreatedBody, STATE_RESTORED,
+    DATABASE_ROLLED_BACK, DatabaseRolledBackBody, EVENTS_CONFIRMED, EventsConfirmedBody, LOG_CREATED,
+    LogCreatedBody, STATE_RESTORED, UNPUBLISHED,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,9 @@ impl AuditLogState {
         self.hash = record.hash;
         self.at = record.entry.at;
         if let Some(db) = record.entry.db {
-            let is_heard = record.entry.source != AuditSource::Database || record.entry.kind == GOAL_RECORDED;
+            let entry = &record.entry;
+            let is_heard =
+                entry.source != AuditSource::Database || UNPUBLISHED.contains(&entry.kind.as_str());
             self.event(db, is_heard);
         }
         let entry = &record.entry;

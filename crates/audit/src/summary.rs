@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::record::{AuditEntry, AuditSource};
-use super::words::GOAL_RECORDED;
+use super::words::{CONNECTION_APPROVED, RESULT_CACHED, ROWS_RECORDED};
 use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{LogRow, StateFact};
@@ -127,9 +127,14 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
         }
         Some(StateFact::ApprovalWithdrawn(one)) => AuditEntry::new(at, "approval_withdrawn")
             .with_summary(&serde_json::json!({ "goal": one.goal, "nonce": one.nonce })),
-        Some(StateFact::GoalRecorded { tables, .. }) => {
+        Some(StateFact::ConnectionApproved(one)) => AuditEntry::new(at, CONNECTION_APPROVED)
+            .with_summary(&serde_json::json!({ "used_by": one.run, "nonce": one.nonce })),
+        Some(StateFact::ResultCached { cache_key, .. }) => {
+            AuditEntry::new(at, RESULT_CACHED).with_summary(&serde_json::json!({ "cache_key": cache_key }))
+        }
+        Some(StateFact::RowsRecorded { tables, .. }) => {
             let rows = tables.values().map(|table| table.rows.len() + table.removed.len());
-            AuditEntry::new(at, GOAL_RECORDED)
+            AuditEntry::new(at, ROWS_RECORDED)
                 .with_summary(&serde_json::json!({ "rows": rows.sum::<usize>() }))
         }
         None => AuditEntry::new(at, "forgotten"),

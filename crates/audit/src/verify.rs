@@ -17,7 +17,7 @@ use super::words::{
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_store::feed::LogAnchor;
-use wf_store::{LogPosition, LogRow, StateEvent, StateFact, StoreError, StoreReader, examine, verify_chain};
+use wf_store::{LogPosition, LogRow, StateFact, StoreError, StoreReader, examine, verify_chain};
 
 /// The number of positions of the database read at once.
 const PLACES: usize = 10_000;
@@ -263,7 +263,7 @@ impl AuditedDatabase {
         }
         self.check_rolled_back(events, has);
         if events > has {
-            if self.unconfirmed.active_auditors().is_empty() && !only_goals(reader, has)? {
+            if self.unconfirmed.active_auditors().is_empty() && !only_unpublished(reader, has)? {
                 self.faults.push(TamperEvidence::LogOlder { has, events });
             } else {
                 self.notes.push(AuditNote::Pending(events - has));
@@ -310,19 +310,27 @@ impl AuditedDatabase {
     }
 }
 
-/// True if all events after one are about goals: no auditor was told of them, and the next one reads them.
-fn only_goals(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
+/// True if no bus has any of the events after one: the next auditor reads them.
+fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
     let mut after = after;
     loop {
         let rows = reader.log(after, PLACES)?;
-        let is_goal = |row: &LogRow| {
-            matches!(&row.state, Some(StateEvent { fact: StateFact::GoalRecorded { .. }, .. }))
+        let is_unpublished = |row: &LogRow| {
+            let fact = row.state.as_ref().map(|event| &event.fact);
+            matches!(
+                fact,
+                Some(
+                    StateFact::RowsRecorded { .. }
+                        | StateFact::ConnectionApproved(_)
+                        | StateFact::ResultCached { .. }
+                )
+            )
         };
         match rows.last() {
             None => return Ok(true),
             Some(last) => after = last.place.seq,
         }
-        if !rows.iter().all(is_goal) {
+        if !rows.iter().all(is_unpublished) {
             return Ok(false);
         }
     }

@@ -23,8 +23,14 @@ pub(super) const DATABASE_ROLLED_BACK: &str = "rewound";
 pub(super) const LOG_TRUNCATED: &str = "cut";
 /// The last line was incomplete: a process died, or the disk was full, while it was written.
 pub(super) const PARTIAL_RECORD: &str = "torn";
-/// Rows about goals were recorded. No bus has these: an auditor reads them in the database.
-pub(super) const GOAL_RECORDED: &str = "goal_recorded";
+/// Rows about goals, memory or connections were recorded.
+pub(super) const ROWS_RECORDED: &str = "rows_recorded";
+/// An approval was used for a connection.
+pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
+/// A result was stored for reuse.
+pub(super) const RESULT_CACHED: &str = "result_cached";
+/// The events that no bus has: an auditor reads them in the database.
+pub(super) const UNPUBLISHED: [&str; 3] = [ROWS_RECORDED, CONNECTION_APPROVED, RESULT_CACHED];
 /// The state was replaced with a backup.
 pub(super) const STATE_RESTORED: &str = "restored";
 /// A report on a window.

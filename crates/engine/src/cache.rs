@@ -59,9 +59,13 @@ fn find(task: &AttemptTask) -> Result<CacheLookupResult, StoreError> {
     let Ok((key, parts, files)) = key(task, step) else {
         return Ok(None);
     };
-    let entry = if run.session.reuses { run.session.store.reader()?.cache_get(&key)? } else { None };
-    let restored = entry.is_some();
-    let (entry, lost) = match entry.map(|entry| restore(run, &entry).map(|()| entry)) {
+    let found = if run.session.reuses { run.session.store.reader()?.cache_get(&key)? } else { None };
+    let restored = matches!(found, Some(Ok(_)));
+    let found = found.map(|found| match found {
+        Ok(entry) => restore(run, &entry).map(|()| entry),
+        Err(unrecorded) => Err(WorkError::environmental(unrecorded.to_string())),
+    });
+    let (entry, lost) = match found {
         Some(Ok(entry)) => (Some(entry), None),
         Some(Err(unable)) => {
             (None, Some(format!("a cached result was found, but not used: {}", unable.reason)))

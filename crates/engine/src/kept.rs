@@ -217,7 +217,7 @@ impl ReuseContext<'_> {
             return Ok(Some(reason.to_owned()));
         };
         let entry = self.reader.cache_get(&cache_key(&parts))?;
-        let files = entry.map(|entry| entry.files);
+        let files = entry.and_then(Result::ok).map(|entry| entry.files);
         let put_back = files.iter().flatten();
         let put_back: BTreeMap<&str, _> = put_back.map(|file| (file.path.as_str(), file.digest)).collect();
         let artifacts = left.artifacts.iter();

@@ -7,7 +7,7 @@ use super::log::{FORM, LogTail, RunPosition};
 use super::writer::WriteContext;
 use super::{
     AppendResult, EventBatch, LogPosition, NewRun, StateEvent, StoreDurability, StoreError, answers, cycles,
-    fence, goal_log, owners, project, state_event, tree,
+    fence, owners, project, row_log, state_event, tree,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
@@ -24,7 +24,7 @@ pub(super) fn append(writing: &WriteContext<'_>, batch: EventBatch) -> Result<Ap
     if let (Some(new), None) = (&batch.new, &found)
         && let Some(claim) = &new.claim
     {
-        goal_log::change(writing, new.created, || cycles::claim(writing, &batch.run, claim, new.created))?;
+        row_log::change(writing, new.created, || cycles::claim(writing, &batch.run, claim, new.created))?;
     }
     // The claim is an event of its own, before those of the run.
     let mut tail = LogTail::read(connection).map_err(failed)?;

@@ -14,7 +14,7 @@ impl Store {
     /// their number. They must lie before the time up to which the ledger accounts.
     pub fn backfill(&self, goal: &PlanId, slots: Vec<Moment>, now: Moment) -> WriteTicket<usize> {
         let goal = goal.clone();
-        self.goal_job(now, move |writing| {
+        self.row_job(now, move |writing| {
             let due = slots.iter().try_fold(0, |due, slot| {
                 split_slot_row(writing.connection, &goal, *slot)?;
                 Ok(due + make_due_again(writing.connection, &goal, *slot, now)?)

@@ -1,5 +1,12 @@
+//! Results for reuse, each of which the log records.
+
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
+use super::chain::{COLUMNS, is_intact};
+use super::column::{ItemColumn, JsonColumn};
+use super::writer::WriteContext;
+use super::{StateEvent, StateFact, StoreError, append};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
@@ -40,4 +47,76 @@ pub struct CacheLookup {
     pub hit: bool,
     /// The parts that the key was computed from.
     pub parts: Value,
+}
+
+/// A cached result that the log does not record as it is: its row was altered or added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the log does not record it like this (see `wf doctor`)")]
+pub struct UnrecordedResult;
+
+/// Everything of a cached result, as one text.
+const RESULT: &str = "json_array(key, run, step, item, outputs, artifacts, files, created)";
+
+/// Stores a result and records its digest.
+pub(super) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let connection = writing.connection;
+    let key = entry.key.to_string();
+    let insert = "INSERT OR REPLACE INTO cache
+                      (key, run, step, item, outputs, artifacts, files, created, event)
+                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)";
+    let values = (
+        &key,
+        entry.run.as_str(),
+        entry.place.step.as_str(),
+        ItemColumn(entry.place.item),
+        JsonColumn(&entry.outputs),
+        JsonColumn(&entry.artifacts),
+        JsonColumn(&entry.files),
+        entry.created.millis(),
+    );
+    connection.prepare_cached(insert).and_then(|mut insert| insert.execute(values)).map_err(failed)?;
+    let sql = format!("SELECT {RESULT} FROM cache WHERE key = ?1");
+    let stored = connection.prepare_cached(&sql).and_then(|mut row| row.query_row([&key], |row| row.get(0)));
+    let stored: String = stored.map_err(failed)?;
+    let result = Sha256Digest::of_bytes(stored.as_bytes());
+    let fact = StateFact::ResultCached { cache_key: entry.key, result };
+    let place = append::add_state_event(writing, &StateEvent { at: entry.created, fact })?;
+    let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
+    let sql = "UPDATE cache SET event = ?2 WHERE key = ?1";
+    let noted = connection.prepare_cached(sql).and_then(|mut row| row.execute((&key, seq)));
+    noted.map(drop).map_err(failed)
+}
+
+/// True if the log records a cached result as it is; `None`: there is none.
+pub(super) fn is_recorded(connection: &Connection, key: &str) -> rusqlite::Result<Option<bool>> {
+    let sql = format!("SELECT event, {RESULT} FROM cache WHERE key = ?1");
+    let found = connection.prepare_cached(&sql)?.query_row([key], |row| Ok((row.get(0)?, row.get(1)?)));
+    let Some((seq, stored)) = found.optional()? else {
+        return Ok(None);
+    };
+    let (seq, stored): (i64, String) = (seq, stored);
+    let result = Sha256Digest::of_bytes(stored.as_bytes());
+    let sql = format!("SELECT {COLUMNS} FROM events WHERE seq = ?1 AND run = ?1 AND run_seq = 0");
+    let recorded = connection.prepare_cached(&sql)?.query_row([seq], |row| {
+        let event: Option<JsonColumn<StateEvent>> = row.get(7).ok();
+        let fact = event.map(|event| event.0.fact);
+        Ok(is_intact(row)?
+            && matches!(fact, Some(StateFact::ResultCached { cache_key, result: recorded })
+                if cache_key.to_string() == key && recorded == result))
+    });
+    Ok(Some(recorded.optional()?.unwrap_or(false)))
+}
+
+/// Returns the keys of the cached results that the log does not record.
+pub(super) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut keys = connection.prepare("SELECT key FROM cache ORDER BY key")?;
+    let mut found = Vec::new();
+    for key in keys.query_map([], |row| row.get::<_, String>(0))? {
+        let key = key?;
+        if is_recorded(connection, &key)? == Some(false) {
+            found.push(key);
+        }
+    }
+    Ok(found)
 }

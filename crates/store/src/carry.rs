@@ -5,7 +5,6 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::column::WordColumn;
 use super::log::{LogTail, RunPosition};
 use super::mark::LogMarkFile;
 use super::state_event::{self, ApprovalUse, KEYS, StateEvent, StateFact, WithdrawnApproval, all};
@@ -49,7 +48,7 @@ pub(super) fn uses(from: &Path, to: &Path, now: Moment) -> Result<Option<Carried
     }))
 }
 
-/// Returns the uses that a log records, and those by connections, which have no events.
+/// Returns the uses that a log records.
 fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> {
     let mut found = BTreeSet::new();
     let sql = format!(
@@ -64,19 +63,6 @@ fn recorded(connection: &Connection) -> rusqlite::Result<BTreeSet<ApprovalUse>> 
     }
     for event in all(connection)? {
         found.extend(event.fact.uses().iter().cloned());
-    }
-    let sql = "SELECT nonce, execution, token, run FROM approval_uses WHERE run LIKE 'connection:%'";
-    let mut statement = connection.prepare(sql)?;
-    let uses = statement.query_map([], |row| {
-        Ok(ApprovalUse {
-            nonce: row.get(0)?,
-            execution: row.get(1)?,
-            token: row.get::<_, WordColumn<_>>(2)?.0,
-            run: row.get(3)?,
-        })
-    })?;
-    for one in uses {
-        found.insert(one?);
     }
     Ok(found)
 }

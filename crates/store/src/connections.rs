@@ -1,10 +1,13 @@
 //! The records of connections. They hold no secrets: see `wf_exec::connection_secrets`.
 
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
 use super::column::{JsonColumn, MomentColumn, WordColumn};
-use super::{Store, StoreError, StoreReader, WriteTicket};
+use super::writer::WriteContext;
+use super::{
+    ApprovalUse, StateEvent, StateFact, Store, StoreError, StoreReader, WriteTicket, append, row_log, uses,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RefId};
 use wf_base::time::Moment;
@@ -100,65 +103,25 @@ impl Store {
     /// Records a connection together with the use of the approval that allowed it: both or neither,
     /// and no use twice.
     pub fn connect_by(&self, row: ConnectionRow, by: Option<ConnectionApprovalUse>) -> WriteTicket<()> {
-        self.sql(move |writing| {
-            if let Some(by) = &by {
-                let sql = "INSERT INTO approval_uses (nonce, execution, token, run) VALUES (?1, ?2, ?3, ?4)";
-                let what = format!("connection:{}", row.name);
-                let token = by.token.to_string();
-                writing.connection.execute(sql, (&by.nonce, by.execution, token, what))?;
+        self.job(move |writing| {
+            let at = writing.writer.clock.now();
+            if let Some(by) = by {
+                record_use(writing, &row.name, by, at)?;
             }
-            let sql = "INSERT INTO connections (name, skill, folder, digest, auth, state, account,
-                           permissions, refs, created, checked, token_expires_at,
-                           refresh_expires_at, last_refresh, last_used, failure, message)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-                           ?16, ?17)
-                       ON CONFLICT DO UPDATE SET skill = excluded.skill,
-                           folder = excluded.folder, digest = excluded.digest,
-                           auth = excluded.auth, state = excluded.state,
-                           account = excluded.account, permissions = excluded.permissions,
-                           refs = excluded.refs, created = excluded.created,
-                           checked = excluded.checked,
-                           token_expires_at = excluded.token_expires_at,
-                           refresh_expires_at = excluded.refresh_expires_at,
-                           last_refresh = excluded.last_refresh,
-                           last_used = max(coalesce(last_used, excluded.last_used),
-                               coalesce(excluded.last_used, last_used)),
-                           failure = excluded.failure, message = excluded.message";
-            let (failure, message) = row.failure.clone().unzip();
-            writing.connection.execute(
-                sql,
-                rusqlite::params![
-                    row.name.as_str(),
-                    row.skill,
-                    row.folder,
-                    row.digest.to_string(),
-                    row.auth.as_str(),
-                    row.state.as_str(),
-                    row.account,
-                    JsonColumn(&row.permissions),
-                    JsonColumn(&row.refs),
-                    MomentColumn(row.created),
-                    row.checked.map(MomentColumn),
-                    row.token_expires_at.map(MomentColumn),
-                    row.refresh_expires_at.map(MomentColumn),
-                    row.last_refresh.map(MomentColumn),
-                    row.last_used.map(MomentColumn),
-                    failure,
-                    message,
-                ],
-            )?;
-            Ok(())
+            row_log::change(writing, at, || {
+                write(writing.connection, &row).map_err(|error| writing.failed(&error))
+            })
         })
     }
 
     /// Records that a step used a connection.
     pub fn connection_used(&self, name: &PlanId, now: Moment) -> WriteTicket<()> {
         let name = name.clone();
-        self.sql(move |writing| {
+        self.row_job(now, move |writing| {
             let sql = "UPDATE connections SET last_used = max(coalesce(last_used, ?2), ?2)
                        WHERE name = ?1";
-            writing.connection.execute(sql, (name.as_str(), MomentColumn(now)))?;
-            Ok(())
+            let noted = writing.connection.execute(sql, (name.as_str(), MomentColumn(now)));
+            noted.map(drop).map_err(|error| writing.failed(&error))
         })
     }
 }
@@ -166,14 +129,77 @@ impl Store {
 impl StoreReader {
     /// Returns all connections ever recorded, by name, including removed ones.
     pub fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
-        self.rows("SELECT * FROM connections ORDER BY name", [], row)
+        self.folded_rows("SELECT * FROM connections ORDER BY name", [], row)
     }
 
     /// Returns a connection by its name, if one was ever recorded.
     pub fn connection_named(&self, name: &PlanId) -> Result<Option<ConnectionRow>, StoreError> {
         let sql = "SELECT * FROM connections WHERE name = ?1";
-        Ok(self.rows(sql, [name.as_str()], row)?.into_iter().next())
+        Ok(self.folded_rows(sql, [name.as_str()], row)?.into_iter().next())
     }
+}
+
+/// Records a use of an approval; refused if the log has it already.
+fn record_use(
+    writing: &WriteContext<'_>,
+    name: &PlanId,
+    by: ConnectionApprovalUse,
+    at: Moment,
+) -> Result<(), StoreError> {
+    let ConnectionApprovalUse { nonce, execution, token } = by;
+    let used = uses::read_uses(writing.connection, &nonce).map_err(|error| writing.failed(&error))?;
+    let path = writing.writer.path.clone();
+    let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
+    if used.numbers.contains(&execution) {
+        return Err(StoreError::UsedUp { execution, executions: execution });
+    }
+    let one = ApprovalUse { nonce, execution, token, run: format!("connection:{name}") };
+    append::add_state_event(writing, &StateEvent { at, fact: StateFact::ConnectionApproved(one) }).map(drop)
+}
+
+/// Writes a connection, or replaces it.
+fn write(connection: &Connection, row: &ConnectionRow) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO connections (name, skill, folder, digest, auth, state, account,
+                   permissions, refs, created, checked, token_expires_at,
+                   refresh_expires_at, last_refresh, last_used, failure, message)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+                   ?16, ?17)
+               ON CONFLICT DO UPDATE SET skill = excluded.skill,
+                   folder = excluded.folder, digest = excluded.digest,
+                   auth = excluded.auth, state = excluded.state,
+                   account = excluded.account, permissions = excluded.permissions,
+                   refs = excluded.refs, created = excluded.created,
+                   checked = excluded.checked,
+                   token_expires_at = excluded.token_expires_at,
+                   refresh_expires_at = excluded.refresh_expires_at,
+                   last_refresh = excluded.last_refresh,
+                   last_used = max(coalesce(last_used, excluded.last_used),
+                       coalesce(excluded.last_used, last_used)),
+                   failure = excluded.failure, message = excluded.message";
+    let (failure, message) = row.failure.clone().unzip();
+    connection.execute(
+        sql,
+        rusqlite::params![
+            row.name.as_str(),
+            row.skill,
+            row.folder,
+            row.digest.to_string(),
+            row.auth.as_str(),
+            row.state.as_str(),
+            row.account,
+            JsonColumn(&row.permissions),
+            JsonColumn(&row.refs),
+            MomentColumn(row.created),
+            row.checked.map(MomentColumn),
+            row.token_expires_at.map(MomentColumn),
+            row.refresh_expires_at.map(MomentColumn),
+            row.last_refresh.map(MomentColumn),
+            row.last_used.map(MomentColumn),
+            failure,
+            message,
+        ],
+    )?;
+    Ok(())
 }
 
 fn row(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {

@@ -100,7 +100,7 @@ impl Store {
     /// Records the end of a reconciliation, once: ending it again changes nothing and returns false.
     /// Only one that waited for the user may end anew.
     pub fn end_cycle(&self, end: ReconciliationEnd) -> WriteTicket<bool> {
-        self.goal_job(end.at, move |writing| {
+        self.row_job(end.at, move |writing| {
             record_end(writing.connection, &end).map_err(|error| writing.failed(&error))
         })
     }
@@ -108,7 +108,7 @@ impl Store {
     /// Skips a scheduled time that was due and may not start, and queues notifications: once, as long
     /// as the scheduled times before it were skipped for the same reason.
     pub fn skip_slot(&self, skip: SlotSkip, token: Option<u64>) -> WriteTicket<bool> {
-        self.goal_job(skip.at, move |writing| {
+        self.row_job(skip.at, move |writing| {
             goals::check_leadership(writing, token)?;
             let failed = |error| writing.failed(&error);
             let connection = writing.connection;
@@ -135,7 +135,7 @@ impl Store {
     /// Queues a notification about a goal.
     pub fn queue_notification(&self, goal: &PlanId, body: Value, now: Moment) -> WriteTicket<()> {
         let goal = goal.clone();
-        self.goal_job(now, move |writing| {
+        self.row_job(now, move |writing| {
             let added = insert_notification(writing.connection, &goal, &body, now);
             added.map_err(|error| writing.failed(&error))
         })
@@ -149,7 +149,7 @@ impl Store {
         last: bool,
         now: Moment,
     ) -> WriteTicket<()> {
-        self.goal_job(now, move |writing| {
+        self.row_job(now, move |writing| {
             let sql = "UPDATE notifications SET tries = tries + 1, error = ?2,
                            sent = CASE WHEN ?3 THEN ?4 END WHERE id = ?1 AND sent IS NULL";
             let done = error.is_none() || last;
@@ -163,7 +163,8 @@ impl Store {
 impl StoreReader {
     /// Returns a reconciliation by its first run.
     pub fn cycle(&self, run: &RunId) -> Result<Option<ReconciliationRow>, StoreError> {
-        let found = self.goal_rows("SELECT * FROM reconciliations WHERE run = ?1", [run.as_str()], cycle)?;
+        let found =
+            self.folded_rows("SELECT * FROM reconciliations WHERE run = ?1", [run.as_str()], cycle)?;
         Ok(found.into_iter().next())
     }
 
@@ -171,14 +172,14 @@ impl StoreReader {
     pub fn cycles(&self, goal: &PlanId, limit: usize) -> Result<Vec<ReconciliationRow>, StoreError> {
         let sql = "SELECT * FROM reconciliations WHERE goal = ?1 ORDER BY started_at DESC, run DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.goal_rows(sql, (goal.as_str(), limit), cycle)
+        self.folded_rows(sql, (goal.as_str(), limit), cycle)
     }
 
     /// Returns the number of ended reconciliations of a goal by health.
     pub fn cycle_counts(&self, goal: &PlanId) -> Result<Vec<(ReconciliationHealth, u64)>, StoreError> {
         let sql = "SELECT health, count(*) AS n FROM reconciliations
                    WHERE goal = ?1 AND health IS NOT NULL GROUP BY health";
-        self.goal_rows(sql, [goal.as_str()], |row| {
+        self.folded_rows(sql, [goal.as_str()], |row| {
             let n: i64 = row.get("n")?;
             Ok((row.get::<_, WordColumn<_>>("health")?.0, n.unsigned_abs()))
         })
@@ -187,24 +188,26 @@ impl StoreReader {
     /// Returns the reconciliations of all goals that have not ended, oldest first.
     pub fn live_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
         let sql = "SELECT * FROM reconciliations WHERE ended IS NULL ORDER BY started_at, run";
-        self.goal_rows(sql, [], cycle)
+        self.folded_rows(sql, [], cycle)
     }
 
     /// Returns the reconciliations that ended because a run of theirs waited for the user, oldest
     /// first: that run is live, or ended since. Those that wait for an approval are not included.
     pub fn waiting_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
+        let waiting = "SELECT coalesce(repair_run, run) FROM reconciliations WHERE health = 'waiting'";
+        self.fold_runs(waiting, [])?;
         let sql = "SELECT reconciliations.* FROM reconciliations
                    JOIN runs ON runs.id = coalesce(reconciliations.repair_run, reconciliations.run)
                    WHERE reconciliations.health = 'waiting' AND (reconciliations.repair_run IS NOT NULL
                        OR runs.outcome IS NULL OR runs.ended > reconciliations.ended)
                    ORDER BY reconciliations.started_at, reconciliations.run";
-        self.goal_rows(sql, [], cycle)
+        self.folded_rows(sql, [], cycle)
     }
 
     /// Returns the notifications not yet sent, oldest first.
     pub fn notices(&self) -> Result<Vec<NotificationRow>, StoreError> {
         let sql = "SELECT id, goal, body, at, tries FROM notifications WHERE sent IS NULL ORDER BY id";
-        self.goal_rows(sql, [], |row| {
+        self.folded_rows(sql, [], |row| {
             let id: i64 = row.get("id")?;
             Ok(NotificationRow {
                 id: id.unsigned_abs(),

@@ -6,10 +6,10 @@ use rusqlite::{Connection, Params};
 
 use super::chain::run_of;
 use super::fold::{FoldResult, ShadowProjections};
-use super::goal_log::{self, GOAL_TABLES, GoalTable};
 use super::rebuild::{FOLDED, OF_STATE};
+use super::row_log::{self, RECORDED_TABLES, RecordedTable};
 use super::state_event;
-use super::{BrokenChain, ChainFault, StoreReader};
+use super::{BrokenChain, ChainFault, StoreReader, cache};
 
 /// The maximum number of characters shown of a value.
 const SHOWN: usize = 60;
@@ -19,7 +19,7 @@ const SHOWN: usize = 60;
 pub struct ProjectionDifference {
     /// The table.
     pub table: &'static str,
-    /// The run: its id, or its key if the id is unknown; empty: the table is about goals.
+    /// The run: its id, or its key if the id is unknown; empty: the table is about no run.
     pub run: String,
     /// The rest of the row's key, as `step=build item=0`.
     pub row: String,
@@ -92,18 +92,27 @@ pub(super) fn all(reader: &StoreReader) -> rusqlite::Result<Result<Vec<Projectio
         fold.clear(connection)?;
     }
     of_state(connection, &mut found)?;
-    match of_goals(connection, &mut found)? {
+    for key in cache::unrecorded(connection)? {
+        let row = format!("key=`{key}`");
+        found.push(ProjectionDifference {
+            table: "cache",
+            run: String::new(),
+            row,
+            column: ColumnDifference::Extra,
+        });
+    }
+    match of_rows(connection, &mut found)? {
         Err(broken) if broken.fault != ChainFault::Bodiless => Ok(Err(broken)),
         _ => Ok(Ok(found)),
     }
 }
 
-/// Compares the tables of goals.
-fn of_goals(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> FoldResult<()> {
-    if let Err(broken) = goal_log::fold(connection)? {
+/// Compares the recorded tables.
+fn of_rows(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> FoldResult<()> {
+    if let Err(broken) = row_log::fold(connection)? {
         return Ok(Err(broken));
     }
-    for GoalTable { name, .. } in GOAL_TABLES {
+    for RecordedTable { name, .. } in RECORDED_TABLES {
         let stored = rows(connection, "main", name, "", [])?;
         let logged = rows(connection, "temp", name, "", [])?;
         compare(name, "", &stored, &logged, found);
@@ -154,7 +163,7 @@ fn of_run(connection: &Connection, key: i64, found: &mut Vec<ProjectionDifferenc
 }
 
 /// Compares the rows of events that belong to no run: withdrawals, the uses of runs whose bodies were
-/// removed, and those that were carried over.
+/// removed, those that were carried over, and those of connections.
 fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> rusqlite::Result<()> {
     for event in state_event::all(connection)? {
         state_event::show(connection, &event.fact)?;
@@ -165,7 +174,7 @@ fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> r
         compare(table, "none", &stored, &logged, found);
     }
     let at = format!(
-        "WHERE run NOT LIKE 'connection:%' AND run NOT IN
+        "WHERE run NOT IN
              (SELECT body ->> '$.run' FROM ({} SELECT body FROM keys JOIN events
               ON run = key AND run_seq = 0 WHERE body ->> '$.run' IS NOT NULL))",
         state_event::KEYS

@@ -3,7 +3,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::fold::{FoldResult, ShadowProjections};
-use super::{Store, StoreError, StoreReader, goal_log, verify_chain};
+use super::{Store, StoreError, StoreReader, row_log, verify_chain};
 use wf_base::name::RunId;
 
 impl Store {
@@ -50,9 +50,9 @@ impl StoreReader {
         self.folded(ShadowProjections::all)
     }
 
-    /// Ensures that the tables of goals, as this reader sees them, are those that the log yields.
-    pub(super) fn fold_goals(&self) -> Result<(), StoreError> {
-        let folded = goal_log::fold(self.connection()).map_err(|error| self.failed(&error))?;
+    /// Ensures that the recorded tables, as this reader sees them, are those that the log yields.
+    pub(super) fn fold_rows(&self) -> Result<(), StoreError> {
+        let folded = row_log::fold(self.connection()).map_err(|error| self.failed(&error))?;
         folded.map_err(|broken| StoreError::Broken { path: self.folder().database(), broken })
     }
 

@@ -84,7 +84,7 @@ impl Store {
         token: Option<u64>,
         now: Moment,
     ) -> WriteTicket<bool> {
-        self.goal_job(now, move |writing| {
+        self.row_job(now, move |writing| {
             check_leadership(writing, token)?;
             write(writing, &goal, after, &decision, now).map_err(|error| writing.failed(&error))
         })
@@ -93,7 +93,7 @@ impl Store {
     /// Pauses a goal, if it is not paused; returns false if it was.
     pub fn pause_goal(&self, goal: &PlanId, reason: &str, now: Moment) -> WriteTicket<bool> {
         let (goal, reason) = (goal.clone(), reason.to_owned());
-        self.goal_job(now, move |writing| {
+        self.row_job(now, move |writing| {
             pause(writing.connection, &goal, &reason, now).map_err(|error| writing.failed(&error))
         })
     }
@@ -102,7 +102,7 @@ impl Store {
     /// pause must have been accounted for.
     pub fn resume_goal(&self, goal: &PlanId, now: Moment) -> WriteTicket<bool> {
         let goal = goal.clone();
-        self.goal_job(now, move |writing| {
+        self.row_job(now, move |writing| {
             let sql = "UPDATE goals SET paused_at = NULL, reason = '', resumed_at = ?2
                        WHERE id = ?1 AND paused_at IS NOT NULL";
             let values = (goal.as_str(), MomentColumn(now));
@@ -115,21 +115,21 @@ impl Store {
 impl StoreReader {
     /// Returns the ledger's knowledge of a goal; `None` if it was never considered.
     pub fn known(&self, goal: &PlanId) -> Result<Option<GoalLedgerState>, StoreError> {
-        self.fold_goals()?;
+        self.fold_rows()?;
         known(self.connection(), goal).map_err(|error| self.failed(&error))
     }
 
     /// Returns the time at which a goal was last resumed; `None`: never.
     pub fn resumed(&self, goal: &PlanId) -> Result<Option<Moment>, StoreError> {
         let sql = "SELECT resumed_at FROM goals WHERE id = ?1 AND resumed_at IS NOT NULL";
-        let found = self.goal_rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>(0))?;
+        let found = self.folded_rows(sql, [goal.as_str()], |row| row.get::<_, MomentColumn>(0))?;
         Ok(found.first().map(|at| at.0))
     }
 
     /// Returns the goals known to the ledger, by id.
     pub fn goals(&self) -> Result<Vec<GoalRow>, StoreError> {
         let sql = "SELECT id, path, decided_until, paused_at, reason FROM goals ORDER BY id";
-        self.goal_rows(sql, [], |row| {
+        self.folded_rows(sql, [], |row| {
             let paused: Option<MomentColumn> = row.get("paused_at")?;
             let reason: String = row.get("reason")?;
             Ok(GoalRow {
@@ -152,14 +152,14 @@ impl StoreReader {
         let sql = "SELECT * FROM slots WHERE goal = ?1 AND last_slot >= ?2 AND slot <= ?3 ORDER BY slot";
         let from = from.map_or(i64::MIN, Moment::millis);
         let to = to.map_or(i64::MAX, Moment::millis);
-        self.goal_rows(sql, (goal.as_str(), from, to), slot_row)
+        self.folded_rows(sql, (goal.as_str(), from, to), slot_row)
     }
 
     /// Returns the latest scheduled times of a goal in the ledger, in order.
     pub fn latest_slots(&self, goal: &PlanId, limit: usize) -> Result<Vec<SlotRow>, StoreError> {
         let sql = "SELECT * FROM slots WHERE goal = ?1 ORDER BY slot DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut rows = self.goal_rows(sql, (goal.as_str(), limit), slot_row)?;
+        let mut rows = self.folded_rows(sql, (goal.as_str(), limit), slot_row)?;
         rows.reverse();
         Ok(rows)
     }
@@ -167,7 +167,7 @@ impl StoreReader {
     /// Returns the number of scheduled times of a goal by state.
     pub fn slot_counts(&self, goal: &PlanId) -> Result<Vec<(SlotState, u64)>, StoreError> {
         let sql = "SELECT state, sum(count) AS n FROM slots WHERE goal = ?1 GROUP BY state";
-        self.goal_rows(sql, [goal.as_str()], |row| {
+        self.folded_rows(sql, [goal.as_str()], |row| {
             let n: i64 = row.get("n")?;
             Ok((row.get::<_, WordColumn<_>>("state")?.0, n.unsigned_abs()))
         })
@@ -183,15 +183,23 @@ impl StoreReader {
         Ok(found.into_iter().next())
     }
 
-    /// Reads rows of the tables of goals, as the log yields them.
-    pub(super) fn goal_rows<T>(
+    /// Reads rows of the recorded tables, as the log yields them.
+    pub(super) fn folded_rows<T>(
         &self,
         sql: &str,
         values: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        self.fold_goals()?;
+        self.fold_rows()?;
         self.rows(sql, values, read)
+    }
+
+    /// Ensures that the projections of this reader have all that the log holds about the runs that a query
+    /// over the recorded tables yields.
+    pub(super) fn fold_runs(&self, sql: &str, values: impl Params) -> Result<(), StoreError> {
+        self.fold_heads()?;
+        let runs = self.folded_rows(sql, values, |row| row.get::<_, String>(0).map(RunId::from_stored))?;
+        runs.iter().try_for_each(|run| self.fold(run))
     }
 
     pub(super) fn rows<T>(

@@ -29,10 +29,10 @@ impl Store {
     /// so that a resumed run may write the same again. Never blocks; the ticket need not be
     /// awaited.
     pub fn remember(&self, megrams: Vec<Megram>) -> WriteTicket<usize> {
-        self.sql(move |writing| {
+        self.row_sql(move |connection| {
             let mut new = 0;
             for megram in &megrams {
-                new += insert(writing.connection, megram)?;
+                new += insert(connection, megram)?;
             }
             Ok(new)
         })
@@ -40,9 +40,9 @@ impl Store {
 
     /// Records that megrams were given to a planner.
     pub fn recall(&self, ids: Vec<Sha256Digest>, now: Moment) -> WriteTicket<()> {
-        self.sql(move |writing| {
+        self.row_sql(move |connection| {
             let sql = "UPDATE megrams SET recalled = max(ifnull(recalled, ?2), ?2) WHERE id = ?1";
-            let mut statement = writing.connection.prepare_cached(sql)?;
+            let mut statement = connection.prepare_cached(sql)?;
             for id in &ids {
                 statement.execute((id.to_string(), MomentColumn(now)))?;
             }
@@ -52,14 +52,13 @@ impl Store {
 
     /// Forgets megrams; returns their number.
     pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
-        self.sql(move |writing| delete(writing.connection, &ids))
+        self.row_sql(move |connection| delete(connection, &ids))
     }
 
     /// Runs the Dreamer in one transaction: concurrent writes come before or after it. Returns the
     /// result.
     pub fn dream(&self, now: Moment) -> WriteTicket<DreamChanges> {
-        self.sql(move |writing| {
-            let connection = writing.connection;
+        self.row_sql(move |connection| {
             let dreamt = dream(&select(connection, &MegramSelection::All)?, now);
             let sql = "UPDATE megrams SET level = ?2, k = ?3 WHERE id = ?1";
             for id in &dreamt.demote {
@@ -78,6 +77,7 @@ impl Store {
 impl StoreReader {
     /// Returns the remembered megrams, oldest first.
     pub fn memory(&self, which: &MegramSelection) -> Result<Vec<Megram>, StoreError> {
+        self.fold_rows()?;
         select(self.connection(), which).map_err(|error| self.failed(&error))
     }
 }

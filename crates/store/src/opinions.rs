@@ -55,7 +55,7 @@ impl Store {
     /// Records feedback on a repair, replacing earlier feedback. Returns false if the same feedback
     /// was given before, by any user.
     pub fn feedback(&self, said: RepairFeedback) -> WriteTicket<bool> {
-        self.goal_job(said.at, move |writing| {
+        self.row_job(said.at, move |writing| {
             let sql = "INSERT INTO feedback (run, goal, opinion, note, who, at)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                        ON CONFLICT DO UPDATE SET opinion = excluded.opinion,
@@ -93,7 +93,10 @@ impl Store {
 impl StoreReader {
     /// Returns the latest repairs of a goal that are not pruned, newest first.
     pub fn repairs(&self, goal: &PlanId, limit: usize) -> Result<Vec<RepairRow>, StoreError> {
-        self.fold_all()?;
+        self.fold_runs(
+            "SELECT repair_run FROM reconciliations WHERE goal = ?1 AND repair_run IS NOT NULL",
+            [goal.as_str()],
+        )?;
         let sql = "WITH RECURSIVE below (root, id) AS (
                        SELECT repair_run, repair_run FROM reconciliations WHERE goal = ?1 AND repair_run IS NOT NULL
                        UNION SELECT root, runs.id FROM runs JOIN below ON runs.parent = below.id),
@@ -107,7 +110,7 @@ impl StoreReader {
                    LEFT JOIN feedback ON feedback.run = runs.id
                    WHERE reconciliations.goal = ?1 ORDER BY runs.key DESC LIMIT ?3";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.goal_rows(sql, (goal.as_str(), DENIED, limit), repair)
+        self.folded_rows(sql, (goal.as_str(), DENIED, limit), repair)
     }
 
     /// Returns the withdrawn standing approvals of a goal.

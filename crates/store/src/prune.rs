@@ -5,13 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use super::goal_snapshot::HEAD;
 use super::rebuild::PROJECTIONS;
+use super::row_snapshot::HEAD;
 use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
 use super::writer::WriteContext;
-use super::{
-    LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, goal_log, owners, uses,
-};
+use super::{LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, row_log, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::name::RunId;
@@ -40,7 +38,7 @@ pub(super) fn rows(
     let failed = |error| writing.failed(&error);
     let forget = || forget_all(writing.connection, keep, now).map_err(failed);
     let (runs, uses) = if has_goals(writing.connection).map_err(failed)? {
-        goal_log::change(writing, now, forget)?
+        row_log::change(writing, now, forget)?
     } else {
         forget()?
     };

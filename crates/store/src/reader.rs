@@ -8,8 +8,8 @@ use super::fold::ShadowProjections;
 use super::log::LogTail;
 use super::{
     ApprovalAnswer, ArtifactRow, AttemptRow, CacheEntry, CheckRow, FindError, LogPosition, RunFilter,
-    RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError, answers, connect, lease, locks,
-    owners, rows, uses,
+    RunLease, RunOwner, RunRow, RunState, StateFolder, StepRow, StoreError, UnrecordedResult, answers, cache,
+    connect, lease, locks, owners, rows, uses,
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId};
@@ -206,10 +206,19 @@ impl StoreReader {
         self.ids("SELECT id FROM runs WHERE retry_of = ?1 ORDER BY key", [run.as_str()])
     }
 
-    /// Returns a cached result.
-    pub fn cache_get(&self, key: &Sha256Digest) -> Result<Option<CacheEntry>, StoreError> {
+    /// Returns a cached result, if the log records it as it is.
+    pub fn cache_get(
+        &self,
+        key: &Sha256Digest,
+    ) -> Result<Option<Result<CacheEntry, UnrecordedResult>>, StoreError> {
+        let recorded = cache::is_recorded(&self.connection, &key.to_string());
+        match recorded.map_err(|error| self.failed(&error))? {
+            None => return Ok(None),
+            Some(false) => return Ok(Some(Err(UnrecordedResult))),
+            Some(true) => {}
+        }
         let sql = format!("SELECT {} FROM cache WHERE key = ?1", rows::CACHED);
-        self.query_one(&sql, [key.to_string()], rows::cached)
+        Ok(self.query_one(&sql, [key.to_string()], rows::cached)?.map(Ok))
     }
 
     /// Returns the cache lookup of a task in a run: true for a hit, and the parts that the key was

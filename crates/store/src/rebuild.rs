@@ -4,10 +4,10 @@ use serde::Deserialize;
 use super::batch::NewRunRecord;
 use super::chain::COLUMNS;
 use super::column::JsonColumn;
-use super::goal_log::{self, GOAL_TABLES};
 use super::log::RunPosition;
 use super::project;
-use super::state_event::{self, StateEvent, is_goal_change};
+use super::row_log::{self, RECORDED_TABLES};
+use super::state_event::{self, StateEvent, is_row_change};
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.
@@ -27,33 +27,31 @@ pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
     for table in PROJECTIONS {
         connection.execute(&format!("DELETE FROM {table}"), [])?;
     }
-    for table in &GOAL_TABLES {
+    for table in &RECORDED_TABLES {
         connection.execute(&format!("DELETE FROM main.{}", table.name), [])?;
     }
-    // Uses by connections have no events.
-    let uses = "DELETE FROM approval_uses WHERE run NOT LIKE 'connection:%'";
-    connection.execute(uses, [])?;
+    connection.execute("DELETE FROM approval_uses", [])?;
     let sql = format!("SELECT {COLUMNS} FROM events WHERE body IS NOT NULL ORDER BY seq");
     let mut events = connection.prepare(&sql)?;
     let mut rows = events.query([])?;
     while let Some(row) = rows.next()? {
         apply_event(connection, row)?;
-        if row.get_ref(7)?.as_str().is_ok_and(is_goal_change) {
+        if row.get_ref(7)?.as_str().is_ok_and(is_row_change) {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
-            goal_log::apply(connection, "main", &event.fact)?;
+            row_log::apply(connection, "main", &event.fact)?;
         }
     }
     Ok(())
 }
 
-/// Applies an event to the projections, except those of goals: a row of [`COLUMNS`].
+/// Applies an event to the projections, except the recorded tables: a row of [`COLUMNS`].
 pub(super) fn apply_event(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<()> {
     let position = RunPosition { run: row.get(1)?, n: row.get(2)?, v: row.get(3)? };
     if position.n > 0 {
         let event: JsonColumn<Event> = row.get(7)?;
         return project::event(connection, position, &event.0);
     }
-    if row.get_ref(7)?.as_str().is_ok_and(is_goal_change) {
+    if row.get_ref(7)?.as_str().is_ok_and(is_row_change) {
         return Ok(());
     }
     match row.get(7)? {

@@ -44,8 +44,17 @@ pub enum StateFact {
     },
     /// A standing approval of a goal was withdrawn.
     ApprovalWithdrawn(WithdrawnApproval),
-    /// Rows of the tables of goals were written or removed.
-    GoalRecorded {
+    /// An approval was used for a connection.
+    ConnectionApproved(ApprovalUse),
+    /// A result was stored for reuse.
+    ResultCached {
+        /// The digest of everything it depends on.
+        cache_key: Sha256Digest,
+        /// The digest of the row in the table `cache`.
+        result: Sha256Digest,
+    },
+    /// Rows of the tables of goals, memory or connections were written or removed.
+    RowsRecorded {
         /// The digest of a snapshot of all tables; the event changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         whole: Option<Sha256Digest>,
@@ -55,7 +64,7 @@ pub enum StateFact {
     },
 }
 
-/// The changes of a table of goals.
+/// The changes of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableChange {
     /// The rows that were written: a list of the values of all columns each.
@@ -97,7 +106,7 @@ pub struct ApprovalUse {
     pub execution: u32,
     /// SHA-256 of the signed token.
     pub token: Sha256Digest,
-    /// The id of the run that used it.
+    /// The id of the run that used it, or `connection:` and a name.
     pub run: String,
 }
 
@@ -118,14 +127,18 @@ impl StateFact {
     pub(super) fn uses(&self) -> &[ApprovalUse] {
         match self {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
-            Self::ApprovalWithdrawn(_) | Self::GoalRecorded { .. } => &[],
+            Self::ConnectionApproved(one) => std::slice::from_ref(one),
+            Self::ApprovalWithdrawn(_) | Self::ResultCached { .. } | Self::RowsRecorded { .. } => &[],
         }
     }
 
     /// Returns the withdrawals of approvals that it records.
     pub(super) fn withdrawals(&self) -> &[WithdrawnApproval] {
         match self {
-            Self::RunsPruned { .. } | Self::GoalRecorded { .. } => &[],
+            Self::RunsPruned { .. }
+            | Self::ConnectionApproved(_)
+            | Self::ResultCached { .. }
+            | Self::RowsRecorded { .. } => &[],
             Self::UsesCarried { withdrawals, .. } => withdrawals,
             Self::ApprovalWithdrawn(one) => std::slice::from_ref(one),
         }
@@ -135,12 +148,16 @@ impl StateFact {
     pub(super) fn pruned(&self) -> &[PrunedRun] {
         match self {
             Self::RunsPruned { runs, .. } => runs,
-            Self::UsesCarried { .. } | Self::ApprovalWithdrawn(_) | Self::GoalRecorded { .. } => &[],
+            Self::UsesCarried { .. }
+            | Self::ApprovalWithdrawn(_)
+            | Self::ConnectionApproved(_)
+            | Self::ResultCached { .. }
+            | Self::RowsRecorded { .. } => &[],
         }
     }
 }
 
-/// Applies an event that belongs to no run to the projections, except those of goals.
+/// Applies an event that belongs to no run to the projections, except the recorded tables.
 pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Result<()> {
     uses::apply_uses(connection, fact.uses())?;
     let mut insert = connection.prepare_cached(
@@ -153,15 +170,15 @@ pub(super) fn show(connection: &Connection, fact: &StateFact) -> rusqlite::Resul
     Ok(())
 }
 
-/// True if a body of the log is that of an event about goals.
-pub(super) fn is_goal_change(body: &str) -> bool {
+/// True if a body of the log is that of an event `rows_recorded`.
+pub(super) fn is_row_change(body: &str) -> bool {
     const HEAD: usize = 64;
     let head = body.as_bytes().get(..HEAD).unwrap_or_default();
     head.windows(WORD.len()).any(|window| window == WORD)
 }
 
-/// The word for an event about goals, behind its time.
-const WORD: &[u8] = br#""event":"goal_recorded""#;
+/// The word for such an event, behind its time.
+const WORD: &[u8] = br#""event":"rows_recorded""#;
 
 /// Finds the first events of all runs without reading those between: one index lookup each.
 pub(super) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
@@ -175,8 +192,8 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> 
     let sql = format!(
         "{KEYS} SELECT body FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
-                 OR instr(body, '\"approval_withdrawn\"'))
-             AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn')"
+                 OR instr(body, '\"approval_withdrawn\"') OR instr(body, '\"connection_approved\"'))
+             AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn', 'connection_approved')"
     );
     connection
         .prepare_cached(&sql)?

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::column::{ItemColumn, JsonColumn};
+use super::column::JsonColumn;
 use super::holder::LeaseHolder;
 use super::leases::HeldLeases;
 use super::mark::LogMarkFile;
@@ -14,7 +15,7 @@ use super::writer::{StoreWriter, WriteContext, identity};
 use super::{
     AnswerEffect, AppendResult, ApprovalAnswer, BlobStore, CacheEntry, CacheLookup, EventBatch, FencingToken,
     LEASE, LockAcquisition, PruneResult, RunFence, StateFolder, StoreError, StoreReader, WriteTicket,
-    answers, append, connect, goal_log, locks, owners, prune, rebuild,
+    answers, append, cache, connect, locks, owners, prune, rebuild, row_log,
 };
 use wf_base::failpoint;
 use wf_base::name::RunId;
@@ -161,28 +162,9 @@ impl Store {
         self.queue.send(move |writing| answers::record_answer(writing, &answer))
     }
 
-    /// Stores a result for reuse.
+    /// Stores a result for reuse, and records it in the log.
     pub fn cache_put(&self, entry: CacheEntry) -> WriteTicket<()> {
-        self.sql(move |writing| {
-            writing
-                .connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO cache
-                         (key, run, step, item, outputs, artifacts, files, created)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                )?
-                .execute((
-                    entry.key.to_string(),
-                    entry.run.as_str(),
-                    entry.place.step.as_str(),
-                    ItemColumn(entry.place.item),
-                    JsonColumn(&entry.outputs),
-                    JsonColumn(&entry.artifacts),
-                    JsonColumn(&entry.files),
-                    entry.created.millis(),
-                ))
-                .map(drop)
-        })
+        self.job(move |writing| cache::put(writing, &entry))
     }
 
     /// Records a cache lookup and its result.
@@ -238,13 +220,26 @@ impl Store {
         self.queue.send(work)
     }
 
-    /// Queues a job that reads or changes the tables of goals, at a time.
-    pub(super) fn goal_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
+    /// Queues a job that reads or changes the recorded tables, at a time.
+    pub(super) fn row_job<T, W>(&self, at: Moment, work: W) -> WriteTicket<T>
     where
         T: Send + 'static,
         W: FnOnce(&WriteContext<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.queue.send(move |writing| goal_log::change(writing, at, || work(writing)))
+        self.queue.send(move |writing| row_log::change(writing, at, || work(writing)))
+    }
+
+    /// Queues a job that reads or changes the recorded tables, now, and fails only with an error of SQLite.
+    pub(super) fn row_sql<T, W>(&self, work: W) -> WriteTicket<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.queue.send(move |writing| {
+            row_log::change(writing, writing.writer.clock.now(), || {
+                work(writing.connection).map_err(|error| writing.failed(&error))
+            })
+        })
     }
 
     /// Queues a job that fails only with an error of SQLite.

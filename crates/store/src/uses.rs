@@ -26,12 +26,12 @@ pub(super) struct ApprovalUseLog {
 /// Reads the log's record of an approval; or returns the first event that could belong to it and
 /// differs from what was written.
 ///
-/// No table beside the log is read, except for connections: they are not runs, and have no events.
+/// No table beside the log is read.
 pub(super) fn read_uses(
     connection: &Connection,
     nonce: &str,
 ) -> rusqlite::Result<Result<ApprovalUseLog, BrokenChain>> {
-    let mut uses = ApprovalUseLog { numbers: of_connections(connection, nonce)?, is_withdrawn: false };
+    let mut uses = ApprovalUseLog::default();
     let pruned = pruned(connection)?;
     let sql = format!(
         "{KEYS} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq < {EARLY} ORDER BY seq"
@@ -102,15 +102,6 @@ pub(super) fn of_run(connection: &Connection, key: i64, id: &str) -> rusqlite::R
         }
     }
     Ok(uses)
-}
-
-fn of_connections(connection: &Connection, nonce: &str) -> rusqlite::Result<BTreeSet<u32>> {
-    connection
-        .prepare_cached(
-            "SELECT execution FROM main.approval_uses WHERE nonce = ?1 AND run LIKE 'connection:%'",
-        )?
-        .query_map([nonce], |row| row.get(0))?
-        .collect()
 }
 
 /// Applies uses to the projection.

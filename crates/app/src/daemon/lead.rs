@@ -67,7 +67,7 @@ pub async fn acquire_leadership(
         }
     };
     watch::record_quietly(caller, WorkspaceAction::DaemonLed { token, pid });
-    let reader = store.reader()?;
+    let reader = store.log_reader()?;
     remove_stale_locks(&state, &reader)?;
     Ok(Some(Leadership { store, reader, token, _hold: hold }))
 }

@@ -93,7 +93,7 @@ fn feedback_samples(
     goal: &Goal,
     limits: &AutonomyThresholds,
 ) -> Result<Vec<RepairSample>, CommandError> {
-    let reader = match StoreReader::open(&ready.workspace.state) {
+    let reader = match StoreReader::from_log(&ready.workspace.state) {
         Ok(reader) => reader,
         Err(StoreError::NoState(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{AuditRecord, AuditSource};
 use crate::words::{
     AUDITOR_DIED, AUDITOR_STARTED, AUDITOR_STOPPED, AuditorLifecycleBody, DatabaseReadBody, EVENTS_CONFIRMED,
-    EventsConfirmedBody, GOAL_RECORDED, MESSAGES_DROPPED, MessagesDroppedBody,
+    EventsConfirmedBody, MESSAGES_DROPPED, MessagesDroppedBody, UNPUBLISHED,
 };
 
 /// The events that no auditor heard of on the bus, and the auditors that may still confirm them.
@@ -45,7 +45,7 @@ impl UnconfirmedEvents {
     pub fn add(&mut self, record: &AuditRecord) {
         let entry = &record.entry;
         if let (Some(db), AuditSource::Database) = (entry.db, entry.source)
-            && entry.kind != GOAL_RECORDED
+            && !UNPUBLISHED.contains(&entry.kind.as_str())
         {
             self.read(record.n, db.seq, entry.read());
         }

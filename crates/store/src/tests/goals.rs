@@ -208,8 +208,8 @@ fn a_reader_without_the_log_would_follow_each_change() {
 #[test]
 fn a_record_about_a_goal_that_was_changed_is_refused() {
     for attack in [
-        "UPDATE events SET body = replace(body, 'broken', 'mended') WHERE kind = 'goal_recorded'",
-        "UPDATE events SET body = replace(body, 'goal_recorded', 'nothing') WHERE kind = 'goal_recorded'",
+        "UPDATE events SET body = replace(body, 'broken', 'mended') WHERE kind = 'rows_recorded'",
+        "UPDATE events SET body = replace(body, 'rows_recorded', 'nothing') WHERE kind = 'rows_recorded'",
     ] {
         let dir = tempfile::tempdir().unwrap();
         let store = lived(dir.path());
@@ -272,12 +272,12 @@ fn paused(store: &Store, times: i64) {
 #[test]
 fn a_snapshot_saves_the_fold_of_what_was_before() {
     let snapshots = |dir: &Path| -> i64 {
-        let sql = "SELECT count(*) FROM source_texts WHERE text LIKE 'goal_recorded%'";
+        let sql = "SELECT count(*) FROM source_texts WHERE text LIKE 'rows_recorded%'";
         stranger(dir).query_row(sql, [], |row| row.get(0)).unwrap()
     };
     for attack in [
         "SELECT 1",
-        "DELETE FROM source_texts WHERE text LIKE 'goal_recorded%'",
+        "DELETE FROM source_texts WHERE text LIKE 'rows_recorded%'",
         "UPDATE source_texts SET text = replace(text, 'broken', 'mended')",
         "UPDATE goals SET paused_at = NULL; UPDATE slots SET state = 'skipped'",
     ] {
@@ -314,7 +314,7 @@ fn what_was_before_a_snapshot_is_not_read() {
     let before = shown(&store.reader().unwrap());
     let change = |until: &str| {
         let sql = format!(
-            "UPDATE events SET body = replace(body, 'lamp', 'door') WHERE kind = 'goal_recorded' AND seq {until}
+            "UPDATE events SET body = replace(body, 'lamp', 'door') WHERE kind = 'rows_recorded' AND seq {until}
                  (SELECT max(seq) FROM events WHERE instr(body, '\"whole\"'))"
         );
         stranger(dir.path()).execute(&sql, []).unwrap()

@@ -11,3 +11,4 @@ mod open;
 mod opinions;
 mod prune;
 mod record;
+mod recorded;

@@ -265,7 +265,7 @@ fn the_cache_says_what_it_kept_and_was_asked() {
         store.cache_note(lookup).wait().unwrap();
     }
     let reader = store.reader().unwrap();
-    assert_eq!(reader.cache_get(&entry.key).unwrap(), Some(entry));
+    assert_eq!(reader.cache_get(&entry.key).unwrap(), Some(Ok(entry)));
     assert_eq!(reader.cache_get(&Sha256Digest::of_bytes(b"other")).unwrap(), None);
     let (plan, step) = (PlanId::parse("report").unwrap(), name("build"));
     let now = reader.cache_parts(&run_id(2), &step, None).unwrap();

@@ -1,4 +1,4 @@
-//! The tables of goals as a whole, kept so that not all events about them have to be folded.
+//! The recorded tables as a whole, kept so that not all events about them have to be folded.
 //!
 //! A snapshot is one of the texts of the database, and an event has its digest. It only saves time: where
 //! it is gone or was altered, the events before it are folded.
@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::append;
-use super::goal_log::{GOAL_TABLES, elements};
+use super::row_log::{RECORDED_TABLES, elements};
 use wf_base::digest::Sha256Digest;
 
 /// The number of events that are folded before it is worth a snapshot; at least one for this many rows.
@@ -14,18 +14,18 @@ const EVENTS: i64 = if cfg!(test) { 64 } else { 1024 };
 const ROWS: i64 = 8;
 
 /// The beginning of each snapshot, which no spec file has.
-pub(super) const HEAD: &str = "goal_recorded\n";
+pub(super) const HEAD: &str = "rows_recorded\n";
 
 /// True if so many events were folded that a snapshot saves time.
 pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     let events: i64 =
-        connection.prepare_cached("SELECT events FROM temp.goal_fold")?.query_row([], |row| row.get(0))?;
+        connection.prepare_cached("SELECT events FROM temp.row_fold")?.query_row([], |row| row.get(0))?;
     // Counting the rows takes time, too.
     if events < EVENTS || events % EVENTS != 0 {
         return Ok(false);
     }
     let mut rows = 0;
-    for table in &GOAL_TABLES {
+    for table in &RECORDED_TABLES {
         let sql = format!("SELECT count(*) FROM temp.{}", table.name);
         rows += connection.query_row(&sql, [], |row| row.get::<_, i64>(0))?;
     }
@@ -35,7 +35,7 @@ pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
 /// Keeps the temporary tables as a text, instead of the one before; returns its digest.
 pub(super) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
     let mut text = HEAD.to_owned();
-    for (at, table) in GOAL_TABLES.iter().enumerate() {
+    for (at, table) in RECORDED_TABLES.iter().enumerate() {
         let (name, columns) = (table.name, table.columns().join(", "));
         let order = table.key.join(", ");
         let sql = format!(
@@ -51,7 +51,7 @@ pub(super) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
     connection.execute(old, [HEAD])?;
     append::keep_text(connection, &digest, &text)?;
     // The event with its digest is counted, too.
-    connection.execute("UPDATE temp.goal_fold SET events = -1", [])?;
+    connection.execute("UPDATE temp.row_fold SET events = -1", [])?;
     Ok(digest)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn restore(connection: &Connection, digest: &Sha256Digest) -> rusqlit
     let Some(tables) = text.as_deref().and_then(|text| text.strip_prefix(HEAD)) else {
         return Ok(false);
     };
-    for table in &GOAL_TABLES {
+    for table in &RECORDED_TABLES {
         let (name, columns) = (table.name, table.columns());
         connection.execute(&format!("DELETE FROM temp.{name}"), [])?;
         let sql = format!(
@@ -74,5 +74,5 @@ pub(super) fn restore(connection: &Connection, digest: &Sha256Digest) -> rusqlit
         );
         connection.execute(&sql, [tables])?;
     }
-    connection.execute("UPDATE temp.goal_fold SET events = 0", []).map(|_| true)
+    connection.execute("UPDATE temp.row_fold SET events = 0", []).map(|_| true)
 }

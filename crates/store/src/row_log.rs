@@ -1,7 +1,7 @@
-//! The tables of goals, as the log yields them.
+//! The tables of goals, memory and connections, as the log yields them.
 //!
 //! On every connection that uses them, temporary tables of the same names hide the stored ones, and
-//! are filled from the events `goal_recorded`. Decisions read and write these; what a job changed is
+//! are filled from the events `rows_recorded`. Decisions read and write these; what a job changed is
 //! recorded as one event, and only then copied to the stored tables, which nothing reads.
 //!
 //! **Invariant:** a row of these tables that no event of the log yields decides nothing.
@@ -15,44 +15,71 @@ use super::chain::{COLUMNS, is_intact};
 use super::column::JsonColumn;
 use super::fold::{FoldResult, PrunedRunKeys};
 use super::migrate::{indices_of, statement_of};
-use super::state_event::{StateEvent, StateFact, TableChange, is_goal_change};
+use super::state_event::{StateEvent, StateFact, TableChange, is_row_change};
 use super::writer::WriteContext;
-use super::{BrokenChain, ChainFault, StoreError, append, goal_snapshot};
+use super::{BrokenChain, ChainFault, StoreError, append, row_snapshot};
 use wf_base::time::Moment;
 
-/// A table of goals. The first columns are its key.
-pub(super) struct GoalTable {
+/// A table whose rows are events of the log. The first columns are its key.
+pub(super) struct RecordedTable {
     pub(super) name: &'static str,
     pub(super) key: &'static [&'static str],
     rest: &'static [&'static str],
 }
 
-/// The tables whose rows are events of the log.
-pub(super) const GOAL_TABLES: [GoalTable; 5] = [
-    GoalTable {
+/// The tables of goals, memory and connections.
+pub(super) const RECORDED_TABLES: [RecordedTable; 7] = [
+    RecordedTable {
         name: "goals",
         key: &["id"],
         rest: &["path", "timing", "decided_until", "paused_at", "reason", "resumed_at"],
     },
-    GoalTable {
+    RecordedTable {
         name: "slots",
         key: &["goal", "slot"],
         rest: &["last_slot", "count", "state", "cause", "reason", "at", "run"],
     },
-    GoalTable {
+    RecordedTable {
         name: "reconciliations",
         key: &["run"],
         rest: &["goal", "slot", "cause", "started_at", "repair_run", "ended", "health", "reason"],
     },
-    GoalTable {
+    RecordedTable {
         name: "notifications",
         key: &["id"],
         rest: &["goal", "body", "at", "tries", "sent", "error"],
     },
-    GoalTable { name: "feedback", key: &["run"], rest: &["goal", "opinion", "note", "who", "at"] },
+    RecordedTable { name: "feedback", key: &["run"], rest: &["goal", "opinion", "note", "who", "at"] },
+    RecordedTable {
+        name: "megrams",
+        key: &["id"],
+        rest: &["level", "created", "recalled", "space", "entity", "content", "state", "f", "sigma", "k"],
+    },
+    RecordedTable {
+        name: "connections",
+        key: &["name"],
+        rest: &[
+            "skill",
+            "folder",
+            "digest",
+            "auth",
+            "state",
+            "account",
+            "permissions",
+            "refs",
+            "created",
+            "checked",
+            "token_expires_at",
+            "refresh_expires_at",
+            "last_refresh",
+            "last_used",
+            "failure",
+            "message",
+        ],
+    },
 ];
 
-/// Does a job that reads or changes the tables of goals, and records what it changed.
+/// Does a job that reads or changes these tables, and records what it changed.
 pub(super) fn change<T>(
     writing: &WriteContext<'_>,
     at: Moment,
@@ -65,10 +92,10 @@ pub(super) fn change<T>(
     let done = job()?;
     let tables = changes(connection).map_err(failed)?;
     if !tables.is_empty() {
-        record(writing, at, StateFact::GoalRecorded { whole: None, tables })?;
-        if goal_snapshot::is_due(connection).map_err(failed)? {
-            let whole = Some(goal_snapshot::keep(connection).map_err(failed)?);
-            record(writing, at, StateFact::GoalRecorded { whole, tables: BTreeMap::new() })?;
+        record(writing, at, StateFact::RowsRecorded { whole: None, tables })?;
+        if row_snapshot::is_due(connection).map_err(failed)? {
+            let whole = Some(row_snapshot::keep(connection).map_err(failed)?);
+            record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })?;
         }
     }
     Ok(done)
@@ -86,30 +113,30 @@ fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> Result<(),
 
 /// Brings the temporary tables of a connection up to date with the log.
 pub(super) fn fold(connection: &Connection) -> FoldResult<()> {
-    connection.execute_batch("SAVEPOINT goal_fold")?;
+    connection.execute_batch("SAVEPOINT row_fold")?;
     let folded = make_tables(connection).and_then(|()| take(connection));
     if !matches!(folded, Ok(Ok(()))) {
-        connection.execute_batch("ROLLBACK TO goal_fold")?;
+        connection.execute_batch("ROLLBACK TO row_fold")?;
     }
-    connection.execute_batch("RELEASE goal_fold")?;
+    connection.execute_batch("RELEASE row_fold")?;
     folded
 }
 
 /// Makes the temporary tables, unless they exist. A transaction that is rolled back takes them with
 /// it, and what was folded into them.
 fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
-    let sql = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'goal_fold'";
+    let sql = "SELECT 1 FROM temp.sqlite_schema WHERE name = 'row_fold'";
     if connection.prepare_cached(sql)?.exists([])? {
         return Ok(());
     }
-    // The last folded event, and the number of events about goals since the last snapshot.
+    // The last folded event, and the number of events `rows_recorded` since the last snapshot.
     connection.execute_batch(
-        "CREATE TEMP TABLE goal_fold (seq INTEGER NOT NULL, events INTEGER NOT NULL);
-         INSERT INTO temp.goal_fold VALUES (0, 0);
-         CREATE TEMP TABLE goal_changes (name TEXT NOT NULL, key TEXT NOT NULL)",
+        "CREATE TEMP TABLE row_fold (seq INTEGER NOT NULL, events INTEGER NOT NULL);
+         INSERT INTO temp.row_fold VALUES (0, 0);
+         CREATE TEMP TABLE row_changes (name TEXT NOT NULL, key TEXT NOT NULL)",
     )?;
-    for table in &GOAL_TABLES {
-        let GoalTable { name, key, .. } = table;
+    for table in &RECORDED_TABLES {
+        let RecordedTable { name, key, .. } = table;
         let made = statement_of(name).replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
         connection.execute_batch(&made)?;
         for index in indices_of(name) {
@@ -120,7 +147,7 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
                 .iter()
                 .map(|row| {
                     let key: Vec<String> = key.iter().map(|column| format!("{row}.{column}")).collect();
-                    format!("INSERT INTO goal_changes VALUES ('{name}', json_array({}));", key.join(", "))
+                    format!("INSERT INTO row_changes VALUES ('{name}', json_array({}));", key.join(", "))
                 })
                 .collect();
             connection.execute_batch(&format!(
@@ -136,7 +163,7 @@ fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
 /// Folds the events since the last fold: backwards to it, or to the last snapshot, and forwards again.
 fn take(connection: &Connection) -> FoldResult<()> {
     let last: i64 =
-        connection.prepare_cached("SELECT seq FROM temp.goal_fold")?.query_row([], |row| row.get(0))?;
+        connection.prepare_cached("SELECT seq FROM temp.row_fold")?.query_row([], |row| row.get(0))?;
     let sql = format!(
         "WITH RECURSIVE keys (key) AS (
              SELECT max(run) FROM events
@@ -150,7 +177,7 @@ fn take(connection: &Connection) -> FoldResult<()> {
         let seq: i64 = row.get(0)?;
         newest = newest.max(seq);
         let body = row.get_ref(7)?.as_str_or_null()?;
-        // Every first event is compared: one that was changed might hide that it is about goals.
+        // Every first event is compared: one that was changed might hide its kind.
         let fault = if !is_intact(row)? {
             Some(ChainFault::Changed)
         } else if body.is_none() && !pruned.of(connection)?.contains(&seq) {
@@ -161,12 +188,12 @@ fn take(connection: &Connection) -> FoldResult<()> {
         if let Some(fault) = fault {
             return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));
         }
-        if body.is_some_and(is_goal_change) {
+        if body.is_some_and(is_row_change) {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
             match event.fact {
                 // One whose text is gone is no end: all events before it are still there.
-                StateFact::GoalRecorded { whole: Some(digest), .. }
-                    if goal_snapshot::restore(connection, &digest)? =>
+                StateFact::RowsRecorded { whole: Some(digest), .. }
+                    if row_snapshot::restore(connection, &digest)? =>
                 {
                     break;
                 }
@@ -186,21 +213,21 @@ fn take(connection: &Connection) -> FoldResult<()> {
     Ok(Ok(()))
 }
 
-/// Records that everything up to an event is folded, with so many events about goals.
+/// Records that everything up to an event is folded, with so many events `rows_recorded`.
 fn finish(connection: &Connection, seq: i64, events: usize) -> rusqlite::Result<()> {
     let events = i64::try_from(events).unwrap_or(i64::MAX);
     connection
-        .prepare_cached("UPDATE temp.goal_fold SET seq = ?1, events = events + ?2")?
+        .prepare_cached("UPDATE temp.row_fold SET seq = ?1, events = events + ?2")?
         .execute([seq, events])?;
-    connection.prepare_cached("DELETE FROM temp.goal_changes")?.execute([]).map(drop)
+    connection.prepare_cached("DELETE FROM temp.row_changes")?.execute([]).map(drop)
 }
 
 /// Returns the rows that were changed since the last fold, as they are now.
 fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableChange>> {
     let mut found = BTreeMap::new();
-    for table in &GOAL_TABLES {
-        let GoalTable { name, .. } = table;
-        let keys = format!("SELECT key FROM temp.goal_changes WHERE name = '{name}'");
+    for table in &RECORDED_TABLES {
+        let RecordedTable { name, .. } = table;
+        let keys = format!("SELECT key FROM temp.row_changes WHERE name = '{name}'");
         let (key, values) = (table.key.join(", "), table.columns().join(", "));
         let wanted = format!("({key}) IN (SELECT {} FROM ({keys}))", table.values_of("key"));
         let rows = format!("SELECT json_array({values}) FROM temp.{name} WHERE {wanted} ORDER BY {key}");
@@ -219,11 +246,11 @@ fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableCh
 
 /// Applies an event to the tables of a schema.
 pub(super) fn apply(connection: &Connection, schema: &str, fact: &StateFact) -> rusqlite::Result<()> {
-    let StateFact::GoalRecorded { tables, .. } = fact else {
+    let StateFact::RowsRecorded { tables, .. } = fact else {
         return Ok(());
     };
-    for table in &GOAL_TABLES {
-        let GoalTable { name, key, .. } = table;
+    for table in &RECORDED_TABLES {
+        let RecordedTable { name, key, .. } = table;
         let Some(TableChange { rows, removed }) = tables.get(*name) else {
             continue;
         };
@@ -248,7 +275,7 @@ pub(super) fn apply(connection: &Connection, schema: &str, fact: &StateFact) -> 
     Ok(())
 }
 
-impl GoalTable {
+impl RecordedTable {
     pub(super) fn columns(&self) -> Vec<&'static str> {
         self.key.iter().chain(self.rest).copied().collect()
     }
@@ -271,13 +298,13 @@ fn all(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Value>> {
 
 #[cfg(test)]
 mod tests {
-    use super::GOAL_TABLES;
+    use super::RECORDED_TABLES;
     use crate::migrate::pristine;
 
     #[test]
     fn every_column_of_the_tables_is_recorded() {
         let connection = pristine().unwrap();
-        for table in &GOAL_TABLES {
+        for table in &RECORDED_TABLES {
             let sql = "SELECT name FROM pragma_table_info(?1) ORDER BY cid";
             let mut columns = connection.prepare(sql).unwrap();
             let columns = columns.query_map([table.name], |row| row.get(0)).unwrap();

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::answers::gate_or_approval_notification;
 use super::ending::{changed_result, run_notification, task_ending};
-use super::held::gate_or_approval_notification;
 use super::under_way::{DisplayedTask, RunInProgress, TaskInProgress};
 use super::{ResumeOptions, RunEnding, RunNotification, TaskEnding};
 use crate::ItemNames;

@@ -8,9 +8,9 @@
 //! **Invariant:** the memory used is bounded by what runs at once, not by what has run.
 
 mod actions;
+mod answers;
 mod board;
 mod ending;
-mod held;
 mod json;
 mod live;
 mod news;

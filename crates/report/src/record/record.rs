@@ -1,7 +1,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::life::write_lifecycles;
+use super::lifecycle::write_lifecycles;
 use super::{GapTrajectory, LoopedAttempt, RunDecisions, RunLifecycle, StaleDependant};
 use wf_base::name::RunId;
 use wf_core::machine::{BudgetLedger, StepState, TaskId};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::RunRecord;
 use super::record::task_of_row;
-use super::trust::untrusted_values;
+use super::taint::untrusted_values;
 use crate::rounds::change_text;
 use crate::{state_style, state_word};
 use wf_base::units::first_line;

@@ -1,24 +1,21 @@
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
 
 use super::bounds::{ParamBoundArgs, param_bounds};
-use super::plan::{PlanReview, write_token};
+use super::plan::PlanReview;
 use super::view::{changes_text, plan_summary};
 use crate::Ui;
 use crate::keys::PassphraseArgs;
 use wf_app::approve::confirm;
 use wf_app::approve::{SigningRules, owner_signer};
 use wf_app::approve::{acceptance_path, reviewed_files};
-use wf_app::approve::{plan_ref, read_token};
+use wf_app::approve::{draft_statement, plan_ref, read_token, write_token};
 use wf_app::keys::{self};
 use wf_app::load::LoadedPlan;
 use wf_app::{CliExitCode, CommandError, watch};
 use wf_model::Goal;
-use wf_sign::approval::{
-    ApprovalDecision, ApprovalNonce, ApprovalScope, ApprovalStatement, ApprovalToken, VERSION,
-};
+use wf_sign::approval::{ApprovalScope, ApprovalStatement, ApprovalToken};
 use wf_store::feed::WorkspaceAction;
 
 /// The options for accepting a goal.
@@ -63,26 +60,10 @@ pub fn accept_goal(
     confirm(ui, args.yes, &format!("Accept {}?", goal.id))?;
     keys::key_folder(&ui.host)?;
     let signer = owner_signer(ui, &mut proposal.rules, args.key.as_deref(), args.passphrase.file())?;
-    let mut bytes = [0; 16];
-    let drawn = ui.host.random(&format!("nonce of the acceptance of {}", goal.id))?;
-    bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = ui.host.now();
-    let statement = ApprovalStatement {
-        v: VERSION,
-        scope: ApprovalScope::GoalAccept,
-        verdict: ApprovalDecision::Approved,
-        reason: None,
-        plan: plan_ref(&proposal.ready, &proposal.pins),
-        files: proposal.pins,
-        params: BTreeMap::new(),
-        run: None,
-        ask: None,
-        nonce: ApprovalNonce::from_bytes(bytes),
-        issued: now,
-        expires: now.after(ACCEPTANCE_VALIDITY),
-        executions: 1,
-        spawn_policy: None,
-    };
+    let purpose = format!("nonce of the acceptance of {}", goal.id);
+    let plan = plan_ref(&proposal.ready, &proposal.pins);
+    let draft = draft_statement(&ui.host, &purpose, ApprovalScope::GoalAccept, plan, ACCEPTANCE_VALIDITY)?;
+    let statement = ApprovalStatement { files: proposal.pins, ..draft };
     if let Some(folder) = out.parent() {
         std::fs::create_dir_all(folder).map_err(|error| {
             CommandError::new(CliExitCode::State, format!("{}: {error}", folder.display()))

@@ -4,9 +4,9 @@ use clap::Args;
 
 use crate::Ui;
 use crate::keys::PassphraseArgs;
-use wf_app::approve::confirm;
 use wf_app::approve::{RunApprovalRequest, approval_requests, late_answer_message, pending_request};
 use wf_app::approve::{SigningRules, owner_signer};
+use wf_app::approve::{confirm, draft_statement};
 use wf_app::goals::wake_daemon;
 use wf_app::{CliExitCode, CommandError, Host, watch};
 use wf_base::digest::Sha256Digest;
@@ -19,8 +19,8 @@ use wf_exec::evidence::{DigestMemo, first_stale};
 use wf_model::JsonObject;
 use wf_report::questions;
 use wf_sign::approval::{
-    self, ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope,
-    ApprovalStatement, ApprovalToken, PlanRef, Quorum, QuorumState, VERSION, decide, plan_digest, proposal,
+    self, ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalScope, ApprovalStatement,
+    ApprovalToken, PlanRef, Quorum, QuorumState, decide, plan_digest, proposal,
 };
 use wf_store::feed::WorkspaceAction;
 use wf_store::{
@@ -167,32 +167,21 @@ fn statement(
     rules: &SigningRules,
 ) -> Result<ApprovalStatement, CommandError> {
     let ask = case.ask();
-    let drawn = host.random(&format!("answer {}", ask.proposal))?;
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = host.now();
+    let plan = PlanRef {
+        id: wf_base::name::PlanId::parse(&case.row.plan)
+            .map_err(|bad| CommandError::new(CliExitCode::State, bad.to_string()))?,
+        path: case.row.path.clone(),
+        digest: plan_digest(&[]),
+    };
+    let purpose = format!("answer {}", ask.proposal);
     // Valid as long as the approval is pending, and never longer than the rules permit.
-    let longest = now.after(rules.approvers.validity);
+    let draft = draft_statement(host, &purpose, case.scope(), plan, rules.approvers.validity)?;
     Ok(ApprovalStatement {
-        v: VERSION,
-        scope: case.scope(),
         verdict,
         reason: args.reason.clone(),
-        plan: PlanRef {
-            id: wf_base::name::PlanId::parse(&case.row.plan)
-                .map_err(|bad| CommandError::new(CliExitCode::State, bad.to_string()))?,
-            path: case.row.path.clone(),
-            digest: plan_digest(&[]),
-        },
-        files: Vec::new(),
-        params: std::collections::BTreeMap::new(),
         run: Some(case.request.run.clone()),
         ask: Some(ask),
-        nonce: ApprovalNonce::from_bytes(bytes),
-        issued: now,
-        expires: longest,
-        executions: 1,
-        spawn_policy: None,
+        ..draft
     })
 }
 

@@ -12,4 +12,3 @@ mod view;
 pub use accept::{AcceptanceArgs, accept_goal};
 pub use args::ApprovalArgs;
 pub use ask::{AnswerArgs, answer_approval};
-pub use plan::write_token;

@@ -12,17 +12,14 @@ use wf_app::approve::confirm;
 use wf_app::approve::spawned_goal;
 use wf_app::approve::withdrawal_time;
 use wf_app::approve::{SigningRules, approved_tree, token_at};
-use wf_app::approve::{plan_ref, read_token, usage_error, use_count};
+use wf_app::approve::{draft_statement, plan_ref, read_token, use_count, write_token};
 use wf_app::keys;
 use wf_app::load::{self, LoadedPlan};
 use wf_app::skills::consent::SkillSigning;
 use wf_app::{CliExitCode, CommandError, Host, relative_path, watch};
 use wf_base::time::{Moment, parse_duration};
 use wf_core::machine::PinnedFile;
-use wf_sign::approval::{
-    ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
-    VERSION,
-};
+use wf_sign::approval::{ApprovalDecision, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken};
 use wf_store::feed::WorkspaceAction;
 
 /// The options for approving a plan.
@@ -106,10 +103,7 @@ pub fn approve_plan(ui: &Ui, path: &Path, args: &PlanApprovalArgs) -> Result<Cli
     let ready = load::load_for_review(ui, path)?;
     let rules = SigningRules::of(ui, &ready.workspace)?;
     let keys = keys::key_folder(&ui.host)?;
-    let Some(key) = keys::choose_signing_key(&ui.host, &keys, args.key.as_deref())? else {
-        let failure = usage_error("no signing key found");
-        return Err(failure.hint("create one with `wf key init`"));
-    };
+    let key = keys::require_signing_key(&ui.host, &keys, args.key.as_deref())?;
     wf_app::approve::check_can_sign(&rules, &key)?;
     let bounds = param_bounds(ui, ready.plan.parts(), ready.goal.is_some(), &args.bounds)?;
     let out = token_at(&ui.host, &ready, args.out.as_ref());
@@ -198,24 +192,14 @@ fn statement_or_token(
         let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
         return Err(failure.hint(refusal.remedy()));
     }
-    let mut bytes = [0; 16];
-    let drawn = host.random("nonce of an approval")?;
-    bytes.copy_from_slice(drawn.split_at(16).0);
+    let plan = plan_ref(&proposal.ready, &proposal.pins);
+    let draft = draft_statement(host, "nonce of an approval", scope(&proposal.ready), plan, asks)?;
     let statement = ApprovalStatement {
-        v: VERSION,
-        scope: scope(&proposal.ready),
-        verdict: ApprovalDecision::Approved,
-        reason: None,
-        plan: plan_ref(&proposal.ready, &proposal.pins),
         files: proposal.pins.clone(),
         params: proposal.bounds.bounds.clone(),
-        run: None,
-        ask: None,
-        nonce: ApprovalNonce::from_bytes(bytes),
-        issued: now,
-        expires: now.after(asks),
         executions: args.executions(&proposal.ready),
         spawn_policy: spawned_goal(&proposal.ready, &proposal.pins).map(|spawned| spawned.policy),
+        ..draft
     };
     Ok((StatementDraft::New(Box::new(statement)), true))
 }
@@ -231,20 +215,4 @@ fn is_withdrawn(
     };
     let found = withdrawal_time(&ready.workspace, &of.goal.id, statement, now)?;
     Ok(found.is_some())
-}
-
-/// Writes an approval atomically: its name appears only once it is complete.
-pub fn write_token(host: &Host, out: &Path, token: &ApprovalToken) -> Result<(), CommandError> {
-    let written = || {
-        let dir = out.parent().unwrap_or(Path::new("/"));
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        std::io::Write::write_all(&mut file, token.text().as_bytes())?;
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        file.as_file().set_permissions(mode)?;
-        file.persist(out).map_err(|error| error.error)
-    };
-    written().map(drop).map_err(|error| {
-        let shown = relative_path(out, host.cwd());
-        usage_error(format!("cannot write {shown}: {error}"))
-    })
 }

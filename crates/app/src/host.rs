@@ -154,8 +154,7 @@ impl Host {
         let mut bytes = [0; 16];
         if let Some(seed) = self.var("WF_SEED") {
             let digest = Sha256Digest::of_bytes(seed.as_bytes());
-            bytes.copy_from_slice(digest.bytes().split_at(16).0);
-            return Ok(RunId::from_bytes(bytes));
+            return Ok(RunId::from_bytes(first_half(digest.bytes())));
         }
         seeded_bytes(&mut bytes)?;
         Ok(RunId::from_bytes(bytes))
@@ -170,6 +169,17 @@ impl Host {
         seeded_bytes(&mut bytes)?;
         Ok(bytes)
     }
+
+    /// Random bytes for an id or a nonce: the first half of [`Host::random`].
+    pub fn random_id(&self, purpose: &str) -> Result<[u8; 16], CommandError> {
+        Ok(first_half(&self.random(purpose)?))
+    }
+}
+
+fn first_half(bytes: &[u8; 32]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(bytes.split_at(16).0);
+    half
 }
 
 /// Refuses variables that are for tests alone, in a program that was not built for them.

@@ -4,9 +4,8 @@ use clap::Args;
 
 use super::args::{duration, name};
 use crate::Ui;
-use crate::approve::write_token;
 use crate::keys::PassphraseArgs;
-use wf_app::approve::{SigningRules, check_can_sign, confirm, use_count};
+use wf_app::approve::{SigningRules, check_can_sign, confirm, draft_statement, use_count, write_token};
 use wf_app::connections::consent::{self, ConnectionScope};
 use wf_app::connections::{ConnectionAdapter, connection_rows};
 use wf_app::keys::{self};
@@ -14,8 +13,7 @@ use wf_app::{CliExitCode, CommandError, Host, Workspace, relative_path, watch};
 use wf_base::name::PlanId;
 use wf_base::untrusted::{BOLD, paint};
 use wf_sign::approval::{
-    ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken,
-    PlanRef, VERSION, plan_digest,
+    ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, PlanRef, plan_digest,
 };
 use wf_store::feed::WorkspaceAction;
 
@@ -63,10 +61,7 @@ pub(super) fn run(ui: &Ui, args: &ConnectionApproveArgs) -> Result<CliExitCode, 
     let permissions = permissions(args, &adapter, row.map(|row| row.permissions))?;
     let rules = SigningRules::of(ui, &workspace)?;
     let keys = keys::key_folder(&ui.host)?;
-    let Some(key) = keys::choose_signing_key(&ui.host, &keys, args.key.as_deref())? else {
-        let failure = CommandError::new(CliExitCode::Usage, "no signing key found");
-        return Err(failure.hint("create one with `wf key init`"));
-    };
+    let key = keys::require_signing_key(&ui.host, &keys, args.key.as_deref())?;
     check_can_sign(&rules, &key)?;
     let wanted = ConnectionScope::new(&args.name, &adapter, &permissions);
     let file = consent::approval_path(&workspace, &args.name);
@@ -141,30 +136,12 @@ fn statement(
         return Err(CommandError::new(CliExitCode::Approval, refusal.to_string()).hint(hint));
     }
     let files = consent::skill_pins(workspace, wanted.skill)?;
-    let mut bytes = [0; 16];
-    let drawn = host.random(&format!("nonce of connection {}", wanted.name))?;
-    bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = host.now();
-    Ok(ApprovalStatement {
-        v: VERSION,
-        scope: ApprovalScope::ConnectionManage,
-        verdict: ApprovalDecision::Approved,
-        reason: None,
-        plan: PlanRef {
-            id: wanted.name.clone(),
-            path: wanted.folder.to_owned(),
-            digest: plan_digest(&files),
-        },
-        files,
-        params: [consent::permissions_bound(wanted.permissions)].into(),
-        run: None,
-        ask: None,
-        nonce: ApprovalNonce::from_bytes(bytes),
-        issued: now,
-        expires: now.after(asks),
-        executions: 1,
-        spawn_policy: None,
-    })
+    let plan =
+        PlanRef { id: wanted.name.clone(), path: wanted.folder.to_owned(), digest: plan_digest(&files) };
+    let purpose = format!("nonce of connection {}", wanted.name);
+    let draft = draft_statement(host, &purpose, ApprovalScope::ConnectionManage, plan, asks)?;
+    let params = [consent::permissions_bound(wanted.permissions)].into();
+    Ok(ApprovalStatement { files, params, ..draft })
 }
 
 /// True if the statement signed by other approvers is exactly this one, and still valid.

@@ -3,8 +3,8 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::entry::read_token;
 use super::pins::{pin, with_texts};
+use super::token::read_token;
 use super::{SigningRules, token_path};
 use crate::CONFIG;
 use crate::Caller;

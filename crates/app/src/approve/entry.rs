@@ -3,20 +3,20 @@ use std::path::{Path, PathBuf};
 
 use super::refused::refuse_run;
 use super::skilled::check_skills;
+use super::token::{draft_statement, plan_ref, read_token, use_count};
 use super::{SigningRules, approved_tree, owner, run_pins, token_at, token_path};
 use crate::Caller;
 use crate::load::LoadedPlan;
-use crate::{CliExitCode, CommandError, Workspace};
+use crate::{CliExitCode, CommandError};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_core::machine::{PinnedFile, RunApproval, tree_of};
 use wf_exec::pinned;
 use wf_model::JsonObject;
 use wf_sign::approval::{
-    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
-    ApprovalToken, Approvers, ParamBound, PlanRef, ReviewPolicy, VERSION, ValidApproval, plan_digest, verify,
+    ApprovalContext, ApprovalScope, ApprovalStatement, ApprovalToken, Approvers, ParamBound, ReviewPolicy,
+    ValidApproval, verify,
 };
-use wf_store::{StoreError, StoreReader};
 
 /// The approval that a run is to start with.
 #[derive(Clone, Debug, Default)]
@@ -80,37 +80,21 @@ pub fn authorize(
     }
     let signer =
         owner::owner_signer(caller, &mut rules, demand.key.as_deref(), demand.passphrase_file.as_deref())?;
-    let mut bytes = [0; 16];
-    let drawn = caller.host().random(&format!("nonce {run}"))?;
-    bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = caller.host().now();
     let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
+    let (plan, purpose) = (plan_ref(ready, &start.pins), format!("nonce {run}"));
+    let validity = rules.approvers.validity;
+    let draft = draft_statement(caller.host(), &purpose, ApprovalScope::FullPlan, plan, validity)?;
     let statement = ApprovalStatement {
-        v: VERSION,
-        scope: ApprovalScope::FullPlan,
-        verdict: ApprovalDecision::Approved,
-        reason: None,
-        plan: plan_ref(ready, &start.pins),
         files: start.pins.clone(),
         params: params.iter().map(bound).collect::<BTreeMap<_, _>>(),
         run: Some(run.clone()),
-        ask: None,
-        nonce: ApprovalNonce::from_bytes(bytes),
-        issued: now,
-        expires: now.after(rules.approvers.validity),
-        executions: 1,
-        spawn_policy: None,
+        ..draft
     };
     // The user who starts a run signs for it alone: the quorum is for other approvers.
     let alone = Approvers { required: 1, ..rules.approvers.clone() };
     let token = ApprovalToken::sign(statement, &signer);
     let initiator = Some(signer.public().id());
     verify_token(caller, &start, &token, &alone, initiator, 0)
-}
-
-/// The plan that an approval is for.
-pub fn plan_ref(ready: &LoadedPlan, pins: &[PinnedFile]) -> PlanRef {
-    PlanRef { id: ready.plan.id().clone(), path: ready.path.clone(), digest: plan_digest(pins) }
 }
 
 /// A run that other approvers signed for.
@@ -128,25 +112,6 @@ fn authorize_by_token(
     let initiator = rules.initiator(&signers);
     let used = use_count(&ready.workspace, &token)?;
     verify_token(caller, start, &token, &rules.approvers, initiator, used)
-}
-
-/// Reads a token.
-pub fn read_token(workspace: &Workspace, path: &std::path::Path) -> Result<ApprovalToken, ApprovalRefusal> {
-    let shown = workspace.name(path);
-    match std::fs::read_to_string(path) {
-        Ok(text) => ApprovalToken::parse(&text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ApprovalRefusal::Missing(shown)),
-        Err(error) => Err(ApprovalRefusal::NoToken(format!("cannot read {shown}: {error}"))),
-    }
-}
-
-/// Returns the number of uses of a token, as far as the state knows.
-pub fn use_count(workspace: &Workspace, token: &ApprovalToken) -> Result<u32, CommandError> {
-    match StoreReader::open(&workspace.state) {
-        Ok(reader) => Ok(reader.last_use_of(token.statement().nonce.as_str())?),
-        Err(StoreError::NoState(_)) => Ok(0),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn verify_token(

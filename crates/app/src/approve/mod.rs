@@ -18,6 +18,7 @@ mod resumed;
 mod rules;
 mod skilled;
 mod standing;
+mod token;
 mod withdrawal;
 
 pub use accepted::{
@@ -26,7 +27,7 @@ pub use accepted::{
 };
 pub use agree::{confirm, confirmed};
 pub use before::text_by_digest;
-pub use entry::{ApprovalDemand, RunAuthorization, authorize, plan_ref, read_token, usage_error, use_count};
+pub use entry::{ApprovalDemand, RunAuthorization, authorize, usage_error};
 pub use lines::changed_lines;
 pub use owner::owner_signer;
 pub use pins::{ApprovedTree, approved_tree, current_tree, run_pins, token_at, token_path};
@@ -35,4 +36,5 @@ pub use refused::{differences_text, refuse_run};
 pub use resumed::reauthorize;
 pub use rules::{SigningRules, check_can_sign};
 pub use standing::{authorize_goal, spawned_goal};
+pub use token::{draft_statement, plan_ref, read_token, use_count, write_token};
 pub use withdrawal::{StandingApproval, standing_approval, withdrawal_time};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::entry::{ApprovalDemand, RunAuthorization, authorize, read_token, use_count};
+use super::entry::{ApprovalDemand, RunAuthorization, authorize};
 use super::refused::refuse_run;
 use super::skilled::check_skills;
+use super::token::{read_token, use_count};
 use super::withdrawal::withdrawal_time;
 use super::{ApprovedTree, SigningRules, approved_tree, token_at, token_path};
 use crate::Caller;

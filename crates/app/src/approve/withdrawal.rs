@@ -1,4 +1,4 @@
-use super::entry::{read_token, use_count};
+use super::token::{read_token, use_count};
 use super::token_path;
 use crate::{CommandError, Workspace};
 use wf_base::name::PlanId;

@@ -178,10 +178,7 @@ fn cycle(reader: &StoreReader, run: &RunId) -> Result<ReconciliationRow, Command
 
 /// The id of a run of a reconciliation: random, or where tests set the seed, by its purpose.
 fn run_id(host: &Host, purpose: &str) -> Result<RunId, CommandError> {
-    let mut bytes = [0; 16];
-    let drawn = host.random(purpose)?;
-    bytes.copy_from_slice(drawn.split_at(16).0);
-    Ok(RunId::from_bytes(bytes))
+    Ok(RunId::from_bytes(host.random_id(purpose)?))
 }
 
 fn run_request(

@@ -80,6 +80,17 @@ pub fn choose_signing_key(
     find_key(keys, chosen.clone()).map(Some)
 }
 
+/// Does the same, and refuses to go on without a key.
+pub fn require_signing_key(
+    host: &Host,
+    keys: &KeyFolder,
+    name: Option<&str>,
+) -> Result<OwnKey, CommandError> {
+    choose_signing_key(host, keys, name)?.ok_or_else(|| {
+        CommandError::new(CliExitCode::Usage, "no signing key found").hint("create one with `wf key init`")
+    })
+}
+
 /// A key that is not stored yet.
 pub struct NewKey {
     /// Its text, encrypted or not.
@@ -97,22 +108,13 @@ pub fn generate_key(host: &Host, name: &str, under: &KeyProtection) -> Result<Ne
     }
     let pem = match under {
         KeyProtection::Passphrase(secret) | KeyProtection::Keyring(secret) => {
-            let salt = KeyEncryptionSalt {
-                salt: half_of_seed(host.random("salt")?),
-                start: half_of_seed(host.random("start")?),
-            };
+            let salt = KeyEncryptionSalt { salt: host.random_id("salt")?, start: host.random_id("start")? };
             signer.to_encrypted_pem(secret, &salt)
         }
         KeyProtection::Nothing => signer.to_pem(),
     };
     let pem = pem.map_err(|bad| CommandError::new(CliExitCode::Bug, bad.to_string()))?;
     Ok(NewKey { pem, public: signer.public() })
-}
-
-fn half_of_seed(bytes: [u8; 32]) -> [u8; 16] {
-    let mut half = [0; 16];
-    half.copy_from_slice(bytes.split_at(16).0);
-    half
 }
 
 /// Stores a key as it is, encrypted or not, under a name that no other key has.

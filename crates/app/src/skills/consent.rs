@@ -15,9 +15,8 @@ use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
 use wf_sign::Signer;
 use wf_sign::approval::{
-    ApprovalContext, ApprovalDecision, ApprovalNonce, ApprovalRefusal, ApprovalScope, ApprovalStatement,
-    ApprovalToken, ParamBound, PlanRef, ReviewPolicy, SKILL_VALIDITY, VERSION, ValidApproval,
-    check_installation, install_params, plan_digest,
+    ApprovalContext, ApprovalRefusal, ApprovalScope, ApprovalStatement, ApprovalToken, ParamBound, PlanRef,
+    ReviewPolicy, SKILL_VALIDITY, ValidApproval, check_installation, install_params, plan_digest,
 };
 use wf_skill::lock::LockedSkill;
 use wf_store::feed::WorkspaceAction;
@@ -123,13 +122,8 @@ pub fn find_installer(
         let id = signer.public().id();
         return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
-    let key = keys::choose_signing_key(caller.host(), &keys::key_folder(caller.host())?, name)?
-        .ok_or_else(no_key)?;
+    let key = keys::require_signing_key(caller.host(), &keys::key_folder(caller.host())?, name)?;
     Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
-}
-
-fn no_key() -> CommandError {
-    CommandError::new(CliExitCode::Usage, "no signing key found").hint("create one with `wf key init`")
 }
 
 impl SkillInstaller {
@@ -160,7 +154,7 @@ pub fn approve(
 ) -> Result<SigningRules, CommandError> {
     let mut rules = SigningRules::of(caller, workspace)?;
     let keys = keys::key_folder(caller.host())?;
-    let key = keys::choose_signing_key(caller.host(), &keys, signing.key.as_deref())?.ok_or_else(no_key)?;
+    let key = keys::require_signing_key(caller.host(), &keys, signing.key.as_deref())?;
     rules.add_own_key(key.clone());
     check_can_sign(&rules, &key)?;
     let id = key.public.id();
@@ -200,26 +194,17 @@ fn add_signature(
 ) -> Result<(), CommandError> {
     let files = pins(locked);
     let key = signer.public().id();
-    let mut bytes = [0; 16];
-    let drawn = caller.host().random(&format!("skill {name} {} {key}", locked.digest))?;
-    bytes.copy_from_slice(drawn.split_at(16).0);
-    let now = caller.host().now();
+    let purpose = format!("skill {name} {} {key}", locked.digest);
     let params = install_params(locked.installer).into_iter();
+    let plan =
+        PlanRef { id: statement_name(name)?, path: locked.folder.clone(), digest: plan_digest(&files) };
+    let validity = signing.validity.unwrap_or(SKILL_VALIDITY);
+    let draft =
+        approve::draft_statement(caller.host(), &purpose, ApprovalScope::SkillInstall, plan, validity)?;
     let statement = ApprovalStatement {
-        v: VERSION,
-        scope: ApprovalScope::SkillInstall,
-        verdict: ApprovalDecision::Approved,
-        reason: None,
-        plan: PlanRef { id: statement_name(name)?, path: locked.folder.clone(), digest: plan_digest(&files) },
         files,
         params: params.map(|(name, value)| (name, ParamBound::Is(value))).collect(),
-        run: None,
-        ask: None,
-        nonce: ApprovalNonce::from_bytes(bytes),
-        issued: now,
-        expires: now.after(signing.validity.unwrap_or(SKILL_VALIDITY)),
-        executions: 1,
-        spawn_policy: None,
+        ..draft
     };
     let token = ApprovalToken::sign(statement, signer);
     let envelope = serde_json::to_value(token.envelope());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::advised::{ToolAdvice, is_avoided, is_preferred};
+use super::memory_advice::{ToolAdvice, is_avoided, is_preferred};
 use crate::ggs::Directive;
 use wf_model::Step;
 
@@ -64,7 +64,7 @@ pub(super) fn kind(step: &Step, from: u32, to: u32, used: &BTreeSet<String>) -> 
         Directive::Refine
     } else if old == new {
         Directive::ChangePath
-    } else if used.iter().any(|tool| failure_class(tool) == failure_class(&new)) {
+    } else if used.iter().any(|tool| tool_class(tool) == tool_class(&new)) {
         Directive::ChangeApproach
     } else {
         Directive::BreakSymmetry
@@ -72,7 +72,7 @@ pub(super) fn kind(step: &Step, from: u32, to: u32, used: &BTreeSet<String>) -> 
 }
 
 /// Returns the class of a tool: its name up to the first colon.
-pub(super) fn failure_class(tool: &str) -> &str {
+pub(super) fn tool_class(tool: &str) -> &str {
     tool.split(':').next().unwrap_or(tool)
 }
 
@@ -162,8 +162,8 @@ mod tests {
     fn what_is_blocked_is_never_chosen_and_another_sort_takes_its_place() {
         let path = chosen(ChangePath, &[], &["a", "b"], &[]);
         assert_eq!(path, Some((4, BreakSymmetry)));
-        let failure_class = chosen(BreakSymmetry, &["net:curl", "disk:cp", "disk:dd"], &[], &[]);
-        assert_eq!(failure_class, Some((3, ChangeApproach)));
+        let class = chosen(BreakSymmetry, &["net:curl", "disk:cp", "disk:dd"], &[], &[]);
+        assert_eq!(class, Some((3, ChangeApproach)));
         let all = ["net:curl", "net:wget", "disk:cp", "disk:dd"];
         assert_eq!(chosen(Refine, &all, &[], &[]), None);
         assert_eq!(chosen(Refine, &[], &["a", "b", "c"], &[]), None);

@@ -15,80 +15,82 @@ impl Machine {
     pub(super) fn admit(&mut self) -> bool {
         let mut moved = false;
         let most = self.plan.parts().policy.max_parallel.max(1);
-        while let Some(spot) =
+        while let Some(task) =
             self.flight.next_in_turn(&self.plan, most.saturating_sub(self.state.index.busy))
         {
-            self.flight.set(spot, None);
-            self.admit_one(spot);
+            self.flight.set(task, None);
+            self.admit_one(task);
             moved = true;
         }
         moved
     }
 
-    fn admit_one(&mut self, spot: TaskIx) {
-        if !self.affords(spot) {
-            return self.skip_over_budget(spot);
+    fn admit_one(&mut self, task: TaskIx) {
+        if !self.affords(task) {
+            return self.skip_over_budget(task);
         }
-        if self.gate_enter(spot) {
+        if self.gate_enter(task) {
             return;
         }
-        let step = self.plan.step(spot.ix());
-        let place = state::task_id(&self.plan, spot);
+        let step = self.plan.step(task.ix());
+        let place = state::task_id(&self.plan, task);
         if let Some(lock) = &step.concurrency
-            && !self.flight.locked.contains(&spot)
+            && !self.flight.locked.contains(&task)
         {
             let lock = lock.clone();
-            if self.state.task_record(spot).is_some_and(|slot| slot.phase != TaskPhase::Locking) {
+            if self.state.task_record(task).is_some_and(|record| record.phase != TaskPhase::Locking) {
                 let (place, lock) = (place.clone(), lock.clone());
                 self.emit(EventKind::LockRequested { place, lock });
             }
-            self.flight.set(spot, Some(TaskRequest::Lock));
+            self.flight.set(task, Some(TaskRequest::Lock));
             self.turn.effects.push(Effect::Lock { place, lock });
             return;
         }
-        let first =
-            self.state.task_record(spot).is_some_and(|slot| slot.attempts == 0 && slot.result.is_none());
+        let first = self
+            .state
+            .task_record(task)
+            .is_some_and(|record| record.attempts == 0 && record.result.is_none());
         if step.cache.is_none() || !first {
-            return self.start(spot);
+            return self.start(task);
         }
-        let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
         match scope::work_reads(&view, step) {
             Ok(reads) => {
-                self.flight.set(spot, Some(TaskRequest::Lookup));
-                let item_value = self.state.item(spot).cloned();
+                self.flight.set(task, Some(TaskRequest::Lookup));
+                let item_value = self.state.item(task).cloned();
                 self.turn.effects.push(Effect::Lookup { place, item_value, reads });
             }
-            Err(error) => self.end_unstartable(spot, &error.to_string()),
+            Err(error) => self.end_unstartable(task, &error.to_string()),
         }
     }
 
     /// Starts the next attempt of a task.
-    pub(super) fn start(&mut self, spot: TaskIx) {
-        if !self.affords(spot) {
-            return self.skip_over_budget(spot);
+    pub(super) fn start(&mut self, task: TaskIx) {
+        if !self.affords(task) {
+            return self.skip_over_budget(task);
         }
         let plan = Arc::clone(&self.plan);
-        let step = plan.step(spot.ix());
-        let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
+        let step = plan.step(task.ix());
+        let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };
         let reads = match scope::work_reads(&view, step) {
             Ok(reads) => reads,
-            Err(error) => return self.end_unstartable(spot, &error.to_string()),
+            Err(error) => return self.end_unstartable(task, &error.to_string()),
         };
-        let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
-        let attempt = state::attempt(&plan, spot, made.saturating_add(1));
+        let made = self.state.task_record(task).map_or(0, |record| record.attempts);
+        let attempt = state::attempt(&plan, task, made.saturating_add(1));
         self.emit(EventKind::AttemptStarted(attempt.clone()));
         if let StepWork::Approve(approve) = &step.work {
-            return self.ask_step(spot, approve);
+            return self.ask_step(task, approve);
         }
-        let item_value = self.state.item(spot).cloned();
+        let item_value = self.state.item(task).cloned();
         match wait_end(&step.work, step.timeout, self.now) {
-            Some((at, _)) => self.turn.effects.push(Effect::Wake { timer: TimerKind::Wait(attempt), at }),
+            Some((at, _)) => self.set_timer(TimerKind::Wait(attempt), at),
             None => self.turn.effects.push(Effect::Start {
                 attempt,
                 item_value,
                 reads,
-                correction: self.correction(spot),
-                tool_args: self.tool_args(spot),
+                correction: self.correction(task),
+                tool_args: self.tool_args(task),
             }),
         }
     }

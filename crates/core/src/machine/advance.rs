@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::end::TaskCompletion;
 use super::gates::has_gates;
 use super::scope::{self, TaskScope};
 use super::state::{self, TaskIx};
-use super::{Effect, EventKind, GatePoint, Machine, RunPhase, StepState, TaskId, TimerKind, WorkExit};
+use super::task_end::TaskCompletion;
+use super::{Effect, EventKind, GatePoint, Machine, RunPhase, StepState, TimerKind, WorkExit};
 use wf_base::time::Moment;
 use wf_model::expr::Expr;
-use wf_model::{FailureClass, JsonObject, OnStepFailure, StepIx, StepWork, WaitCondition};
+use wf_model::{FailureClass, OnStepFailure, StepIx, StepWork, WaitCondition};
 
 /// The reason for a step or item that the user chose to leave out.
 pub const NOT_CHOSEN: &str = "not selected";
@@ -39,18 +39,18 @@ impl Machine {
 
     /// Decides whether a step whose dependencies have ended runs.
     fn evaluate_due_step(&mut self, step: u32) {
-        let spot = TaskIx { step, item: None };
+        let task = TaskIx { step, item: None };
         let plan = Arc::clone(&self.plan);
         if self.state.step_record(step).state.is_final() {
             return;
         }
-        let declared = plan.step(spot.ix());
+        let declared = plan.step(task.ix());
         let asks = declared.when.as_deref().is_some_and(Expr::asks_status);
-        if self.state.is_force_cancelled() || self.state.is_ending() && !plan.is_finally(spot.ix()) {
-            return self.finish(spot, TaskCompletion::cancelled(self.ending_reason()));
+        if self.state.is_force_cancelled() || self.state.is_ending() && !plan.is_finally(task.ix()) {
+            return self.finish(task, TaskCompletion::cancelled(self.ending_reason()));
         }
         if self.state.left.get(&step).is_some_and(Vec::is_empty) {
-            return self.finish(spot, TaskCompletion::skipped(NOT_CHOSEN));
+            return self.finish(task, TaskCompletion::skipped(NOT_CHOSEN));
         }
         if let (Some(blocker), false) = (self.state.step_record(step).blocker, asks) {
             let name = &plan.step(StepIx(blocker)).id;
@@ -59,43 +59,42 @@ impl Machine {
                 StepState::Cancelled => "was cancelled",
                 _ => "was skipped",
             };
-            return self.finish(spot, TaskCompletion::skipped(format!("dependency `{name}` {how}")));
+            return self.finish(task, TaskCompletion::skipped(format!("dependency `{name}` {how}")));
         }
-        if self.state.is_closing() && !plan.is_finally(spot.ix()) {
-            return self.skip_over_budget(spot);
+        if self.state.is_closing() && !plan.is_finally(task.ix()) {
+            return self.skip_over_budget(task);
         }
         if let Some(when) = &declared.when {
-            let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
+            let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };
             match scope::evaluate_condition(&view, when) {
                 Ok(true) => {}
                 Ok(false) => {
                     let reason = format!("condition is false: {}", when.source());
-                    return self.finish(spot, TaskCompletion::skipped(reason));
+                    return self.finish(task, TaskCompletion::skipped(reason));
                 }
-                Err(error) => return self.end_unstartable(spot, &error.to_string()),
+                Err(error) => return self.end_unstartable(task, &error.to_string()),
             }
         }
-        self.unfold(spot, &declared.fan);
+        self.unfold(task, &declared.fan);
     }
 
     /// Sets the timer that ends the wait of a task for its turn when it takes too long.
-    pub(super) fn queue_timer(&mut self, spot: TaskIx) {
-        if let Some(at) = self.queue_limit(spot) {
-            let timer = TimerKind::Queue(state::task_id(&self.plan, spot));
-            self.turn.effects.push(Effect::Wake { timer, at });
+    pub(super) fn queue_timer(&mut self, task: TaskIx) {
+        if let Some(at) = self.queue_limit(task) {
+            self.set_timer(TimerKind::Queue(state::task_id(&self.plan, task)), at);
         }
     }
 
     /// Returns the instant at which a task has waited too long for its turn.
-    pub(super) fn queue_limit(&self, spot: TaskIx) -> Option<Moment> {
-        let limit = self.plan.step(spot.ix()).queue_timeout?;
-        Some(self.state.step_record(spot.step).ready?.after(limit))
+    pub(super) fn queue_limit(&self, task: TaskIx) -> Option<Moment> {
+        let limit = self.plan.step(task.ix()).queue_timeout?;
+        Some(self.state.step_record(task.step).ready?.after(limit))
     }
 
     /// Ends a task that cannot even begin.
-    pub(super) fn end_unstartable(&mut self, spot: TaskIx, reason: &str) {
+    pub(super) fn end_unstartable(&mut self, task: TaskIx, reason: &str) {
         let standing = super::Standing::Unchecked;
-        self.finish(spot, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.into()));
+        self.finish(task, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.into()));
     }
 
     /// Enters the next phase if this one is over. True if it did.
@@ -109,7 +108,7 @@ impl Machine {
                 if bad || self.plan.parts().verify.is_empty() {
                     self.after_verify();
                 } else {
-                    self.emit(EventKind::PhaseStarted { phase: RunPhase::Verify });
+                    self.enter_phase(RunPhase::Verify);
                     self.check_plan();
                 }
                 true
@@ -131,13 +130,17 @@ impl Machine {
         }
     }
 
+    /// Enters a phase of the run.
+    pub(super) fn enter_phase(&mut self, phase: RunPhase) {
+        self.emit(EventKind::PhaseStarted { phase });
+    }
+
     /// Requests the plan's own checks.
     pub(super) fn check_plan(&mut self) {
-        let view = TaskScope { plan: &self.plan, state: &self.state, spot: None };
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
         let phase = self.own_phase();
-        let checks = super::phases::of_phase(&self.plan.parts().verify, phase);
-        let reads = scope::check_reads(&view, checks);
-        let reads: JsonObject = reads.unwrap_or_default();
+        let checks = super::checks::of_phase(&self.plan.parts().verify, phase);
+        let reads = scope::check_reads(&view, checks).unwrap_or_default();
         self.turn.effects.push(Effect::Check { attempt: None, phase, item_value: None, reads });
     }
 
@@ -154,8 +157,7 @@ impl Machine {
         let bad = self.state.failed.is_some() || self.state.is_closing();
         let held = self.state.judged != Some(false);
         if (!bad && held || accepted) && has_gates(&self.plan, None, GatePoint::Publish) {
-            let phase = RunPhase::Publish;
-            self.emit(EventKind::PhaseStarted { phase });
+            self.enter_phase(RunPhase::Publish);
             self.ask_gates(None, GatePoint::Publish);
         } else {
             self.after_publish();
@@ -165,7 +167,7 @@ impl Machine {
     /// Continues with the `finally` steps, or with the end of the run.
     pub(super) fn after_publish(&mut self) {
         if self.plan.parts().main < self.plan.steps().len() {
-            self.emit(EventKind::PhaseStarted { phase: RunPhase::Finally });
+            self.enter_phase(RunPhase::Finally);
         } else {
             self.conclude();
         }
@@ -186,16 +188,11 @@ impl Machine {
 
     /// Returns the task of a failed step: of a repeated step, the first item that failed.
     fn failed_place(&self, step: u32) -> String {
-        let place = TaskId::of_step(&self.plan.step(StepIx(step)).id);
-        let many = self.state.step_record(step).many.as_ref();
-        let mut slots = many.into_iter().flat_map(|many| (0_u32..).zip(&many.slots));
-        let failed = slots.find(|(_, slot)| slot.ended() == Some(StepState::Failed));
-        let Some((item, _)) = failed else {
-            return place.to_string();
-        };
-        let item = Some(item);
-        let of = self.state.item(TaskIx { step, item });
-        TaskId { item, ..place }.display_name(of.map(|item| item.key.as_str()))
+        let mut items = self.state.step_record(step).tasks().filter(|(item, _)| item.is_some());
+        let failed = items.find(|(_, task)| task.ended() == Some(StepState::Failed));
+        let task = TaskIx { step, item: failed.and_then(|(item, _)| item) };
+        let item = self.state.item(task);
+        state::task_id(&self.plan, task).display_name(item.map(|item| item.key.as_str()))
     }
 
     /// Returns the reason why nothing new begins at the end of the run.
@@ -208,15 +205,15 @@ impl Machine {
     }
 
     /// True if a task has ended.
-    pub(super) fn is_over(&self, spot: TaskIx) -> bool {
-        let step_over = self.state.step_record(spot.step).state.is_final();
-        let place_over = self.state.task_record(spot).is_some_and(|slot| slot.ended().is_some());
-        step_over || spot.item.is_some() && place_over
+    pub(super) fn is_over(&self, task: TaskIx) -> bool {
+        let step_over = self.state.step_record(task.step).state.is_final();
+        let place_over = self.state.task_record(task).is_some_and(|record| record.ended().is_some());
+        step_over || task.item.is_some() && place_over
     }
 
     /// True if a task may not begin any more because a step failed.
-    pub(super) fn is_barred(&self, spot: TaskIx) -> bool {
-        let exempt = self.asks_status(spot.step) || self.plan.is_finally(spot.ix());
+    pub(super) fn is_barred(&self, task: TaskIx) -> bool {
+        let exempt = self.asks_status(task.step) || self.plan.is_finally(task.ix());
         self.state.stopping.is_some() && !exempt
     }
 
@@ -226,10 +223,10 @@ impl Machine {
     }
 
     /// True if nothing running for a task may continue.
-    pub(super) fn is_halting(&self, spot: TaskIx) -> bool {
+    pub(super) fn is_halting(&self, task: TaskIx) -> bool {
         let cancels = self.plan.parts().policy.on_failure == OnStepFailure::Cancel;
-        let stopped = self.state.stopping.is_some() && cancels && !self.asks_status(spot.step);
-        if self.plan.is_finally(spot.ix()) {
+        let stopped = self.state.stopping.is_some() && cancels && !self.asks_status(task.step);
+        if self.plan.is_finally(task.ix()) {
             self.state.is_force_cancelled()
         } else {
             stopped || self.state.is_ending()

@@ -6,11 +6,11 @@
 //! attempts of `finally` steps exceed a limit only where each is the first of its task.
 //! **Invariant:** a resource is reported at most once at each threshold.
 
-use super::end::TaskCompletion;
 use super::in_flight::TaskRequest;
 use super::ledger::BudgetUsage;
 use super::state::{MachineState, TaskIx};
-use super::{BudgetLedger, Effect, EventKind, Machine, RunPhase, TimerKind};
+use super::task_end::TaskCompletion;
+use super::{BudgetLedger, EventKind, Machine, RunPhase, TimerKind};
 use wf_base::time::Moment;
 use wf_model::{BudgetResource, FailureClass, Plan};
 
@@ -31,8 +31,8 @@ impl MachineState {
 
     /// Notes that an attempt came closer to success than the one before it.
     pub(super) fn note_progress(&mut self, plan: &Plan, at: Moment, next: &super::Attempt) {
-        let slot = super::state::find_task_ix(plan, &next.place).and_then(|spot| self.task_record(spot));
-        let gaps = slot.and_then(|slot| slot.tries.as_ref()).map(|tries| &tries.gaps);
+        let record = super::state::find_task_ix(plan, &next.place).and_then(|task| self.task_record(task));
+        let gaps = record.and_then(|record| record.tries.as_ref()).map(|tries| &tries.gaps);
         if let Some([.., before, last]) = gaps.map(Vec::as_slice)
             && last.attempt.saturating_add(1) == next.attempt
             && u64::from(last.failed) * u64::from(before.of) < u64::from(before.failed) * u64::from(last.of)
@@ -97,12 +97,12 @@ impl Machine {
     }
 
     /// True if the next attempt of a task may begin. If not, the budget is spent from now on.
-    pub(super) fn affords(&mut self, spot: TaskIx) -> bool {
+    pub(super) fn affords(&mut self, task: TaskIx) -> bool {
         if self.state.ledger.budget.is_none() {
             return true;
         }
-        let last = self.plan.is_finally(spot.ix());
-        let first = self.state.task_record(spot).is_none_or(|slot| slot.attempts == 0);
+        let last = self.plan.is_finally(task.ix());
+        let first = self.state.task_record(task).is_none_or(|record| record.attempts == 0);
         if last && first || !last && self.budget_allows_attempt() {
             return true;
         }
@@ -113,11 +113,10 @@ impl Machine {
             return true;
         };
         if !last && spent.resource == BudgetResource::WallTime && self.extend() {
-            return self.affords(spot);
+            return self.affords(task);
         }
         if self.state.ledger.spent.is_none() {
-            let hard = false;
-            self.emit(EventKind::BudgetExhausted { spent, hard });
+            self.emit(EventKind::BudgetExhausted { spent, hard: false });
             self.end_waits();
         }
         false
@@ -125,12 +124,12 @@ impl Machine {
 
     /// Ends a task whose next attempt the budget does not allow. A `finally` step that cannot be
     /// retried has failed: only a forced end cancels one.
-    pub(super) fn skip_over_budget(&mut self, spot: TaskIx) {
-        let tried = self.state.task_record(spot).is_some_and(|slot| slot.attempts_of_round() > 0);
+    pub(super) fn skip_over_budget(&mut self, task: TaskIx) {
+        let tried = self.state.task_record(task).is_some_and(|record| record.attempts_of_round() > 0);
         let reason = self.unaffordable_reason();
-        let tries = self.state.task_record(spot).and_then(|slot| slot.tries.as_ref());
+        let tries = self.state.task_record(task).and_then(|record| record.tries.as_ref());
         let refuted = tries.is_some_and(|tries| !tries.failed.is_empty());
-        let end = if tried && self.plan.is_finally(spot.ix()) {
+        let end = if tried && self.plan.is_finally(task.ix()) {
             let failure_class = Some(FailureClass::Environmental);
             let standing = if refuted { super::Standing::Refuted } else { super::Standing::Unchecked };
             TaskCompletion::failure(standing, failure_class, reason)
@@ -139,7 +138,7 @@ impl Machine {
         } else {
             TaskCompletion::skipped(reason)
         };
-        self.finish(spot, end);
+        self.finish(task, end);
     }
 
     /// Ends the main steps that wait between two attempts, for a lock, or for an approval before
@@ -148,12 +147,12 @@ impl Machine {
         let asked = self.state.activities().into_iter().filter(|(_, activity)| activity.is_asking_first());
         let waits = [TaskRequest::Timer, TaskRequest::Lock].map(|request| self.flight.tasks_with(request));
         let waits = waits.into_iter().flatten();
-        let mut spots: Vec<TaskIx> = waits.chain(asked.map(|(spot, _)| spot)).collect();
-        spots.retain(|spot| !self.plan.is_finally(spot.ix()));
-        for spot in spots {
-            if !self.is_over(spot) {
-                self.withdraw(Some(spot));
-                self.skip_over_budget(spot);
+        let mut tasks: Vec<TaskIx> = waits.chain(asked.map(|(task, _)| task)).collect();
+        tasks.retain(|task| !self.plan.is_finally(task.ix()));
+        for task in tasks {
+            if !self.is_over(task) {
+                self.withdraw(Some(task));
+                self.skip_over_budget(task);
             }
         }
     }
@@ -201,8 +200,8 @@ impl Machine {
         if self.state.ledger.budget.is_none() || self.state.outcome.is_some() {
             return;
         }
-        let told = BudgetResource::ALL.into_iter().filter(|what| *what != BudgetResource::WallTime);
-        for what in told {
+        let others = BudgetResource::ALL.into_iter().filter(|what| *what != BudgetResource::WallTime);
+        for what in others {
             self.notice(what);
         }
     }
@@ -244,8 +243,7 @@ impl Machine {
     /// Sets the timer of the budget.
     pub(super) fn budget_timer(&mut self) {
         if let (Some(ms), Some(since)) = (self.next_mark(), self.state.ledger.since) {
-            let (timer, at) = (TimerKind::Budget { ms }, since.after(millis(ms)));
-            self.turn.effects.push(Effect::Wake { timer, at });
+            self.set_timer(TimerKind::Budget { ms }, since.after(millis(ms)));
         }
     }
 
@@ -263,8 +261,7 @@ impl Machine {
             self.budget_timer();
         } else if self.state.ledger.spent.is_some() || !self.extend() {
             let spent = BudgetUsage { resource: what, used, limit };
-            let hard = true;
-            self.emit(EventKind::BudgetExhausted { spent, hard });
+            self.emit(EventKind::BudgetExhausted { spent, hard: true });
             self.sweep();
         }
     }

@@ -20,7 +20,7 @@ impl Machine {
         if self.state.is_force_cancelled() || self.state.tasks_with_fresh_evidence().next().is_none() {
             return self.end_run();
         }
-        self.emit(EventKind::PhaseStarted { phase: RunPhase::Confirm });
+        self.enter_phase(RunPhase::Confirm);
         self.ask_confirmation();
     }
 
@@ -35,8 +35,8 @@ impl Machine {
 
     /// Asks whether evidence is still fresh.
     fn ask_confirmation(&mut self) {
-        let spots = self.state.tasks_with_fresh_evidence();
-        let places: Vec<TaskId> = spots.map(|spot| state::task_id(&self.plan, spot)).collect();
+        let tasks = self.state.tasks_with_fresh_evidence();
+        let places: Vec<TaskId> = tasks.map(|task| state::task_id(&self.plan, task)).collect();
         self.turn.effects.push(Effect::Confirm { places });
     }
 
@@ -53,8 +53,8 @@ impl Machine {
     /// Applies a change to a file of a task's evidence. It changes nothing if the task is not
     /// verified or not known, or if the change is reported twice.
     pub(super) fn on_stale_evidence(&mut self, stale: StaleFile) {
-        let spot = self.task_ix(&stale.place);
-        if spot.is_some_and(|spot| self.state.is_verified(spot)) {
+        let task = self.task_ix(&stale.place);
+        if task.is_some_and(|task| self.state.is_verified(task)) {
             self.emit(EventKind::EvidenceStale(stale));
         }
     }
@@ -63,17 +63,17 @@ impl Machine {
 impl MachineState {
     /// Returns the tasks whose evidence is still fresh, in plan order.
     pub(super) fn tasks_with_fresh_evidence(&self) -> impl Iterator<Item = TaskIx> + '_ {
-        let spots = self.evidence.iter().copied();
-        spots.filter(|spot| self.is_verified(*spot))
+        let tasks = self.evidence.iter().copied();
+        tasks.filter(|task| self.is_verified(*task))
     }
 
     /// True if a task ended verified and its evidence is not stale.
-    pub(super) fn is_verified(&self, spot: TaskIx) -> bool {
-        let slot = self.step_record(spot.step);
-        match (spot.item, &slot.many) {
-            (None, None) => slot.state == StepState::Succeeded && slot.standing == Standing::Verified,
-            (Some(item), Some(many)) => many.slots.get(item as usize).is_some_and(|slot| {
-                slot.ended() == Some(StepState::Succeeded) && slot.standing == Standing::Verified
+    pub(super) fn is_verified(&self, task: TaskIx) -> bool {
+        let record = self.step_record(task.step);
+        match (task.item, &record.many) {
+            (None, None) => record.state == StepState::Succeeded && record.standing == Standing::Verified,
+            (Some(item), Some(many)) => many.records.get(item as usize).is_some_and(|record| {
+                record.ended() == Some(StepState::Succeeded) && record.standing == Standing::Verified
             }),
             _ => false,
         }
@@ -81,21 +81,21 @@ impl MachineState {
 
     /// Downgrades a task, and the repeated step that it is an item of, to unverified success.
     pub(super) fn mark_stale(&mut self, plan: &Plan, stale: &StaleFile) {
-        let Some(spot) = state::find_task_ix(plan, &stale.place) else {
+        let Some(task) = state::find_task_ix(plan, &stale.place) else {
             return;
         };
-        if !self.is_verified(spot) {
+        if !self.is_verified(task) {
             return;
         }
-        self.stale.insert(spot, stale.path.clone());
-        if spot.item.is_some()
-            && let Some(slot) = self.task_record_mut(spot)
+        self.stale.insert(task, stale.path.clone());
+        if task.item.is_some()
+            && let Some(record) = self.task_record_mut(task)
         {
-            slot.standing = Standing::Reported;
+            record.standing = Standing::Reported;
         }
-        let slot = self.step_record_mut(spot.step);
-        if slot.state == StepState::Succeeded && slot.standing == Standing::Verified {
-            slot.standing = Standing::Reported;
+        let record = self.step_record_mut(task.step);
+        if record.state == StepState::Succeeded && record.standing == Standing::Verified {
+            record.standing = Standing::Reported;
             self.counts.verified = self.counts.verified.saturating_sub(1);
             self.counts.reported += 1;
         }

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::pairs;
 use super::planner::{PlannerCall, ProposalDecision};
+use super::serde_pairs;
 use super::state::MachineState;
 use super::{
-    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, EventKind, IntentAdvice, ProposedAlternative,
-    Round, ToolAdvice,
+    AlternativeSwitch, Attempt, CheckVerdict, CriteriaCount, IntentAdvice, ProposedAlternative, Round,
+    ToolAdvice,
 };
 use crate::ggs::{Directive, PreviousRound};
 use wf_base::name::Name;
-use wf_model::{CheckCertainty, FailureClass, Plan};
+use wf_base::time::Moment;
+use wf_model::{CheckCertainty, Plan};
 
 /// The controller's knowledge of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,24 +35,22 @@ pub(super) struct ControllerState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) intent: Option<IntentAdvice>,
     /// The alternative in use for each step that is not done as written.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) ways: BTreeMap<u32, u32>,
     /// The kind of change that led to it.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) kinds: BTreeMap<u32, Directive>,
     /// The abandoned alternatives of each step.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) tried: BTreeMap<u32, BTreeSet<u32>>,
     /// The numbers of failures and of rulings of each plausible criterion, over all rounds; those
     /// of the plan belong to no step.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) trials: BTreeMap<(Option<u32>, Name), (u32, u32)>,
     /// True if the gate to the plan's own criteria has opened, in this round or in an earlier one:
     /// they count from then on.
     #[serde(default)]
     pub(super) opened: bool,
-    /// The plan's own criteria that failed.
-    pub(super) refuted: Vec<(Name, Option<FailureClass>)>,
     /// The number of criteria that pass, if the result was accepted with less than all.
     pub(super) accepted: Option<CriteriaCount>,
     /// The reason why nothing more is tried.
@@ -95,11 +94,29 @@ impl ControllerState {
         }
     }
 
+    /// Notes a question to the planner, or its answer.
+    pub(super) fn note_planner(&mut self, at: Moment, answer: Option<ProposalDecision>) {
+        let since = self.planning.as_ref().map_or(at, |planning| planning.since);
+        self.planning = Some(PlannerCall { since, answer });
+    }
+
+    /// Applies the advice from memory.
+    pub(super) fn take_advice(
+        &mut self,
+        plan: &Plan,
+        intent: Option<&IntentAdvice>,
+        advice: &[ToolAdvice],
+        changes: &[AlternativeSwitch],
+    ) {
+        self.intent = intent.cloned();
+        self.advice = advice.to_vec();
+        for change in changes {
+            self.change(plan, change);
+        }
+    }
+
     /// Counts a ruling on a criterion of a step, or of the plan.
     pub(super) fn count(&mut self, step: Option<u32>, verdict: &CheckVerdict) {
-        if step.is_none() && !verdict.passed() {
-            self.refuted.push((verdict.name.clone(), verdict.failure_class));
-        }
         if verdict.certainty == CheckCertainty::Plausible {
             let trials = self.trials.entry((step, verdict.name.clone())).or_default();
             trials.0 += u32::from(!verdict.passed());
@@ -118,33 +135,6 @@ impl ControllerState {
 }
 
 impl MachineState {
-    /// Applies a question to the planner, or its answer.
-    pub(super) fn apply_planner_fact(&mut self, at: wf_base::time::Moment, fact: &EventKind) {
-        let answer = match fact {
-            EventKind::PlannerAccepted { alternatives: ways, .. } => {
-                self.control.adopted.push(ways.clone());
-                Some(ProposalDecision::Taken(ways.keys().cloned().collect()))
-            }
-            EventKind::PlannerRejected { reason, .. } => Some(ProposalDecision::Refused(reason.clone())),
-            _ => None,
-        };
-        let planning = &mut self.control.planning;
-        let since = planning.as_ref().map_or(at, |planning| planning.since);
-        *planning = Some(PlannerCall { since, answer });
-    }
-
-    /// Applies the advice from memory.
-    pub(super) fn take_advice(&mut self, plan: &Plan, fact: &EventKind) {
-        let EventKind::MemoryApplied { intent, advice, changes } = fact else {
-            return;
-        };
-        self.control.intent.clone_from(intent);
-        self.control.advice.clone_from(advice);
-        for change in changes {
-            self.control.change(plan, change);
-        }
-    }
-
     /// Counts a ruling, if the run has rounds.
     pub(super) fn count_ruling(&mut self, plan: &Plan, of: Option<&Attempt>, verdict: &CheckVerdict) {
         if plan.parts().replan.is_some() {
@@ -154,7 +144,7 @@ impl MachineState {
     }
 
     /// Applies the end of a round.
-    pub(super) fn close_round(&mut self, plan: &Plan, round: &Round, at: wf_base::time::Moment) {
+    pub(super) fn close_round(&mut self, plan: &Plan, round: &Round, at: Moment) {
         let control = &mut self.control;
         control.rounds = round.round;
         control.past = round.solved.past();
@@ -175,7 +165,6 @@ impl MachineState {
         }
         if round.goes_on() {
             control.replans += 1;
-            control.refuted.clear();
             control.closed = false;
             self.reopen(plan, &round.reopened, at);
         } else if round.solved.directive == Directive::Success {

@@ -17,6 +17,14 @@ use wf_model::{CheckPhase, EscalationAction, FailureClass, JsonObject, RunBudget
 /// The maximum length of stored evidence and reasons, in characters.
 pub const REASON_LIMIT: usize = 1000;
 
+/// Truncates a reason to the stored length.
+pub(super) fn truncate_reason(reason: String) -> String {
+    match reason.char_indices().nth(REASON_LIMIT) {
+        Some((at, _)) => reason.get(..at).unwrap_or_default().to_owned(),
+        None => reason,
+    }
+}
+
 /// A fact about a run: the record's unit and the public event format, version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Event {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::blocked::GateBlock;
-use super::end::TaskCompletion;
-use super::flaw::bad_outputs;
+use super::escalation::GateBlock;
 use super::in_flight::TaskRequest;
 use super::scope::{self, TaskScope};
 use super::state::{self, TaskIx};
+use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
-use super::{Attempt, Effect, EventKind, Machine, RunPhase, Standing, StepState, TaskId};
+use super::turn::bad_outputs;
+use super::{Attempt, Effect, EventKind, Machine, RunPhase, Standing, TaskId};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
 
@@ -58,37 +58,36 @@ pub fn gates_at(plan: &Plan, step: Option<StepIx>, point: GatePoint) -> impl Ite
 }
 
 /// True if gates are asked at a point.
-pub(super) fn has_gates(plan: &Plan, spot: Option<TaskIx>, point: GatePoint) -> bool {
-    gates_at(plan, spot.map(TaskIx::ix), point).next().is_some()
+pub(super) fn has_gates(plan: &Plan, task: Option<TaskIx>, point: GatePoint) -> bool {
+    gates_at(plan, task.map(TaskIx::ix), point).next().is_some()
 }
 
 impl Machine {
     /// Asks the gates at the start of the run, if there are any.
     pub(super) fn gate_start(&mut self) {
         if has_gates(&self.plan, None, GatePoint::Start) {
-            let phase = RunPhase::Gates;
-            self.emit(EventKind::PhaseStarted { phase });
+            self.enter_phase(RunPhase::Gates);
             self.ask_gates(None, GatePoint::Start);
         }
     }
 
     /// Asks the gates before an attempt of a task; false if there are none, or they have passed.
-    pub(super) fn gate_enter(&mut self, spot: TaskIx) -> bool {
-        let point = self.entry(spot);
-        let Some(point) = point.filter(|point| has_gates(&self.plan, Some(spot), *point)) else {
+    pub(super) fn gate_enter(&mut self, task: TaskIx) -> bool {
+        let point = self.entry(task);
+        let Some(point) = point.filter(|point| has_gates(&self.plan, Some(task), *point)) else {
             return false;
         };
-        let room = super::apply::takes_room(&self.plan, spot);
-        self.flight.set(spot, Some(TaskRequest::Gates { room }));
-        self.ask_gates(Some(spot), point);
+        let room = super::fold::takes_room(&self.plan, task);
+        self.flight.set(task, Some(TaskRequest::Gates { room }));
+        self.ask_gates(Some(task), point);
         true
     }
 
     /// Returns the point at which gates are asked before the next attempt of a task; `None`: they
     /// have passed.
-    fn entry(&self, spot: TaskIx) -> Option<GatePoint> {
-        let slot = self.state.task_record(spot)?;
-        match (slot.entered, slot.admitted) {
+    fn entry(&self, task: TaskIx) -> Option<GatePoint> {
+        let record = self.state.task_record(task)?;
+        match (record.entered, record.admitted) {
             (false, _) => Some(GatePoint::Enter),
             (true, false) => Some(GatePoint::Again),
             (true, true) => None,
@@ -96,41 +95,42 @@ impl Machine {
     }
 
     /// Asks the gates at a point.
-    pub(super) fn ask_gates(&mut self, spot: Option<TaskIx>, point: GatePoint) {
+    pub(super) fn ask_gates(&mut self, task: Option<TaskIx>, point: GatePoint) {
         let plan = Arc::clone(&self.plan);
-        let view = TaskScope { plan: &plan, state: &self.state, spot };
-        let reads = match spot.map(|spot| scope::work_reads(&view, plan.step(spot.ix()))) {
+        let view = TaskScope { plan: &plan, state: &self.state, task };
+        let reads = match task {
             None => JsonObject::new(),
-            Some(Ok(reads)) => reads,
-            Some(Err(error)) => return self.end_unstartable_at(spot, &error.to_string()),
+            Some(task) => match scope::work_reads(&view, plan.step(task.ix())) {
+                Ok(reads) => reads,
+                Err(error) => return self.end_unstartable(task, &error.to_string()),
+            },
         };
-        let slot = spot.and_then(|spot| self.state.task_record(spot));
-        let gave = slot.and_then(|slot| slot.result.as_ref());
+        let record = task.and_then(|task| self.state.task_record(task));
+        let gave = record.and_then(|record| record.result.as_ref());
         let outputs = match point {
             GatePoint::Leave => gave.map(|gave| gave.outputs.clone()),
             GatePoint::Publish => Some(self.plan_outputs().0),
             GatePoint::Start | GatePoint::Enter | GatePoint::Again => None,
         };
-        let made = slot.map_or(0, |slot| slot.attempts);
-        let live = spot.and_then(|spot| self.state.activity(spot));
+        let made = record.map_or(0, |record| record.attempts);
+        let live = task.and_then(|task| self.state.activity(task));
         self.turn.effects.push(Effect::Gate {
-            place: spot.map(|spot| state::task_id(&plan, spot)),
+            place: task.map(|task| state::task_id(&plan, task)),
             point,
             attempt: live.map_or(0, |live| live.attempt),
             next: (point == GatePoint::Again).then(|| made.saturating_add(1)),
-            item_value: spot.and_then(|spot| self.state.item(spot)).cloned(),
+            item_value: task.and_then(|task| self.state.item(task)).cloned(),
             reads,
-            steps: self.steps_before(spot),
+            steps: self.steps_before(task),
             outputs: outputs.unwrap_or_default(),
         });
     }
 
     /// Returns the steps that a task depends on, or all steps, as far as they have outputs.
-    fn steps_before(&self, spot: Option<TaskIx>) -> JsonObject {
-        let all = || (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).map(StepIx);
-        let steps: Vec<StepIx> = match spot {
-            Some(spot) => self.plan.step(spot.ix()).depends_on.clone(),
-            None => all().collect(),
+    fn steps_before(&self, task: Option<TaskIx>) -> JsonObject {
+        let steps: Vec<StepIx> = match task {
+            Some(task) => self.plan.step(task.ix()).depends_on.clone(),
+            None => self.main_steps().map(StepIx).collect(),
         };
         let mut told = JsonObject::new();
         for ix in steps {
@@ -143,21 +143,15 @@ impl Machine {
     }
 
     /// Returns the arguments of a task as rewritten by gates.
-    pub(super) fn tool_args(&self, spot: TaskIx) -> Option<Box<serde_json::Value>> {
-        let slot = self.state.task_record(spot)?;
-        slot.tool_args.clone().map(Box::new)
-    }
-
-    fn end_unstartable_at(&mut self, spot: Option<TaskIx>, reason: &str) {
-        if let Some(spot) = spot {
-            self.end_unstartable(spot, reason);
-        }
+    pub(super) fn tool_args(&self, task: TaskIx) -> Option<Box<serde_json::Value>> {
+        let record = self.state.task_record(task)?;
+        record.tool_args.clone().map(Box::new)
     }
 
     /// Applies the results of gates.
     pub(super) fn on_gates(&mut self, place: Option<&TaskId>, point: GatePoint, gated: GateOutcome) {
-        let spot = place.and_then(|place| self.task_ix(place));
-        if !self.awaits_gates(place, spot, point) {
+        let task = place.and_then(|place| self.task_ix(place));
+        if !self.awaits_gates(place, task, point) {
             return;
         }
         let GateOutcome { results, rewritten } = gated;
@@ -168,54 +162,54 @@ impl Machine {
             let place = place.cloned();
             self.emit(EventKind::GateEvaluated { place, result });
         }
-        if let Some(spot) = spot
-            && self.end_before_gates(spot, point)
+        if let Some(task) = task
+            && self.end_before_gates(task, point)
         {
             return;
         }
-        if spot.is_none() && self.state.is_ending() {
+        if task.is_none() && self.state.is_ending() {
             // A cancelled run publishes nothing, but still cleans up.
             if point == GatePoint::Publish {
                 self.after_publish();
             }
             return;
         }
-        self.apply_gate_results(spot, point, heard, rewritten);
+        self.apply_gate_results(task, point, heard, rewritten);
     }
 
     /// Applies the results of gates that did not pass: the first block counts, then the required
     /// approvals. An approval that lifts one does not lift the others.
     pub(super) fn apply_gate_results(
         &mut self,
-        spot: Option<TaskIx>,
+        task: Option<TaskIx>,
         point: GatePoint,
         mut heard: Vec<GateResult>,
         rewritten: JsonObject,
     ) {
         match gate::ruling(&heard) {
-            GateRuling::Continue => self.pass_gates(spot, point, rewritten),
-            GateRuling::Ask { .. } => self.ask_for(spot, point, heard, rewritten),
+            GateRuling::Continue => self.pass_gates(task, point, rewritten),
+            GateRuling::Ask { .. } => self.ask_for(task, point, heard, rewritten),
             GateRuling::Block { gate, reason } => {
                 let of_it = |result: &GateResult| result.gate == gate && result.action == GateAction::Block;
                 if let Some(at) = heard.iter().position(of_it) {
                     heard.remove(at);
                 }
                 let block = GateBlock { rest: heard, rewritten, ..GateBlock::new(gate, reason) };
-                self.block(spot, point, block);
+                self.block(task, point, block);
             }
         }
     }
 
     /// True if exactly these gates are being asked.
-    fn awaits_gates(&self, place: Option<&TaskId>, spot: Option<TaskIx>, point: GatePoint) -> bool {
+    fn awaits_gates(&self, place: Option<&TaskId>, task: Option<TaskIx>, point: GatePoint) -> bool {
         let of_run = |phase| place.is_none() && self.state.phase == phase && self.awaits_no_approval();
         match point {
-            GatePoint::Enter | GatePoint::Again => spot.is_some_and(|spot| {
-                let asked = matches!(self.flight.request(spot), Some(TaskRequest::Gates { .. }));
-                asked && self.entry(spot) == Some(point)
+            GatePoint::Enter | GatePoint::Again => task.is_some_and(|task| {
+                let asked = matches!(self.flight.request(task), Some(TaskRequest::Gates { .. }));
+                asked && self.entry(task) == Some(point)
             }),
             GatePoint::Leave => {
-                let live = spot.and_then(|spot| self.state.activity(spot));
+                let live = task.and_then(|task| self.state.activity(task));
                 live.is_some_and(|live| live.doing == ActivityKind::Leaving)
             }
             GatePoint::Start => of_run(RunPhase::Gates),
@@ -226,53 +220,48 @@ impl Machine {
     /// True if no approval is pending for the run, and no gate blocks it.
     fn awaits_no_approval(&self) -> bool {
         let asks = self.state.asks.values();
-        let of_run = asks.filter(|asked| asked.spot.is_none()).count();
+        let of_run = asks.filter(|asked| asked.task.is_none()).count();
         of_run == 0 && self.state.blocked.is_none() && self.state.started.is_some()
     }
 
     /// Ends a task that may not continue, whatever its gates said. True if it did.
-    pub(super) fn end_before_gates(&mut self, spot: TaskIx, point: GatePoint) -> bool {
+    pub(super) fn end_before_gates(&mut self, task: TaskIx, point: GatePoint) -> bool {
         let end = match point {
-            GatePoint::Leave if self.is_halting(spot) => TaskCompletion {
-                state: StepState::Cancelled,
+            GatePoint::Leave if self.is_halting(task) => TaskCompletion {
                 standing: Standing::Reported,
-                failure_class: None,
-                reason: self.halting_reason(),
+                ..TaskCompletion::cancelled(self.halting_reason())
             },
-            GatePoint::Enter | GatePoint::Again if self.is_halting(spot) => {
+            GatePoint::Enter | GatePoint::Again if self.is_halting(task) => {
                 TaskCompletion::cancelled(self.halting_reason())
             }
-            GatePoint::Enter if self.is_barred(spot) => TaskCompletion::skipped(self.stopping_reason()),
+            GatePoint::Enter if self.is_barred(task) => TaskCompletion::skipped(self.stopping_reason()),
             _ => return false,
         };
-        self.finish(spot, end);
+        self.finish(task, end);
         true
     }
 
     /// Lets a task or the run pass its gates.
-    pub(super) fn pass_gates(&mut self, spot: Option<TaskIx>, point: GatePoint, rewritten: JsonObject) {
-        if let Some(reason) = self.bad_rewrite(spot, point, &rewritten) {
-            let gate = gates_at(&self.plan, spot.map(TaskIx::ix), point).last();
+    pub(super) fn pass_gates(&mut self, task: Option<TaskIx>, point: GatePoint, rewritten: JsonObject) {
+        if let Some(reason) = self.bad_rewrite(task, point, &rewritten) {
+            let gate = gates_at(&self.plan, task.map(TaskIx::ix), point).last();
             if let Some(gate) = gate.map(|gate| gate.id.clone()) {
-                self.give_up(spot, point, &gate, &format!("gate `{gate}`: {reason}"));
+                self.give_up(task, point, &gate, &format!("gate `{gate}`: {reason}"));
             }
             return;
         }
-        let place = spot.map(|spot| state::task_id(&self.plan, spot));
+        let place = task.map(|task| state::task_id(&self.plan, task));
         self.emit(EventKind::GatesPassed { place, point, rewritten });
-        match (point, spot) {
-            (GatePoint::Start, _) => {
-                let phase = RunPhase::Steps;
-                self.emit(EventKind::PhaseStarted { phase });
-            }
-            (GatePoint::Leave, Some(spot)) => self.after_gates(spot),
+        match (point, task) {
+            (GatePoint::Start, _) => self.enter_phase(RunPhase::Steps),
+            (GatePoint::Leave, Some(task)) => self.after_gates(task),
             (GatePoint::Publish, _) => self.after_publish(),
             _ => {}
         }
     }
 
     /// Returns the problem with a gate's rewrite: it must be something that is valid without gates.
-    fn bad_rewrite(&self, spot: Option<TaskIx>, point: GatePoint, rewritten: &JsonObject) -> Option<String> {
+    fn bad_rewrite(&self, task: Option<TaskIx>, point: GatePoint, rewritten: &JsonObject) -> Option<String> {
         match point {
             GatePoint::Start => {
                 let message = rewritten.get("message")?;
@@ -288,14 +277,14 @@ impl Machine {
                 let Some(outputs) = response.as_object() else {
                     return Some("rewritten outputs are not an object".into());
                 };
-                let bad = bad_outputs(self.plan.step(spot?.ix()), outputs)?;
+                let bad = bad_outputs(self.plan.step(task?.ix()), outputs)?;
                 Some(format!("rewritten outputs are invalid: {bad}"))
             }
             GatePoint::Enter | GatePoint::Again => {
                 let args = rewritten.get("tool_args")?;
                 let words = args.as_array().filter(|words| !words.is_empty());
                 let texts = words.is_some_and(|words| words.iter().all(Value::is_string));
-                let exec = matches!(self.plan.step(spot?.ix()).work, StepWork::Exec(_));
+                let exec = matches!(self.plan.step(task?.ix()).work, StepWork::Exec(_));
                 let reason = match (exec, texts) {
                     (true, true) => return None,
                     (true, false) => "rewritten program and arguments are not a list of strings",
@@ -321,29 +310,26 @@ impl Machine {
     }
 
     /// Continues with an attempt whose work has passed its gates, or has none.
-    pub(super) fn after_gates(&mut self, spot: TaskIx) {
-        let Some(live) = self.state.activity(spot) else {
+    pub(super) fn after_gates(&mut self, task: TaskIx) {
+        let Some(live) = self.state.activity(task) else {
             return;
         };
-        let attempt = state::attempt(&self.plan, spot, live.attempt);
-        let standing = self.state.task_record(spot).and_then(|slot| {
-            let gave = slot.result.as_ref()?;
-            gave.standing
-        });
-        self.confirm_work(spot, attempt, standing);
+        let attempt = state::attempt(&self.plan, task, live.attempt);
+        let standing = self.state.task_record(task).and_then(|record| record.result.as_ref()?.standing);
+        self.confirm_work(task, attempt, standing);
     }
 
     /// Lets the checks of an attempt decide; without any, its reported verification status stands.
-    pub(super) fn confirm_work(&mut self, spot: TaskIx, attempt: Attempt, standing: Option<Standing>) {
-        let cached = attempt.attempt == 0;
-        if self.plan.step(spot.ix()).verify.is_empty() {
-            let standing = if cached { Standing::Reported } else { scope::unchecked_standing(standing) };
-            self.finish(spot, TaskCompletion::success(standing));
-        } else if self.is_halting(spot) {
+    pub(super) fn confirm_work(&mut self, task: TaskIx, attempt: Attempt, standing: Option<Standing>) {
+        if self.plan.step(task.ix()).verify.is_empty() {
+            let cached = attempt.attempt == 0;
+            let standing = standing.filter(|_| !cached).unwrap_or(Standing::Reported);
+            self.finish(task, TaskCompletion::success(standing));
+        } else if self.is_halting(task) {
             // Its own checks will not run: even the result of a nested run is unverified.
-            self.finish(spot, TaskCompletion::success(Standing::Reported));
+            self.finish(task, TaskCompletion::success(Standing::Reported));
         } else {
-            self.ask_checks(spot, attempt);
+            self.ask_checks(task, attempt);
         }
     }
 }

@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::apply::takes_room;
-use super::pairs;
+use super::fold::takes_room;
+use super::serde_pairs;
 use super::state::{MachineState, TaskIx};
 use super::task_phase::TaskPhase;
 use wf_model::Plan;
@@ -18,7 +18,7 @@ pub struct InFlight {
     pub(super) due: BTreeSet<u32>,
     /// Tasks that hold a lock.
     pub(super) locked: BTreeSet<TaskIx>,
-    #[serde(serialize_with = "pairs::serialize")]
+    #[serde(serialize_with = "serde_pairs::serialize")]
     requests: BTreeMap<TaskIx, TaskRequest>,
     // Indexes over the requests.
     queue: BTreeSet<TaskIx>,
@@ -48,61 +48,61 @@ impl InFlight {
     /// Derives the requests that the tasks of a run need to go on.
     pub(super) fn derive(plan: &Plan, state: &MachineState) -> Self {
         let mut flight = Self::default();
-        for (spot, slot) in state.tasks() {
-            match slot.phase {
+        for (task, record) in state.tasks() {
+            match record.phase {
                 // It gets its turn anew, and then requests the lock.
-                TaskPhase::Locking => flight.enqueue(plan, spot),
-                phase => flight.follow(plan, spot, phase),
+                TaskPhase::Locking => flight.enqueue(plan, task),
+                phase => flight.follow(plan, task, phase),
             }
         }
         flight
     }
 
     /// Follows a task that an event moved.
-    pub(super) fn follow(&mut self, plan: &Plan, spot: TaskIx, phase: TaskPhase) {
+    pub(super) fn follow(&mut self, plan: &Plan, task: TaskIx, phase: TaskPhase) {
         match phase {
             TaskPhase::Due => {
-                self.due.insert(spot.step);
+                self.due.insert(task.step);
             }
-            TaskPhase::Queued => self.enqueue(plan, spot),
-            TaskPhase::Resting(_) => self.set(spot, Some(TaskRequest::Timer)),
+            TaskPhase::Queued => self.enqueue(plan, task),
+            TaskPhase::Resting(_) => self.set(task, Some(TaskRequest::Timer)),
             // A decision does not give it its lock back.
-            TaskPhase::Active(_) | TaskPhase::Undecided if self.is_returning(spot) => {}
+            TaskPhase::Active(_) | TaskPhase::Undecided if self.is_returning(task) => {}
             TaskPhase::Ended(_) => {
-                if spot.item.is_none() {
-                    self.due.remove(&spot.step);
+                if task.item.is_none() {
+                    self.due.remove(&task.step);
                 }
-                self.locked.remove(&spot);
-                self.set(spot, None);
+                self.locked.remove(&task);
+                self.set(task, None);
             }
             TaskPhase::Pending | TaskPhase::Locking | TaskPhase::Active(_) | TaskPhase::Undecided => {
-                self.set(spot, None);
+                self.set(task, None);
             }
         }
     }
 
     /// Queues a task, to begin as soon as there is room.
-    pub(super) fn enqueue(&mut self, plan: &Plan, spot: TaskIx) {
-        let room = takes_room(plan, spot);
-        self.set(spot, Some(TaskRequest::Turn { room }));
+    pub(super) fn enqueue(&mut self, plan: &Plan, task: TaskIx) {
+        let room = takes_room(plan, task);
+        self.set(task, Some(TaskRequest::Turn { room }));
     }
 
     /// Replaces the request for a task.
-    pub(super) fn set(&mut self, spot: TaskIx, request: Option<TaskRequest>) {
+    pub(super) fn set(&mut self, task: TaskIx, request: Option<TaskRequest>) {
         let before = match request {
-            Some(request) => self.requests.insert(spot, request),
-            None => self.requests.remove(&spot),
+            Some(request) => self.requests.insert(task, request),
+            None => self.requests.remove(&task),
         };
         match before {
-            Some(TaskRequest::Turn { room: true }) => drop(self.queue.remove(&spot)),
-            Some(TaskRequest::Turn { room: false }) => drop(self.roomless.remove(&spot)),
+            Some(TaskRequest::Turn { room: true }) => drop(self.queue.remove(&task)),
+            Some(TaskRequest::Turn { room: false }) => drop(self.roomless.remove(&task)),
             Some(TaskRequest::Gates { room: true } | TaskRequest::Lookup) => self.busy -= 1,
             Some(TaskRequest::Return { .. }) => self.returning -= 1,
             _ => {}
         }
         match request {
-            Some(TaskRequest::Turn { room: true }) => drop(self.queue.insert(spot)),
-            Some(TaskRequest::Turn { room: false }) => drop(self.roomless.insert(spot)),
+            Some(TaskRequest::Turn { room: true }) => drop(self.queue.insert(task)),
+            Some(TaskRequest::Turn { room: false }) => drop(self.roomless.insert(task)),
             Some(TaskRequest::Gates { room: true } | TaskRequest::Lookup) => self.busy += 1,
             Some(TaskRequest::Return { .. }) => self.returning += 1,
             _ => {}
@@ -110,22 +110,22 @@ impl InFlight {
     }
 
     /// Returns the request for a task.
-    pub(super) fn request(&self, spot: TaskIx) -> Option<TaskRequest> {
-        self.requests.get(&spot).copied()
+    pub(super) fn request(&self, task: TaskIx) -> Option<TaskRequest> {
+        self.requests.get(&task).copied()
     }
 
     /// Returns the tasks with a request, in order.
     pub(super) fn tasks_with(&self, request: TaskRequest) -> impl Iterator<Item = TaskIx> + '_ {
         let same = self.requests.iter().filter(move |(_, own)| **own == request);
-        same.map(|(spot, _)| *spot)
+        same.map(|(task, _)| *task)
     }
 
     /// Returns the first task whose turn it is, given the number of tasks that there is room for. While a
     /// task that takes up room waits to get its lock back after a resume, no other task takes a lock and then
     /// waits for room: otherwise each could wait for what the other holds, even across runs.
     pub(super) fn next_in_turn(&self, plan: &Plan, room: u32) -> Option<TaskIx> {
-        let free = |spot: &&TaskIx| {
-            self.returning == 0 || plan.step(spot.ix()).concurrency.is_none() || self.locked.contains(spot)
+        let free = |task: &&TaskIx| {
+            self.returning == 0 || plan.step(task.ix()).concurrency.is_none() || self.locked.contains(task)
         };
         let first = self.roomless.iter().find(free);
         if first.is_none() && self.busy < room {
@@ -135,13 +135,13 @@ impl InFlight {
     }
 
     /// True if a task waits for its lock to go on after a resume.
-    pub(super) fn is_returning(&self, spot: TaskIx) -> bool {
-        matches!(self.request(spot), Some(TaskRequest::Return { .. }))
+    pub(super) fn is_returning(&self, task: TaskIx) -> bool {
+        matches!(self.request(task), Some(TaskRequest::Return { .. }))
     }
 
     /// True if a task holds a lock, or waits for one.
-    pub(super) fn uses_lock(&self, spot: TaskIx) -> bool {
-        let waits = matches!(self.request(spot), Some(TaskRequest::Lock | TaskRequest::Return { .. }));
-        waits || self.locked.contains(&spot)
+    pub(super) fn uses_lock(&self, task: TaskIx) -> bool {
+        let waits = matches!(self.request(task), Some(TaskRequest::Lock | TaskRequest::Return { .. }));
+        waits || self.locked.contains(&task)
     }
 }

@@ -214,6 +214,23 @@ pub struct AttemptEnd {
     pub service: bool,
 }
 
+impl AttemptEnd {
+    /// Creates the end of an attempt that left nothing but its exit.
+    pub fn new(attempt: Attempt, exit: WorkExit) -> Self {
+        Self {
+            attempt,
+            exit,
+            outputs: JsonObject::new(),
+            artifacts: Vec::new(),
+            standing: None,
+            failure_class: None,
+            seen: Vec::new(),
+            usage: AttemptUsage::default(),
+            service: false,
+        }
+    }
+}
+
 /// A cached result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CachedResult {
@@ -238,6 +255,19 @@ pub struct Artifact {
     pub digest: Sha256Digest,
     /// Its size in bytes.
     pub size: u64,
+}
+
+/// A file of a stored result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedFile {
+    /// The path, relative to the workspace.
+    pub path: String,
+    /// SHA-256 of the content, under which it is stored.
+    pub digest: Sha256Digest,
+    /// The size in bytes.
+    pub size: u64,
+    /// The permission bits.
+    pub mode: u32,
 }
 
 /// The ruling of a check on one criterion (DESIGN section 5; roles R4a: per criterion, never
@@ -280,10 +310,12 @@ pub struct CheckVerdict {
 impl CheckVerdict {
     /// Describes the expected and the actual result in one sentence; empty if it passed.
     pub fn mismatch(&self) -> String {
-        match (self.expected.as_str(), self.found.as_str()) {
-            ("", found) => found.to_owned(),
-            (expected, found) => format!("expected {expected}, found {found}"),
-        }
+        super::feedback::mismatch(&self.expected, &self.found)
+    }
+
+    /// True if the criterion passed.
+    pub fn passed(&self) -> bool {
+        self.ruling == CheckRuling::Pass
     }
 }
 
@@ -327,10 +359,11 @@ impl InputKind {
     }
 }
 
-impl CheckVerdict {
-    /// True if the criterion passed.
-    pub fn passed(&self) -> bool {
-        self.ruling == CheckRuling::Pass
+impl From<AttemptEnd> for EventKind {
+    fn from(end: AttemptEnd) -> Self {
+        let AttemptEnd { attempt, exit, outputs, artifacts, standing, failure_class, usage, service, .. } =
+            end;
+        Self::AttemptEnded { attempt, how: exit, failure_class, outputs, artifacts, standing, usage, service }
     }
 }
 

@@ -7,7 +7,6 @@ use super::scope::{self, TaskScope};
 use super::state::{StepRecord, TaskIx, TaskRecord};
 use super::{CriteriaCount, Machine, RoundFailureClass, StepState};
 use crate::ggs::{self, RoundMeasures};
-use wf_base::name::Name;
 use wf_model::{Check, FailureClass, ReplanSettings, StepIx, StepRepetition};
 
 /// The measurement of a round.
@@ -82,17 +81,17 @@ impl Machine {
             if self.plan.is_finally(ix) {
                 continue;
             }
-            let slot = self.state.step_record(ix.0);
+            let record = self.state.step_record(ix.0);
             let mut needs = self.plan.step(ix).depends_on.iter();
             let hangs = needs.any(|need| excused.get(need.index()) == Some(&true));
             let inherited = hangs && !self.asks_status(ix.0);
             let excuses = inherited || self.skipped_by_rule(ix);
-            if slot.state == StepState::Skipped && excuses {
+            if record.state == StepState::Skipped && excuses {
                 if let Some(excused) = excused.get_mut(ix.index()) {
                     *excused = true;
                 }
-            } else if !slot.allowed_to_fail {
-                self.measure_step(ix, slot, &mut measured);
+            } else if !record.allowed_to_fail {
+                self.measure_step(ix, record, &mut measured);
             }
         }
         self.measure_plan(&mut measured);
@@ -101,7 +100,7 @@ impl Machine {
 
     /// True if a step was skipped because of its own condition or by the user's choice.
     fn skipped_by_rule(&self, ix: StepIx) -> bool {
-        let slot = self.state.step_record(ix.0);
+        let record = self.state.step_record(ix.0);
         if self.state.left.get(&ix.0).is_some_and(Vec::is_empty) {
             return true;
         }
@@ -109,14 +108,14 @@ impl Machine {
             return false;
         };
         let view =
-            TaskScope { plan: &self.plan, state: &self.state, spot: Some(TaskIx { step: ix.0, item: None }) };
-        slot.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
+            TaskScope { plan: &self.plan, state: &self.state, task: Some(TaskIx { step: ix.0, item: None }) };
+        record.waiting == 0 && matches!(scope::evaluate_condition(&view, when), Ok(false))
     }
 
-    fn measure_step(&self, ix: StepIx, slot: &StepRecord, measured: &mut RoundMeasurement) {
+    fn measure_step(&self, ix: StepIx, record: &StepRecord, measured: &mut RoundMeasurement) {
         let step = self.plan.step(ix);
         let each = u32::try_from(step.verify.len()).unwrap_or(u32::MAX).max(1);
-        let Some(places) = self.places(ix, slot) else {
+        let Some(places) = self.places(ix, record) else {
             // The step was not reached.
             let missing = each.saturating_mul(self.expected(ix));
             measured.of += missing;
@@ -126,26 +125,26 @@ impl Machine {
         };
         let count = u32::try_from(places.len()).unwrap_or(u32::MAX);
         measured.of += each.saturating_mul(count.max(1));
-        if slot.state == StepState::Failed {
+        if record.state == StepState::Failed {
             let mut logical = false;
             for place in places {
-                logical |= self.measure_place(ix, place, slot, each, measured);
+                logical |= self.measure_place(ix, place, record, each, measured);
             }
             measured.failing.push((ix.0, logical));
         }
     }
 
     /// Returns the tasks of a step that was reached, except those that the user left out.
-    fn places<'a>(&'a self, ix: StepIx, slot: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
-        let Some(many) = &slot.many else {
-            let reached = matches!(slot.state, StepState::Succeeded | StepState::Failed);
-            return reached.then(|| vec![&slot.once]);
+    fn places<'a>(&'a self, ix: StepIx, record: &'a StepRecord) -> Option<Vec<&'a TaskRecord>> {
+        let Some(many) = &record.many else {
+            let reached = matches!(record.state, StepState::Succeeded | StepState::Failed);
+            return reached.then(|| vec![&record.once]);
         };
-        let all = many.items.iter().zip(&many.slots);
+        let all = many.items.iter().zip(&many.records);
         let chosen = all.filter(|(item, _)| !self.state.is_deselected(ix.0, &item.key));
         let chosen: Vec<&TaskRecord> = chosen.map(|(_, place)| place).collect();
         let well = |place: &&TaskRecord| place.ended() == Some(StepState::Succeeded);
-        let reached = match slot.state {
+        let reached = match record.state {
             StepState::Succeeded | StepState::Failed => true,
             // Items were left out, and all others succeeded.
             StepState::Skipped => chosen.iter().all(well),
@@ -171,12 +170,12 @@ impl Machine {
         &self,
         ix: StepIx,
         place: &TaskRecord,
-        slot: &StepRecord,
+        record: &StepRecord,
         each: u32,
         measured: &mut RoundMeasurement,
     ) -> bool {
         let step = self.plan.step(ix);
-        let ended = if slot.many.is_some() { place.ended() } else { Some(slot.state) };
+        let ended = if record.many.is_some() { place.ended() } else { Some(record.state) };
         match ended {
             Some(StepState::Succeeded) => return false,
             Some(StepState::Failed) => {}
@@ -226,7 +225,7 @@ impl Machine {
             }
             return;
         }
-        let refuted: &[(Name, Option<FailureClass>)] = &self.state.control.refuted;
+        let refuted = &self.state.refuted;
         let failed = |check: &&Check| refuted.iter().any(|(name, _)| *name == check.name);
         let later = count_unchecked(criteria, criteria.iter().filter(failed));
         for (name, failure_class) in refuted {

@@ -11,40 +11,58 @@
 //! does not answer an open effect changes nothing, so every input may arrive twice. **Invariant:**
 //! a turn costs what it changes: the edges of the steps that ended, never a scan or a copy of the
 //! state.
+//!
+//! # The way through it
+//!
+//! An input enters at `turn`, which calls the room that the input answers. A room decides, and each decision is an
+//! event, recorded by `Machine::emit`. The fold (`fold`, `fold_gates`, `task_end`, `reopen`) applies the event to
+//! [`MachineState`], and [`InFlight`] follows the tasks that it moved. Then `advance` begins whatever may begin now,
+//! until nothing more follows without an input.
+//!
+//! | room | modules |
+//! |---|---|
+//! | progress: dependencies, the items of a repeated step, the phases of a run | `advance` `fan_out` |
+//! | admission: room, gates, locks, the cache, the budget | `admit` `budget` `in_flight` |
+//! | attempts: their ends, retries and feedback | `finish` `history` `feedback` |
+//! | verdicts: the checks of a phase, rework, evidence that goes stale | `checks` `confirm` |
+//! | gates and approvals | `gates` `escalation` `approvals` |
+//! | rounds: measured, judged, redirected to other alternatives | `measure` `rounds` `actuator` `memory_advice` |
+//! | the planner, asked when no alternative is left | `planner` `request` `proposal` |
+//! | time and interruption: timers, cancellation, resume, restore | `timers` `cancel` `resume` `restore` |
+//! | the end of a run and its verification status | `run_end` `omission` |
+//!
+//! The other modules hold the types of events, inputs and effects, and of the state: `state` and `task_phase` for the
+//! run and its tasks, `control` for the controller, `ledger` for the budget.
 
 mod actuator;
 mod admit;
 mod advance;
-mod advice;
-mod advised;
-mod again;
-mod apply;
-mod approved;
-mod ask;
-mod asks;
-mod blocked;
+mod approval_request;
+mod approvals;
 mod budget;
-mod cached_file;
+mod cancel;
+mod checks;
 mod confirm;
 mod control;
-mod correction;
 mod effect;
-mod end;
-mod ends;
+mod escalation;
 mod event;
 mod evidence;
 mod exit;
+mod fan_out;
+mod feedback;
 mod finish;
-mod flaw;
+mod fold;
+mod fold_gates;
 mod gates;
-mod held;
+mod history;
 mod in_flight;
 mod input;
 mod ledger;
 mod measure;
-mod over;
-mod pairs;
-mod phases;
+mod memory_advice;
+mod observations;
+mod omission;
 mod planner;
 mod proposal;
 mod reopen;
@@ -53,48 +71,46 @@ mod restore;
 mod resume;
 mod round;
 mod rounds;
+mod run_approval;
+mod run_end;
 mod scope;
-mod shown;
+mod serde_pairs;
 mod standing;
 mod state;
-mod subject;
-mod sweep;
+mod task_end;
+mod task_id;
 mod task_phase;
 mod timers;
-mod tries;
 mod turn;
-mod unfold;
-mod word;
 
 pub use advance::{NOT_CHOSEN, NOT_STARTED};
-pub use advised::{AdviceKind, IntentAdvice, ToolAdvice};
-pub use approved::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
-pub use ask::{ApprovalOutcome, ApprovalRequest, RequestDecision};
+pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use budget::BUDGET_SPENT_PREFIX;
-pub use cached_file::CachedFile;
-pub use correction::{AttemptFeedback, FailedCheck, FailureCount};
+pub use checks::ReworkLoop;
 pub use effect::{Effect, TimerKind};
 pub use event::{Event, EventKind, REASON_LIMIT};
 pub use evidence::{Baseline, IsolationKind, StaleFile};
 pub use exit::WorkExit;
+pub use feedback::{AttemptFeedback, FailedCheck, FailureCount};
 pub use gates::{GatePoint, gates_at};
 pub use in_flight::InFlight;
 pub use input::{
-    Artifact, AttemptEnd, CachedResult, CheckRuling, CheckVerdict, DeselectedStep, DiscardedResult,
-    HIDDEN_LIMIT, InputKind, MachineInput, PlannerReply, ReusedResult, RunOutcome,
+    Artifact, AttemptEnd, CachedFile, CachedResult, CheckRuling, CheckVerdict, DeselectedStep,
+    DiscardedResult, HIDDEN_LIMIT, InputKind, MachineInput, PlannerReply, ReusedResult, RunOutcome,
 };
 pub use ledger::{AttemptUsage, BudgetLedger, BudgetUsage};
-pub use phases::ReworkLoop;
+pub use memory_advice::{AdviceKind, IntentAdvice, ToolAdvice};
+pub use observations::UsedAlternative;
 pub use planner::ANSWER_LIMIT;
 pub use proposal::ProposedAlternative;
 pub use request::{AvoidedTool, PlanFailure, PlanIntent, PlanRequest, PlanState, PlannerRestrictions};
 pub use restore::RestoreError;
 pub use round::{AlternativeSwitch, CriteriaCount, Round, RoundFailureClass};
 pub use rounds::NO_ALTERNATIVE_LEFT;
-pub use shown::UsedAlternative;
+pub use run_approval::{ApprovalPolicy, ApprovalSigner, PinnedFile, RunApproval, tree_of, tree_text};
 pub use standing::{RunPhase, Standing, StepCounts, StepItem, StepState};
 pub use state::MachineState;
-pub use subject::{Attempt, TaskId};
+pub use task_id::{Attempt, TaskId};
 pub use turn::{LogicMismatch, Machine, MachineTurn};
 
 /// The version of the machine's rules. A state written under other rules is not continued.

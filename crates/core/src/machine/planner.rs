@@ -11,9 +11,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::actuator::{BlockedActuators, failure_class};
-use super::advised::advice_about;
+use super::actuator::{BlockedActuators, tool_class};
 use super::measure::RoundMeasurement;
+use super::memory_advice::advice_about;
 use super::request::digest;
 use super::rounds::with_alternatives;
 use super::{
@@ -104,8 +104,9 @@ impl Machine {
     /// the plan as a whole failed, those that did something.
     pub(super) fn can_change(&self, measured: &RoundMeasurement) -> Vec<u32> {
         let mut steps: Vec<u32> = if measured.failing.is_empty() {
-            let main = 0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
-            main.filter(|step| self.state.step_record(*step).state == StepState::Succeeded).collect()
+            self.main_steps()
+                .filter(|step| self.state.step_record(*step).state == StepState::Succeeded)
+                .collect()
         } else {
             measured.failing.iter().map(|(step, _)| *step).collect()
         };
@@ -141,7 +142,7 @@ impl Machine {
                 });
             }
             Err(reason) => {
-                let (round, reason) = (number, super::finish::truncate_reason(one_line(&reason)));
+                let (round, reason) = (number, super::event::truncate_reason(one_line(&reason)));
                 self.emit(EventKind::PlannerRejected { round, reason });
             }
         }
@@ -216,10 +217,10 @@ impl Machine {
         if let Some(target) = target.filter(|target| blocked.targets.contains(*target)) {
             return Err(format!("target `{target}` is blocked"));
         }
-        let failure_class = failure_class(&tool);
-        if self.used_classes(directive).contains(failure_class) {
+        let class = tool_class(&tool);
+        if self.used_classes(directive).contains(class) {
             return Err(format!(
-                "tool `{tool}` has class `{failure_class}`, which this run already used; \
+                "tool `{tool}` has class `{class}`, which this run already used; \
                  `break_symmetry` requires another class"
             ));
         }
@@ -242,8 +243,7 @@ impl Machine {
         if directive != Directive::BreakSymmetry {
             return BTreeSet::new();
         }
-        let used = self.tools_used();
-        used.iter().map(|tool| failure_class(tool).to_owned()).collect()
+        self.tools_used().iter().map(|tool| tool_class(tool).to_owned()).collect()
     }
 
     /// Returns the steps that a planner gave alternatives for after the round that has ended.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::history::AttemptHistory;
 use super::state::{MachineState, ReusableResult, StepRecord, TaskIx, TaskRecord};
-use super::tries::AttemptHistory;
-use super::{EventKind, RunPhase, Standing, StepState};
+use super::{RunPhase, StepState};
 use wf_base::name::Name;
 use wf_base::time::Moment;
 use wf_model::{Plan, StepIx};
@@ -25,16 +25,16 @@ impl MachineState {
             let waiting = needs.iter().filter(|ix| again.contains(&ix.0)).count();
             // A dependency that failed and is not reopened blocks the step.
             let blocks = |ix: &&StepIx| {
-                let slot = self.step_record(ix.0);
-                let well = slot.state == StepState::Succeeded || slot.allowed_to_fail;
+                let record = self.step_record(ix.0);
+                let well = record.state == StepState::Succeeded || record.allowed_to_fail;
                 !well && !again.contains(&ix.0)
             };
             let blocker = needs.iter().find(blocks).map(|ix| ix.0);
-            let slot = self.step_record_mut(*step);
-            *slot = StepRecord {
+            let record = self.step_record_mut(*step);
+            *record = StepRecord {
                 waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
                 blocker,
-                once: slot.once.for_next_round(),
+                once: record.once.for_next_round(),
                 ..StepRecord::default()
             };
             self.open += 1;
@@ -52,58 +52,47 @@ impl MachineState {
     }
 
     /// Stores the result of an item until its list is known.
-    pub(super) fn offer_item(&mut self, plan: &Plan, fact: &EventKind) {
-        let EventKind::ItemReused { step, item_key: key, outputs, standing, reused_from: from } = fact else {
-            return;
-        };
+    pub(super) fn offer_item(&mut self, plan: &Plan, step: &Name, key: &str, result: ReusableResult) {
         if let Some(ix) = plan.find(step.as_str()) {
-            let (outputs, standing, from) = (outputs.clone(), *standing, Some(from.clone()));
-            self.offers.insert((ix.0, key.clone()), ReusableResult { outputs, standing, from });
+            self.offers.insert((ix.0, key.to_owned()), result);
         }
     }
 
     /// Removes the end of a step from the tally.
     fn uncount(&mut self, step: u32) {
-        let slot = &self.steps[step as usize];
-        let count = match (slot.state, slot.standing) {
-            (StepState::Succeeded, Standing::Verified) => &mut self.counts.verified,
-            (StepState::Succeeded, _) => &mut self.counts.reported,
-            (StepState::Failed, _) if slot.allowed_to_fail => &mut self.counts.allowed_to_fail,
-            (StepState::Failed, _) => &mut self.counts.failed,
-            (StepState::Skipped, _) => &mut self.counts.skipped,
-            _ => &mut self.counts.cancelled,
-        };
+        let record = &self.steps[step as usize];
+        let count = self.counts.of_end(record.state, record.standing, record.allowed_to_fail);
         *count = count.saturating_sub(1);
     }
 
     /// Keeps the results of items that ended well, if they would come to the same, and the number
     /// of attempts of each.
     fn keep_items(&mut self, step: u32, same: bool) {
-        let spots = |set: &BTreeSet<TaskIx>| -> Vec<TaskIx> {
-            set.iter().filter(|spot| spot.step == step).copied().collect()
+        let tasks = |set: &BTreeSet<TaskIx>| -> Vec<TaskIx> {
+            set.iter().filter(|task| task.step == step).copied().collect()
         };
         let Some(many) = self.step_record_mut(step).many.take() else {
-            let spot = TaskIx { step, item: None };
-            self.evidence.remove(&spot);
-            self.stale.remove(&spot);
+            let task = TaskIx { step, item: None };
+            self.evidence.remove(&task);
+            self.stale.remove(&task);
             return;
         };
-        for spot in spots(&self.evidence) {
-            let slot = spot.item.and_then(|item| many.slots.get(item as usize));
-            let kept = slot.is_some_and(|slot| slot.ended() == Some(StepState::Succeeded));
+        for task in tasks(&self.evidence) {
+            let record = task.item.and_then(|item| many.records.get(item as usize));
+            let kept = record.is_some_and(|record| record.ended() == Some(StepState::Succeeded));
             if !(same && kept) {
-                self.evidence.remove(&spot);
-                self.stale.remove(&spot);
+                self.evidence.remove(&task);
+                self.stale.remove(&task);
             }
         }
-        for ((item, slot), number) in many.items.into_iter().zip(many.slots).zip(0_u32..) {
-            let spot = TaskIx { step, item: Some(number) };
+        for ((item, record), number) in many.items.into_iter().zip(many.records).zip(0_u32..) {
+            let task = TaskIx { step, item: Some(number) };
             // Another list may have another item at this position.
-            let tries = slot.tries.clone().filter(|_| same);
-            self.made.insert(spot, TaskRecord { tries, ..slot.for_next_round() });
-            if same && slot.ended() == Some(StepState::Succeeded) {
-                let outputs = slot.result.map(|gave| gave.outputs).unwrap_or_default();
-                let (standing, from) = (slot.standing, None);
+            let tries = record.tries.clone().filter(|_| same);
+            self.made.insert(task, TaskRecord { tries, ..record.for_next_round() });
+            if same && record.ended() == Some(StepState::Succeeded) {
+                let outputs = record.result.map(|gave| gave.outputs).unwrap_or_default();
+                let (standing, from) = (record.standing, None);
                 let offer = ReusableResult { outputs, standing, from };
                 self.offers.insert((step, item.key), offer);
             } else {

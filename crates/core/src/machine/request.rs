@@ -173,16 +173,11 @@ impl Machine {
     fn plan_failures(&self, measured: &RoundMeasurement) -> Vec<PlanFailure> {
         let mut gap = Vec::new();
         for (step, _) in &measured.failing {
-            let slot = self.state.step_record(*step);
-            let places: Vec<(Option<u32>, &TaskRecord)> = match &slot.many {
-                Some(many) => (0..).map(Some).zip(&many.slots).collect(),
-                None => vec![(None, &slot.once)],
-            };
-            for (item, place) in places {
+            for (item, place) in self.state.step_record(*step).tasks() {
                 gap.extend(self.task_failures(TaskIx { step: *step, item }, place));
             }
         }
-        let refuted = self.state.control.refuted.iter();
+        let refuted = self.state.refuted.iter();
         gap.extend(refuted.map(|(criterion, failure_class)| PlanFailure {
             step: None,
             item: None,
@@ -194,13 +189,13 @@ impl Machine {
         gap
     }
 
-    fn task_failures(&self, spot: TaskIx, place: &TaskRecord) -> Vec<PlanFailure> {
+    fn task_failures(&self, task: TaskIx, place: &TaskRecord) -> Vec<PlanFailure> {
         let Some(tries) = place.history_of_round() else {
             return Vec::new();
         };
         let blank = PlanFailure {
-            step: Some(state::task_id(&self.plan, spot).step),
-            item: spot.item,
+            step: Some(state::task_id(&self.plan, task).step),
+            item: task.item,
             criterion: None,
             expected: String::new(),
             found: tries.exit.clone().unwrap_or_default(),

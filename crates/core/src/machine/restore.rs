@@ -63,8 +63,8 @@ impl TaskIndex {
     /// Returns the indexes over all records.
     fn scan(state: &MachineState) -> Self {
         let mut index = Self::default();
-        for (spot, slot) in state.tasks() {
-            index.note(spot, TaskPhase::Pending, slot.phase);
+        for (task, record) in state.tasks() {
+            index.note(task, TaskPhase::Pending, record.phase);
         }
         index
     }
@@ -73,12 +73,12 @@ impl TaskIndex {
 impl MachineState {
     /// True if it does not have this number of steps, or refers to one beyond them.
     fn refers_beyond(&self, steps: usize) -> bool {
-        let spots = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
-        let spots = spots.chain(self.asks.values().filter_map(|asked| asked.spot.as_ref()));
-        let blockers = self.steps.iter().filter_map(|slot| slot.blocker);
+        let tasks = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
+        let tasks = tasks.chain(self.asks.values().filter_map(|asked| asked.task.as_ref()));
+        let blockers = self.steps.iter().filter_map(|record| record.blocker);
         let control = &self.control;
         let ways = control.ways.keys().chain(control.kinds.keys()).chain(control.tried.keys());
-        let mut named = (spots.map(|TaskIx { step, .. }| step).chain(ways).chain(self.left.keys()).copied())
+        let mut named = (tasks.map(|TaskIx { step, .. }| step).chain(ways).chain(self.left.keys()).copied())
             .chain(blockers)
             .chain(self.stopping.into_iter().chain(self.failed));
         self.steps.len() != steps || named.any(|step| step as usize >= steps)

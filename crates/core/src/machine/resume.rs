@@ -21,9 +21,9 @@ impl Machine {
         self.resume_timers();
         self.resume_asks();
         self.resume_locks();
-        for (spot, _) in self.state.activities() {
-            if !self.flight.is_returning(spot) {
-                self.resume_activity(spot, false);
+        for (task, _) in self.state.activities() {
+            if !self.flight.is_returning(task) {
+                self.resume_activity(task, false);
             }
         }
         if self.is_planning() {
@@ -55,7 +55,7 @@ impl Machine {
             RunPhase::Publish => GatePoint::Publish,
             _ => return,
         };
-        let asked = self.state.asks.values().any(|asked| asked.spot.is_none());
+        let asked = self.state.asks.values().any(|asked| asked.task.is_none());
         if asked || self.state.blocked.is_some() {
             return;
         }
@@ -72,22 +72,22 @@ impl Machine {
     fn resume_timers(&mut self) {
         self.run_timer();
         let mut waiting = Vec::new();
-        for (spot, slot) in self.state.tasks() {
-            let waits = match slot.phase {
+        for (task, record) in self.state.tasks() {
+            let waits = match record.phase {
                 TaskPhase::Active(_) | TaskPhase::Ended(_) => false,
                 TaskPhase::Locking => true,
-                _ => spot.item.is_some() && slot.attempts_of_round() == 0,
+                _ => task.item.is_some() && record.attempts_of_round() == 0,
             };
             if waits {
-                waiting.push(spot);
+                waiting.push(task);
             }
-            if let TaskPhase::Resting(at) = slot.phase {
-                let attempt = state::attempt(&self.plan, spot, slot.attempts.saturating_add(1));
+            if let TaskPhase::Resting(at) = record.phase {
+                let attempt = state::attempt(&self.plan, task, record.attempts.saturating_add(1));
                 self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at });
             }
         }
-        for spot in waiting {
-            self.queue_timer(spot);
+        for task in waiting {
+            self.queue_timer(task);
         }
     }
 
@@ -95,54 +95,53 @@ impl Machine {
     fn resume_locks(&mut self) {
         // A task that has not begun holds no lock, even while an approval is pending for it; one
         // with a result from the cache has begun.
-        let has_result = |spot| (self.state.task_record(spot)).is_some_and(|slot| slot.result.is_some());
+        let has_result = |task| (self.state.task_record(task)).is_some_and(|record| record.result.is_some());
         let mut begun = self.state.activities();
-        begun.retain(|(spot, activity)| !activity.is_asking_first() || has_result(*spot));
-        for (spot, _) in begun {
-            let lock = self.plan.step(spot.ix()).concurrency.clone();
-            if let (Some(lock), false) = (lock, self.is_halting(spot)) {
-                let place = state::task_id(&self.plan, spot);
+        begun.retain(|(task, activity)| !activity.is_asking_first() || has_result(*task));
+        for (task, _) in begun {
+            let lock = self.plan.step(task.ix()).concurrency.clone();
+            if let (Some(lock), false) = (lock, self.is_halting(task)) {
+                let place = state::task_id(&self.plan, task);
                 self.turn.effects.push(Effect::Lock { place, lock });
-                self.flight.set(spot, Some(TaskRequest::Return { approved: false }));
+                self.flight.set(task, Some(TaskRequest::Return { approved: false }));
             }
         }
     }
 
     /// Asks again for the activity of a task; `approved`: and for an answer that came too early.
-    pub(super) fn resume_activity(&mut self, spot: TaskIx, approved: bool) {
+    pub(super) fn resume_activity(&mut self, task: TaskIx, approved: bool) {
         let plan = Arc::clone(&self.plan);
-        let step = plan.step(spot.ix());
-        let Some(live) = self.state.activity(spot) else {
+        let step = plan.step(task.ix());
+        let Some(live) = self.state.activity(task) else {
             return;
         };
-        let attempt = state::attempt(&plan, spot, live.attempt);
-        let item_value = self.state.item(spot).cloned();
+        let attempt = state::attempt(&plan, task, live.attempt);
+        let item_value = self.state.item(task).cloned();
         match (live.doing, &step.work) {
             // The approval is requested again with all others.
             (ActivityKind::Asking, _) => {
                 if approved {
                     let asks = self.state.asks.values();
-                    let of_it = asks.filter(|asked| asked.spot == Some(spot));
+                    let of_it = asks.filter(|asked| asked.task == Some(task));
                     let again = of_it.map(|asked| Effect::Ask(Box::new(asked.ask.clone())));
                     self.turn.effects.extend(again);
                 }
             }
-            (ActivityKind::Leaving, _) => self.ask_gates(Some(spot), GatePoint::Leave),
-            (ActivityKind::Checking, _) => self.after_gates(spot),
+            (ActivityKind::Leaving, _) => self.ask_gates(Some(task), GatePoint::Leave),
+            (ActivityKind::Checking, _) => self.after_gates(task),
             (ActivityKind::Working, work) if let Some((at, _)) = wait_end(work, step.timeout, live.since) => {
-                let timer = TimerKind::Wait(attempt);
-                self.turn.effects.push(Effect::Wake { timer, at });
+                self.set_timer(TimerKind::Wait(attempt), at);
             }
             (ActivityKind::Working, _) => {
-                let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
+                let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };
                 let reads = scope::work_reads(&view, step).unwrap_or_default();
                 self.turn.effects.push(Effect::Watch {
                     attempt,
                     since: live.since,
                     item_value,
                     reads,
-                    correction: self.correction(spot),
-                    tool_args: self.tool_args(spot),
+                    correction: self.correction(task),
+                    tool_args: self.tool_args(task),
                 });
             }
         }

@@ -112,7 +112,7 @@ impl Machine {
         } else if measured.failing.is_empty() {
             // Every step passes, but not the plan as a whole: the last step that did something and
             // has another alternative changes, since the least depends on it.
-            let steps = (0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)).rev();
+            let steps = self.main_steps().rev();
             let did = |step: &u32| self.state.step_record(*step).state == StepState::Succeeded;
             let changed = steps.filter(did).find_map(|step| {
                 let mut more = blocked.clone();
@@ -183,7 +183,8 @@ impl Machine {
         self.change_to(step, last, kind)
     }
 
-    fn change_to(&self, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
+    /// Returns the change of a step to an alternative.
+    pub(super) fn change_to(&self, step: u32, way: u32, kind: Directive) -> AlternativeSwitch {
         let written = self.base.step(StepIx(step));
         let now = self.state.control.alternative_of(step);
         AlternativeSwitch {
@@ -208,10 +209,7 @@ impl Machine {
     }
 
     fn has_run(&self, step: u32) -> bool {
-        let slot = self.state.step_record(step);
-        let many = slot.many.as_ref().map_or(&[][..], |many| &many.slots);
-        let mut places = std::iter::once(&slot.once).chain(many);
-        places.any(|place| place.attempts > 0)
+        self.state.step_record(step).tasks().any(|(_, task)| task.attempts > 0)
     }
 
     /// Returns the steps that run again, in plan order: those that failed, were not reached or

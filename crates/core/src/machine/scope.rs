@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::StepState;
 use super::state::{MachineState, TaskIx};
-use super::{Standing, StepState};
 use wf_model::expr::{EvalError, Expr, ExprReference, ExprScope, StatusFunction, Template};
 use wf_model::{Check, EnvVar, JsonObject, Plan, Step};
 
@@ -12,7 +12,7 @@ pub(super) struct TaskScope<'a> {
     pub(super) plan: &'a Plan,
     pub(super) state: &'a MachineState,
     /// The task; `None`: the plan itself.
-    pub(super) spot: Option<TaskIx>,
+    pub(super) task: Option<TaskIx>,
 }
 
 impl TaskScope<'_> {
@@ -22,7 +22,7 @@ impl TaskScope<'_> {
     }
 
     fn item_value(&self) -> Option<&super::StepItem> {
-        self.state.item(self.spot?)
+        self.state.item(self.task?)
     }
 }
 
@@ -32,8 +32,8 @@ impl ExprScope for TaskScope<'_> {
             ExprReference::Param(param) => self.state.params.get(param).cloned(),
             ExprReference::Output { step, output } => {
                 let ix = self.plan.find(step)?;
-                let own = self.spot.filter(|spot| spot.step == ix.0);
-                let own = own.and_then(|spot| self.state.task_record(spot)?.result.as_deref());
+                let own = self.task.filter(|task| task.step == ix.0);
+                let own = own.and_then(|task| self.state.task_record(task)?.result.as_deref());
                 // A check reads the outputs of its attempt; all else, those of the step.
                 match own {
                     Some(gave) => gave.outputs.get(output).cloned(),
@@ -44,7 +44,7 @@ impl ExprScope for TaskScope<'_> {
             ExprReference::RunId => Some(Value::from(self.state.run.as_str())),
             ExprReference::Item => self.item_value().map(|item| item.value.clone()),
             ExprReference::ItemKey => self.item_value().map(|item| Value::from(item.key.as_str())),
-            ExprReference::ItemIndex => self.spot?.item.map(Value::from),
+            ExprReference::ItemIndex => self.task?.item.map(Value::from),
             ExprReference::Matrix(axis) => self.item_value()?.value.get(axis).cloned(),
             ExprReference::Secret(_) | ExprReference::Test(..) => None,
         }
@@ -87,7 +87,7 @@ pub(super) fn check_reads<'c>(
     view: &TaskScope<'_>,
     checks: impl IntoIterator<Item = &'c Check>,
 ) -> Result<JsonObject, EvalError> {
-    let step = view.spot.map(|spot| view.plan.step(spot.ix()));
+    let step = view.task.map(|task| view.plan.step(task.ix()));
     let left = step.into_iter().flat_map(|step| &step.artifacts);
     let mut templates: Vec<&Template> = left.collect();
     for check in checks {
@@ -123,9 +123,4 @@ fn reads(view: &TaskScope<'_>, templates: &[&Template]) -> Result<JsonObject, Ev
 /// Returns the truth of an expression at a task.
 pub(super) fn evaluate_condition(view: &TaskScope<'_>, expr: &Expr) -> Result<bool, EvalError> {
     expr.eval(view).map(|value| wf_model::expr::truthy(&value))
-}
-
-/// Returns the verification status of a result without checks.
-pub(super) fn unchecked_standing(nested: Option<Standing>) -> Standing {
-    nested.unwrap_or(Standing::Reported)
 }

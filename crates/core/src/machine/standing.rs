@@ -102,6 +102,20 @@ fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
+impl StepCounts {
+    /// Returns the number that a step with this end is counted in.
+    pub(super) fn of_end(&mut self, state: StepState, standing: Standing, tolerated: bool) -> &mut u32 {
+        match (state, standing) {
+            (StepState::Succeeded, Standing::Verified) => &mut self.verified,
+            (StepState::Succeeded, _) => &mut self.reported,
+            (StepState::Failed, _) if tolerated => &mut self.allowed_to_fail,
+            (StepState::Failed, _) => &mut self.failed,
+            (StepState::Skipped, _) => &mut self.skipped,
+            _ => &mut self.cancelled,
+        }
+    }
+}
+
 impl StepState {
     /// True for a final state.
     pub fn is_final(self) -> bool {

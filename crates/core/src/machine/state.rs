@@ -3,15 +3,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::control::ControllerState;
-use super::pairs;
+use super::history::AttemptHistory;
+use super::serde_pairs;
 use super::task_phase::{TaskIndex, TaskPhase};
-use super::tries::AttemptHistory;
 use super::{
     ApprovalRequest, Artifact, Attempt, BudgetLedger, RunOutcome, RunPhase, Standing, StepCounts, StepItem,
     StepState, TaskId,
 };
 use wf_base::digest::Sha256Digest;
-use wf_base::name::RunId;
+use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, FailureClass, JsonObject, Plan, StepIx, StepRepetition};
 
@@ -56,7 +56,7 @@ pub struct MachineState {
     /// The first step whose failure counts.
     pub(super) failed: Option<u32>,
     /// Reused results of items, by step and key, until the items are known.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) offers: BTreeMap<(u32, String), ReusableResult>,
     /// Steps left out by choice, each with the keys of the items that run nevertheless.
     pub(super) left: BTreeMap<u32, Vec<String>>,
@@ -68,15 +68,15 @@ pub struct MachineState {
     pub(super) judged: Option<bool>,
     /// The last phase of the plan's own checks that is over, unless it was the final one.
     pub(super) passed: Option<CheckPhase>,
-    /// The criteria of the plan that failed.
-    pub(super) refuted: Vec<String>,
+    /// The criteria of the plan that failed in this round.
+    pub(super) refuted: Vec<(Name, Option<FailureClass>)>,
     /// Tasks whose last result was checked against files whose digests are recorded.
     pub(super) evidence: BTreeSet<TaskIx>,
     /// Tasks whose evidence is stale, each with a file that changed.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) stale: BTreeMap<TaskIx, String>,
     /// The pending approvals.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) asks: BTreeMap<u32, PendingApproval>,
     /// The number of approvals requested.
     pub(super) asked: u32,
@@ -89,7 +89,7 @@ pub struct MachineState {
     /// The controller's knowledge.
     pub(super) control: ControllerState,
     /// The state that items of repeated steps begin with in the next round.
-    #[serde(with = "pairs")]
+    #[serde(with = "serde_pairs")]
     pub(super) made: BTreeMap<TaskIx, TaskRecord>,
     /// The resources used, and the budget.
     #[serde(default)]
@@ -137,7 +137,7 @@ pub(super) struct StepRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StepItems {
     pub(super) items: Vec<StepItem>,
-    pub(super) slots: Vec<TaskRecord>,
+    pub(super) records: Vec<TaskRecord>,
     /// Items that have not ended.
     pub(super) open: u32,
     /// The first item that was not yet put into the queue.
@@ -192,13 +192,21 @@ pub(super) struct AttemptResult {
 pub(super) struct PendingApproval {
     pub(super) ask: ApprovalRequest,
     /// The task that waits for it; `None`: the run does.
-    pub(super) spot: Option<TaskIx>,
+    pub(super) task: Option<TaskIx>,
+}
+
+impl StepRecord {
+    /// Returns the task of the step and, if it is repeated, those of its items, each with its number.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = (Option<u32>, &TaskRecord)> {
+        let items = self.many.iter().flat_map(|many| (0_u32..).map(Some).zip(&many.records));
+        std::iter::once((None, &self.once)).chain(items)
+    }
 }
 
 impl MachineState {
     /// Creates the state of a run that has not begun.
     pub(super) fn new(plan: &Plan, run: RunId, params: JsonObject) -> Self {
-        let slot = |step: &wf_model::Step| StepRecord {
+        let record = |step: &wf_model::Step| StepRecord {
             waiting: u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX),
             ..StepRecord::default()
         };
@@ -211,7 +219,7 @@ impl MachineState {
             params,
             started: None,
             phase: RunPhase::Steps,
-            steps: plan.steps().iter().map(slot).collect(),
+            steps: plan.steps().iter().map(record).collect(),
             index: TaskIndex::default(),
             moved: Vec::new(),
             stopping: None,
@@ -251,29 +259,34 @@ impl MachineState {
     }
 
     /// Returns the state of a task; `None` for an item that does not exist.
-    pub(super) fn task_record(&self, spot: TaskIx) -> Option<&TaskRecord> {
-        let slot = self.step_record(spot.step);
-        match (spot.item, &slot.many) {
-            (None, _) => Some(&slot.once),
-            (Some(item), Some(many)) => many.slots.get(item as usize),
+    pub(super) fn task_record(&self, task: TaskIx) -> Option<&TaskRecord> {
+        let record = self.step_record(task.step);
+        match (task.item, &record.many) {
+            (None, _) => Some(&record.once),
+            (Some(item), Some(many)) => many.records.get(item as usize),
             (Some(_), None) => None,
         }
     }
 
     /// Returns the state of a task, to be changed.
-    pub(super) fn task_record_mut(&mut self, spot: TaskIx) -> Option<&mut TaskRecord> {
-        let slot = self.step_record_mut(spot.step);
-        match (spot.item, &mut slot.many) {
-            (None, _) => Some(&mut slot.once),
-            (Some(item), Some(many)) => many.slots.get_mut(item as usize),
+    pub(super) fn task_record_mut(&mut self, task: TaskIx) -> Option<&mut TaskRecord> {
+        let record = self.step_record_mut(task.step);
+        match (task.item, &mut record.many) {
+            (None, _) => Some(&mut record.once),
+            (Some(item), Some(many)) => many.records.get_mut(item as usize),
             (Some(_), None) => None,
         }
     }
 
+    /// Returns the record of a named task, to be changed.
+    pub(super) fn named_record_mut(&mut self, plan: &Plan, place: &TaskId) -> Option<&mut TaskRecord> {
+        self.task_record_mut(find_task_ix(plan, place)?)
+    }
+
     /// Returns the item of a task, if its step is repeated.
-    pub(super) fn item(&self, spot: TaskIx) -> Option<&StepItem> {
-        let many = self.step_record(spot.step).many.as_ref()?;
-        many.items.get(spot.item? as usize)
+    pub(super) fn item(&self, task: TaskIx) -> Option<&StepItem> {
+        let many = self.step_record(task.step).many.as_ref()?;
+        many.items.get(task.item? as usize)
     }
 
     /// True if the run was cancelled or took too long: nothing but `finally` steps begins.
@@ -306,11 +319,11 @@ pub(super) fn find_task_ix(plan: &Plan, place: &TaskId) -> Option<TaskIx> {
 }
 
 /// Returns the name of a numbered task.
-pub(super) fn task_id(plan: &Plan, spot: TaskIx) -> TaskId {
-    TaskId { step: plan.step(spot.ix()).id.clone(), item: spot.item }
+pub(super) fn task_id(plan: &Plan, task: TaskIx) -> TaskId {
+    TaskId { step: plan.step(task.ix()).id.clone(), item: task.item }
 }
 
 /// Returns the name of an attempt of a numbered task.
-pub(super) fn attempt(plan: &Plan, spot: TaskIx, attempt: u32) -> Attempt {
-    Attempt { place: task_id(plan, spot), attempt }
+pub(super) fn attempt(plan: &Plan, task: TaskIx, attempt: u32) -> Attempt {
+    Attempt { place: task_id(plan, task), attempt }
 }

@@ -79,14 +79,14 @@ impl TaskActivity {
 
 impl TaskIndex {
     /// Notes that a task moves from one phase to another.
-    pub(super) fn note(&mut self, spot: TaskIx, from: TaskPhase, to: TaskPhase) {
+    pub(super) fn note(&mut self, task: TaskIx, from: TaskPhase, to: TaskPhase) {
         if let Some(activity) = from.activity() {
             self.busy -= u32::from(activity.room);
-            self.active.remove(&spot);
+            self.active.remove(&task);
         }
         if let Some(activity) = to.activity() {
             self.busy += u32::from(activity.room);
-            self.active.insert(spot);
+            self.active.insert(task);
         }
     }
 }
@@ -103,38 +103,36 @@ impl TaskRecord {
 
 impl MachineState {
     /// Moves a task to another phase. Nothing else changes a phase, or an index over them.
-    pub(super) fn move_task(&mut self, spot: TaskIx, to: TaskPhase) {
-        if let Some(slot) = self.task_record_mut(spot) {
-            let from = std::mem::replace(&mut slot.phase, to);
-            self.index.note(spot, from, to);
-            self.moved.push((spot, to));
+    pub(super) fn move_task(&mut self, task: TaskIx, to: TaskPhase) {
+        if let Some(record) = self.task_record_mut(task) {
+            let from = std::mem::replace(&mut record.phase, to);
+            self.index.note(task, from, to);
+            self.moved.push((task, to));
         }
     }
 
     /// Switches the activity for a task, in the room that it has.
-    pub(super) fn set_activity(&mut self, spot: TaskIx, doing: ActivityKind) {
-        if let Some(activity) = self.activity(spot) {
-            self.move_task(spot, TaskPhase::Active(TaskActivity { doing, ..activity }));
+    pub(super) fn set_activity(&mut self, task: TaskIx, doing: ActivityKind) {
+        if let Some(activity) = self.activity(task) {
+            self.move_task(task, TaskPhase::Active(TaskActivity { doing, ..activity }));
         }
     }
 
     /// Returns the activity under way for a task.
-    pub(super) fn activity(&self, spot: TaskIx) -> Option<TaskActivity> {
-        self.task_record(spot)?.phase.activity()
+    pub(super) fn activity(&self, task: TaskIx) -> Option<TaskActivity> {
+        self.task_record(task)?.phase.activity()
     }
 
     /// Returns all activities under way, in order.
     pub(super) fn activities(&self) -> Vec<(TaskIx, TaskActivity)> {
         let active = self.index.active.iter();
-        active.filter_map(|spot| Some((*spot, self.activity(*spot)?))).collect()
+        active.filter_map(|task| Some((*task, self.activity(*task)?))).collect()
     }
 
     /// Returns the records of all tasks, in order; a repeated step comes before its items.
     pub(super) fn tasks(&self) -> impl Iterator<Item = (TaskIx, &TaskRecord)> {
-        (0_u32..).zip(&self.steps).flat_map(|(step, slot)| {
-            let items = slot.many.iter().flat_map(|many| (0_u32..).map(Some).zip(&many.slots));
-            let all = std::iter::once((None, &slot.once)).chain(items);
-            all.map(move |(item, slot)| (TaskIx { step, item }, slot))
-        })
+        (0_u32..)
+            .zip(&self.steps)
+            .flat_map(|(step, record)| record.tasks().map(move |(item, task)| (TaskIx { step, item }, task)))
     }
 }

@@ -1,22 +1,25 @@
 //! The effect of the passing of time.
 
+use super::advance::wait_end;
 use super::in_flight::TaskRequest;
 use super::state::TaskIx;
-use super::task_phase::TaskPhase;
-use super::{Effect, EventKind, Machine, RunPhase, TimerKind};
+use super::task_end::TaskCompletion;
+use super::task_phase::{ActivityKind, TaskPhase};
+use super::{Attempt, AttemptEnd, Effect, EventKind, Machine, RunPhase, Standing, TaskId, TimerKind};
 use wf_base::time::Moment;
+use wf_model::FailureClass;
 
 impl Machine {
     pub(super) fn on_timer(&mut self, timer: TimerKind) {
         match timer {
             TimerKind::Retry(attempt) => {
-                if let Some(spot) = self.task_ix(&attempt.place)
-                    && self.is_due(spot, attempt.attempt)
+                if let Some(task) = self.task_ix(&attempt.place)
+                    && self.is_due(task, attempt.attempt)
                 {
-                    self.flight.enqueue(&self.plan, spot);
+                    self.flight.enqueue(&self.plan, task);
                 }
             }
-            TimerKind::Wait(attempt) => self.end_wait(&attempt),
+            TimerKind::Wait(attempt) => self.end_wait(attempt),
             TimerKind::Queue(place) => self.on_queue_timeout(&place),
             TimerKind::Ask { number } => self.on_request_expired(number),
             TimerKind::Budget { ms } => self.on_budget_timer(ms),
@@ -30,14 +33,54 @@ impl Machine {
         }
     }
 
+    /// Sets a timer.
+    pub(super) fn set_timer(&mut self, timer: TimerKind, at: Moment) {
+        self.turn.effects.push(Effect::Wake { timer, at });
+    }
+
+    /// Ends the attempt of a wait that is over.
+    fn end_wait(&mut self, attempt: Attempt) {
+        let Some((task, live)) = self.current_activity(&attempt, ActivityKind::Working) else {
+            return;
+        };
+        let step = self.plan.step(task.ix());
+        if let Some((at, exit)) = wait_end(&step.work, step.timeout, live.since)
+            && at <= self.now
+        {
+            self.on_attempt_end(AttemptEnd::new(attempt, exit));
+        }
+    }
+
+    /// Fails a task that has waited too long for its turn.
+    fn on_queue_timeout(&mut self, place: &TaskId) {
+        let Some(task) = self.task_ix(place) else {
+            return;
+        };
+        let untried = self.state.task_record(task).is_some_and(|record| record.attempts_of_round() == 0);
+        let waits = match self.flight.request(task) {
+            Some(TaskRequest::Turn { .. } | TaskRequest::Lock) => true,
+            Some(TaskRequest::Timer) | None => {
+                task.item.is_some() && !self.is_over(task) && self.state.activity(task).is_none()
+            }
+            Some(_) => false,
+        };
+        let late = self.queue_limit(task).is_some_and(|at| at <= self.now);
+        if untried && waits && late {
+            let limit = self.plan.step(task.ix()).queue_timeout.unwrap_or_default();
+            let reason = format!("waited longer than {} in the queue", wf_base::time::format_duration(limit));
+            let failure_class = Some(FailureClass::Environmental);
+            self.finish(task, TaskCompletion::failure(Standing::Unchecked, failure_class, reason));
+        }
+    }
+
     /// True if an attempt is the next one of a task, and may begin.
-    fn is_due(&self, spot: TaskIx, attempt: u32) -> bool {
-        let slot = self.state.task_record(spot);
-        let due = slot.is_some_and(|slot| {
-            let next = slot.attempts.saturating_add(1) == attempt;
-            next && matches!(slot.phase, TaskPhase::Resting(due) if due <= self.now)
+    fn is_due(&self, task: TaskIx, attempt: u32) -> bool {
+        let record = self.state.task_record(task);
+        let due = record.is_some_and(|record| {
+            let next = record.attempts.saturating_add(1) == attempt;
+            next && matches!(record.phase, TaskPhase::Resting(due) if due <= self.now)
         });
-        due && self.flight.request(spot) == Some(TaskRequest::Timer)
+        due && self.flight.request(task) == Some(TaskRequest::Timer)
     }
 
     /// Returns the instant at which the run has taken too long.
@@ -49,8 +92,7 @@ impl Machine {
     pub(super) fn run_timer(&mut self) {
         self.budget_timer();
         if let Some(at) = self.run_limit() {
-            let timer = TimerKind::Run;
-            self.turn.effects.push(Effect::Wake { timer, at });
+            self.set_timer(TimerKind::Run, at);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::flaw::bad_outputs;
 use super::gates::has_gates;
 use super::in_flight::{InFlight, TaskRequest};
 use super::rounds::with_alternatives;
@@ -14,7 +13,7 @@ use super::{
 };
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
-use wf_model::{FailureClass, JsonObject, Plan};
+use wf_model::{FailureClass, JsonObject, Plan, Step, StepWork};
 
 /// One run of one plan.
 #[derive(Clone, Debug)]
@@ -147,12 +146,11 @@ impl Machine {
     }
 
     fn begin(&mut self, approved: Option<Box<RunApproval>>, baseline: Option<Baseline>) {
-        let started = EventKind::RunStarted {
+        self.emit(EventKind::RunStarted {
             logic_version: super::LOGIC_VERSION,
             plan: self.plan.id().clone(),
             params: self.state.params.clone(),
-        };
-        self.emit(started);
+        });
         self.set_budget();
         if let Some(approved) = approved {
             self.emit(EventKind::RunApproved(approved));
@@ -177,18 +175,18 @@ impl Machine {
     }
 
     fn on_lock_acquired(&mut self, place: &TaskId) {
-        let Some(spot) = self.task_ix(place) else {
+        let Some(task) = self.task_ix(place) else {
             return;
         };
-        match self.flight.request(spot) {
+        match self.flight.request(task) {
             Some(TaskRequest::Return { approved }) => {
-                self.flight.locked.insert(spot);
-                self.flight.set(spot, None);
-                self.resume_activity(spot, approved);
+                self.flight.locked.insert(task);
+                self.flight.set(task, None);
+                self.resume_activity(task, approved);
             }
             Some(TaskRequest::Lock) => {
-                self.flight.locked.insert(spot);
-                self.flight.enqueue(&self.plan, spot);
+                self.flight.locked.insert(task);
+                self.flight.enqueue(&self.plan, task);
             }
             _ => {}
         }
@@ -200,58 +198,48 @@ impl Machine {
         ix.is_some_and(|ix| !self.state.step_record(ix.0).state.is_final())
     }
 
-    pub(super) fn on_attempt_end(&mut self, ended: AttemptEnd) {
-        let Some((spot, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
+    /// Applies the end of an attempt's work. Outputs that are not as declared make it a failure.
+    pub(super) fn on_attempt_end(&mut self, mut ended: AttemptEnd) {
+        let Some((task, _)) = self.current_activity(&ended.attempt, ActivityKind::Working) else {
             return;
         };
-        let plan = Arc::clone(&self.plan);
-        let step = plan.step(spot.ix());
-        let mistake = ended.exit.is_success().then(|| bad_outputs(step, &ended.outputs)).flatten();
-        let (exit, told) = match mistake {
-            Some(reason) => {
-                let failure_class = FailureClass::Logical;
-                (WorkExit::Error { reason, failure_class }, None)
-            }
-            None => (ended.exit, ended.failure_class),
-        };
-        let success = exit.is_success();
-        let gates = has_gates(&plan, Some(spot), GatePoint::Leave);
-        let failure_class = failure_class_of(&exit, told);
-        self.emit(EventKind::AttemptEnded {
-            attempt: ended.attempt.clone(),
-            how: exit.clone(),
-            failure_class,
-            outputs: if success { ended.outputs } else { JsonObject::new() },
-            artifacts: if success { ended.artifacts } else { Vec::new() },
-            standing: ended.standing.filter(|_| success && gates),
-            usage: ended.usage,
-            service: ended.service,
-        });
-        if !success {
-            return self.on_failed_attempt(spot, ended.attempt.attempt, &exit, failure_class);
+        if ended.exit.is_success()
+            && let Some(reason) = bad_outputs(self.plan.step(task.ix()), &ended.outputs)
+        {
+            ended.exit = WorkExit::Error { reason, failure_class: FailureClass::Logical };
+            ended.failure_class = None;
         }
-        self.record_evidence(&ended.attempt, ended.seen);
+        ended.failure_class = failure_class_of(&ended.exit, ended.failure_class);
+        if !ended.exit.is_success() {
+            return self.on_failed_attempt(task, ended);
+        }
+        let gates = has_gates(&self.plan, Some(task), GatePoint::Leave);
+        let (attempt, standing) = (ended.attempt.clone(), ended.standing);
+        let seen = std::mem::take(&mut ended.seen);
+        ended.standing = standing.filter(|_| gates);
+        self.emit(ended.into());
+        self.record_evidence(&attempt, seen);
         if !gates {
-            self.confirm_work(spot, ended.attempt, ended.standing);
-        } else if !self.end_before_gates(spot, GatePoint::Leave) {
-            self.ask_gates(Some(spot), GatePoint::Leave);
+            self.confirm_work(task, attempt, standing);
+        } else if !self.end_before_gates(task, GatePoint::Leave) {
+            self.ask_gates(Some(task), GatePoint::Leave);
         }
     }
 
     fn on_cache_lookup(&mut self, place: &TaskId, found: Option<CachedResult>) {
-        let looks = |spot: &TaskIx| self.flight.request(*spot) == Some(TaskRequest::Lookup);
-        let Some(spot) = self.task_ix(place).filter(looks) else {
+        let looks = |task: &TaskIx| self.flight.request(*task) == Some(TaskRequest::Lookup);
+        let Some(task) = self.task_ix(place).filter(looks) else {
             return;
         };
         let Some(found) = found else {
-            self.flight.set(spot, None);
-            return self.start(spot);
+            self.flight.set(task, None);
+            return self.start(task);
         };
         self.emit(EventKind::CacheHit { place: place.clone(), found });
-        if has_gates(&self.plan, Some(spot), GatePoint::Leave) {
-            self.ask_gates(Some(spot), GatePoint::Leave);
+        if has_gates(&self.plan, Some(task), GatePoint::Leave) {
+            self.ask_gates(Some(task), GatePoint::Leave);
         } else {
-            self.confirm_work(spot, Attempt { place: place.clone(), attempt: 0 }, None);
+            self.confirm_work(task, Attempt { place: place.clone(), attempt: 0 }, None);
         }
     }
 
@@ -266,8 +254,8 @@ impl Machine {
 
     /// Records a fact and applies it to the state.
     pub(super) fn emit(&mut self, fact: EventKind) {
-        for (spot, phase) in self.fold(self.now, &fact) {
-            self.flight.follow(&self.plan, spot, phase);
+        for (task, phase) in self.fold(self.now, &fact) {
+            self.flight.follow(&self.plan, task, phase);
         }
         self.turn.events.push(Event { at: self.now, fact });
     }
@@ -290,6 +278,11 @@ impl Machine {
         moved
     }
 
+    /// Returns the steps of the plan, except `finally` steps.
+    pub(super) fn main_steps(&self) -> std::ops::Range<u32> {
+        0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX)
+    }
+
     /// Returns the number of a named task.
     pub(super) fn task_ix(&self, place: &TaskId) -> Option<TaskIx> {
         state::find_task_ix(&self.plan, place)
@@ -301,19 +294,34 @@ impl Machine {
         attempt: &Attempt,
         doing: ActivityKind,
     ) -> Option<(TaskIx, TaskActivity)> {
-        let spot = self.task_ix(&attempt.place)?;
-        let activity = self.state.activity(spot)?;
+        let task = self.task_ix(&attempt.place)?;
+        let activity = self.state.activity(task)?;
         let same = activity.attempt == attempt.attempt && activity.doing == doing;
-        (same && !self.flight.is_returning(spot)).then_some((spot, activity))
+        (same && !self.flight.is_returning(task)).then_some((task, activity))
     }
 }
 
 /// Returns the failure class. The work's output may override that of its exit, unless the end is
 /// unknown or was requested.
-fn failure_class_of(exit: &WorkExit, told: Option<FailureClass>) -> Option<FailureClass> {
+fn failure_class_of(exit: &WorkExit, reported: Option<FailureClass>) -> Option<FailureClass> {
     match exit {
         WorkExit::Interrupted | WorkExit::Cancelled => exit.failure_class(),
         _ if exit.is_success() => None,
-        _ => told.or_else(|| exit.failure_class()),
+        _ => reported.or_else(|| exit.failure_class()),
     }
+}
+
+/// Returns the problem with the outputs of a successful attempt, if any. The outputs of a nested
+/// plan were checked against its own declarations.
+pub(super) fn bad_outputs(step: &Step, outputs: &JsonObject) -> Option<String> {
+    if matches!(step.work, StepWork::Uses(_)) {
+        return None;
+    }
+    step.outputs.iter().find_map(|output| match outputs.get(output.name.as_str()) {
+        None => Some(format!("output `{}` is missing", output.name)),
+        Some(value) => {
+            let mistake = output.schema.first_mistake(value)?;
+            Some(format!("output `{}`: {mistake}", output.name))
+        }
+    })
 }

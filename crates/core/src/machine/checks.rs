@@ -7,14 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::end::TaskCompletion;
-use super::flaw::{format_mismatch, refutation};
 use super::scope::{self, TaskScope};
 use super::state::{self, MachineState, TaskIx, TaskRecord};
+use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
 use super::{
-    ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, Machine, RunPhase, Standing,
-    StepState, TimerKind,
+    ApprovalRequest, Artifact, Attempt, CheckVerdict, Effect, EventKind, FailedCheck, Machine, RunPhase,
+    Standing, StepItem, TaskId,
 };
 use wf_model::{ApprovalRequirement, Check, CheckPhase, FailureClass, JsonObject, OnReworkExhausted, Plan};
 
@@ -42,40 +41,51 @@ pub(super) fn of_phase(checks: &[Check], phase: CheckPhase) -> impl Iterator<Ite
 }
 
 impl Machine {
+    /// Returns the item of a task and the values that its checks read, to check a replayed run again. Without a task: the values
+    /// that the plan's own checks read. `None` if a value is missing, or there is no such task.
+    pub fn read_by_checks(&self, place: Option<&TaskId>) -> Option<(Option<StepItem>, JsonObject)> {
+        let task = match place {
+            Some(place) => Some(self.task_ix(place)?),
+            None => None,
+        };
+        let view = TaskScope { plan: &self.plan, state: &self.state, task };
+        let checks = match task {
+            Some(task) => &self.plan.step(task.ix()).verify,
+            None => &self.plan.parts().verify,
+        };
+        let reads = scope::check_reads(&view, checks).ok()?;
+        let item = task.and_then(|task| self.state.item(task).cloned());
+        Some((item, reads))
+    }
+
     /// Requests the checks of an attempt whose turn it is.
-    pub(super) fn ask_checks(&mut self, spot: TaskIx, attempt: Attempt) {
+    pub(super) fn ask_checks(&mut self, task: TaskIx, attempt: Attempt) {
         // After a resume they are requested once its lock is held again.
-        if self.flight.is_returning(spot) {
+        if self.flight.is_returning(task) {
             return;
         }
         let plan = std::sync::Arc::clone(&self.plan);
-        let checks = &plan.step(spot.ix()).verify;
-        let Some(phase) = self.phase_of(spot) else {
-            return self.complete_verified(spot);
+        let checks = &plan.step(task.ix()).verify;
+        let Some(phase) = self.phase_of(task) else {
+            return self.complete_verified(task);
         };
-        let view = TaskScope { plan: &plan, state: &self.state, spot: Some(spot) };
+        let view = TaskScope { plan: &plan, state: &self.state, task: Some(task) };
         match scope::check_reads(&view, of_phase(checks, phase)) {
             Ok(reads) => {
-                let item_value = self.state.item(spot).cloned();
+                let item_value = self.state.item(task).cloned();
                 self.turn.effects.push(Effect::Check { attempt: Some(attempt), phase, item_value, reads });
             }
             Err(error) => {
-                self.finish(
-                    spot,
-                    TaskCompletion::failure(
-                        Standing::Reported,
-                        Some(FailureClass::Logical),
-                        error.to_string(),
-                    ),
-                );
+                let class = Some(FailureClass::Logical);
+                self.finish(task, TaskCompletion::failure(Standing::Reported, class, error.to_string()));
             }
         }
     }
 
     /// Returns the phase of a task's next checks; `None`: all passed.
-    fn phase_of(&self, spot: TaskIx) -> Option<CheckPhase> {
-        let over = self.state.task_record(spot).and_then(|slot| slot.passed);
-        CheckPhase::next_phase(over, &self.plan.step(spot.ix()).verify)
+    fn phase_of(&self, task: TaskIx) -> Option<CheckPhase> {
+        let over = self.state.task_record(task).and_then(|record| record.passed);
+        CheckPhase::next_phase(over, &self.plan.step(task.ix()).verify)
     }
 
     /// Returns the phase of the plan's own checks; the last, if there is none.
@@ -91,38 +101,32 @@ impl Machine {
         verdicts: Vec<CheckVerdict>,
         seen: Vec<Artifact>,
     ) {
-        let Some((spot, _)) = self.current_activity(attempt, ActivityKind::Checking) else {
+        let Some((task, _)) = self.current_activity(attempt, ActivityKind::Checking) else {
             return;
         };
-        if self.phase_of(spot) != Some(phase) {
+        if self.phase_of(task) != Some(phase) {
             return;
         }
         let refuted = verdicts.iter().find(|verdict| !verdict.passed());
-        let refuted = refuted.map(|verdict| (refutation(verdict), verdict.failure_class));
+        let refuted = refuted.map(|verdict| (FailedCheck::from(verdict).describe(), verdict.failure_class));
         self.record_evidence(attempt, seen);
         self.record_verdicts(Some(attempt), phase, verdicts);
         match refuted {
-            None => self.after_phase(spot, attempt, phase),
-            Some((reason, _)) if self.is_halting(spot) => {
-                self.finish(
-                    spot,
-                    TaskCompletion {
-                        state: StepState::Cancelled,
-                        standing: Standing::Reported,
-                        failure_class: None,
-                        reason,
-                    },
-                );
+            None => self.after_phase(task, attempt, phase),
+            Some((reason, _)) if self.is_halting(task) => {
+                let end =
+                    TaskCompletion { standing: Standing::Reported, ..TaskCompletion::cancelled(reason) };
+                self.finish(task, end);
             }
-            Some(_) if attempt.attempt == 0 && self.is_barred(spot) => {
-                self.finish(spot, TaskCompletion::skipped(self.stopping_reason()));
+            Some(_) if attempt.attempt == 0 && self.is_barred(task) => {
+                self.finish(task, TaskCompletion::skipped(self.stopping_reason()));
             }
             // The checks did not confirm the cached result: the work runs after all.
-            Some(_) if attempt.attempt == 0 => self.start(spot),
+            Some(_) if attempt.attempt == 0 => self.start(task),
             Some((reason, failure_class)) if phase == CheckPhase::Verify => {
-                self.on_refuted_attempt(spot, attempt.attempt, failure_class, reason);
+                self.on_refuted_attempt(task, attempt.attempt, failure_class, reason);
             }
-            Some((reason, failure_class)) => self.rework(spot, attempt, phase, failure_class, reason),
+            Some((reason, failure_class)) => self.rework(task, attempt, phase, failure_class, reason),
         }
     }
 
@@ -135,99 +139,88 @@ impl Machine {
     }
 
     /// Continues after a phase of an attempt: with the next one, or with the end of the task.
-    fn after_phase(&mut self, spot: TaskIx, attempt: &Attempt, phase: CheckPhase) {
-        let checks = &self.plan.step(spot.ix()).verify;
+    fn after_phase(&mut self, task: TaskIx, attempt: &Attempt, phase: CheckPhase) {
+        let checks = &self.plan.step(task.ix()).verify;
         if CheckPhase::next_phase(Some(phase), checks).is_none() {
-            return self.complete_verified(spot);
+            return self.complete_verified(task);
         }
         let attempt = attempt.clone();
         self.emit(EventKind::ChecksPassed { attempt: Some(attempt.clone()), phase });
-        if self.is_halting(spot) {
+        if self.is_halting(task) {
             // The other checks will not run: the success stays unverified.
-            return self.finish(spot, TaskCompletion::success(Standing::Reported));
+            return self.finish(task, TaskCompletion::success(Standing::Reported));
         }
-        self.ask_checks(spot, attempt);
+        self.ask_checks(task, attempt);
     }
 
     /// Ends a task whose checks passed, except those that an approver let be ignored.
-    fn complete_verified(&mut self, spot: TaskIx) {
-        let ignored = self.state.task_record(spot).is_some_and(|slot| slot.ignored);
+    fn complete_verified(&mut self, task: TaskIx) {
+        let ignored = self.state.task_record(task).is_some_and(|record| record.ignored);
         let standing = if ignored { Standing::Reported } else { Standing::Verified };
-        self.finish(spot, TaskCompletion::success(standing));
+        self.finish(task, TaskCompletion::success(standing));
     }
 
     /// Sends the work back for rework, as long as the failed phase has loops.
     fn rework(
         &mut self,
-        spot: TaskIx,
+        task: TaskIx,
         attempt: &Attempt,
         phase: CheckPhase,
         failure_class: Option<FailureClass>,
         reason: String,
     ) {
-        let loops = self.plan.step(spot.ix()).loops;
-        let used = (self.state.task_record(spot)).map_or(0, |slot| slot.loops_of(phase));
+        let loops = self.plan.step(task.ix()).loops;
+        let used = (self.state.task_record(task)).map_or(0, |record| record.loops_of(phase));
         let next = attempt.attempt.checked_add(1);
         match next.filter(|_| used < loops.max) {
             Some(next) => {
                 let looped = ReworkLoop { phase, number: used + 1, limit: loops.max };
-                let attempt = state::attempt(&self.plan, spot, next);
-                self.emit(EventKind::RetryScheduled {
-                    attempt: attempt.clone(),
-                    due: self.now,
-                    reason,
-                    looped: Some(looped),
-                });
-                self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at: self.now });
+                let attempt = state::attempt(&self.plan, task, next);
+                self.schedule_attempt(attempt, self.now, reason, Some(looped));
             }
-            None if loops.on_exhausted == OnReworkExhausted::Ask => self.ask_to_ignore(spot, phase, used),
-            None => self.finish(spot, TaskCompletion::failure(Standing::Refuted, failure_class, reason)),
+            None if loops.on_exhausted == OnReworkExhausted::Ask => self.ask_to_ignore(task, phase, used),
+            None => self.finish(task, TaskCompletion::failure(Standing::Refuted, failure_class, reason)),
         }
     }
 
     /// Asks the approvers whether to go on although a phase failed.
-    fn ask_to_ignore(&mut self, spot: TaskIx, phase: CheckPhase, used: u32) {
-        let slot = self.state.task_record(spot);
-        let failed = slot.and_then(|slot| slot.tries.as_ref());
+    fn ask_to_ignore(&mut self, task: TaskIx, phase: CheckPhase, used: u32) {
+        let record = self.state.task_record(task);
+        let failed = record.and_then(|record| record.tries.as_ref());
         let failed = failed.map_or(&[][..], |tries| &tries.failed);
-        let lines = failed.iter().map(|unmet| {
-            let found = format_mismatch(&unmet.criterion, &unmet.expected, &unmet.found);
-            (unmet.criterion.to_string(), found.into())
-        });
+        let lines = failed.iter().map(|unmet| (unmet.criterion.to_string(), unmet.describe().into()));
         let show: JsonObject = lines.collect();
-        let first = failed.first();
-        let first = first.map(|unmet| format_mismatch(&unmet.criterion, &unmet.expected, &unmet.found));
+        let first = failed.first().map(FailedCheck::describe);
         let message = format!(
             "ignore `{}`? It failed, and all its reworks are used ({used}): {}",
             phase.as_str(),
             first.unwrap_or_default()
         );
-        let mut ask = self.request(Some(spot), message, &ApprovalRequirement::default());
-        if spot.item.is_none() {
+        let mut ask = self.request(Some(task), message, &ApprovalRequirement::default());
+        if task.item.is_none() {
             // The approval is for the files that were checked.
-            ask.covers_steps.push(self.plan.step(spot.ix()).id.clone());
+            ask.covers_steps.push(self.plan.step(task.ix()).id.clone());
         }
         self.open_request(ApprovalRequest { phase: Some(phase), show, ..ask });
     }
 
     /// Goes on with an attempt although a phase failed: an approver let it be ignored.
-    pub(super) fn on_phase_ignored(&mut self, spot: TaskIx, phase: CheckPhase) {
-        if let Some(live) = self.state.activity(spot) {
-            let attempt = state::attempt(&self.plan, spot, live.attempt);
-            self.after_phase(spot, &attempt, phase);
+    pub(super) fn on_phase_ignored(&mut self, task: TaskIx, phase: CheckPhase) {
+        if let Some(live) = self.state.activity(task) {
+            let attempt = state::attempt(&self.plan, task, live.attempt);
+            self.after_phase(task, &attempt, phase);
         }
     }
 
     /// Ends a task with a failed phase that no approver let be ignored.
-    pub(super) fn on_phase_not_ignored(&mut self, spot: TaskIx, phase: CheckPhase, no: &str) {
-        let slot = self.state.task_record(spot);
-        let tries = slot.and_then(|slot| slot.tries.as_ref());
+    pub(super) fn on_phase_not_ignored(&mut self, task: TaskIx, phase: CheckPhase, no: &str) {
+        let record = self.state.task_record(task);
+        let tries = record.and_then(|record| record.tries.as_ref());
         let failure_class = tries.and_then(|tries| tries.failure_class);
-        let unmet = tries.and_then(|tries| tries.failed.first());
-        let found = unmet.map(|unmet| format_mismatch(&unmet.criterion, &unmet.expected, &unmet.found));
+        let found = tries.and_then(|tries| tries.failed.first()).map(FailedCheck::describe);
         let found = found.unwrap_or_else(|| format!("`{}` failed", phase.as_str()));
         let reason = format!("{found}; {no}");
-        self.finish(spot, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
+        self.finish(task, TaskCompletion::failure(Standing::Refuted, failure_class, reason));
     }
 
     /// Applies the rulings of a phase of the plan's own checks.
@@ -257,23 +250,22 @@ impl MachineState {
             self.judged = None;
             return;
         };
-        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
-        if let Some(slot) = slot {
-            slot.passed = Some(phase);
+        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
+            record.passed = Some(phase);
         }
     }
 
     /// Notes the phase that sent the work back, if one did.
-    pub(super) fn record_loop(&mut self, spot: TaskIx, looped: Option<ReworkLoop>) {
-        let Some(slot) = self.task_record_mut(spot) else {
+    pub(super) fn record_loop(&mut self, task: TaskIx, looped: Option<ReworkLoop>) {
+        let Some(record) = self.task_record_mut(task) else {
             return;
         };
-        if let Some(tries) = &mut slot.tries {
+        if let Some(tries) = &mut record.tries {
             tries.looped = looped;
         }
         match looped.map(|looped| looped.phase) {
-            Some(CheckPhase::Inspect) => slot.inspector_loops += 1,
-            Some(CheckPhase::Test) => slot.tester_loops += 1,
+            Some(CheckPhase::Inspect) => record.inspector_loops += 1,
+            Some(CheckPhase::Test) => record.tester_loops += 1,
             Some(CheckPhase::Verify) | None => {}
         }
     }

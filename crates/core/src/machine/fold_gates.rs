@@ -3,6 +3,7 @@
 use super::state::{self, MachineState, PendingApproval};
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{ApprovalRequest, Attempt, EventKind, GatePoint, RequestDecision, StepState, TaskId};
+use wf_base::name::GateId;
 use wf_base::time::Moment;
 use wf_model::{EscalationAction, JsonObject, Plan};
 
@@ -13,12 +14,13 @@ impl MachineState {
             EventKind::GatesPassed { place, point, rewritten } => {
                 self.apply_gates_passed(plan, place.as_ref(), *point, rewritten);
             }
-            EventKind::Escalated { place, action, .. } => {
-                let again = matches!(action, EscalationAction::Retry | EscalationAction::SuppressAndRephrase);
-                if again {
-                    self.apply_gate_retry(plan, place.as_ref(), fact);
-                }
-            }
+            EventKind::Escalated {
+                place,
+                gate,
+                action: EscalationAction::Retry | EscalationAction::SuppressAndRephrase,
+                message,
+                ..
+            } => self.apply_gate_retry(plan, place.as_ref(), gate, message),
             EventKind::ApprovalRequested(ask) => self.ask(plan, at, ask),
             EventKind::ApprovalResolved { request: number, given, .. } => {
                 self.apply_answer(*number, given.decision);
@@ -31,9 +33,8 @@ impl MachineState {
     /// Starts an attempt: its gates have passed for just this one.
     pub(super) fn begin_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt) {
         self.start_attempt(plan, at, attempt, ActivityKind::Working);
-        let spot = state::find_task_ix(plan, &attempt.place);
-        if let Some(slot) = spot.and_then(|spot| self.task_record_mut(spot)) {
-            slot.admitted = false;
+        if let Some(record) = self.named_record_mut(plan, &attempt.place) {
+            record.admitted = false;
         }
     }
 
@@ -54,84 +55,80 @@ impl MachineState {
             self.gate_tries = 0;
             return;
         };
-        let Some(spot) = state::find_task_ix(plan, place) else {
+        let Some(task) = state::find_task_ix(plan, place) else {
             return;
         };
         match point {
             GatePoint::Enter | GatePoint::Again => {
-                if let Some(slot) = self.task_record_mut(spot) {
+                if let Some(record) = self.task_record_mut(task) {
                     // Repeated gates after an attempt go on counting.
                     if point == GatePoint::Enter {
-                        slot.gate_tries = 0;
+                        record.gate_tries = 0;
                     }
-                    (slot.entered, slot.admitted) = (true, true);
-                    slot.tool_args = new.get("tool_args").cloned();
+                    (record.entered, record.admitted) = (true, true);
+                    record.tool_args = new.get("tool_args").cloned();
                 }
-                self.set_step_state(spot, StepState::Queued);
-                self.move_task(spot, TaskPhase::Queued);
+                self.set_step_state(task, StepState::Queued);
+                self.move_task(task, TaskPhase::Queued);
             }
             GatePoint::Leave => {
                 if let (Some(gave), Some(outputs)) = (
-                    self.task_record_mut(spot).and_then(|slot| slot.result.as_mut()),
+                    self.task_record_mut(task).and_then(|record| record.result.as_mut()),
                     object(new, "response"),
                 ) {
                     gave.outputs = outputs;
                 }
-                self.set_activity(spot, ActivityKind::Checking);
-                self.set_step_state(spot, StepState::Verifying);
+                self.set_activity(task, ActivityKind::Checking);
+                self.set_step_state(task, StepState::Verifying);
             }
             GatePoint::Start | GatePoint::Publish => {}
         }
     }
 
-    fn apply_gate_retry(&mut self, plan: &Plan, place: Option<&TaskId>, fact: &EventKind) {
-        let EventKind::Escalated { gate, message, .. } = fact else {
-            return;
-        };
+    fn apply_gate_retry(&mut self, plan: &Plan, place: Option<&TaskId>, gate: &GateId, message: &str) {
         let Some(place) = place else {
             self.gate_tries += 1;
             return;
         };
-        let slot = state::find_task_ix(plan, place).and_then(|spot| self.task_record_mut(spot));
-        if let Some(slot) = slot {
-            slot.gate_tries += 1;
-            slot.record_gate_feedback(gate, message);
+        if let Some(record) = self.named_record_mut(plan, place) {
+            record.gate_tries += 1;
+            record.record_gate_feedback(gate, message);
         }
     }
 
     /// Restores the state that the task or the run had before the approval was requested.
     fn apply_answer(&mut self, number: u32, decision: RequestDecision) {
-        let Some(PendingApproval { ask, spot }) = self.asks.remove(&number) else {
+        let Some(PendingApproval { ask, task }) = self.asks.remove(&number) else {
             return;
         };
-        let Some(spot) = spot else { return };
+        let Some(task) = task else { return };
         if ask.phase.is_some() {
-            let slot = self.task_record_mut(spot);
-            if let Some(slot) = slot.filter(|_| decision == RequestDecision::Approved) {
-                slot.note_ignored_phase();
+            let record = self.task_record_mut(task);
+            if let Some(record) = record.filter(|_| decision == RequestDecision::Approved) {
+                record.note_ignored_phase();
             }
-            return self.set_activity(spot, ActivityKind::Checking);
+            return self.set_activity(task, ActivityKind::Checking);
         }
         match ask.point {
-            Some(GatePoint::Enter | GatePoint::Again) => self.move_task(spot, TaskPhase::Queued),
-            Some(_) => self.set_activity(spot, ActivityKind::Leaving),
-            None => self.set_activity(spot, ActivityKind::Working),
+            Some(GatePoint::Enter | GatePoint::Again) => self.move_task(task, TaskPhase::Queued),
+            Some(_) => self.set_activity(task, ActivityKind::Leaving),
+            None => self.set_activity(task, ActivityKind::Working),
         }
     }
 
     fn ask(&mut self, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
         self.asked = ask.request;
-        let spot = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
-        let asked = PendingApproval { ask: ask.clone(), spot };
+        let task = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
+        let asked = PendingApproval { ask: ask.clone(), task };
         self.asks.insert(ask.request, asked);
-        let Some(spot) = spot else { return };
+        let Some(task) = task else { return };
         if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
             let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };
-            self.move_task(spot, TaskPhase::Active(activity));
+            self.move_task(task, TaskPhase::Active(activity));
         } else {
-            self.set_activity(spot, ActivityKind::Asking);
+            self.set_activity(task, ActivityKind::Asking);
         }
-        self.set_step_state(spot, StepState::Waiting);
+        self.set_step_state(task, StepState::Waiting);
     }
 }
 

@@ -3,51 +3,51 @@
 use serde_json::Value;
 
 use super::advance::NOT_CHOSEN;
-use super::end::TaskCompletion;
 use super::scope::TaskScope;
 use super::state::{self, ReusableResult, TaskIx};
+use super::task_end::TaskCompletion;
 use super::{EventKind, Machine, StepItem, StepState};
 use wf_base::digest::Sha256Digest;
 use wf_model::{JsonObject, StepRepetition};
 
 impl Machine {
     /// Queues a step, or the items that it is repeated over.
-    pub(super) fn unfold(&mut self, spot: TaskIx, fan: &StepRepetition) {
+    pub(super) fn unfold(&mut self, task: TaskIx, fan: &StepRepetition) {
         let values = match fan {
             StepRepetition::Once => {
-                self.queue_timer(spot);
-                return self.flight.enqueue(&self.plan, spot);
+                self.queue_timer(task);
+                return self.flight.enqueue(&self.plan, task);
             }
             StepRepetition::List(values) => values.clone(),
-            StepRepetition::Matrix(rows) => return self.expand(spot, cells(rows)),
+            StepRepetition::Matrix(rows) => return self.expand(task, cells(rows)),
             StepRepetition::Each(expr) => {
-                let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
+                let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
                 match expr.eval(&view) {
                     Ok(Value::Array(values)) => values,
                     Ok(other) => {
                         let reason =
                             format!("`for_each: {}` evaluates to {other}, not a list", expr.source());
-                        return self.end_unstartable(spot, &reason);
+                        return self.end_unstartable(task, &reason);
                     }
-                    Err(error) => return self.end_unstartable(spot, &error.to_string()),
+                    Err(error) => return self.end_unstartable(task, &error.to_string()),
                 }
             }
         };
-        self.expand(spot, keyed(values, readable));
+        self.expand(task, keyed(values, readable));
     }
 
     /// Queues the items of a step.
-    fn expand(&mut self, spot: TaskIx, items: Vec<StepItem>) {
-        let step = self.plan.step(spot.ix()).id.clone();
+    fn expand(&mut self, task: TaskIx, items: Vec<StepItem>) {
+        let step = self.plan.step(task.ix()).id.clone();
         self.emit(EventKind::StepExpanded { step, items });
-        let count = self.state.step_record(spot.step).many.as_ref().map_or(0, |many| many.slots.len());
+        let count = self.state.step_record(task.step).many.as_ref().map_or(0, |many| many.records.len());
         for item in 0..u32::try_from(count).unwrap_or(u32::MAX) {
             let item = Some(item);
-            self.queue_timer(TaskIx { item, ..spot });
+            self.queue_timer(TaskIx { item, ..task });
         }
-        self.reuse_items(spot.step);
-        self.deselect_items(spot.step);
-        self.end_repeated_step(spot.step);
+        self.reuse_items(task.step);
+        self.deselect_items(task.step);
+        self.end_repeated_step(task.step);
     }
 
     /// Ends the items of a step whose results were reused from an earlier run.
@@ -84,9 +84,11 @@ impl Machine {
         let Some(many) = &self.state.step_record(step).many else {
             return;
         };
-        let places = (0_u32..).zip(many.items.iter().zip(&many.slots));
+        let places = (0_u32..).zip(many.items.iter().zip(&many.records));
         let left: Vec<u32> = places
-            .filter(|(_, (item, slot))| slot.ended().is_none() && self.state.is_deselected(step, &item.key))
+            .filter(|(_, (item, record))| {
+                record.ended().is_none() && self.state.is_deselected(step, &item.key)
+            })
             .map(|(item, _)| item)
             .collect();
         for item in left {

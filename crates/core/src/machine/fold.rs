@@ -1,8 +1,9 @@
 //! The fold: the change that each fact makes to the state. Decides nothing.
 
-use super::ends::TaskEnd;
 use super::gates::has_gates;
-use super::state::{self, AttemptResult, CancelRequest, MachineState, StepItems, TaskIx};
+use super::planner::ProposalDecision;
+use super::state::{self, AttemptResult, CancelRequest, MachineState, ReusableResult, StepItems, TaskIx};
+use super::task_end::TaskEnd;
 use super::task_phase::{ActivityKind, TaskActivity, TaskPhase};
 use super::{
     Attempt, CachedResult, CheckVerdict, EventKind, GatePoint, RunPhase, StepItem, StepState, TaskId,
@@ -23,7 +24,10 @@ impl MachineState {
                 let end = TaskEnd::reused(*standing, at);
                 self.reuse_step(plan, step, outputs, end);
             }
-            EventKind::ItemReused { .. } => self.offer_item(plan, fact),
+            EventKind::ItemReused { step, item_key, outputs, standing, reused_from } => {
+                let (outputs, standing, from) = (outputs.clone(), *standing, Some(reused_from.clone()));
+                self.offer_item(plan, step, item_key, ReusableResult { outputs, standing, from });
+            }
             EventKind::StepDeselected { step, except_items } => {
                 if let Some(ix) = plan.find(step.as_str()) {
                     self.left.insert(ix.0, except_items.clone());
@@ -37,11 +41,19 @@ impl MachineState {
                     None => self.record_plan_verdict(verdict),
                 }
             }
-            EventKind::MemoryApplied { .. } => self.take_advice(plan, fact),
+            EventKind::MemoryApplied { intent, advice, changes } => {
+                self.control.take_advice(plan, intent.as_ref(), advice, changes);
+            }
             EventKind::RoundCompleted(round) => self.close_round(plan, round, at),
-            EventKind::PlannerRequested { .. }
-            | EventKind::PlannerAccepted { .. }
-            | EventKind::PlannerRejected { .. } => self.apply_planner_fact(at, fact),
+            EventKind::PlannerRequested { .. } => self.control.note_planner(at, None),
+            EventKind::PlannerAccepted { alternatives, .. } => {
+                self.control.adopted.push(alternatives.clone());
+                let steps = alternatives.keys().cloned().collect();
+                self.control.note_planner(at, Some(ProposalDecision::Taken(steps)));
+            }
+            EventKind::PlannerRejected { reason, .. } => {
+                self.control.note_planner(at, Some(ProposalDecision::Refused(reason.clone())));
+            }
             EventKind::ChecksPassed { attempt, phase } => {
                 self.record_phase_passed(plan, attempt.as_ref(), *phase);
             }
@@ -67,8 +79,8 @@ impl MachineState {
     fn apply_to_task(&mut self, plan: &Plan, at: Moment, fact: &EventKind) {
         match fact {
             EventKind::LockRequested { place, .. } => {
-                if let Some(spot) = state::find_task_ix(plan, place) {
-                    self.move_task(spot, TaskPhase::Locking);
+                if let Some(task) = state::find_task_ix(plan, place) {
+                    self.move_task(task, TaskPhase::Locking);
                 }
             }
             EventKind::CacheHit { place, found } => {
@@ -90,10 +102,10 @@ impl MachineState {
             }
             EventKind::RetryScheduled { attempt, due, looped, .. } => {
                 self.note_progress(plan, at, attempt);
-                if let Some(spot) = state::find_task_ix(plan, &attempt.place) {
-                    self.record_loop(spot, *looped);
-                    self.move_task(spot, TaskPhase::Resting(*due));
-                    self.set_step_state(spot, StepState::Waiting);
+                if let Some(task) = state::find_task_ix(plan, &attempt.place) {
+                    self.record_loop(task, *looped);
+                    self.move_task(task, TaskPhase::Resting(*due));
+                    self.set_step_state(task, StepState::Waiting);
                 }
             }
             EventKind::EvidenceTaken { attempt, .. } => {
@@ -111,24 +123,24 @@ impl MachineState {
         else {
             return;
         };
-        let Some(spot) = state::find_task_ix(plan, place) else {
+        let Some(task) = state::find_task_ix(plan, place) else {
             return;
         };
-        if let Some(slot) = self.task_record_mut(spot) {
-            slot.failure_class = *failure_class;
+        if let Some(record) = self.task_record_mut(task) {
+            record.failure_class = *failure_class;
             // The controller reads the results of a failure, and the next attempt is told of them.
             if plan.parts().replan.is_some() && *state == StepState::Failed {
-                slot.record_final_failure(reason);
+                record.record_final_failure(reason);
             } else {
-                slot.tries = None;
+                record.tries = None;
             }
-            if spot.item.is_some() && slot.result.is_none() && !outputs.is_empty() {
-                slot.result =
+            if task.item.is_some() && record.result.is_none() && !outputs.is_empty() {
+                record.result =
                     Some(Box::new(AttemptResult { outputs: outputs.clone(), ..AttemptResult::default() }));
             }
         }
         let end = TaskEnd { state: *state, standing: *standing, allowed_to_fail: *allowed_to_fail, at };
-        self.end(plan, spot, end, outputs);
+        self.end(plan, task, end, outputs);
     }
 
     fn begin(&mut self, plan: &Plan, at: Moment) {
@@ -139,8 +151,8 @@ impl MachineState {
         for step in free {
             self.becomes_due(step, at);
         }
-        for slot in self.steps.iter_mut().skip(main).filter(|slot| slot.waiting == 0) {
-            slot.ready = Some(at);
+        for record in self.steps.iter_mut().skip(main).filter(|record| record.waiting == 0) {
+            record.ready = Some(at);
         }
     }
 
@@ -157,55 +169,55 @@ impl MachineState {
         let Some(ix) = plan.find(step.as_str()) else {
             return;
         };
-        let open = item_count(items);
+        let open = u32::try_from(items.len()).unwrap_or(u32::MAX);
         let room = plan.step(ix).max_parallel.unwrap_or(u32::MAX).min(open);
-        let spot = |item| TaskIx { step: ix.0, item: Some(item) };
-        let slot = |item| self.made.get(&spot(item)).cloned().unwrap_or_default();
-        let slots = (0..open).map(slot).collect();
-        let many = StepItems { items: items.to_vec(), slots, open, next: room };
-        let slot = self.step_record_mut(ix.0);
-        slot.many = Some(Box::new(many));
-        slot.ready = Some(at);
-        slot.state = StepState::Queued;
+        let task = |item| TaskIx { step: ix.0, item: Some(item) };
+        let record = |item| self.made.get(&task(item)).cloned().unwrap_or_default();
+        let records = (0..open).map(record).collect();
+        let many = StepItems { items: items.to_vec(), records, open, next: room };
+        let record = self.step_record_mut(ix.0);
+        record.many = Some(Box::new(many));
+        record.ready = Some(at);
+        record.state = StepState::Queued;
         self.move_task(TaskIx { step: ix.0, item: None }, TaskPhase::Pending);
         for item in 0..room {
-            self.move_task(spot(item), TaskPhase::Queued);
+            self.move_task(task(item), TaskPhase::Queued);
         }
     }
 
     pub(super) fn start_attempt(&mut self, plan: &Plan, at: Moment, attempt: &Attempt, doing: ActivityKind) {
-        let Some(spot) = state::find_task_ix(plan, &attempt.place) else {
+        let Some(task) = state::find_task_ix(plan, &attempt.place) else {
             return;
         };
-        let room = doing != ActivityKind::Working || takes_room(plan, spot);
+        let room = doing != ActivityKind::Working || takes_room(plan, task);
         let activity = TaskActivity { attempt: attempt.attempt, since: at, doing, room };
-        self.move_task(spot, TaskPhase::Active(activity));
-        self.evidence.remove(&spot);
-        if let Some(slot) = self.task_record_mut(spot) {
-            slot.attempts = attempt.attempt;
-            slot.reset_checks();
+        self.move_task(task, TaskPhase::Active(activity));
+        self.evidence.remove(&task);
+        if let Some(record) = self.task_record_mut(task) {
+            record.attempts = attempt.attempt;
+            record.reset_checks();
             // The result of an earlier attempt was not confirmed.
-            slot.result = None;
+            record.result = None;
         }
-        self.set_step_state(spot, StepState::Running);
+        self.set_step_state(task, StepState::Running);
     }
 
     fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, how: &WorkExit, gave: AttemptResult) {
-        let Some(spot) = state::find_task_ix(plan, &attempt.place) else {
+        let Some(task) = state::find_task_ix(plan, &attempt.place) else {
             return;
         };
         if how.is_success() {
             self.store_result(plan, &attempt.place, gave);
-            self.set_activity(spot, after_work(plan, attempt));
-            self.set_step_state(spot, StepState::Verifying);
-        } else if self.activity(spot).is_some() {
-            self.move_task(spot, TaskPhase::Undecided);
+            self.set_activity(task, after_work(plan, attempt));
+            self.set_step_state(task, StepState::Verifying);
+        } else if self.activity(task).is_some() {
+            self.move_task(task, TaskPhase::Undecided);
         }
     }
 
     fn store_result(&mut self, plan: &Plan, place: &TaskId, gave: AttemptResult) {
-        if let Some(slot) = state::find_task_ix(plan, place).and_then(|spot| self.task_record_mut(spot)) {
-            slot.result = Some(Box::new(gave));
+        if let Some(record) = self.named_record_mut(plan, place) {
+            record.result = Some(Box::new(gave));
         }
     }
 
@@ -213,14 +225,14 @@ impl MachineState {
         let held = self.judged.unwrap_or(true) && verdict.passed();
         self.judged = Some(held);
         if !verdict.passed() {
-            self.refuted.push(verdict.name.to_string());
+            self.refuted.push((verdict.name.clone(), verdict.failure_class));
         }
     }
 
     /// Sets the displayed state of a step; a repeated step is displayed as running.
-    pub(super) fn set_step_state(&mut self, spot: TaskIx, state: StepState) {
-        let slot = self.step_record_mut(spot.step);
-        slot.state = if spot.item.is_some() { StepState::Running } else { state };
+    pub(super) fn set_step_state(&mut self, task: TaskIx, state: StepState) {
+        let record = self.step_record_mut(task.step);
+        record.state = if task.item.is_some() { StepState::Running } else { state };
     }
 
     fn enter_phase(&mut self, plan: &Plan, at: Moment, phase: RunPhase) {
@@ -235,7 +247,7 @@ impl MachineState {
     /// Makes due the first open `finally` step from an index on, once the run is in their phase.
     pub(super) fn next_finally(&mut self, from: usize, at: Moment) {
         let rest = self.steps.iter().skip(from);
-        let open = rest.take_while(|slot| slot.state.is_final()).count() + from;
+        let open = rest.take_while(|record| record.state.is_final()).count() + from;
         if self.phase == RunPhase::Finally && open < self.steps.len() {
             self.becomes_due(u32::try_from(open).unwrap_or(u32::MAX), at);
         }
@@ -253,14 +265,10 @@ impl AttemptResult {
     }
 }
 
-fn item_count(items: &[StepItem]) -> u32 {
-    u32::try_from(items.len()).unwrap_or(u32::MAX)
-}
-
 /// Returns the activity after the work of an attempt: its gates, if it has any, else its checks.
 fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
-    let spot = state::find_task_ix(plan, &attempt.place);
-    if spot.is_some_and(|spot| has_gates(plan, Some(spot), GatePoint::Leave)) {
+    let task = state::find_task_ix(plan, &attempt.place);
+    if task.is_some_and(|task| has_gates(plan, Some(task), GatePoint::Leave)) {
         ActivityKind::Leaving
     } else {
         ActivityKind::Checking
@@ -268,6 +276,6 @@ fn after_work(plan: &Plan, attempt: &Attempt) -> ActivityKind {
 }
 
 /// True if the work of a step takes up room: a wait of any kind takes none.
-pub(super) fn takes_room(plan: &Plan, spot: TaskIx) -> bool {
-    !matches!(plan.step(spot.ix()).work, StepWork::Wait(_) | StepWork::Approve(_))
+pub(super) fn takes_room(plan: &Plan, task: TaskIx) -> bool {
+    !matches!(plan.step(task.ix()).work, StepWork::Wait(_) | StepWork::Approve(_))
 }

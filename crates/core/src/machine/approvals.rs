@@ -1,13 +1,13 @@
 //! The requests for approval and the effects of the answers.
 
-use super::blocked::GateBlock;
-use super::end::TaskCompletion;
+use super::escalation::GateBlock;
 use super::in_flight::TaskRequest;
 use super::scope::TaskScope;
 use super::state::{self, PendingApproval, TaskIx};
+use super::task_end::TaskCompletion;
 use super::{
-    ApprovalOutcome, ApprovalRequest, Artifact, Attempt, AttemptEnd, Effect, EventKind, GatePoint, Machine,
-    RequestDecision, TimerKind, WorkExit,
+    ApprovalOutcome, ApprovalRequest, Attempt, AttemptEnd, Effect, EventKind, GatePoint, Machine,
+    RequestDecision, Standing, TimerKind, WorkExit,
 };
 use crate::gate::GateResult;
 use wf_base::name::GateId;
@@ -24,17 +24,17 @@ pub(super) struct ApprovalDraft {
 
 impl Machine {
     /// Requests the decision that a step consists of.
-    pub(super) fn ask_step(&mut self, spot: TaskIx, approve: &ApprovalStep) {
-        let view = TaskScope { plan: &self.plan, state: &self.state, spot: Some(spot) };
+    pub(super) fn ask_step(&mut self, task: TaskIx, approve: &ApprovalStep) {
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: Some(task) };
         let message = approve.message.render(&view);
         let values = approve.show.iter();
         let show = values.map(|(name, value)| Ok((name.to_string(), value.value(&view)?)));
         let asked = message.and_then(|message| Ok((message, show.collect::<Result<_, _>>()?)));
         let (message, show) = match asked {
             Ok(asked) => asked,
-            Err(error) => return self.end_unstartable(spot, &error.to_string()),
+            Err(error) => return self.end_unstartable(task, &error.to_string()),
         };
-        let ask = self.request(Some(spot), message, &approve.needs);
+        let ask = self.request(Some(task), message, &approve.needs);
         self.open_request(ApprovalRequest { show, ..ask });
     }
 
@@ -42,22 +42,22 @@ impl Machine {
     /// not ask the same approvers, so that each gets what it demands.
     pub(super) fn ask_for(
         &mut self,
-        spot: Option<TaskIx>,
+        task: Option<TaskIx>,
         point: GatePoint,
         gates: Vec<GateResult>,
         rewritten: JsonObject,
     ) {
         let Some(first) = gates.first() else { return };
-        let needs = self.needs_of(spot, point, &first.gate);
-        let same = |result: &GateResult| self.needs_of(spot, point, &result.gate) == needs;
+        let needs = self.needs_of(task, point, &first.gate);
+        let same = |result: &GateResult| self.needs_of(task, point, &result.gate) == needs;
         let (now, then): (Vec<GateResult>, Vec<GateResult>) = gates.into_iter().partition(same);
         let told = now.iter().map(|result| match result.reason.as_str() {
             "" => format!("gate `{}` asks for approval", result.gate),
             reason => format!("gate `{}` asks for approval: {reason}", result.gate),
         });
         let message = told.collect::<Vec<_>>().join("; ");
-        let ask = self.request(spot, message, &needs);
-        let show = self.shown_values(spot, point);
+        let ask = self.request(task, message, &needs);
+        let show = self.shown_values(task, point);
         self.open_request(ApprovalRequest {
             point: Some(point),
             gates: now.into_iter().map(|result| result.gate).collect(),
@@ -69,11 +69,11 @@ impl Machine {
     }
 
     /// Requests a decision about a block.
-    pub(super) fn ask_people(&mut self, spot: Option<TaskIx>, point: GatePoint, plea: ApprovalDraft) {
+    pub(super) fn ask_people(&mut self, task: Option<TaskIx>, point: GatePoint, plea: ApprovalDraft) {
         let GateBlock { gate, reason, tried_escalations, rest, rewritten, .. } = plea.block;
-        let needs = self.needs_of(spot, point, &gate);
-        let ask = self.request(spot, plea.message, &needs);
-        let show = self.shown_values(spot, point);
+        let needs = self.needs_of(task, point, &gate);
+        let ask = self.request(task, plea.message, &needs);
+        let show = self.shown_values(task, point);
         self.open_request(ApprovalRequest {
             point: Some(point),
             gates: vec![gate],
@@ -89,25 +89,25 @@ impl Machine {
     }
 
     /// Returns the approvers that a gate demands.
-    fn needs_of(&self, spot: Option<TaskIx>, point: GatePoint, id: &GateId) -> ApprovalRequirement {
-        let mut gates = super::gates::gates_at(&self.plan, spot.map(TaskIx::ix), point);
+    fn needs_of(&self, task: Option<TaskIx>, point: GatePoint, id: &GateId) -> ApprovalRequirement {
+        let mut gates = super::gates::gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.find(|gate| gate.id == *id);
         gate.map(|gate| gate.approval.clone()).unwrap_or_default()
     }
 
     /// Returns the values shown with a request about a task or the run.
-    fn shown_values(&self, spot: Option<TaskIx>, point: GatePoint) -> JsonObject {
-        let slot = spot.and_then(|spot| self.state.task_record(spot));
+    fn shown_values(&self, task: Option<TaskIx>, point: GatePoint) -> JsonObject {
+        let record = task.and_then(|task| self.state.task_record(task));
         let mut show = JsonObject::new();
         match point {
             GatePoint::Start => show.insert("params".into(), self.state.params.clone().into()),
-            GatePoint::Leave => slot
-                .and_then(|slot| slot.result.as_ref())
+            GatePoint::Leave => record
+                .and_then(|record| record.result.as_ref())
                 .and_then(|gave| show.insert("outputs".into(), gave.outputs.clone().into())),
             GatePoint::Publish => show.insert("outputs".into(), self.plan_outputs().0.into()),
             GatePoint::Enter | GatePoint::Again => None,
         };
-        if let Some(item) = spot.and_then(|spot| self.state.item(spot)) {
+        if let Some(item) = task.and_then(|task| self.state.item(task)) {
             show.insert("item".into(), item.value.clone());
         }
         show
@@ -115,26 +115,26 @@ impl Machine {
 
     pub(super) fn request(
         &self,
-        spot: Option<TaskIx>,
+        task: Option<TaskIx>,
         message: String,
         needs: &ApprovalRequirement,
     ) -> ApprovalRequest {
         let plan = &self.plan;
-        let covers_steps = match spot {
-            Some(spot) => {
-                let needed = plan.step(spot.ix()).depends_on.iter();
+        let covers_steps = match task {
+            Some(task) => {
+                let needed = plan.step(task.ix()).depends_on.iter();
                 needed.map(|ix| plan.step(*ix).id.clone()).collect()
             }
             None => Vec::new(),
         };
         ApprovalRequest {
             request: self.state.asked + 1,
-            place: spot.map(|spot| state::task_id(plan, spot)),
+            place: task.map(|task| state::task_id(plan, task)),
             point: None,
             phase: None,
             gates: Vec::new(),
             deferred_results: Vec::new(),
-            message: super::finish::truncate_reason(message),
+            message: super::event::truncate_reason(message),
             show: JsonObject::new(),
             rewritten: JsonObject::new(),
             required: needs.required,
@@ -158,9 +158,8 @@ impl Machine {
     /// Waits for a decision or the deadline.
     pub(super) fn wait_for(&mut self, ask: ApprovalRequest) {
         let (number, at) = (ask.request, ask.expires);
-        let timer = TimerKind::Ask { number };
         self.turn.effects.push(Effect::Ask(Box::new(ask)));
-        self.turn.effects.push(Effect::Wake { timer, at });
+        self.set_timer(TimerKind::Ask { number }, at);
     }
 
     /// Applies a decision. Its expiry is left to the timer.
@@ -171,8 +170,8 @@ impl Machine {
         match given.decision {
             RequestDecision::Approved => {
                 // A task that goes on with it waits for its lock, and the answer with it.
-                if let Some(spot) = asked.spot.filter(|spot| self.flight.is_returning(*spot)) {
-                    return self.flight.set(spot, Some(TaskRequest::Return { approved: true }));
+                if let Some(task) = asked.task.filter(|task| self.flight.is_returning(*task)) {
+                    return self.flight.set(task, Some(TaskRequest::Return { approved: true }));
                 }
                 self.record_approval_outcome(number, given);
                 self.on_approved(asked);
@@ -209,31 +208,31 @@ impl Machine {
     }
 
     fn on_approved(&mut self, asked: PendingApproval) {
-        let PendingApproval { ask, spot } = asked;
-        if let (Some(phase), Some(spot)) = (ask.phase, spot) {
-            return self.on_phase_ignored(spot, phase);
+        let PendingApproval { ask, task } = asked;
+        if let (Some(phase), Some(task)) = (ask.phase, task) {
+            return self.on_phase_ignored(task, phase);
         }
-        match (ask.point, spot) {
-            (Some(point), spot) => self.apply_gate_results(spot, point, ask.deferred_results, ask.rewritten),
-            (None, Some(spot)) => self.decide(spot, WorkExit::Completed, ask.show),
+        match (ask.point, task) {
+            (Some(point), task) => self.apply_gate_results(task, point, ask.deferred_results, ask.rewritten),
+            (None, Some(task)) => self.decide(task, WorkExit::Completed, ask.show),
             (None, None) => {}
         }
     }
 
     fn on_denied(&mut self, asked: PendingApproval, reason: String) {
-        let PendingApproval { ask, spot } = asked;
-        if let (Some(phase), Some(spot)) = (ask.phase, spot) {
-            return self.on_phase_not_ignored(spot, phase, &reason);
+        let PendingApproval { ask, task } = asked;
+        if let (Some(phase), Some(task)) = (ask.phase, task) {
+            return self.on_phase_not_ignored(task, phase, &reason);
         }
-        match (ask.point, spot) {
-            (Some(point), spot) => {
+        match (ask.point, task) {
+            (Some(point), task) => {
                 if let Some(gate) = ask.gates.first() {
-                    self.give_up(spot, point, gate, &reason);
+                    self.give_up(task, point, gate, &reason);
                 }
             }
-            (None, Some(spot)) => {
+            (None, Some(task)) => {
                 let failure_class = FailureClass::Logical;
-                self.decide(spot, WorkExit::Error { reason, failure_class }, JsonObject::new());
+                self.decide(task, WorkExit::Error { reason, failure_class }, JsonObject::new());
             }
             (None, None) => {}
         }
@@ -241,47 +240,23 @@ impl Machine {
 
     /// Ends the attempt of a step that waited for a decision. A refusal is final: the request is
     /// not repeated.
-    fn decide(&mut self, spot: TaskIx, exit: WorkExit, outputs: JsonObject) {
-        let Some(live) = self.state.activity(spot) else {
+    fn decide(&mut self, task: TaskIx, exit: WorkExit, outputs: JsonObject) {
+        let Some(live) = self.state.activity(task) else {
             return;
         };
-        let attempt = state::attempt(&self.plan, spot, live.attempt);
-        let no = match &exit {
-            WorkExit::Error { reason, failure_class } => Some((reason.clone(), *failure_class)),
-            _ => None,
-        };
-        if let Some((reason, failure_class)) = no {
+        let attempt = state::attempt(&self.plan, task, live.attempt);
+        if let WorkExit::Error { reason, failure_class } = &exit {
+            let end = TaskCompletion::failure(Standing::Unchecked, Some(*failure_class), reason.clone());
             self.end_attempt(attempt, exit);
-            let standing = super::Standing::Unchecked;
-            return self.finish(spot, TaskCompletion::failure(standing, Some(failure_class), reason));
+            return self.finish(task, end);
         }
-        self.on_attempt_end(AttemptEnd {
-            attempt,
-            exit,
-            outputs,
-            artifacts: Vec::new(),
-            standing: None,
-            failure_class: None,
-            seen: Vec::new(),
-            usage: super::AttemptUsage::default(),
-            service: false,
-        });
+        self.on_attempt_end(AttemptEnd { outputs, ..AttemptEnd::new(attempt, exit) });
     }
 
     /// Records the end of an attempt without outputs.
     pub(super) fn end_attempt(&mut self, attempt: Attempt, how: WorkExit) {
         let failure_class = how.failure_class();
-        let (outputs, artifacts) = (JsonObject::new(), Vec::<Artifact>::new());
-        self.emit(EventKind::AttemptEnded {
-            attempt,
-            how,
-            failure_class,
-            outputs,
-            artifacts,
-            standing: None,
-            usage: super::AttemptUsage::default(),
-            service: false,
-        });
+        self.emit(AttemptEnd { failure_class, ..AttemptEnd::new(attempt, how) }.into());
     }
 
     /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
@@ -293,14 +268,8 @@ impl Machine {
         if self.now < asked.ask.expires {
             return;
         }
-        let PendingApproval { ask, spot } = asked.clone();
-        let given = |reason: &str| ApprovalOutcome {
-            decision: RequestDecision::Expired,
-            by: Vec::new(),
-            tokens: Vec::new(),
-            reason: reason.into(),
-        };
-        self.record_approval_outcome(number, given(""));
+        let PendingApproval { ask, task } = asked.clone();
+        self.record_approval_outcome(number, ApprovalOutcome::unanswered(RequestDecision::Expired));
         if !ask.escalate_to.is_empty() {
             let to = ask.escalate_to.clone();
             let escalate_to = Vec::new();
@@ -322,25 +291,19 @@ impl Machine {
                     rewritten: ask.rewritten,
                     ..GateBlock::new(gate.clone(), reason)
                 };
-                self.block(spot, point, block);
+                self.block(task, point, block);
             }
             _ => self.on_denied(asked, reason),
         }
     }
 
     /// Withdraws the requests about a task.
-    pub(super) fn withdraw(&mut self, spot: Option<TaskIx>) {
+    pub(super) fn withdraw(&mut self, task: Option<TaskIx>) {
         let asks = self.state.asks.iter();
-        let numbers = asks.filter(|(_, asked)| asked.spot == spot);
+        let numbers = asks.filter(|(_, asked)| asked.task == task);
         let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();
         for number in numbers {
-            let given = ApprovalOutcome {
-                decision: RequestDecision::Withdrawn,
-                by: Vec::new(),
-                tokens: Vec::new(),
-                reason: String::new(),
-            };
-            self.record_approval_outcome(number, given);
+            self.record_approval_outcome(number, ApprovalOutcome::unanswered(RequestDecision::Withdrawn));
         }
     }
 }

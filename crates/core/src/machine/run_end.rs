@@ -46,7 +46,7 @@ impl Machine {
             .state
             .stale
             .iter()
-            .map(|(spot, path)| StaleFile { place: state::task_id(&self.plan, *spot), path: path.clone() });
+            .map(|(task, path)| StaleFile { place: state::task_id(&self.plan, *task), path: path.clone() });
         let stale = stale.collect();
         let accepted = self.state.control.accepted;
         let outputs = if outcome == RunOutcome::Succeeded { outputs } else { JsonObject::new() };
@@ -85,7 +85,8 @@ impl Machine {
             return (RunOutcome::Failed, reason.clone());
         }
         if state.judged == Some(false) && !accepted {
-            return (RunOutcome::Failed, format!("plan checks failed: {}", state.refuted.join(", ")));
+            let refuted: Vec<&str> = state.refuted.iter().map(|(name, _)| name.as_str()).collect();
+            return (RunOutcome::Failed, format!("plan checks failed: {}", refuted.join(", ")));
         }
         match broken {
             Some(reason) => (RunOutcome::Failed, reason),
@@ -96,7 +97,7 @@ impl Machine {
     /// Returns the plan's outputs, and the problem with them, if any.
     pub(super) fn plan_outputs(&self) -> (JsonObject, Option<String>) {
         let mut outputs = JsonObject::new();
-        let view = TaskScope { plan: &self.plan, state: &self.state, spot: None };
+        let view = TaskScope { plan: &self.plan, state: &self.state, task: None };
         for output in &self.plan.parts().outputs {
             let value = match output.value.value(&view) {
                 Ok(value) => value,

@@ -81,6 +81,13 @@ pub struct ApprovalOutcome {
     pub reason: String,
 }
 
+impl ApprovalOutcome {
+    /// Creates the resolution of a request that no approver decided.
+    pub(super) fn unanswered(decision: RequestDecision) -> Self {
+        Self { decision, by: Vec::new(), tokens: Vec::new(), reason: String::new() }
+    }
+}
+
 /// A decision on a request for approval. Only the first is a yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -1,8 +1,8 @@
 //! The effect of a failure, a cancellation or a timeout on everything that has not ended.
 
-use super::end::TaskCompletion;
 use super::in_flight::TaskRequest;
 use super::state::{self, TaskIx};
+use super::task_end::TaskCompletion;
 use super::task_phase::{ActivityKind, TaskActivity};
 use super::{Attempt, Effect, EventKind, Machine, RunPhase, WorkExit};
 use wf_model::{OnStepFailure, StepWork, WaitCondition};
@@ -11,16 +11,16 @@ impl Machine {
     /// Lets the failure of a step stop or cancel the others, as the policy says. A round ends when
     /// everything that can run has run, whatever the policy says: its measurement must not depend
     /// on concurrency (artoo v0.8, R4b).
-    pub(super) fn stop(&mut self, spot: TaskIx) {
+    pub(super) fn stop(&mut self, task: TaskIx) {
         let policy = self.plan.parts().policy.on_failure;
         if policy == OnStepFailure::Continue
             || self.plan.parts().replan.is_some()
             || self.state.stopping.is_some()
-            || self.plan.is_finally(spot.ix())
+            || self.plan.is_finally(task.ix())
         {
             return;
         }
-        let step = self.plan.step(spot.ix()).id.clone();
+        let step = self.plan.step(task.ix()).id.clone();
         self.emit(EventKind::RunDraining { step });
         self.sweep();
     }
@@ -36,7 +36,7 @@ impl Machine {
             self.withdraw(None);
         }
         let killing = ending || self.plan.parts().policy.on_failure == OnStepFailure::Cancel;
-        for step in 0..u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX) {
+        for step in self.main_steps() {
             let over = self.state.step_record(step).state.is_final();
             let all = ending || self.state.blocked.is_some();
             if !over && (all || !self.asks_status(step)) {
@@ -53,7 +53,7 @@ impl Machine {
     pub(super) fn sweep_step(&mut self, step: u32, resting: bool) {
         let places: Vec<TaskIx> = match &self.state.step_record(step).many {
             None => vec![TaskIx { step, item: None }],
-            Some(many) => (0..u32::try_from(many.slots.len()).unwrap_or(u32::MAX))
+            Some(many) => (0..u32::try_from(many.records.len()).unwrap_or(u32::MAX))
                 .map(|item| TaskIx { step, item: Some(item) })
                 .collect(),
         };
@@ -64,27 +64,26 @@ impl Machine {
         } else {
             TaskCompletion::skipped(self.stopping_reason())
         };
-        for spot in places {
-            let activity = self.state.activity(spot);
+        for task in places {
+            let activity = self.state.activity(task);
             let asked = activity.is_some_and(TaskActivity::is_asking_first);
             let works = activity.is_some() && !asked;
-            let tried = (self.state.task_record(spot)).is_some_and(|slot| slot.attempts_of_round() > 0);
-            if self.is_over(spot) || works || tried && !resting {
+            let tried = (self.state.task_record(task)).is_some_and(|record| record.attempts_of_round() > 0);
+            if self.is_over(task) || works || tried && !resting {
                 continue;
             }
             if asked {
-                self.withdraw(Some(spot));
+                self.withdraw(Some(task));
             }
             let end = if tried { TaskCompletion::cancelled(self.halting_reason()) } else { end.clone() };
-            self.finish(spot, end);
+            self.finish(task, end);
         }
     }
 
     /// Ends the `finally` steps that have not begun, when the end is forced.
     fn sweep_finally(&mut self) {
         if matches!(self.state.phase, RunPhase::Finally | RunPhase::Gates) {
-            let first = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
-            for step in first..u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX) {
+            for step in self.main_steps().end..u32::try_from(self.state.steps.len()).unwrap_or(u32::MAX) {
                 if !self.state.step_record(step).state.is_final() {
                     self.sweep_step(step, true);
                 }
@@ -100,48 +99,46 @@ impl Machine {
         if ending && (checked || gated || self.is_planning()) {
             self.turn.effects.push(Effect::Kill { attempt: None, force });
         }
-        for (spot, TaskActivity { attempt: number, doing, .. }) in self.state.activities() {
-            if !self.is_halting(spot) {
+        for (task, TaskActivity { attempt: number, doing, .. }) in self.state.activities() {
+            if !self.is_halting(task) {
                 continue;
             }
-            self.stop_waiting(spot);
-            let attempt = state::attempt(&self.plan, spot, number);
+            self.stop_waiting(task);
+            let attempt = state::attempt(&self.plan, task, number);
             let timed = matches!(
-                self.plan.step(spot.ix()).work,
+                self.plan.step(task.ix()).work,
                 StepWork::Wait(WaitCondition::For(_) | WaitCondition::Until(_))
             );
             match doing {
-                ActivityKind::Working if timed => self.cancel_wait(spot, attempt),
-                ActivityKind::Asking => self.cancel_ask(spot, attempt),
-                _ => self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force }),
+                ActivityKind::Working if timed => self.end_attempt(attempt, WorkExit::Cancelled),
+                ActivityKind::Asking => self.cancel_ask(task, attempt),
+                _ => {
+                    self.turn.effects.push(Effect::Kill { attempt: Some(attempt), force });
+                    continue;
+                }
             }
+            self.finish(task, TaskCompletion::cancelled(self.halting_reason()));
         }
     }
 
     /// Lets a task that waits for its lock after a resume go on without it: it is about to end.
-    fn stop_waiting(&mut self, spot: TaskIx) {
-        let lock = self.plan.step(spot.ix()).concurrency.clone();
-        if let (Some(lock), Some(TaskRequest::Return { approved })) = (lock, self.flight.request(spot)) {
-            self.flight.set(spot, None);
-            let place = state::task_id(&self.plan, spot);
+    fn stop_waiting(&mut self, task: TaskIx) {
+        let lock = self.plan.step(task.ix()).concurrency.clone();
+        if let (Some(lock), Some(TaskRequest::Return { approved })) = (lock, self.flight.request(task)) {
+            self.flight.set(task, None);
+            let place = state::task_id(&self.plan, task);
             self.turn.effects.push(Effect::Unlock { place, lock });
-            self.resume_activity(spot, approved);
+            self.resume_activity(task, approved);
         }
     }
 
-    /// Ends an attempt that waits for an approval.
-    fn cancel_ask(&mut self, spot: TaskIx, attempt: Attempt) {
-        self.withdraw(Some(spot));
-        let decides = matches!(self.plan.step(spot.ix()).work, StepWork::Approve(_));
-        let asked_after = self.state.task_record(spot).is_some_and(|slot| slot.result.is_some());
+    /// Withdraws the request that an attempt waits for, and ends the attempt if the request is its work.
+    fn cancel_ask(&mut self, task: TaskIx, attempt: Attempt) {
+        self.withdraw(Some(task));
+        let decides = matches!(self.plan.step(task.ix()).work, StepWork::Approve(_));
+        let asked_after = self.state.task_record(task).is_some_and(|record| record.result.is_some());
         if decides && attempt.attempt > 0 && !asked_after {
             self.end_attempt(attempt, WorkExit::Cancelled);
         }
-        self.finish(spot, TaskCompletion::cancelled(self.halting_reason()));
-    }
-
-    fn cancel_wait(&mut self, spot: TaskIx, attempt: Attempt) {
-        self.end_attempt(attempt, WorkExit::Cancelled);
-        self.finish(spot, TaskCompletion::cancelled(self.halting_reason()));
     }
 }

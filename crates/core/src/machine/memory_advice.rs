@@ -87,9 +87,7 @@ impl Machine {
         if nothing || self.plan.parts().replan.is_none() {
             return;
         }
-        let main = u32::try_from(self.plan.parts().main).unwrap_or(u32::MAX);
-        let changes = (0..main).filter_map(|step| self.begins_otherwise(step, &advice));
-        let changes = changes.collect();
+        let changes = self.main_steps().filter_map(|step| self.begins_otherwise(step, &advice)).collect();
         self.emit(EventKind::MemoryApplied { intent, advice, changes });
     }
 
@@ -103,13 +101,6 @@ impl Machine {
         let others = (1_u32..).take(written.alternatives.len());
         let open = others.filter(|way| !is_avoided(advice, written, *way));
         let way = open.min_by_key(|way| (!is_preferred(advice, written, *way), *way))?;
-        Some(AlternativeSwitch {
-            step: written.id.clone(),
-            kind: kind(written, 0, way, &std::collections::BTreeSet::new()),
-            from: None,
-            to: written.alternative_id(way as usize).cloned(),
-            tool: written.tool(way as usize),
-            target: written.target(way as usize).map(str::to_owned),
-        })
+        Some(self.change_to(step, way, kind(written, 0, way, &std::collections::BTreeSet::new())))
     }
 }

@@ -50,16 +50,16 @@ impl Machine {
 
     /// Returns the step whose outputs made another, by its own condition or list, do nothing.
     fn left_out_by(&self, ix: u32, step: &Step) -> Option<String> {
-        let slot = self.state.step_record(ix);
+        let record = self.state.step_record(ix);
         let asks = self.asks_status(ix);
-        let own = slot.blocker.is_none() || asks;
-        match (slot.state, &step.when, &step.fan) {
+        let own = record.blocker.is_none() || asks;
+        match (record.state, &step.when, &step.fan) {
             (StepState::Skipped, Some(when), _) if own && !self.state.left.contains_key(&ix) => {
                 self.unverified_step_read(ix, when)
             }
             (StepState::Succeeded, _, StepRepetition::Each(list)) => {
-                let many = slot.many.as_ref()?;
-                many.slots.is_empty().then(|| self.unverified_step_read(ix, list))?
+                let many = record.many.as_ref()?;
+                many.records.is_empty().then(|| self.unverified_step_read(ix, list))?
             }
             _ => None,
         }
@@ -68,7 +68,7 @@ impl Machine {
     /// Returns the first step whose unverified outputs an expression depends on.
     fn unverified_step_read(&self, ix: u32, expr: &Expr) -> Option<String> {
         let view =
-            TaskScope { plan: &self.plan, state: &self.state, spot: Some(TaskIx { step: ix, item: None }) };
+            TaskScope { plan: &self.plan, state: &self.state, task: Some(TaskIx { step: ix, item: None }) };
         let scope = RecordingScope { view, read: RefCell::default() };
         let now = expr.eval(&scope);
         let mut read = scope.read.into_inner();
@@ -102,8 +102,8 @@ impl Machine {
         let mut rest = vec![ix];
         while let Some(above) = rest.pop() {
             for dependent in self.plan.dependents(StepIx(above)) {
-                let slot = self.state.step_record(dependent.0);
-                let skipped = slot.state == StepState::Skipped && slot.blocker == Some(above);
+                let record = self.state.step_record(dependent.0);
+                let skipped = record.state == StepState::Skipped && record.blocker == Some(above);
                 if skipped && !self.asks_status(dependent.0) && found.insert(dependent.0) {
                     rest.push(dependent.0);
                 }

@@ -55,10 +55,7 @@ impl Machine {
 
     /// True if an attempt of a step was begun in this round, or ever, if it was not reopened.
     fn begun_this_round(&self, step: u32) -> bool {
-        let slot = self.state.step_record(step);
-        let many = slot.many.as_ref().map_or(&[][..], |many| &many.slots);
-        let mut places = std::iter::once(&slot.once).chain(many);
-        places.any(|place| place.attempts_of_round() > 0)
+        self.state.step_record(step).tasks().any(|(_, task)| task.attempts_of_round() > 0)
     }
 
     fn used_alternative(&self, step: u32, failed: Option<RoundFailureClass>) -> UsedAlternative {

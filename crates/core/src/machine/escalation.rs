@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::asks::ApprovalDraft;
-use super::end::TaskCompletion;
+use super::approvals::ApprovalDraft;
 use super::gates::gates_at;
 use super::state::{self, TaskIx};
+use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
-use super::{Effect, EventKind, GatePoint, Machine, Standing, TimerKind};
+use super::{EventKind, GatePoint, Machine, Standing};
 use crate::gate::{self, GateResult, ResolvedEscalation};
 use wf_base::name::GateId;
 use wf_model::{Escalation, EscalationAction, FailureClass, JsonObject};
@@ -53,11 +53,11 @@ impl GateBlock {
 
 impl Machine {
     /// Handles a block: runs its escalations one after the other, until one has had an effect.
-    pub(super) fn block(&mut self, spot: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
-        let gates = gates_at(&self.plan, spot.map(TaskIx::ix), point);
+    pub(super) fn block(&mut self, task: Option<TaskIx>, point: GatePoint, mut block: GateBlock) {
+        let gates = gates_at(&self.plan, task.map(TaskIx::ix), point);
         let gate = gates.filter(|gate| gate.id == block.gate).last().cloned();
         let Some(gate) = gate else {
-            return self.give_up(spot, point, &block.gate.clone(), &block.reason(None));
+            return self.give_up(task, point, &block.gate.clone(), &block.reason(None));
         };
         let plan = std::sync::Arc::clone(&self.plan);
         let known = &plan.parts().escalations;
@@ -70,19 +70,19 @@ impl Machine {
             if let Some(warning) = warning {
                 block.reason = format!("{} ({warning})", block.reason);
             }
-            if self.escalate(spot, point, &block, &escalation) {
+            if self.escalate(task, point, &block, &escalation) {
                 return;
             }
             let tried_escalations: Vec<&str> = block.tried_escalations.iter().map(String::as_str).collect();
             next = gate::next_escalation(&escalation, &tried_escalations, &gate, known);
         }
-        self.give_up(spot, point, &block.gate.clone(), &block.reason(None));
+        self.give_up(task, point, &block.gate.clone(), &block.reason(None));
     }
 
     /// Runs an escalation; false if it has nothing left to do.
     fn escalate(
         &mut self,
-        spot: Option<TaskIx>,
+        task: Option<TaskIx>,
         point: GatePoint,
         block: &GateBlock,
         by: &Escalation,
@@ -90,42 +90,42 @@ impl Machine {
         let message = by.message.as_deref();
         match by.action {
             EscalationAction::Respond | EscalationAction::Report => {
-                self.record_escalation(spot, block, by);
-                self.give_up(spot, point, &block.gate, &block.reason(message));
+                self.record_escalation(task, block, by);
+                self.give_up(task, point, &block.gate, &block.reason(message));
                 true
             }
             EscalationAction::SuppressAndEscalate => {
-                self.record_escalation(spot, block, by);
+                self.record_escalation(task, block, by);
                 if by.fallback.is_none() {
-                    self.give_up(spot, point, &block.gate, &block.reason(message));
+                    self.give_up(task, point, &block.gate, &block.reason(message));
                 }
                 by.fallback.is_none()
             }
             EscalationAction::Retry | EscalationAction::SuppressAndRephrase => {
-                let tried = match spot.and_then(|spot| self.state.task_record(spot)) {
-                    Some(slot) => slot.gate_tries,
+                let tried = match task.and_then(|task| self.state.task_record(task)) {
+                    Some(record) => record.gate_tries,
                     None => self.state.gate_tries,
                 };
                 let left = tried < by.max_retries;
                 if left {
-                    self.record_escalation(spot, block, by);
-                    self.try_again(spot, point, &block.reason(message));
+                    self.record_escalation(task, block, by);
+                    self.try_again(task, point, &block.reason(message));
                 }
                 left
             }
             EscalationAction::TransferToQueue if by.queue.is_none() => false,
             EscalationAction::EscalateHuman | EscalationAction::TransferToQueue => {
-                self.record_escalation(spot, block, by);
+                self.record_escalation(task, block, by);
                 let plea = ApprovalDraft {
                     message: block.reason(message),
                     block: block.clone(),
                     fallback: by.fallback.clone(),
                     queue: by.queue.clone(),
                 };
-                self.ask_people(spot, point, plea);
+                self.ask_people(task, point, plea);
                 true
             }
-            EscalationAction::SpawnTask => self.leave_task(spot, point, block, by),
+            EscalationAction::SpawnTask => self.leave_task(task, point, block, by),
         }
     }
 
@@ -133,7 +133,7 @@ impl Machine {
     /// False if no plan is named.
     fn leave_task(
         &mut self,
-        spot: Option<TaskIx>,
+        task: Option<TaskIx>,
         point: GatePoint,
         block: &GateBlock,
         by: &Escalation,
@@ -141,15 +141,15 @@ impl Machine {
         let Some(plan) = &by.plan else { return false };
         let reason = format!("{}; to repair it: wf run {plan}", block.reason(by.message.as_deref()));
         let named = Escalation { rephrase: Some(plan.clone()), ..by.clone() };
-        self.record_escalation(spot, block, &named);
-        self.give_up(spot, point, &block.gate, &reason);
+        self.record_escalation(task, block, &named);
+        self.give_up(task, point, &block.gate, &reason);
         true
     }
 
-    fn record_escalation(&mut self, spot: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
+    fn record_escalation(&mut self, task: Option<TaskIx>, block: &GateBlock, by: &Escalation) {
         let said = by.rephrase.as_ref().or(by.message.as_ref());
         self.emit(EventKind::Escalated {
-            place: spot.map(|spot| state::task_id(&self.plan, spot)),
+            place: task.map(|task| state::task_id(&self.plan, task)),
             gate: block.gate.clone(),
             name: by.name.clone(),
             action: by.action,
@@ -158,28 +158,22 @@ impl Machine {
     }
 
     /// Asks the gates again; after the work of an attempt, with a new attempt.
-    fn try_again(&mut self, spot: Option<TaskIx>, point: GatePoint, reason: &str) {
-        let Some(spot) = spot else {
+    fn try_again(&mut self, task: Option<TaskIx>, point: GatePoint, reason: &str) {
+        let Some(task) = task else {
             return self.ask_gates(None, point);
         };
-        let made = self.state.task_record(spot).map_or(0, |slot| slot.attempts);
+        let made = self.state.task_record(task).map_or(0, |record| record.attempts);
         let next = made.checked_add(1).filter(|_| point == GatePoint::Leave);
         let Some(next) = next else {
-            return self.flight.enqueue(&self.plan, spot);
+            return self.flight.enqueue(&self.plan, task);
         };
-        let attempt = state::attempt(&self.plan, spot, next);
-        self.emit(EventKind::RetryScheduled {
-            attempt: attempt.clone(),
-            due: self.now,
-            reason: reason.to_owned(),
-            looped: None,
-        });
-        self.turn.effects.push(Effect::Wake { timer: TimerKind::Retry(attempt), at: self.now });
+        let attempt = state::attempt(&self.plan, task, next);
+        self.schedule_attempt(attempt, self.now, reason.to_owned(), None);
     }
 
     /// Lets a block stand.
-    pub(super) fn give_up(&mut self, spot: Option<TaskIx>, point: GatePoint, gate: &GateId, reason: &str) {
-        let Some(spot) = spot else {
+    pub(super) fn give_up(&mut self, task: Option<TaskIx>, point: GatePoint, gate: &GateId, reason: &str) {
+        let Some(task) = task else {
             let (gate, reason) = (gate.clone(), reason.to_owned());
             self.emit(EventKind::RunBlocked { gate, reason });
             return self.after_block(point);
@@ -187,17 +181,17 @@ impl Machine {
         let standing = match point {
             GatePoint::Leave => Standing::Reported,
             // A task that failed verification before stays so, though it is not done again.
-            GatePoint::Again if self.was_refuted(spot) => Standing::Refuted,
+            GatePoint::Again if self.was_refuted(task) => Standing::Refuted,
             _ => Standing::Unchecked,
         };
-        let live = self.state.activity(spot);
+        let live = self.state.activity(task);
         debug_assert!(live.is_none_or(|live| live.doing != ActivityKind::Working));
-        self.finish(spot, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.to_owned()));
+        self.finish(task, TaskCompletion::failure(standing, Some(FailureClass::Logical), reason.to_owned()));
     }
 
     /// True if the last attempt of a task failed verification.
-    fn was_refuted(&self, spot: TaskIx) -> bool {
-        let tries = self.state.task_record(spot).and_then(|slot| slot.history_of_round());
+    fn was_refuted(&self, task: TaskIx) -> bool {
+        let tries = self.state.task_record(task).and_then(|record| record.history_of_round());
         tries.is_some_and(|tries| !tries.failed.is_empty())
     }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::correction::{FailedCheck, FailureCount};
-use super::state::{self, MachineState, TaskRecord};
+use super::feedback::{FailedCheck, FailureCount};
+use super::state::{MachineState, TaskRecord};
 use super::{Attempt, CheckVerdict, ReworkLoop, WorkExit};
 use wf_base::name::GateId;
 use wf_model::{FailureClass, Plan};
@@ -36,31 +36,27 @@ impl MachineState {
         how: &WorkExit,
         failure_class: Option<FailureClass>,
     ) {
-        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
-        let Some(slot) = slot else { return };
+        let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
         // Work that succeeded at once needs no correction.
-        if how.is_success() && slot.tries.is_none() {
+        if how.is_success() && record.tries.is_none() {
             return;
         }
-        let tries = slot.tries.get_or_insert_default();
+        let tries = record.tries.get_or_insert_default();
         let gaps = std::mem::take(&mut tries.gaps);
         let exit = (!how.is_success()).then(|| how.to_string());
         **tries = AttemptHistory {
             attempt: attempt.attempt,
             failure_class,
             exit,
-            failed: Vec::new(),
-            gate: None,
-            looped: None,
             gaps,
+            ..AttemptHistory::default()
         };
     }
 
     /// Notes the ruling of a check on an attempt.
     pub(super) fn record_verdict(&mut self, plan: &Plan, attempt: &Attempt, verdict: &CheckVerdict) {
-        let slot = state::find_task_ix(plan, &attempt.place).and_then(|spot| self.task_record_mut(spot));
-        let Some(slot) = slot else { return };
-        slot.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
+        let Some(record) = self.named_record_mut(plan, &attempt.place) else { return };
+        record.tries.get_or_insert_default().add_verdict(attempt.attempt, verdict);
     }
 }
 

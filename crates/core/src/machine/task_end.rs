@@ -1,0 +1,129 @@
+//! The end of a task: as it is decided, and its effect on the state.
+
+use super::state::{MachineState, TaskIx};
+use super::task_phase::TaskPhase;
+use super::{Standing, StepState};
+use wf_base::time::Moment;
+use wf_model::{FailureClass, JsonObject, Plan};
+
+/// The end that the machine decides for a task.
+#[derive(Clone, Debug)]
+pub(super) struct TaskCompletion {
+    pub(super) state: StepState,
+    pub(super) standing: Standing,
+    pub(super) failure_class: Option<FailureClass>,
+    pub(super) reason: String,
+}
+
+impl TaskCompletion {
+    pub(super) fn success(standing: Standing) -> Self {
+        Self { state: StepState::Succeeded, standing, failure_class: None, reason: String::new() }
+    }
+
+    pub(super) fn failure(standing: Standing, failure_class: Option<FailureClass>, reason: String) -> Self {
+        Self { state: StepState::Failed, standing, failure_class, reason }
+    }
+
+    pub(super) fn skipped(reason: impl Into<String>) -> Self {
+        let standing = Standing::Unchecked;
+        Self { state: StepState::Skipped, standing, failure_class: None, reason: reason.into() }
+    }
+
+    pub(super) fn cancelled(reason: impl Into<String>) -> Self {
+        Self { state: StepState::Cancelled, ..Self::skipped(reason) }
+    }
+}
+
+/// The end of a task, as the state records it.
+#[derive(Clone, Copy)]
+pub(super) struct TaskEnd {
+    pub(super) state: StepState,
+    pub(super) standing: Standing,
+    pub(super) allowed_to_fail: bool,
+    /// The time of the end.
+    pub(super) at: Moment,
+}
+
+impl TaskEnd {
+    /// Creates the end of a task reused from an earlier run.
+    pub(super) fn reused(standing: Standing, at: Moment) -> Self {
+        Self { state: StepState::Succeeded, standing, allowed_to_fail: false, at }
+    }
+}
+
+impl MachineState {
+    pub(super) fn end(&mut self, plan: &Plan, task: TaskIx, end: TaskEnd, outputs: &JsonObject) {
+        self.move_task(task, TaskPhase::Ended(end.state));
+        if task.item.is_some() {
+            self.end_item(plan, task, end);
+        } else {
+            self.end_step(plan, task.step, end, outputs);
+        }
+    }
+
+    fn end_item(&mut self, plan: &Plan, task: TaskIx, end: TaskEnd) {
+        if let Some(record) = self.task_record_mut(task) {
+            record.standing = end.standing;
+        }
+        let limited = plan.step(task.ix()).max_parallel.is_some();
+        let Some(many) = self.step_record_mut(task.step).many.as_mut() else {
+            return;
+        };
+        many.open = many.open.saturating_sub(1);
+        // An item that ended before its turn made no room for another.
+        let had_turn = task.item.is_some_and(|item| item < many.next);
+        while many.records.get(many.next as usize).is_some_and(|record| record.ended().is_some()) {
+            many.next += 1;
+        }
+        if limited && had_turn && (many.next as usize) < many.records.len() {
+            let item = Some(many.next);
+            many.next += 1;
+            self.move_task(TaskIx { step: task.step, item }, TaskPhase::Queued);
+        }
+    }
+
+    fn end_step(&mut self, plan: &Plan, step: u32, end: TaskEnd, outputs: &JsonObject) {
+        let record = self.step_record_mut(step);
+        record.state = end.state;
+        record.standing = end.standing;
+        record.allowed_to_fail = end.allowed_to_fail;
+        let given = match record.once.result.as_ref() {
+            Some(gave) if outputs.is_empty() => gave.outputs.clone(),
+            _ => outputs.clone(),
+        };
+        if end.state == StepState::Succeeded || record.many.is_some() {
+            record.outputs = (!given.is_empty()).then(|| Box::new(given));
+        }
+        self.count(step, end);
+        if plan.is_finally(wf_model::StepIx(step)) {
+            self.open_last = self.open_last.saturating_sub(1);
+            self.next_finally(step as usize + 1, end.at);
+            return;
+        }
+        self.open = self.open.saturating_sub(1);
+        let well = end.state == StepState::Succeeded || end.allowed_to_fail;
+        for dependent in plan.dependents(wf_model::StepIx(step)) {
+            let record = self.step_record_mut(dependent.0);
+            record.waiting = record.waiting.saturating_sub(1);
+            if !well && record.blocker.is_none() {
+                record.blocker = Some(step);
+            }
+            if record.waiting == 0 && record.state == StepState::Pending {
+                self.becomes_due(dependent.0, end.at);
+            }
+        }
+    }
+
+    /// Makes a step due whose dependencies have ended.
+    pub(super) fn becomes_due(&mut self, step: u32, at: Moment) {
+        self.move_task(TaskIx { step, item: None }, TaskPhase::Due);
+        self.step_record_mut(step).ready = Some(at);
+    }
+
+    fn count(&mut self, step: u32, end: TaskEnd) {
+        *self.counts.of_end(end.state, end.standing, end.allowed_to_fail) += 1;
+        if end.state == StepState::Failed && !end.allowed_to_fail && self.failed.is_none() {
+            self.failed = Some(step);
+        }
+    }
+}

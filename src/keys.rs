@@ -6,7 +6,6 @@ use clap::Args;
 
 use wf_app::keys::{KeyProtection, passphrase};
 use wf_app::{Caller, CommandError};
-use wf_sign as sign;
 
 /// The source of the passphrase of an encrypted key.
 #[derive(Args, Clone, Debug, Default)]
@@ -44,7 +43,7 @@ pub fn choose_protection(
 ) -> Result<KeyProtection, CommandError> {
     if args.keyring {
         let random = caller.host().random(&format!("passphrase {name}"))?;
-        return Ok(KeyProtection::Keyring(sign::hex(&random)));
+        return Ok(KeyProtection::Keyring(wf_sign::hex(&random)));
     }
     if args.encrypt {
         return passphrase(caller, args.passphrase.file(), name, true).map(KeyProtection::Passphrase);

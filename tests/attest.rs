@@ -4,7 +4,6 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use wf_base::digest::Sha256Digest;
-use wf_lang as lang;
 use wf_model::ValueSchema;
 use wf_report::attest::{AttestationStatement, PAYLOAD};
 use wf_sign::{DsseEnvelope, PublicKey, Signer, pae};
@@ -66,7 +65,7 @@ fn a_statement_says_what_was_proved() {
     let sandbox = workspace();
     sandbox.wf(&["run", "plan.md"]).exits(0);
     let statement = said(&sandbox);
-    let schema = lang::schema_of::<AttestationStatement>("What a wf run proved", "attestation");
+    let schema = wf_lang::schema_of::<AttestationStatement>("What a wf run proved", "attestation");
     assert_eq!(ValueSchema::new(schema).unwrap().first_mistake(&statement), None);
 
     let digest = |text: &str| json!(Sha256Digest::of_bytes(text.as_bytes()));

@@ -4,7 +4,6 @@ use std::{env, fs};
 
 use serde_json::Value;
 use wf_app::config::{ApproversFile, ConfigFile};
-use wf_lang as lang;
 use wf_model::ValueSchema;
 use wf_report::attest::AttestationStatement;
 use wf_report::follow::EventLine;
@@ -12,22 +11,22 @@ use wf_report::follow::EventLine;
 #[test]
 fn schemas_are_up_to_date_and_are_schemas() {
     for (name, schema) in [
-        ("plan", lang::plan_schema()),
-        ("dag", lang::dag_schema()),
-        ("goal", lang::goal_schema()),
-        ("gate", lang::gate_schema()),
-        ("skill", lang::skill_schema()),
-        ("config", lang::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")),
+        ("plan", wf_lang::plan_schema()),
+        ("dag", wf_lang::dag_schema()),
+        ("goal", wf_lang::goal_schema()),
+        ("gate", wf_lang::gate_schema()),
+        ("skill", wf_lang::skill_schema()),
+        ("config", wf_lang::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")),
         (
             "approvers",
-            lang::schema_of::<ApproversFile>("Who may approve what runs in a wf workspace", "approvers"),
+            wf_lang::schema_of::<ApproversFile>("Who may approve what runs in a wf workspace", "approvers"),
         ),
-        ("event", lang::schema_of::<EventLine>("An event of a wf run", "event")),
-        ("audit", lang::schema_of::<wf_audit::AuditRecord>("A record of the audit log of wf", "audit")),
-        ("attestation", lang::schema_of::<AttestationStatement>("What a wf run proved", "attestation")),
+        ("event", wf_lang::schema_of::<EventLine>("An event of a wf run", "event")),
+        ("audit", wf_lang::schema_of::<wf_audit::AuditRecord>("A record of the audit log of wf", "audit")),
+        ("attestation", wf_lang::schema_of::<AttestationStatement>("What a wf run proved", "attestation")),
         (
             "correction",
-            lang::schema_of::<wf_core::machine::AttemptFeedback>(
+            wf_lang::schema_of::<wf_core::machine::AttemptFeedback>(
                 "What an attempt is told about the one before",
                 "correction",
             ),
@@ -47,7 +46,7 @@ fn schemas_are_up_to_date_and_are_schemas() {
 
 #[test]
 fn the_schema_of_plans_takes_plans_and_refuses_typos() {
-    let schema = ValueSchema::new(lang::plan_schema()).expect("it is one");
+    let schema = ValueSchema::new(wf_lang::plan_schema()).expect("it is one");
     let plan = |step: Value| serde_json::json!({ "kind": "plan", "id": "small", "steps": [step] });
     let good = plan(serde_json::json!({
         "id": "greet", "run": "echo", "retry": { "max": 1, "backoff": "2s" },
@@ -69,7 +68,7 @@ fn the_schema_of_plans_takes_plans_and_refuses_typos() {
 
 #[test]
 fn the_schema_of_goals_takes_goals_and_refuses_typos() {
-    let schema = ValueSchema::new(lang::goal_schema()).expect("it is one");
+    let schema = ValueSchema::new(wf_lang::goal_schema()).expect("it is one");
     let goal = |more: Value| {
         let mut goal = serde_json::json!({
             "kind": "goal", "id": "small", "schedule": "0 6 * * *",

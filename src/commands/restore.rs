@@ -5,7 +5,6 @@ use clap::Args;
 use super::backup::content;
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError, normalize_path, relative_path};
-use wf_audit as audit;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -24,7 +23,7 @@ pub struct RestoreArgs {
 pub fn run(ui: &Ui, args: &RestoreArgs) -> Result<CliExitCode, CommandError> {
     let file = normalize_path(&ui.host.cwd().join(&args.file));
     let state = ui.host.workspace().state;
-    let made = audit::restore(&file, &state, args.force, ui.host.now())?;
+    let made = wf_audit::restore(&file, &state, args.force, ui.host.now())?;
     let shown = relative_path(&state, ui.host.cwd());
     ui.print_info_line(&format!("restored {shown} to {}: {}", made.created, content(&made)));
     Ok(CliExitCode::Ok)

@@ -12,7 +12,6 @@ use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::RunOutcome;
-use wf_engine as engine;
 use wf_report::goal_name;
 use wf_store::{RunState, StateFolder, StoreReader};
 
@@ -42,7 +41,7 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     }
     if let RunState::Ended(outcome) = row.state {
         // Its engine may have died just after the end.
-        engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
+        wf_engine::tidy(&StateFolder::new(&ui.host.workspace().state))?;
         let message = format!("run {} has already finished: {}", run.short(), outcome.as_str());
         let failure = CommandError::new(CliExitCode::Usage, message);
         return Err(match (&row.goal, outcome) {
@@ -60,8 +59,8 @@ pub fn run(ui: &Ui, args: &ResumeArgs) -> Result<CliExitCode, CommandError> {
     let approved = approval_of_run(&reader, &run)?;
     drop(reader);
     let session = session(ui, &ready, &args.telling)?;
-    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    let finished = engine::resume(&session, &run, ready.plan.clone(), past);
+    wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
+    let finished = wf_engine::resume(&session, &run, ready.plan.clone(), past);
     let exit = finish(ui, &ready, &session, finished, &args.telling);
     // If it is a run of a goal, a daemon concludes its reconciliation.
     wake_daemon(&ready.workspace.state);
@@ -78,8 +77,8 @@ pub fn cancel_dead(ui: &Ui, run: &RunId) -> Result<CliExitCode, CommandError> {
     let telling = OutputArgs::default();
     // Not refused without a container engine: the end must be reached.
     let session = open_session(ui, &ready, telling.wait, observer(ui, &ready, &telling))?;
-    engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
-    engine::cancel(&session, run, ready.plan.clone())?;
+    wf_engine::recover(&session, &ready.plan, approved.as_ref(), given)?;
+    wf_engine::cancel(&session, run, ready.plan.clone())?;
     wake_daemon(&ready.workspace.state);
     Ok(CliExitCode::Ok)
 }

@@ -5,7 +5,6 @@ use wf_app::config::{ApproversFile, ConfigFile};
 use wf_app::{CliExitCode, CommandError};
 use wf_audit::AuditRecord;
 use wf_core::machine::AttemptFeedback;
-use wf_lang as lang;
 use wf_report::attest::AttestationStatement;
 use wf_report::follow::EventLine;
 
@@ -52,22 +51,25 @@ pub fn run(ui: &Ui, args: &SchemaArgs) -> Result<CliExitCode, CommandError> {
 /// A schema as text.
 pub fn text(what: SchemaKind) -> String {
     let schema = match what {
-        SchemaKind::Plan => lang::plan_schema(),
-        SchemaKind::Dag => lang::dag_schema(),
-        SchemaKind::Goal => lang::goal_schema(),
-        SchemaKind::Gate => lang::gate_schema(),
-        SchemaKind::Skill => lang::skill_schema(),
-        SchemaKind::Config => lang::schema_of::<ConfigFile>("The configuration of a wf workspace", "config"),
+        SchemaKind::Plan => wf_lang::plan_schema(),
+        SchemaKind::Dag => wf_lang::dag_schema(),
+        SchemaKind::Goal => wf_lang::goal_schema(),
+        SchemaKind::Gate => wf_lang::gate_schema(),
+        SchemaKind::Skill => wf_lang::skill_schema(),
+        SchemaKind::Config => {
+            wf_lang::schema_of::<ConfigFile>("The configuration of a wf workspace", "config")
+        }
         SchemaKind::Approvers => {
-            lang::schema_of::<ApproversFile>("Who may approve what runs in a wf workspace", "approvers")
+            wf_lang::schema_of::<ApproversFile>("Who may approve what runs in a wf workspace", "approvers")
         }
-        SchemaKind::Correction => {
-            lang::schema_of::<AttemptFeedback>("What an attempt is told about the one before", "correction")
-        }
-        SchemaKind::Audit => lang::schema_of::<AuditRecord>("A record of the audit log of wf", "audit"),
-        SchemaKind::Event => lang::schema_of::<EventLine>("An event of a wf run", "event"),
+        SchemaKind::Correction => wf_lang::schema_of::<AttemptFeedback>(
+            "What an attempt is told about the one before",
+            "correction",
+        ),
+        SchemaKind::Audit => wf_lang::schema_of::<AuditRecord>("A record of the audit log of wf", "audit"),
+        SchemaKind::Event => wf_lang::schema_of::<EventLine>("An event of a wf run", "event"),
         SchemaKind::Attestation => {
-            lang::schema_of::<AttestationStatement>("What a wf run proved", "attestation")
+            wf_lang::schema_of::<AttestationStatement>("What a wf run proved", "attestation")
         }
     };
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::{CommandError, load};
 use wf_base::name::RunId;
 use wf_core::machine::{EventKind, RunApproval};
-use wf_engine as engine;
 use wf_model::{Plan, SecretDeclaration};
 use wf_store::StoreReader;
 
@@ -35,7 +34,7 @@ fn collect_from_run(
     plan: &Arc<Plan>,
     given: &mut Vec<SecretDeclaration>,
 ) -> Result<(), CommandError> {
-    for secret in engine::secrets_given(plan, &reader.events(run, 0)?) {
+    for secret in wf_engine::secrets_given(plan, &reader.events(run, 0)?) {
         let same = |other: &SecretDeclaration| other.name == secret.name && other.source == secret.source;
         if !given.iter().any(same) {
             given.push(secret);
@@ -43,7 +42,7 @@ fn collect_from_run(
     }
     for (child, _) in reader.children(run)? {
         let id = reader.run(&child)?.plan;
-        if let Some(used) = engine::plans_used(plan).find(|used| used.id().as_str() == id) {
+        if let Some(used) = wf_engine::plans_used(plan).find(|used| used.id().as_str() == id) {
             collect_from_run(reader, &child, used, given)?;
         }
     }

@@ -6,7 +6,6 @@ use super::CommandError;
 use super::load::LoadedPlan;
 use crate::Caller;
 use wf_base::name::RunId;
-use wf_engine as engine;
 use wf_engine::reuse::{RepeatChoice, RepeatRequest, RepeatedRun};
 use wf_store::StoreReader;
 
@@ -24,7 +23,7 @@ pub fn warn_of_changed_results(
         choice: RepeatChoice::default(),
     };
     let so_far = RepeatedRun::of(reader, ask, &reader.run(run)?.params)?;
-    let outdated = engine::outdated(&ready.workspace.root, reader, &so_far)?;
+    let outdated = wf_engine::outdated(&ready.workspace.root, reader, &so_far)?;
     for one in &outdated {
         let item = one.item.as_ref().map(|key| format!("[{key}]"));
         let item = item.unwrap_or_default();

@@ -4,8 +4,8 @@ use wf_base::time::Moment;
 use wf_core::machine::{InputKind, TimerKind};
 use wf_model::{StepWork, WaitCondition};
 
+use super::current_step;
 use super::dispatch::RunDispatcher;
-use super::steps;
 
 impl RunDispatcher {
     /// Fires the timers that are due.
@@ -26,7 +26,7 @@ impl RunDispatcher {
     /// Sets a timer.
     pub(super) fn set_timer(&mut self, at: Moment, timer: TimerKind) {
         let step = match &timer {
-            TimerKind::Wait(attempt) => Some(steps::step_of(&self.run, &attempt.place)),
+            TimerKind::Wait(attempt) => Some(current_step::step_of(&self.run, &attempt.place)),
             _ => None,
         };
         // Its limit, if that is earlier, is a duration.

@@ -15,12 +15,12 @@ use wf_model::definition;
 use wf_model::{JsonObject, Step, StepWork};
 use wf_store::{CacheEntry, CacheLookup, StoreError};
 
+use super::attempt_task::AttemptTask;
 use super::copies;
+use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::secrets_read;
-use super::steps::step_of;
-use super::unit::AttemptTask;
 use wf_core::observe::TaskRemark;
 
 /// Looks up a result and restores its files. A failed lookup counts as a miss: the work runs, and

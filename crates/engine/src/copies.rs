@@ -25,8 +25,8 @@ use wf_exec::{WorkError, view};
 use wf_model::SandboxPermissions;
 use wf_store::StoreError;
 
+use super::current_step::{step_of, written_step};
 use super::run::RunContext;
-use super::steps::{step_of, written_step};
 
 /// The folder of the copies in that of a run.
 const FOLDER: &str = "kept";

@@ -14,10 +14,10 @@ use wf_core::machine::{
 use wf_exec::StopLevel;
 use wf_store::{AppendResult, NewRun, StoreError};
 
+use super::commit_queue::{CommitQueue, PendingTurn};
 use super::end::finished_run_of;
 use super::run::RunContext;
 use super::timers::RunTimers;
-use super::undurable::{CommitQueue, PendingTurn};
 use super::{EngineError, FinishedRun, SuspendedRequest, evidence, memory, publish};
 
 /// The maximum delay until an approver's answer is seen.

@@ -191,7 +191,7 @@ fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> 
 
 /// Returns the tasks with evidence that an attempt depends on directly.
 fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
-    let step = super::steps::step_of(run, &attempt.place);
+    let step = super::current_step::step_of(run, &attempt.place);
     let needed = step.depends_on.iter().map(|ix| &run.plan.step(*ix).id);
     run.tasks_with_evidence(needed)
 }
@@ -208,7 +208,7 @@ pub(super) fn tasks_to_check(run: &RunContext, attempt: &Attempt) -> Vec<TaskId>
 
 /// Returns the permissions of a step, if it is confined.
 fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
-    let allow = &super::steps::step_of(run, &attempt.place).allow;
+    let allow = &super::current_step::step_of(run, &attempt.place).allow;
     allow.clone().filter(|_| run.session.around.is_some())
 }
 

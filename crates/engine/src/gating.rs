@@ -113,10 +113,10 @@ impl GateEvaluation {
         gates_at(&self.run.plan, step, self.point)
     }
 
-    fn step(&self) -> Option<(wf_model::StepIx, super::steps::PlanStep)> {
+    fn step(&self) -> Option<(wf_model::StepIx, super::current_step::PlanStep)> {
         let place = self.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
-        Some((ix, super::steps::step_of(&self.run, place)))
+        Some((ix, super::current_step::step_of(&self.run, place)))
     }
 
     /// Returns the subject of the gates.

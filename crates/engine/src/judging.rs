@@ -17,10 +17,10 @@ use wf_model::{Check, CheckPhase, FailureClass, JsonObject, Step, StepWork};
 
 use super::artifacts;
 use super::copies;
+use super::current_step::{step_of, written_step};
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::scope::TemplateValues;
-use super::steps::{step_of, written_step};
 
 /// The subject of checks, and the values that their templates read.
 pub(super) struct CheckSubject {

@@ -16,9 +16,9 @@ use wf_exec::{StopLevel, WorkError};
 use wf_model::{FailureClass, JsonObject, NestedPlan, Step, resolve_params};
 use wf_store::NewRun;
 
+use super::attempt_task::AttemptTask;
 use super::dispatch::RunDispatcher;
 use super::run::{RunContext, RunInputs};
-use super::unit::AttemptTask;
 use super::{EngineError, FinishedRun, copies, evidence};
 use wf_core::observe::RunRef;
 

@@ -214,7 +214,7 @@ impl RunContext {
         if let Some(left) = self.files().outputs.remove(attempt) {
             return Ok(left);
         }
-        let step = super::steps::step_of(self, &attempt.place);
+        let step = super::current_step::step_of(self, &attempt.place);
         if attempt.attempt == 0 || step.artifacts.is_empty() {
             return Ok(Vec::new());
         }

@@ -17,7 +17,7 @@ use wf_store::feed::MessageBus;
 use wf_store::{ReconciliationClaim, Store, StoreError};
 
 use super::locks::NamedLocks;
-use super::parking::{SuspendedRequest, SuspendedRuns};
+use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
 /// The state that all runs of one program share.

@@ -13,9 +13,9 @@ use wf_exec::view::WorkspaceView;
 use wf_exec::{StopLevel, WorkError};
 use wf_model::{SecretSource, Step, StepWork};
 
+use super::attempt_task::AttemptTask;
 use super::copies;
 use super::scope::secrets_read;
-use super::unit::AttemptTask;
 
 impl AttemptTask {
     /// Returns the secrets that a step reads; their programs may run only where the step may.

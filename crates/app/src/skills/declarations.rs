@@ -1,13 +1,12 @@
 use wf_base::diag::Severity;
 use wf_base::source::Spanned;
-use wf_lang as lang;
 use wf_lang::ast::{SkillExtension, SkillScript};
 use wf_lang::decode::ReadablePath;
 use wf_skill::{ScriptDeclaration, ScriptDeclarations, Skill};
 
 /// Reads the `wf` metadata of a skill; or the reason why it is not readable, in one sentence.
 pub fn wf_metadata(skill: &Skill, text: &str) -> Result<SkillExtension, String> {
-    let (own, wrong) = lang::skill_own(text, skill.own);
+    let (own, wrong) = wf_lang::skill_own(text, skill.own);
     let mut errors = wrong.into_iter();
     match errors.find(|one| one.severity() == Severity::Error) {
         Some(first) => Err(format!("`metadata.wf`: {}", first.message)),

@@ -17,7 +17,6 @@ use wf_exec::probe::{ProbeJob, ProbeOutcome};
 use wf_exec::process::ProcessCommand;
 use wf_exec::sandbox::{SandboxFactory, SandboxSpec};
 use wf_exec::{ProcessExecutor, StopLevel, shell};
-use wf_lang as lang;
 use wf_model::expr::{ExprReference, ExprScope, StatusFunction};
 use wf_model::{Check, SkillCall};
 use wf_skill::inspect::{ScriptLanguage, language};
@@ -78,7 +77,7 @@ pub fn try_scripts(
     let is_readable = !all.iter().any(ScriptTrial::failed);
     for (path, script) in studied.metadata.scripts.iter() {
         let path = path.value.as_str();
-        all.push(match lang::dry_run(path, script) {
+        all.push(match wf_lang::dry_run(path, script) {
             Some(call) if is_readable => runtime.block_on(site.dry_run(path, &call)),
             Some(_) => not_tried(path, "dry_run", "a script failed its syntax check"),
             None => not_tried(path, "dry_run", "the skill declares no `dry_run`"),

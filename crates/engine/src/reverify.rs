@@ -162,7 +162,7 @@ impl ReverifyContext {
 
     fn checks(&self, place: Option<&TaskId>) -> &[Check] {
         match place {
-            Some(place) => &super::steps::written_step(&self.run, place).verify,
+            Some(place) => &super::current_step::written_step(&self.run, place).verify,
             None => &self.run.plan.parts().verify,
         }
     }

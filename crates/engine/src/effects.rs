@@ -10,7 +10,7 @@ use wf_model::StepWork;
 
 use super::dispatch::RunDispatcher;
 use super::run::RunContext;
-use super::{asking, evidence, gating, judging, locks, planning, steps, unit};
+use super::{asking, attempt_task, current_step, evidence, gating, judging, locks, planning};
 
 impl RunDispatcher {
     /// Carries out an effect.
@@ -95,18 +95,18 @@ impl RunDispatcher {
     fn spawn(&mut self, run: Arc<RunContext>, effect: Effect) {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                self.start(unit::AttemptTask {
+                self.start(attempt_task::AttemptTask {
                     correction,
                     tool_args,
-                    ..unit::AttemptTask::new(run, attempt, item_value, reads)
+                    ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
                 });
             }
             Effect::Watch { attempt, since, item_value, reads, correction, tool_args } => {
-                self.begin(unit::AttemptTask {
+                self.begin(attempt_task::AttemptTask {
                     since: Some(since),
                     correction,
                     tool_args,
-                    ..unit::AttemptTask::new(run, attempt, item_value, reads)
+                    ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
                 });
             }
             other => self.spawn_check(run, other),
@@ -152,7 +152,7 @@ impl RunDispatcher {
     }
 
     /// Starts an attempt, and checks that its dependencies are as they were when they were checked.
-    fn start(&mut self, task: unit::AttemptTask) {
+    fn start(&mut self, task: attempt_task::AttemptTask) {
         for place in evidence::tasks_to_check(&task.run, &task.attempt) {
             let run = Arc::clone(&task.run);
             self.spawn_unit(evidence::check_evidence(run, place));
@@ -167,9 +167,9 @@ impl RunDispatcher {
     }
 
     /// Starts, or resumes, the work of an attempt.
-    fn begin(&mut self, task: unit::AttemptTask) {
+    fn begin(&mut self, task: attempt_task::AttemptTask) {
         let stop = self.stopper(Some(task.attempt.clone()));
-        let step = steps::step_of(&task.run, &task.attempt.place);
+        let step = current_step::step_of(&task.run, &task.attempt.place);
         if matches!(step.work, StepWork::Uses(_)) {
             self.nested.insert(task.attempt.clone());
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use wf_base::time::Moment;
-use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, AttemptUsage, InputKind, StepItem, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, AttemptFeedback, InputKind, StepItem, WorkExit};
 use wf_core::verify::classify;
 use wf_exec::attempt::ProcessOutcome;
 use wf_exec::container::AttemptContainer;
@@ -20,11 +20,11 @@ use wf_exec::{
 };
 use wf_model::{HttpCall, JsonObject, Step, StepWork, WaitCondition};
 
+use super::argv::skill_argv;
+use super::current_step::step_of;
 use super::dispatch::UnitResult;
 use super::evidence::ReliedEvidence;
 use super::run::RunContext;
-use super::steps::step_of;
-use super::words::skill_argv;
 use super::{artifacts, nested};
 
 /// The part of the engine's own environment that a step in a container sees.
@@ -342,16 +342,6 @@ impl AttemptTask {
     }
 
     pub(super) fn end_without_outputs(&self, exit: WorkExit) -> AttemptEnd {
-        AttemptEnd {
-            attempt: self.attempt.clone(),
-            exit,
-            outputs: JsonObject::new(),
-            artifacts: Vec::new(),
-            standing: None,
-            failure_class: None,
-            seen: Vec::new(),
-            usage: AttemptUsage::default(),
-            service: false,
-        }
+        AttemptEnd::new(self.attempt.clone(), exit)
     }
 }

@@ -115,7 +115,7 @@ fn cache(
     };
     let used = row.and_then(|row| row.cache_key.as_deref());
     let used = match used.and_then(|used| used.parse().ok()) {
-        Some(used) => reader.cache_get(&used)?,
+        Some(used) => reader.cache_get(&used)?.and_then(Result::ok),
         None => None,
     };
     Ok(Some(CacheExplanation {

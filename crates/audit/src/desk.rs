@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::auditor::{AuditorConfig, AuditorOutcome};
-use super::fill::AuditBackfill;
+use super::fill::{AuditBackfill, only_unpublished};
 use super::log::{AuditLog, LockedAuditLog};
 use super::record::AuditEntry;
 use super::stats::{ReportTrigger, ReportWindow};
@@ -290,8 +290,12 @@ fn lifecycle_body(
     AuditorLifecycleBody { auditor, open, seq: turn.ledger().seq, boot: me.process.boot.clone(), lost: 0 }
 }
 
-/// Returns the state of the database when a log begins.
+/// Returns the state of the database when a log begins. Events that no auditor can hear of, such as those of an
+/// import into memory before the first run, do not count: the log begins before them, and they are added to it.
 pub(super) fn initial_body(state: &Path) -> LogCreatedBody {
-    let end = StoreReader::open(state).ok().and_then(|reader| reader.log_end().ok());
-    LogCreatedBody { end: end.flatten().map(|end| LogAnchor { seq: end.seq, hash: end.hash }) }
+    let end = StoreReader::open(state).and_then(|reader| {
+        let unheard = only_unpublished(&reader, 0)?;
+        Ok(reader.log_end()?.filter(|_| !unheard))
+    });
+    LogCreatedBody { end: end.ok().flatten().map(|end| LogAnchor { seq: end.seq, hash: end.hash }) }
 }

@@ -5,7 +5,7 @@ use super::log::LockedAuditLog;
 use super::summary;
 use super::words::DatabaseReadBody;
 use wf_base::name::RunId;
-use wf_store::{LogRow, StoreError, StoreReader};
+use wf_store::{LogRow, StateFact, StoreError, StoreReader};
 
 /// The number of rows read at once.
 const ROWS: usize = 1000;
@@ -110,5 +110,31 @@ impl AuditBackfill {
         path.reverse();
         self.paths.insert(run.clone(), path.clone());
         Ok(path)
+    }
+}
+
+/// True if no bus has any of the events after one: the next auditor reads them.
+pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
+    let mut after = after;
+    loop {
+        let rows = reader.log(after, ROWS)?;
+        let is_unpublished = |row: &LogRow| {
+            let fact = row.state.as_ref().map(|event| &event.fact);
+            matches!(
+                fact,
+                Some(
+                    StateFact::RowsRecorded { .. }
+                        | StateFact::ConnectionApproved(_)
+                        | StateFact::ResultCached { .. }
+                )
+            )
+        };
+        match rows.last() {
+            None => return Ok(true),
+            Some(last) => after = last.place.seq,
+        }
+        if !rows.iter().all(is_unpublished) {
+            return Ok(false);
+        }
     }
 }

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use super::chain::AuditChainVerifier;
 use super::checkpoint::Checkpoint;
+use super::fill::only_unpublished;
 use super::found::{AuditFindings, AuditNote, TamperEvidence};
 use super::ledger::restored;
 use super::log::FOLDER;
@@ -17,7 +18,7 @@ use super::words::{
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_store::feed::LogAnchor;
-use wf_store::{LogPosition, LogRow, StateFact, StoreError, StoreReader, examine, verify_chain};
+use wf_store::{LogPosition, StoreError, StoreReader, examine, verify_chain};
 
 /// The number of positions of the database read at once.
 const PLACES: usize = 10_000;
@@ -307,31 +308,5 @@ impl AuditedDatabase {
             self.faults.push(TamperEvidence::DatabaseNotOfCheckpoint(then.seq));
         }
         Ok(())
-    }
-}
-
-/// True if no bus has any of the events after one: the next auditor reads them.
-fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool, StoreError> {
-    let mut after = after;
-    loop {
-        let rows = reader.log(after, PLACES)?;
-        let is_unpublished = |row: &LogRow| {
-            let fact = row.state.as_ref().map(|event| &event.fact);
-            matches!(
-                fact,
-                Some(
-                    StateFact::RowsRecorded { .. }
-                        | StateFact::ConnectionApproved(_)
-                        | StateFact::ResultCached { .. }
-                )
-            )
-        };
-        match rows.last() {
-            None => return Ok(true),
-            Some(last) => after = last.place.seq,
-        }
-        if !rows.iter().all(is_unpublished) {
-            return Ok(false);
-        }
     }
 }

@@ -65,6 +65,7 @@ pub mod wait;
 
 mod control_group;
 mod executor;
+mod mutex;
 mod output_head;
 mod output_pipe;
 mod spawn;
@@ -74,18 +75,13 @@ mod stop_level;
 mod tails;
 mod work_error;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use mutex::lock;
 
 pub use executor::ProcessExecutor;
 pub use spawn_task::spawn_task;
 pub use stop_level::StopLevel;
 pub use tails::StreamTails;
 pub use work_error::WorkError;
-
-/// Locks a mutex whose value is valid even if a holder panicked.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The engine's own environment, read once by the CLI.
 pub type HostEnv = std::collections::BTreeMap<String, String>;

@@ -176,7 +176,8 @@ fn of_state(connection: &Connection, found: &mut Vec<ProjectionDifference>) -> r
     let at = format!(
         "WHERE run NOT IN
              (SELECT body ->> '$.run' FROM ({} SELECT body FROM keys JOIN events
-              ON run = key AND run_seq = 0 WHERE body ->> '$.run' IS NOT NULL))",
+              ON run = key AND run_seq = 0 AND kind IS NOT 'connection_approved'
+              WHERE body ->> '$.run' IS NOT NULL))",
         state_event::KEYS
     );
     let stored = rows(connection, "main", "approval_uses", &at, [])?;

@@ -4,10 +4,10 @@
 //! classes: a danger refuses the install, an undeclared need asks for a grant, and the rest is
 //! reported. [`report()`] assembles the install report, which is the same for the same bytes.
 //!
-//! A file is read by three readers, none of which executes or expands anything: [`shell`] finds commands and their
-//! words, [`python`] finds tokens, calls and imports (of JavaScript and others only tokens), and [`prose`] finds
-//! passages. Over them work [`rules`], which judge one command or call at a time, and [`flow`], which follows values
-//! through the whole skill. What needs no code of its own is a row in [`tables`]: programs, patterns, words.
+//! A file is read by three readers, none of which executes or expands anything: `shell` finds commands and their
+//! words, `python` finds tokens, calls and imports (of JavaScript and others only tokens), and `prose` finds
+//! passages. Over them work `rules`, which judge one command or call at a time, and `flow`, which follows values
+//! through the whole skill. What needs no code of its own is a row in `tables`: programs, patterns, words.
 //!
 //! The readers are our own, because a parser of a whole grammar (such as `brush-parser`) gives an error for a text that
 //! breaks the grammar, and an inspection must find what is in it all the same.

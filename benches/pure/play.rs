@@ -6,8 +6,7 @@ use std::sync::Arc;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 use wf_core::machine::{
-    Attempt, AttemptEnd, AttemptUsage, Effect, Event, InputKind, Machine, MachineInput, MachineTurn,
-    RunOutcome, WorkExit,
+    Attempt, AttemptEnd, Effect, Event, InputKind, Machine, MachineInput, MachineTurn, RunOutcome, WorkExit,
 };
 use wf_model::{JsonObject, Plan};
 
@@ -49,15 +48,5 @@ pub fn replayed(plan: &Arc<Plan>, events: &[Event]) -> Machine {
 }
 
 fn ended(attempt: Attempt) -> InputKind {
-    InputKind::Ended(AttemptEnd {
-        attempt,
-        exit: WorkExit::Code { code: 0 },
-        outputs: JsonObject::new(),
-        artifacts: Vec::new(),
-        standing: None,
-        failure_class: None,
-        seen: Vec::new(),
-        usage: AttemptUsage::default(),
-        service: false,
-    })
+    InputKind::Ended(AttemptEnd::new(attempt, WorkExit::Code { code: 0 }))
 }

@@ -2,7 +2,7 @@
 
 use wf_base::digest::Sha256Digest;
 use wf_core::machine::{Artifact, Attempt, AttemptEnd, CheckRuling, CheckVerdict, InputKind, WorkExit};
-use wf_model::{CheckPhase, FailureClass, JsonObject};
+use wf_model::{CheckPhase, FailureClass};
 
 use super::world::name;
 
@@ -16,17 +16,7 @@ pub fn file_of(attempt: &Attempt) -> Artifact {
 }
 
 pub fn ended(attempt: Attempt, exit: WorkExit) -> InputKind {
-    InputKind::Ended(AttemptEnd {
-        attempt,
-        exit,
-        outputs: JsonObject::new(),
-        artifacts: Vec::new(),
-        standing: None,
-        failure_class: None,
-        seen: Vec::new(),
-        usage: wf_core::machine::AttemptUsage::default(),
-        service: false,
-    })
+    InputKind::Ended(AttemptEnd::new(attempt, exit))
 }
 
 pub fn verdict(ruling: CheckRuling) -> CheckVerdict {

@@ -151,8 +151,8 @@ pub enum AuditNote {
     PowerLost(u64),
     /// Some events are not in the audit log yet.
     #[error(
-        "{0} events of the database are not in the audit log yet: a process is running, or died; \
-         the next command adds them"
+        "events not in the audit log yet: {0}; a process is running or died, or nothing has run since, \
+         and the next command that runs something adds them"
     )]
     Pending(u64),
     /// Some events were read from the database, and an auditor may still confirm them.

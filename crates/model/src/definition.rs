@@ -13,7 +13,8 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::{JsonObject, Plan, Step, StepRepetition};
+use crate::{JsonObject, Plan, Step, StepRepetition, StepWork};
+use wf_base::digest::Sha256Digest;
 
 /// The respects in which a step means the same as the earlier step of that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +84,16 @@ pub fn of_step(plan: &Plan, step: &Step) -> Value {
     })
 }
 
-/// Returns the definition of a step's work, for the key of a cached result.
+/// Returns the definition of a step's work, for the key of a cached result. Of a plan that the step uses it has
+/// everything, also gates and limits: when a result is restored, nothing of that plan is evaluated.
 pub fn of_work(step: &Step) -> JsonObject {
     let mut work = fields(step);
     work.retain(|name, _| !AROUND_WORK.contains(&name.as_str()) && !IN_CACHE_KEY.contains(&name.as_str()));
+    if let StepWork::Uses(nested) = &step.work {
+        // A form that nothing else reads.
+        let contents = Sha256Digest::of_bytes(format!("{:?}", nested.plan).as_bytes());
+        work.insert("nested_plan".to_owned(), json!(contents));
+    }
     work
 }
 
@@ -249,6 +256,17 @@ mod tests {
         };
         let work: Vec<String> = of_work(&set).into_iter().map(|(name, _)| name).collect();
         assert_eq!(work, ["exec", "container"]);
+    }
+
+    #[test]
+    fn all_of_a_nested_plan_is_in_the_key_of_its_result() {
+        let key = |inner: Step| {
+            let nested = NestedPlan { plan: plan(vec![inner]), path: "x.md".into(), with: Vec::new() };
+            of_work(&Step::new(name("build"), StepWork::Uses(Box::new(nested))))
+        };
+        let limited = Step { timeout: Some(Duration::from_secs(9)), ..step() };
+        assert_eq!(key(step()), key(step()));
+        assert_ne!(key(step()), key(limited));
     }
 
     #[test]

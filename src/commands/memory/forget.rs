@@ -9,7 +9,7 @@ use wf_core::memory::Megram;
 use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
 
-/// Delete entries from memory permanently
+/// Delete entries from memory; the log of events keeps their text
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Shows the entries first. Examples:
@@ -51,7 +51,7 @@ pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, Comma
     }
     ui.print_message(&table(&megrams));
     let count = plural(megrams.len(), "megram");
-    if !confirmed(ui, args.yes, &format!("Delete {count} permanently?"))? {
+    if !confirmed(ui, args.yes, &format!("Delete {count}? The log of events keeps their text."))? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was deleted"));
     }
     // The listed entries are deleted, and none that came meanwhile.

@@ -60,7 +60,7 @@ impl AttemptTask {
         let run = Arc::clone(&self.run);
         let step = step_of(&run, &self.attempt.place);
         let step = &*step;
-        let reliance = ReliedEvidence::check_before(&run, &self.attempt).await;
+        let reliance = ReliedEvidence::check_before(&self).await;
         let mut ended = match &step.work {
             StepWork::Uses(uses) => nested::run(&self, uses, step, stop).await?,
             StepWork::Wait(WaitCondition::File(path)) => {

@@ -95,7 +95,7 @@ impl RunDispatcher {
     fn spawn(&mut self, run: Arc<RunContext>, effect: Effect) {
         match effect {
             Effect::Start { attempt, item_value, reads, correction, tool_args } => {
-                self.start(attempt_task::AttemptTask {
+                self.begin(attempt_task::AttemptTask {
                     correction,
                     tool_args,
                     ..attempt_task::AttemptTask::new(run, attempt, item_value, reads)
@@ -149,15 +149,6 @@ impl RunDispatcher {
             }
             _ => {}
         }
-    }
-
-    /// Starts an attempt, and checks that its dependencies are as they were when they were checked.
-    fn start(&mut self, task: attempt_task::AttemptTask) {
-        for place in evidence::tasks_to_check(&task.run, &task.attempt) {
-            let run = Arc::clone(&task.run);
-            self.spawn_unit(evidence::check_evidence(run, place));
-        }
-        self.begin(task);
     }
 
     /// Starts checks.

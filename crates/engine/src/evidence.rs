@@ -17,6 +17,7 @@ use wf_exec::view::WorkspaceView;
 use wf_model::{JsonObject, Plan, SandboxPermissions};
 use wf_store::StoreError;
 
+use super::attempt_task::AttemptTask;
 use super::dispatch::UnitResult;
 use super::run::RunContext;
 use super::{EngineError, EngineSession};
@@ -176,12 +177,6 @@ pub(super) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitRe
     Ok(Some(InputKind::Confirmed { stale }))
 }
 
-/// Checks the evidence of a task that a beginning attempt depends on.
-pub(super) async fn check_evidence(run: Arc<RunContext>, place: TaskId) -> UnitResult {
-    let found = tokio::task::spawn_blocking(move || stale_file(&run, place, true)).await;
-    Ok(found.ok().flatten().map(InputKind::Stale))
-}
-
 fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> {
     let seen = run.evidence_of(&place)?;
     let session = &run.session;
@@ -196,16 +191,6 @@ fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
     run.tasks_with_evidence(needed)
 }
 
-/// Returns the tasks whose evidence is checked while an attempt begins: once for a step. A confined attempt
-/// checks it itself: see [`ReliedEvidence`].
-pub(super) fn tasks_to_check(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
-    let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
-    if !is_first || permissions_of(run, attempt).is_some() {
-        return Vec::new();
-    }
-    dependencies(run, attempt)
-}
-
 /// Returns the permissions of a step, if it is confined.
 fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
     let allow = &super::current_step::step_of(run, &attempt.place).allow;
@@ -217,29 +202,21 @@ fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPerm
 pub(super) struct ReliedEvidence(Vec<(TaskId, EvidenceTrace)>);
 
 impl ReliedEvidence {
-    /// Checks them before the attempt begins. A file that has changed by then is noted at once.
-    pub(super) async fn check_before(run: &Arc<RunContext>, attempt: &Attempt) -> Self {
-        let places = dependencies(run, attempt);
-        let Some(allow) = permissions_of(run, attempt).filter(|_| !places.is_empty()) else {
+    /// Checks the evidence of what an attempt depends on, before it begins. A file that has changed by then
+    /// is noted at once. For an unconfined step this happens once: later its own writes may be the change.
+    pub(super) async fn check_before(task: &AttemptTask) -> Self {
+        let AttemptTask { run, attempt, since, .. } = task;
+        let allow = permissions_of(run, attempt);
+        let is_first = attempt.attempt == 1 && attempt.place.item.is_none_or(|item| item == 0);
+        let is_checked = allow.is_some() || (is_first && since.is_none());
+        let places = if is_checked { dependencies(run, attempt) } else { Vec::new() };
+        if places.is_empty() {
             return Self(Vec::new());
-        };
+        }
         let run = Arc::clone(run);
         let look = move || {
-            let traces = |place: TaskId| {
-                let mut seen = run.evidence_of(&place)?;
-                // Files that it writes itself may be in any state.
-                seen.retain(|file| !allow.writes(&file.path));
-                // In this order: any write after the traces leaves others.
-                let traces = EvidenceTrace::of(&run.session.root, &seen);
-                match stale_file(&run, place.clone(), true) {
-                    None => Some((place, traces)),
-                    Some(stale) => {
-                        run.note_stale(stale);
-                        None
-                    }
-                }
-            };
-            Self(places.into_iter().filter_map(traces).collect())
+            let relied = |place| relied_files(&run, allow.as_deref(), place);
+            Self(places.into_iter().filter_map(relied).collect())
         };
         let looked = tokio::task::spawn_blocking(look).await;
         looked.unwrap_or_else(|_| Self(Vec::new()))
@@ -252,6 +229,29 @@ impl ReliedEvidence {
                 let path = path.to_owned();
                 run.note_stale(StaleFile { place, path });
             }
+        }
+    }
+}
+
+/// Returns traces of the files of a task that a confined attempt only reads; `None`, and a note, if one has
+/// changed.
+fn relied_files(
+    run: &RunContext,
+    allow: Option<&SandboxPermissions>,
+    place: TaskId,
+) -> Option<(TaskId, EvidenceTrace)> {
+    // In this order: any write after the traces leaves others.
+    let traces = allow.and_then(|allow| {
+        let mut seen = run.evidence_of(&place)?;
+        // Files that it writes itself may be in any state.
+        seen.retain(|file| !allow.writes(&file.path));
+        Some(EvidenceTrace::of(&run.session.root, &seen))
+    });
+    match stale_file(run, place.clone(), true) {
+        None => Some((place, traces?)),
+        Some(stale) => {
+            run.note_stale(stale);
+            None
         }
     }
 }

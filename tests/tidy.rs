@@ -65,7 +65,7 @@ pub fn sources(dir: &Path) -> Vec<(String, String)> {
 /// The code of the program apart from its tests.
 fn production() -> Vec<(String, String)> {
     let all = CODE.iter().flat_map(|folder| sources(Path::new(folder)));
-    let own = all.filter(|(path, _)| !path.contains("/tests") && !path.ends_with("properties.rs"));
+    let own = all.filter(|(path, _)| !path.contains("/tests"));
     own.map(|(path, text)| {
         // Tests beside the code stand at its end.
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();

@@ -234,6 +234,4 @@ fn take_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod shell_tests;
-#[cfg(test)]
 mod tests;

@@ -33,8 +33,6 @@ mod examine;
 mod fence;
 mod find;
 mod findings;
-#[cfg(test)]
-mod fixture;
 mod fold;
 mod folder;
 mod from_log;

@@ -96,7 +96,7 @@ fn report_with_warning(reason: &str) -> ResolvedEscalation {
 #[cfg(test)]
 mod tests {
     use super::{chain, escalation, next_escalation};
-    use crate::gate::sample;
+    use crate::gate::tests::sample;
     use proptest::prelude::*;
     use wf_model::{Escalation, EscalationAction, Gate};
 

@@ -15,9 +15,9 @@ mod pass;
 pub mod predicate;
 mod result;
 mod ruling;
-#[cfg(test)]
-mod sample;
 mod subject;
+#[cfg(test)]
+mod tests;
 
 pub use computed::computed_answer;
 pub use escalation::{BUILT_IN, ResolvedEscalation, chain, escalation, next_escalation};

@@ -52,7 +52,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{subject, trigger_subject};
-    use crate::gate::{GateContext, sample};
+    use crate::gate::GateContext;
+    use crate::gate::tests::sample;
     use wf_model::{BoundedJsonPath, Gate, GateTrigger};
 
     fn context() -> GateContext {

@@ -21,6 +21,4 @@ pub use solve::{PreviousRound, SolverOutcome, WORSENING, decide, solve};
 pub use words::format_number;
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
-mod table;
+mod tests;

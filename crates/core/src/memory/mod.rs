@@ -13,8 +13,6 @@
 mod advice;
 mod distil;
 mod dreamer;
-#[cfg(test)]
-mod laws;
 mod level;
 mod line;
 mod lines;

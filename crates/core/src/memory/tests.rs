@@ -1,3 +1,5 @@
+mod laws;
+
 use super::{
     DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, MegramWeights, MemoryAction,
     MemoryAdvice, RuleSense, ToolTarget, advise, contradict, dream, potentials, read_lines, share,

@@ -10,8 +10,6 @@ mod classify;
 mod found;
 mod judge;
 mod output;
-#[cfg(test)]
-mod properties;
 mod reverified;
 mod signs;
 #[cfg(test)]

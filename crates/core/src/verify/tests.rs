@@ -1,3 +1,5 @@
+mod properties;
+
 use regex::Regex;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+mod shell;
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -58,7 +58,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::mermaid;
-    use crate::draw::{PlanSketch, sample};
+    use crate::draw::PlanSketch;
+    use crate::draw::tests::sample;
 
     #[test]
     fn boxes_arrows_and_zones_are_written() {

@@ -5,10 +5,10 @@
 
 mod dot;
 mod mermaid;
-#[cfg(test)]
-mod sample;
 mod sketch;
 mod svg;
+#[cfg(test)]
+mod tests;
 
 pub use dot::dot;
 pub use mermaid::mermaid;

@@ -170,7 +170,7 @@ fn marks(step: &Step) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::PlanSketch;
-    use crate::draw::sample;
+    use crate::draw::tests::sample;
 
     #[test]
     fn a_plan_that_is_used_unfolds_between_its_neighbours() {

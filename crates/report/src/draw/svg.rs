@@ -182,7 +182,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{place, svg};
-    use crate::draw::{PlanSketch, sample};
+    use crate::draw::PlanSketch;
+    use crate::draw::tests::sample;
 
     #[test]
     fn every_box_stands_below_what_it_needs() {

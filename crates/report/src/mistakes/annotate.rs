@@ -60,7 +60,7 @@ fn escape(text: &str, property: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::annotations;
-    use crate::mistakes::sample;
+    use crate::mistakes::tests::sample;
 
     #[test]
     fn an_annotation_names_file_and_place() {

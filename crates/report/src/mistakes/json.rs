@@ -96,7 +96,7 @@ fn json_position(source: &SourceText, span: Span) -> JsonPosition {
 #[cfg(test)]
 mod tests {
     use super::json;
-    use crate::mistakes::sample;
+    use crate::mistakes::tests::sample;
     use serde_json::{Value, json as value};
 
     #[test]

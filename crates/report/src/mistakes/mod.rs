@@ -5,9 +5,9 @@
 
 mod annotate;
 mod json;
-#[cfg(test)]
-mod sample;
 mod sarif;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use annotate::{annotation, annotations};

@@ -93,7 +93,7 @@ fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{sarif, uri};
-    use crate::mistakes::sample;
+    use crate::mistakes::tests::sample;
     use serde_json::Value;
     use wf_base::diag::Code;
 

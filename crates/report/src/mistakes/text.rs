@@ -137,7 +137,7 @@ fn clamp(span: Span, window: &std::ops::Range<usize>, shown: &str) -> std::ops::
 #[cfg(test)]
 mod tests {
     use super::{summary, text};
-    use crate::mistakes::sample;
+    use crate::mistakes::tests::sample;
     use wf_base::diag::CheckedFile;
     use wf_base::diag::{Code, Diagnostic};
     use wf_base::source::{SourceText, Span};

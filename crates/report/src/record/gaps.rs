@@ -63,7 +63,7 @@ impl GapTrajectory {
 #[cfg(test)]
 mod tests {
     use super::GapTrajectory;
-    use crate::record::sample;
+    use crate::record::tests::sample;
     use wf_core::machine::CheckRuling;
 
     #[test]

@@ -236,7 +236,8 @@ fn story(check: &CheckRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::junit;
-    use crate::record::{NestedRunRecord, sample};
+    use crate::record::NestedRunRecord;
+    use crate::record::tests::sample;
     use wf_core::machine::StepState;
     use wf_store::StepRow;
 

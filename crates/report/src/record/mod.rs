@@ -12,12 +12,12 @@ mod lifecycle;
 mod record;
 mod rework;
 mod runs;
-#[cfg(test)]
-mod sample;
 mod show;
 mod stale;
 mod summary;
 mod taint;
+#[cfg(test)]
+mod tests;
 mod why;
 
 pub use decisions::{GateRecord, RecordedApproval, RunDecisions};

@@ -58,7 +58,7 @@ fn state(row: &RunRow, life: RunLifecycle) -> (String, Style) {
 #[cfg(test)]
 mod tests {
     use super::runs;
-    use crate::record::sample;
+    use crate::record::tests::sample;
     use wf_base::time::Moment;
     use wf_base::untrusted::plain;
     use wf_store::{RunOwner, RunState};

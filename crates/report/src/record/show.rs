@@ -246,7 +246,7 @@ fn next(record: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::show;
-    use crate::record::sample;
+    use crate::record::tests::sample;
     use wf_base::time::Moment;
     use wf_base::untrusted::plain;
     use wf_core::machine::{BudgetLedger, Standing};

@@ -92,7 +92,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::summary;
-    use crate::record::sample;
+    use crate::record::tests::sample;
 
     #[test]
     fn what_failed_comes_first() {

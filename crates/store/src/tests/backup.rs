@@ -1,8 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::fixture::{NOW, first, new_run, next, open, run_id, started, story, stranger};
 use super::super::{BackupManifest, RunFilter, StoreError, StoreReader, backup, restore, verify_chain};
+use super::fixture::{NOW, first, new_run, next, open, run_id, started, story, stranger};
 use wf_base::digest::Sha256Digest;
 
 /// A state with an ended run, a live one, a stored file and a log.

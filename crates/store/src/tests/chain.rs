@@ -1,5 +1,5 @@
-use super::super::fixture::{first, new_run, next, open, run_id, started, story, stranger};
 use super::super::{BrokenChain, ChainFault, StoreReader, verify_chain};
+use super::fixture::{first, new_run, next, open, run_id, started, story, stranger};
 
 /// Records two runs (22 and 3 events), tampers with the log, and verifies it.
 fn check(sql: &str) -> Result<u64, (u64, ChainFault)> {

@@ -3,8 +3,8 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
 use super::super::{EventBatch, RunFilter, RunRetention, Store, StoreError, verify_chain};
+use super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, story};
 
 const FOLDER: &str = "WF_TEST_FULL";
 

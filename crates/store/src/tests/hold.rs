@@ -1,10 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::fixture::{
-    NOW, commits, first, name, new_run, next, open, run_ended, run_id, started, stranger,
-};
 use super::super::{FencingToken, LockAcquisition, RunFence, Store, StoreDurability, StoreError};
+use super::fixture::{NOW, commits, first, name, new_run, next, open, run_ended, run_id, started, stranger};
 use wf_base::name::RunId;
 use wf_base::time::FixedClock;
 use wf_core::machine::TaskId;

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use super::super::fixture::{NOW, first, name, new_run, next, open, run_id, started};
 use super::super::{LockAcquisition, Store, StoreDurability, StoreReader, verify_chain};
+use super::fixture::{NOW, first, name, new_run, next, open, run_id, started};
 use wf_base::time::FixedClock;
 use wf_core::machine::TaskId;
 

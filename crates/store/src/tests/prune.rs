@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::fixture::{NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger};
 use super::super::{
     CacheEntry, CacheLookup, LockAcquisition, RunFilter, RunRetention, Store, StoreDurability, verify_chain,
 };
+use super::fixture::{NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Moment, SystemClock};
 use wf_core::machine::TaskId;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::GatePass;
 use crate::gate::GateAction::{Block, Continue, RequireApproval};
+use crate::gate::tests::sample;
 use crate::gate::{
     ALLOWED_MUTATIONS, GateAction, GateAnswer, GateContext, GateOutcome, GateRuling, no_provider, ruling,
-    sample,
 };
 use wf_model::GateLane::{Policy, Quality};
 use wf_model::{Gate, GateLane, GateProvider, GateTrigger, JsonObject, LlmJudge};

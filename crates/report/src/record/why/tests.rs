@@ -1,5 +1,5 @@
 use super::{CacheExplanation, StepExplanation, explain_step};
-use crate::record::sample;
+use crate::record::tests::sample;
 use wf_base::untrusted::plain;
 use wf_core::machine::{IsolationKind, TaskId};
 

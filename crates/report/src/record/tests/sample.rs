@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::RunRecord;
+use crate::record::RunRecord;
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::Moment;
@@ -14,7 +14,7 @@ use wf_model::{
 use wf_store::{ArtifactRow, AttemptRow, CheckRow, RunRow, RunState, StepRow, StoreDurability};
 
 /// A name.
-pub(super) fn name(text: &str) -> Name {
+pub(crate) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
@@ -23,7 +23,7 @@ fn at(duration_ms: i64) -> Moment {
 }
 
 /// A run that failed.
-pub(super) fn run() -> RunRow {
+pub(crate) fn run() -> RunRow {
     RunRow {
         id: RunId::from_stored("1a2b3c4d5e6f708192a3b4c5d6e7f809"),
         plan: "nightly-report".into(),
@@ -48,7 +48,7 @@ pub(super) fn run() -> RunRow {
 }
 
 /// A step that started at an instant and took a while.
-pub(super) fn step(id: &str, state: StepState, standing: Standing) -> StepRow {
+pub(crate) fn step(id: &str, state: StepState, standing: Standing) -> StepRow {
     StepRow {
         step: name(id),
         item: None,
@@ -69,7 +69,7 @@ pub(super) fn step(id: &str, state: StepState, standing: Standing) -> StepRow {
 }
 
 /// An attempt and its exit.
-pub(super) fn attempt(id: &str, attempt: u32, exit: WorkExit) -> AttemptRow {
+pub(crate) fn attempt(id: &str, attempt: u32, exit: WorkExit) -> AttemptRow {
     AttemptRow {
         step: name(id),
         item: None,
@@ -81,7 +81,7 @@ pub(super) fn attempt(id: &str, attempt: u32, exit: WorkExit) -> AttemptRow {
     }
 }
 
-pub(super) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
+pub(crate) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
     let failed = ruling != CheckRuling::Pass;
     let text = |text: &str| {
         if failed { text.to_owned() } else { String::new() }
@@ -108,7 +108,7 @@ pub(super) fn check(id: &str, attempt: u32, ruling: CheckRuling) -> CheckRow {
 }
 
 /// The run with all its rows.
-pub(super) fn record() -> RunRecord {
+pub(crate) fn record() -> RunRecord {
     let mut build = step("build", StepState::Failed, Standing::Refuted);
     build.attempts = 2;
     build.reason = "check `is_json` failed".into();
@@ -119,9 +119,9 @@ pub(super) fn record() -> RunRecord {
     let fetch = step("fetch", StepState::Succeeded, Standing::Verified);
     let checks = vec![check("fetch", 1, CheckRuling::Pass), check("build", 2, CheckRuling::Fail)];
     RunRecord {
-        v: super::RECORD_VERSION,
+        v: crate::record::RECORD_VERSION,
         run: run(),
-        life: super::RunLifecycle::of(&run(), None),
+        life: crate::record::RunLifecycle::of(&run(), None),
         top: None,
         repeated_by: Vec::new(),
         owner: None,
@@ -131,10 +131,10 @@ pub(super) fn record() -> RunRecord {
             attempt("build", 1, WorkExit::Code { code: 2 }),
             attempt("build", 2, WorkExit::Code { code: 0 }),
         ],
-        gaps: super::GapTrajectory::of_checks(&checks),
+        gaps: crate::record::GapTrajectory::of_checks(&checks),
         loops: Vec::new(),
         shaken: Vec::new(),
-        held: super::RunDecisions::default(),
+        held: crate::record::RunDecisions::default(),
         ledger: None,
         checks,
         artifacts: vec![ArtifactRow {
@@ -148,7 +148,7 @@ pub(super) fn record() -> RunRecord {
 }
 
 /// The plan of the run.
-pub(super) fn plan() -> std::sync::Arc<Plan> {
+pub(crate) fn plan() -> std::sync::Arc<Plan> {
     let build = Step {
         retry: std::sync::Arc::new(RetryPolicy { max: 1, ..RetryPolicy::default() }),
         ..plan_step("build", &[0])

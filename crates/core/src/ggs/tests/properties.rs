@@ -1,6 +1,6 @@
 //! Properties for all numbers.
 
-use super::{
+use crate::ggs::{
     Directive, DirectiveUrgency, GgsRule, PreviousRound, RoundLoss, RoundMeasures, SolverOutcome, decide,
     loss, solve,
 };

@@ -10,7 +10,7 @@ use wf_model::{
 };
 
 /// The plan.
-pub(super) fn plan() -> Arc<Plan> {
+pub(crate) fn plan() -> Arc<Plan> {
     let parts = made("parts", vec![step("one", &[]), step("two", &[])], 2);
     let all = Step {
         work: StepWork::Uses(Box::new(NestedPlan { plan: parts, path: "parts.md".into(), with: Vec::new() })),

@@ -2,7 +2,7 @@ use wf_base::name::GateId;
 use wf_model::{ApprovalRequirement, Gate, GateLane, GatePredicate, GateProvider, GateTrigger};
 
 /// Returns a gate for tests: on the output, in the policy lane, and it always asks.
-pub(super) fn gate(id: &str) -> Gate {
+pub(crate) fn gate(id: &str) -> Gate {
     Gate {
         id: GateId::parse(id).expect("a test names gates well"),
         title: None,

@@ -1,8 +1,8 @@
 //! The source's table, cell by cell, and each comparison at its boundary.
 
-use super::Directive::{Abandon, Accept, BreakSymmetry, ChangeApproach, ChangePath};
-use super::Directive::{Refine, Success};
-use super::{
+use crate::ggs::Directive::{Abandon, Accept, BreakSymmetry, ChangeApproach, ChangePath};
+use crate::ggs::Directive::{Refine, Success};
+use crate::ggs::{
     Directive, DirectiveUrgency, GgsRule, PreviousRound, RoundMeasures, SolverOutcome, decide, solve,
 };
 use std::time::Duration;
@@ -176,8 +176,8 @@ fn only_two_worse_rounds_in_a_row_end_a_run() {
 fn with_one_failure_and_no_time_the_rounds_end() {
     // The last round of the source's budget: two rounds and all the time are 0.8.
     let replan = ReplanSettings::default();
-    let omega = super::resource(&replan, 2, Duration::from_mins(5));
-    let measures = RoundMeasures { d: super::distance(1.0, 4), p: super::process(1, 0), omega };
+    let omega = crate::ggs::resource(&replan, 2, Duration::from_mins(5));
+    let measures = RoundMeasures { d: crate::ggs::distance(1.0, 4), p: crate::ggs::process(1, 0), omega };
     let solved = solve(&replan, measures, PreviousRound::default());
     assert_eq!(solved.directive, Abandon);
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::tests::{NOW, ago};
-use super::{
+use super::{NOW, ago};
+use crate::memory::{
     DreamChanges, Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, MemoryPotentials, ToolTarget,
     advise, dream, potentials, read_lines, share, write_lines,
 };

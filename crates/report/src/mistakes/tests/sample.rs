@@ -5,7 +5,7 @@ use wf_base::diag::{Code, Diagnostic};
 use wf_base::source::{SourceText, Span};
 
 /// A file with one error that bears on two places.
-pub(super) fn checked() -> CheckedFile {
+pub(crate) fn checked() -> CheckedFile {
     let text = "---\nkind: plan\nsteps:\n  - {id: build}\n  - {id: build}\n---\n";
     let first = text.find("build").unwrap();
     let second = text.rfind("build").unwrap();

@@ -1,4 +1,4 @@
-use super::tests::{PATH, job, logged, never, run};
+use super::{PATH, job, logged, never, run};
 use crate::shell;
 use wf_core::machine::WorkExit;
 use wf_model::ShellScript;

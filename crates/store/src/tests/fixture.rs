@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
-use super::{EventBatch, FencingToken, NewRun, Store, StoreDurability};
+use crate::{EventBatch, FencingToken, NewRun, Store, StoreDurability};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::{FixedClock, Moment};
@@ -16,20 +16,20 @@ use wf_core::machine::{
 };
 use wf_model::{CheckCertainty, FailureClass, JsonObject};
 
-pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
+pub(crate) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 
-pub(super) fn open(dir: &Path) -> Store {
+pub(crate) fn open(dir: &Path) -> Store {
     Store::open(dir, StoreDurability::Normal, Arc::new(FixedClock(NOW))).unwrap()
 }
 
 /// Opens a connection without any protection, as a foreign program would.
-pub(super) fn stranger(dir: &Path) -> Connection {
+pub(crate) fn stranger(dir: &Path) -> Connection {
     Connection::open_with_flags(dir.join("state.db"), OpenFlags::default()).unwrap()
 }
 
 /// Returns the number of transactions in the write-ahead log: after a header of 32 bytes frames of a
 /// page and 24 bytes before it; the last one of a transaction holds the size of the database.
-pub(super) fn commits(dir: &Path) -> usize {
+pub(crate) fn commits(dir: &Path) -> usize {
     let log = std::fs::read(dir.join("state.db-wal")).unwrap();
     let number = |at: usize| u32::from_be_bytes(log[at..at + 4].try_into().unwrap());
     let (page, salt) = (number(8) as usize, &log[16..24]);
@@ -37,15 +37,15 @@ pub(super) fn commits(dir: &Path) -> usize {
     frames.take_while(|at| log[at + 8..at + 16] == *salt).filter(|at| number(at + 4) != 0).count()
 }
 
-pub(super) fn run_id(number: u8) -> RunId {
+pub(crate) fn run_id(number: u8) -> RunId {
     RunId::from_bytes([number; 16])
 }
 
-pub(super) fn name(text: &str) -> Name {
+pub(crate) fn name(text: &str) -> Name {
     Name::parse(text).unwrap()
 }
 
-pub(super) fn new_run(plan: &str) -> NewRun {
+pub(crate) fn new_run(plan: &str) -> NewRun {
     NewRun {
         plan: PlanId::parse(plan).unwrap(),
         path: format!("{plan}.md"),
@@ -59,11 +59,11 @@ pub(super) fn new_run(plan: &str) -> NewRun {
     }
 }
 
-pub(super) fn first(run: &RunId, new: NewRun, facts: Vec<EventKind>) -> EventBatch {
+pub(crate) fn first(run: &RunId, new: NewRun, facts: Vec<EventKind>) -> EventBatch {
     EventBatch { new: Some(new), ..next(run, facts) }
 }
 
-pub(super) fn next(run: &RunId, facts: Vec<EventKind>) -> EventBatch {
+pub(crate) fn next(run: &RunId, facts: Vec<EventKind>) -> EventBatch {
     let event =
         |(at, fact)| Event { at: Moment::from_millis(NOW.millis() + i64::try_from(at).unwrap()), fact };
     EventBatch {
@@ -75,15 +75,15 @@ pub(super) fn next(run: &RunId, facts: Vec<EventKind>) -> EventBatch {
     }
 }
 
-pub(super) fn attempt(step: &str, item: Option<u32>, number: u32) -> Attempt {
+pub(crate) fn attempt(step: &str, item: Option<u32>, number: u32) -> Attempt {
     Attempt { place: TaskId { step: name(step), item }, attempt: number }
 }
 
-pub(super) fn started(step: &str) -> EventKind {
+pub(crate) fn started(step: &str) -> EventKind {
     EventKind::AttemptStarted(attempt(step, None, 1))
 }
 
-pub(super) fn answered(attempt: Attempt, code: i32) -> EventKind {
+pub(crate) fn answered(attempt: Attempt, code: i32) -> EventKind {
     EventKind::AttemptEnded {
         attempt,
         how: WorkExit::Code { code },
@@ -96,7 +96,7 @@ pub(super) fn answered(attempt: Attempt, code: i32) -> EventKind {
     }
 }
 
-pub(super) fn ended(place: TaskId, state: StepState) -> EventKind {
+pub(crate) fn ended(place: TaskId, state: StepState) -> EventKind {
     EventKind::StepEnded {
         place,
         state,
@@ -110,7 +110,7 @@ pub(super) fn ended(place: TaskId, state: StepState) -> EventKind {
     }
 }
 
-pub(super) fn run_ended() -> EventKind {
+pub(crate) fn run_ended() -> EventKind {
     EventKind::RunEnded {
         outcome: RunOutcome::Succeeded,
         reason: String::new(),
@@ -124,7 +124,7 @@ pub(super) fn run_ended() -> EventKind {
 }
 
 /// Returns at least one fact of every kind, as a run of four steps leaves them.
-pub(super) fn story() -> Vec<EventKind> {
+pub(crate) fn story() -> Vec<EventKind> {
     let [fetch, again] = [attempt("fetch", None, 1), attempt("fetch", None, 2)];
     let item = attempt("load", Some(1), 1);
     vec![
@@ -188,7 +188,7 @@ fn with_artifact(fact: EventKind) -> EventKind {
     }
 }
 
-pub(super) fn verdict(criterion: &str) -> CheckVerdict {
+pub(crate) fn verdict(criterion: &str) -> CheckVerdict {
     CheckVerdict {
         phase: wf_model::CheckPhase::default(),
         name: name(criterion),
@@ -204,7 +204,7 @@ pub(super) fn verdict(criterion: &str) -> CheckVerdict {
     }
 }
 
-pub(super) fn object(value: serde_json::Value) -> JsonObject {
+pub(crate) fn object(value: serde_json::Value) -> JsonObject {
     match value {
         serde_json::Value::Object(object) => object,
         other => panic!("{other} is no object"),

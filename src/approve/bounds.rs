@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::params::{self, ParamArgs};
 use wf_app::approve::usage_error;
 use wf_app::{Caller, CommandError};
+use wf_base::keyword::Keyword;
 use wf_model::{GoalParam, JsonObject, PlanParam, PlanParts, ValueSchema};
 use wf_sign::approval::ParamBound;
 
@@ -58,7 +59,7 @@ pub(super) fn param_bounds(
     }
     if is_goal {
         // The values that a reconciliation gives are known only then.
-        for given in GoalParam::ALL {
+        for &given in GoalParam::ALL {
             let param = declared_bound(&parts.params, given.as_str())?;
             let any = ParamBound::Within(param.schema.text().clone());
             open.insert(given.as_str().to_owned(), any);

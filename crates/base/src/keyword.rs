@@ -17,12 +17,38 @@ pub trait Keyword: Copy + 'static {
     }
 }
 
-/// Declares the words of an enum: its `as_str`, its [`Keyword`] and its JSON Schema, which lists them.
+/// Declares an enum with a word for each value: its `as_str` and its [`Keyword`].
 ///
-/// With `described`, the enum derives a JSON Schema that also describes each word.
+/// An enum that is `listed` also has a JSON Schema that lists its words. Others derive one that describes each word,
+/// or have none.
 #[macro_export]
 macro_rules! keywords {
-    (described $type:ident { $($value:ident => $word:literal),* $(,)? }) => {
+    (listed $(#[$meta:meta])* $vis:vis enum $type:ident $values:tt) => {
+        $crate::keywords! { $(#[$meta])* $vis enum $type $values }
+
+        impl ::schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                let words = <Self as $crate::keyword::Keyword>::ALL.iter().map(|value| value.as_str());
+                ::schemars::json_schema!({ "enum": words.collect::<Vec<_>>() })
+            }
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis enum $type:ident {
+        $($(#[$note:meta])* $value:ident = $word:literal),* $(,)?
+    }) => {
+        $(#[$meta])*
+        $vis enum $type {
+            $($(#[$note])* $value),*
+        }
+
         impl $type {
             /// Returns its word.
             pub const fn as_str(self) -> &'static str {
@@ -37,23 +63,6 @@ macro_rules! keywords {
 
             fn word(self) -> &'static str {
                 self.as_str()
-            }
-        }
-    };
-    ($type:ident { $($value:ident => $word:literal),* $(,)? }) => {
-        $crate::keywords!(described $type { $($value => $word),* });
-
-        impl ::schemars::JsonSchema for $type {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                stringify!($type).into()
-            }
-
-            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
-                ::schemars::json_schema!({ "enum": [$($word),*] })
             }
         }
     };

@@ -64,18 +64,18 @@ impl Check {
     }
 }
 
-/// The significance of a check's pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckCertainty {
-    /// The criterion passes: the same check run again finds the same.
-    #[default]
-    Verifiable,
-    /// The criterion seems to pass: a judgement that may be revised.
-    Plausible,
+keywords! {
+    /// The significance of a check's pass.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckCertainty {
+        /// The criterion passes: the same check run again finds the same.
+        #[default]
+        Verifiable = "verifiable",
+        /// The criterion seems to pass: a judgement that may be revised.
+        Plausible = "plausible",
+    }
 }
-
-keywords!(described CheckCertainty { Verifiable => "verifiable", Plausible => "plausible" });
 
 impl CheckCertainty {
     /// True if this is the default.

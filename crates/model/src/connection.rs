@@ -16,20 +16,17 @@ pub struct ConnectionDeclaration {
     pub check_every: Option<Duration>,
 }
 
-/// The method by which a user authenticates to a service (Silas 5.10.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuthMethod {
-    /// The user types a code into a page of the service.
-    DeviceCode,
-    /// The user agrees on a page of the service, which redirects the browser to the script.
-    BrowserRedirect,
-    /// The user gives wf a secret issued by the service.
-    SecureInput,
+keywords! {
+    listed
+    /// The method by which a user authenticates to a service (Silas 5.10.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AuthMethod {
+        /// The user types a code into a page of the service.
+        DeviceCode = "device_code",
+        /// The user agrees on a page of the service, which redirects the browser to the script.
+        BrowserRedirect = "browser_redirect",
+        /// The user gives wf a secret issued by the service.
+        SecureInput = "secure_input",
+    }
 }
-
-keywords!(AuthMethod {
-    DeviceCode => "device_code",
-    BrowserRedirect => "browser_redirect",
-    SecureInput => "secure_input",
-});

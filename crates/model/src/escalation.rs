@@ -22,37 +22,28 @@ pub struct Escalation {
     pub plan: Option<String>,
 }
 
-/// The action of an escalation.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum EscalationAction {
-    /// It stays blocked, and the message is the reason.
-    Respond,
-    /// It stays blocked, and the owner is notified.
-    Report,
-    /// The step is retried.
-    Retry,
-    /// The output of the step is dropped, and it is retried with an instruction.
-    SuppressAndRephrase,
-    /// The output of the step is dropped, and the fallback follows.
-    SuppressAndEscalate,
-    /// An approver decides.
-    EscalateHuman,
-    /// An approver who works off a queue decides.
-    TransferToQueue,
-    /// It stays blocked, and the repair plan is recorded as a task.
-    SpawnTask,
+keywords! {
+    /// The action of an escalation.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum EscalationAction {
+        /// It stays blocked, and the message is the reason.
+        Respond = "respond",
+        /// It stays blocked, and the owner is notified.
+        Report = "report",
+        /// The step is retried.
+        Retry = "retry",
+        /// The output of the step is dropped, and it is retried with an instruction.
+        SuppressAndRephrase = "suppress_and_rephrase",
+        /// The output of the step is dropped, and the fallback follows.
+        SuppressAndEscalate = "suppress_and_escalate",
+        /// An approver decides.
+        EscalateHuman = "escalate_human",
+        /// An approver who works off a queue decides.
+        TransferToQueue = "transfer_to_queue",
+        /// It stays blocked, and the repair plan is recorded as a task.
+        SpawnTask = "spawn_task",
+    }
 }
-
-keywords!(described EscalationAction {
-    Respond => "respond",
-    Report => "report",
-    Retry => "retry",
-    SuppressAndRephrase => "suppress_and_rephrase",
-    SuppressAndEscalate => "suppress_and_escalate",
-    EscalateHuman => "escalate_human",
-    TransferToQueue => "transfer_to_queue",
-    SpawnTask => "spawn_task",
-});

@@ -34,51 +34,43 @@ pub struct Gate {
     pub approval: ApprovalRequirement,
 }
 
-/// The point at which a gate is asked.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum GateTrigger {
-    /// Before anything in a run begins.
-    BeforeRun,
-    /// At the same point, about the parameters of the run, which are its `message`.
-    OnInput,
-    /// Before the first attempt of a step or of an item.
-    BeforeStep,
-    /// At the same point, about the command to be executed: `tool_name` and `tool_args`.
-    OnToolCall,
-    /// After the work of an attempt, before its checks.
-    AfterStep,
-    /// At the same point, about the outputs, which are its `response`.
-    OnOutput,
-    /// Before a run publishes its outputs, once its criteria pass.
-    BeforePublish,
+keywords! {
+    /// The point at which a gate is asked.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum GateTrigger {
+        /// Before anything in a run begins.
+        BeforeRun = "before_run",
+        /// At the same point, about the parameters of the run, which are its `message`.
+        OnInput = "on_input",
+        /// Before the first attempt of a step or of an item.
+        BeforeStep = "before_step",
+        /// At the same point, about the command to be executed: `tool_name` and `tool_args`.
+        OnToolCall = "on_tool_call",
+        /// After the work of an attempt, before its checks.
+        AfterStep = "after_step",
+        /// At the same point, about the outputs, which are its `response`.
+        OnOutput = "on_output",
+        /// Before a run publishes its outputs, once its criteria pass.
+        BeforePublish = "before_publish",
+    }
 }
 
-keywords!(described GateTrigger {
-    BeforeRun => "before_run",
-    OnInput => "on_input",
-    BeforeStep => "before_step",
-    OnToolCall => "on_tool_call",
-    AfterStep => "after_step",
-    OnOutput => "on_output",
-    BeforePublish => "before_publish",
-});
-
-/// The lane of a gate: policy or advice.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum GateLane {
-    /// It decides, and an unavailable answer blocks.
-    Policy,
-    /// It advises, and an unavailable answer lets pass.
-    Quality,
+keywords! {
+    /// The lane of a gate: policy or advice.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum GateLane {
+        /// It decides, and an unavailable answer blocks.
+        Policy = "policy",
+        /// It advises, and an unavailable answer lets pass.
+        Quality = "quality",
+    }
 }
-
-keywords!(described GateLane { Policy => "policy", Quality => "quality" });
 
 /// The provider of a gate's answer.
 #[derive(Clone, Debug)]
@@ -167,22 +159,22 @@ pub struct Guardrail {
     pub on_find: OnFinding,
 }
 
-/// The consequence of a guardrail's finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnFinding {
-    /// It is blocked.
-    #[default]
-    Block,
-    /// It passes with the finding removed.
-    Redact,
-    /// An approver must agree.
-    Ask,
-    /// It passes, and the finding is recorded.
-    Flag,
+keywords! {
+    /// The consequence of a guardrail's finding.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OnFinding {
+        /// It is blocked.
+        #[default]
+        Block = "block",
+        /// It passes with the finding removed.
+        Redact = "redact",
+        /// An approver must agree.
+        Ask = "ask",
+        /// It passes, and the finding is recorded.
+        Flag = "flag",
+    }
 }
-
-keywords!(described OnFinding { Block => "block", Redact => "redact", Ask => "ask", Flag => "flag" });
 
 /// A model that judges.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,52 +49,64 @@ pub struct MissedTimesPolicy {
     pub cap: u32,
 }
 
-/// The missed scheduled times to catch up on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MissedTimesChoice {
-    /// None of them.
-    None,
-    /// The last one.
-    #[default]
-    Latest,
-    /// All of them, in order.
-    All,
+keywords! {
+    listed
+    /// The missed scheduled times to catch up on.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum MissedTimesChoice {
+        /// None of them.
+        None = "none",
+        /// The last one.
+        #[default]
+        Latest = "latest",
+        /// All of them, in order.
+        All = "all",
+    }
 }
 
-/// The handling of a scheduled time that comes during a reconciliation of the same goal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GoalOverlapPolicy {
-    /// It is skipped.
-    #[default]
-    Skip,
-    /// It waits for the end of the reconciliation; of several that wait, the last one begins.
-    QueueOne,
-    /// It waits for the end of the reconciliation, in line with all earlier ones.
-    QueueAll,
-    /// The reconciliation is cancelled, and the new one begins.
-    Replace,
-    /// It begins in parallel to the reconciliation.
-    Allow,
+keywords! {
+    listed
+    /// The handling of a scheduled time that comes during a reconciliation of the same goal.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GoalOverlapPolicy {
+        /// It is skipped.
+        #[default]
+        Skip = "skip",
+        /// It waits for the end of the reconciliation; of several that wait, the last one begins.
+        QueueOne = "queue_one",
+        /// It waits for the end of the reconciliation, in line with all earlier ones.
+        QueueAll = "queue_all",
+        /// The reconciliation is cancelled, and the new one begins.
+        Replace = "replace",
+        /// It begins in parallel to the reconciliation.
+        Allow = "allow",
+    }
 }
 
-/// The reaction if the checks find that the state is not as desired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum OnUnmet {
-    /// It is reported.
-    #[default]
-    Report,
-    /// It is repaired: the plan of the goal runs with its steps.
-    SpawnPlan,
+keywords! {
+    listed
+    /// The reaction if the checks find that the state is not as desired.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum OnUnmet {
+        /// It is reported.
+        #[default]
+        Report = "report",
+        /// It is repaired: the plan of the goal runs with its steps.
+        SpawnPlan = "spawn_plan",
+    }
 }
 
-/// The approval that a repair needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GoalApproval {
-    /// A standing approval: signed once, used by each repair.
-    #[default]
-    Standing,
-    /// None: a repair runs as a plan started by a user does.
-    None,
+keywords! {
+    listed
+    /// The approval that a repair needs.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GoalApproval {
+        /// A standing approval: signed once, used by each repair.
+        #[default]
+        Standing = "standing",
+        /// None: a repair runs as a plan started by a user does.
+        None = "none",
+    }
 }
 
 /// A notification rule for when a goal goes from one condition to another.
@@ -129,33 +141,38 @@ pub enum WebhookUrl {
     Secret(EnvName),
 }
 
-/// An event of a goal that is notified. It is sent when it begins, not as long as it lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum GoalEvent {
-    /// The state is not as desired, and no repair has made it so.
-    Failed,
-    /// A repair has made the state as desired.
-    Repaired,
-    /// The state is as desired again, and no repair of this goal did it.
-    Healthy,
-    /// A repair waits for approval.
-    Waiting,
-    /// The goal pauses, as too many reconciliations have failed.
-    Paused,
-    /// Scheduled times were missed.
-    Missed,
+keywords! {
+    listed
+    /// An event of a goal that is notified. It is sent when it begins, not as long as it lasts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum GoalEvent {
+        /// The state is not as desired, and no repair has made it so.
+        Failed = "failed",
+        /// A repair has made the state as desired.
+        Repaired = "repaired",
+        /// The state is as desired again, and no repair of this goal did it.
+        Healthy = "healthy",
+        /// A repair waits for approval.
+        Waiting = "waiting",
+        /// The goal pauses, as too many reconciliations have failed.
+        Paused = "paused",
+        /// Scheduled times were missed.
+        Missed = "missed",
+    }
 }
 
-/// A parameter that the plan of a goal has in addition to its own. All are text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GoalParam {
-    /// The output of the checks that failed before a repair: a JSON list, `[]` while checking.
-    /// Untrusted: it carries text that checks printed.
-    FailedChecks,
-    /// The scheduled time of the reconciliation, as RFC 3339; empty if started otherwise.
-    Slot,
-    /// The scheduled time before it, as RFC 3339; empty if there is none.
-    PrevSlot,
+keywords! {
+    /// A parameter that the plan of a goal has in addition to its own. All are text.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GoalParam {
+        /// The output of the checks that failed before a repair: a JSON list, `[]` while checking.
+        /// Untrusted: it carries text that checks printed.
+        FailedChecks = "failed_checks",
+        /// The scheduled time of the reconciliation, as RFC 3339; empty if started otherwise.
+        Slot = "slot",
+        /// The scheduled time before it, as RFC 3339; empty if there is none.
+        PrevSlot = "prev_slot",
+    }
 }
 
 impl Goal {
@@ -170,18 +187,6 @@ impl Default for MissedTimesPolicy {
 }
 
 impl GoalParam {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::FailedChecks, Self::Slot, Self::PrevSlot];
-
-    /// The name of the parameter.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::FailedChecks => "failed_checks",
-            Self::Slot => "slot",
-            Self::PrevSlot => "prev_slot",
-        }
-    }
-
     /// Its default value.
     pub fn default_value(self) -> &'static str {
         match self {
@@ -190,26 +195,3 @@ impl GoalParam {
         }
     }
 }
-
-keywords!(GoalOverlapPolicy {
-    Skip => "skip",
-    QueueOne => "queue_one",
-    QueueAll => "queue_all",
-    Replace => "replace",
-    Allow => "allow",
-});
-
-keywords!(OnUnmet { Report => "report", SpawnPlan => "spawn_plan" });
-
-keywords!(GoalApproval { Standing => "standing", None => "none" });
-
-keywords!(MissedTimesChoice { None => "none", Latest => "latest", All => "all" });
-
-keywords!(GoalEvent {
-    Failed => "failed",
-    Repaired => "repaired",
-    Healthy => "healthy",
-    Waiting => "waiting",
-    Paused => "paused",
-    Missed => "missed",
-});

@@ -3,34 +3,34 @@ use serde::{Deserialize, Serialize};
 use super::Check;
 use wf_base::keywords;
 
-/// The phase of a check. The phases follow each other: the checks of one are run when all checks of
-/// the one before pass (Sylk W22, W25: inspector before tester).
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckPhase {
-    /// It inspects the result.
-    Inspect,
-    /// It tests the result.
-    Test,
-    /// It decides whether the result is verified.
-    #[default]
-    Verify,
+keywords! {
+    /// The phase of a check. The phases follow each other: the checks of one are run when all checks of
+    /// the one before pass (Sylk W22, W25: inspector before tester).
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        Default,
+        PartialEq,
+        Eq,
+        PartialOrd,
+        Ord,
+        Hash,
+        Serialize,
+        Deserialize,
+        schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckPhase {
+        /// It inspects the result.
+        Inspect = "inspect",
+        /// It tests the result.
+        Test = "test",
+        /// It decides whether the result is verified.
+        #[default]
+        Verify = "verify",
+    }
 }
-
-keywords!(described CheckPhase { Inspect => "inspect", Test => "test", Verify => "verify" });
 
 impl CheckPhase {
     /// True if this is the default.
@@ -55,14 +55,17 @@ pub struct ReworkLimit {
     pub on_exhausted: OnReworkExhausted,
 }
 
-/// The reaction when a check of `inspect` or `test` fails, and no loop is left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnReworkExhausted {
-    /// The step fails.
-    #[default]
-    Fail,
-    /// An approver is asked whether to go on without that phase.
-    Ask,
+keywords! {
+    listed
+    /// The reaction when a check of `inspect` or `test` fails, and no loop is left.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnReworkExhausted {
+        /// The step fails.
+        #[default]
+        Fail = "fail",
+        /// An approver is asked whether to go on without that phase.
+        Ask = "ask",
+    }
 }
 
 impl Default for ReworkLimit {
@@ -71,8 +74,6 @@ impl Default for ReworkLimit {
         Self { max: 3, on_exhausted: OnReworkExhausted::Fail }
     }
 }
-
-keywords!(OnReworkExhausted { Fail => "fail", Ask => "ask" });
 
 #[cfg(test)]
 mod tests {

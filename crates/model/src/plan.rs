@@ -147,16 +147,19 @@ pub struct PlanPolicy {
     pub grace: Duration,
 }
 
-/// The effect of a step's failure on the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnStepFailure {
-    /// Nothing new starts; running attempts finish.
-    #[default]
-    Stop,
-    /// Nothing new starts; running attempts are cancelled.
-    Cancel,
-    /// Only the dependants of the failed step are skipped.
-    Continue,
+keywords! {
+    listed
+    /// The effect of a step's failure on the others.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnStepFailure {
+        /// Nothing new starts; running attempts finish.
+        #[default]
+        Stop = "stop",
+        /// Nothing new starts; running attempts are cancelled.
+        Cancel = "cancel",
+        /// Only the dependants of the failed step are skipped.
+        Continue = "continue",
+    }
 }
 
 /// The reason why parts are not a valid plan. A loader reports all of this with locations; this
@@ -327,5 +330,3 @@ impl Plan {
         self.dependents.get(ix.index()).map_or(&[], Vec::as_slice)
     }
 }
-
-keywords!(OnStepFailure { Stop => "stop", Cancel => "cancel", Continue => "continue" });

@@ -10,14 +10,15 @@ pub struct Planner {
     pub timeout: Duration,
 }
 
-/// The reaction when another round is due and no declared alternative is left (Silas 19.5.3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnStuck {
-    /// The run ends.
-    #[default]
-    Abandon,
-    /// The planner is asked for an alternative.
-    ConsultPlanner,
+keywords! {
+    listed
+    /// The reaction when another round is due and no declared alternative is left (Silas 19.5.3).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnStuck {
+        /// The run ends.
+        #[default]
+        Abandon = "abandon",
+        /// The planner is asked for an alternative.
+        ConsultPlanner = "consult_planner",
+    }
 }
-
-keywords!(OnStuck { Abandon => "abandon", ConsultPlanner => "consult_planner" });

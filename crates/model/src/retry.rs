@@ -3,25 +3,21 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
-/// The class of an attempt's failure, which decides the next action (DESIGN: failure class).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureClass {
-    /// It ran, and the result is wrong.
-    Logical,
-    /// Its environment failed: network, permission, time, a missing program, a signal.
-    Environmental,
-    /// The engine died while it ran, and its result is unknown.
-    Interrupted,
+keywords! {
+    /// The class of an attempt's failure, which decides the next action (DESIGN: failure class).
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureClass {
+        /// It ran, and the result is wrong.
+        Logical = "logical",
+        /// Its environment failed: network, permission, time, a missing program, a signal.
+        Environmental = "environmental",
+        /// The engine died while it ran, and its result is unknown.
+        Interrupted = "interrupted",
+    }
 }
-
-keywords!(described FailureClass {
-    Logical => "logical",
-    Environmental => "environmental",
-    Interrupted => "interrupted",
-});
 
 /// The conditions and delays for retrying a failed attempt.
 #[derive(Clone, Debug, PartialEq)]

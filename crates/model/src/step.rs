@@ -226,14 +226,15 @@ pub struct StepCache {
     pub outputs: Vec<Template>,
 }
 
-/// The effect of a step's failure on the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnStepError {
-    /// The run fails.
-    #[default]
-    Fail,
-    /// The failure is reported; dependants and the run go on as if it had succeeded.
-    Continue,
+keywords! {
+    listed
+    /// The effect of a step's failure on the run.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnStepError {
+        /// The run fails.
+        #[default]
+        Fail = "fail",
+        /// The failure is reported; dependants and the run go on as if it had succeeded.
+        Continue = "continue",
+    }
 }
-
-keywords!(OnStepError { Fail => "fail", Continue => "continue" });

@@ -1,28 +1,17 @@
 use super::skill::SkillFinding;
 use super::{SkillTextError, load, reference, standard};
+use wf_base::keywords;
 
-/// The set of rules by which a skill is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ValidationProfile {
-    /// The rules of wf for loading it.
-    Load,
-    /// The rules of the specification.
-    Spec,
-    /// The rules of the published reference validator.
-    Reference,
-}
-
-impl ValidationProfile {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Load, Self::Spec, Self::Reference];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Spec => "spec",
-            Self::Reference => "reference",
-        }
+keywords! {
+    /// The set of rules by which a skill is judged.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ValidationProfile {
+        /// The rules of wf for loading it.
+        Load = "load",
+        /// The rules of the specification.
+        Spec = "spec",
+        /// The rules of the published reference validator.
+        Reference = "reference",
     }
 }
 

@@ -6,6 +6,7 @@ use super::verdicts::{SkillVerdicts, document, judge, table};
 use super::walk::find_skills;
 use crate::Ui;
 use wf_app::{CliExitCode, CommandError};
+use wf_base::keyword::Keyword;
 use wf_base::untrusted::untrusted;
 use wf_skill::ValidationProfile;
 

@@ -12,6 +12,7 @@ use crate::Host;
 use crate::load::{self, GoalPlan, LoadedPlan};
 use crate::revision::tracked_files;
 use crate::{CliExitCode, CommandError, Workspace};
+use wf_base::keyword::Keyword;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
 use wf_exec::{WorkError, pinned};
@@ -108,7 +109,7 @@ pub fn reviewed_files(host: &Host, ready: &LoadedPlan) -> Result<Vec<PinnedFile>
     let of = goal_of(ready)?;
     let root = &ready.workspace.root;
     let mut given = JsonObject::new();
-    for one in GoalParam::ALL {
+    for &one in GoalParam::ALL {
         given.insert(one.as_str().to_owned(), one.default_value().into());
     }
     let params = resolve_params(&of.whole_plan.parts().params, &given)?;

@@ -8,6 +8,7 @@ use crate::load::LoadedPlan;
 use crate::revision::tracked_files;
 use crate::{CliExitCode, CommandError, Workspace, normalize_path};
 use wf_base::digest::Sha256Digest;
+use wf_base::keyword::Keyword;
 use wf_core::machine::{PinnedFile, RunApproval};
 use wf_exec::{WorkError, keyfile, pinned, view};
 use wf_model::{GoalParam, JsonObject};
@@ -114,7 +115,7 @@ pub(super) fn pin(workspace: &Workspace, path: String, digest: Sha256Digest) -> 
 /// Returns the parameters; for a goal, the ones given by a reconciliation as outside of one.
 fn approved_params(ready: &LoadedPlan, params: &JsonObject) -> JsonObject {
     let mut params = params.clone();
-    for given in GoalParam::ALL.into_iter().filter(|_| ready.goal.is_some()) {
+    for given in GoalParam::ALL.iter().filter(|_| ready.goal.is_some()) {
         if let Some(value) = params.get_mut(given.as_str()) {
             *value = given.default_value().into();
         }

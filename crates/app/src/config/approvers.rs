@@ -39,16 +39,17 @@ record! {
     }
 }
 
-/// The policy on who must have approved a plan, as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReviewPolicySetting {
-    /// `owner`
-    Owner,
-    /// `reviewed`
-    Reviewed,
+keywords! {
+    listed
+    /// The policy on who must have approved a plan, as it is written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ReviewPolicySetting {
+        /// `owner`
+        Owner = "owner",
+        /// `reviewed`
+        Reviewed = "reviewed",
+    }
 }
-
-keywords!(ReviewPolicySetting { Owner => "owner", Reviewed => "reviewed" });
 
 words!(ReviewPolicySetting);
 

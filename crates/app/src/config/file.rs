@@ -66,17 +66,18 @@ record! {
     }
 }
 
-/// The data that is safe when the machine loses power.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DurabilitySetting {
-    /// Every decision.
-    #[default]
-    Full,
-    /// All but the last moments; faster.
-    Normal,
+keywords! {
+    listed
+    /// The data that is safe when the machine loses power.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DurabilitySetting {
+        /// Every decision.
+        #[default]
+        Full = "full",
+        /// All but the last moments; faster.
+        Normal = "normal",
+    }
 }
-
-keywords!(DurabilitySetting { Full => "full", Normal => "normal" });
 
 words!(DurabilitySetting);
 

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::CommandError;
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 use wf_core::machine::CheckRuling;
 use wf_model::{Goal, GoalParam, JsonObject, Plan, resolve_params};
@@ -19,7 +20,7 @@ pub fn reconciliation_params(
     let prev = slot.and_then(|slot| goal.timing.prev(slot));
     let text = |moment: Option<Moment>| moment.map_or(String::new(), Moment::to_second);
     let mut given = JsonObject::new();
-    for one in GoalParam::ALL {
+    for &one in GoalParam::ALL {
         let value = match one {
             GoalParam::FailedChecks => failed_checks_json(failed),
             GoalParam::Slot => text(slot),

@@ -1,23 +1,26 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{unfit, unsafe_url};
+use wf_base::keywords;
 
-/// The kind of a connection failure, as far as it matters for the remedy (Silas 5.10.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// The organisation of the account forbids it.
-    EnterprisePolicyBlock,
-    /// The user denied consent on the page of the service.
-    ConsentDenied,
-    /// The service requires a second factor first.
-    MfaRequired,
-    /// The grant was revoked.
-    TokenRevoked,
-    /// The service limits the rate of requests.
-    RateLimited,
-    /// The service does not answer.
-    ServiceUnavailable,
+keywords! {
+    /// The kind of a connection failure, as far as it matters for the remedy (Silas 5.10.4).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureKind {
+        /// The organisation of the account forbids it.
+        EnterprisePolicyBlock = "enterprise_policy_block",
+        /// The user denied consent on the page of the service.
+        ConsentDenied = "consent_denied",
+        /// The service requires a second factor first.
+        MfaRequired = "mfa_required",
+        /// The grant was revoked.
+        TokenRevoked = "token_revoked",
+        /// The service limits the rate of requests.
+        RateLimited = "rate_limited",
+        /// The service does not answer.
+        ServiceUnavailable = "service_unavailable",
+    }
 }
 
 /// A failure reported by a script.
@@ -49,28 +52,6 @@ pub struct ConnectionRemedy {
 }
 
 impl FailureKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] = [
-        Self::EnterprisePolicyBlock,
-        Self::ConsentDenied,
-        Self::MfaRequired,
-        Self::TokenRevoked,
-        Self::RateLimited,
-        Self::ServiceUnavailable,
-    ];
-
-    /// Returns the word for it in the protocol and the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::EnterprisePolicyBlock => "enterprise_policy_block",
-            Self::ConsentDenied => "consent_denied",
-            Self::MfaRequired => "mfa_required",
-            Self::TokenRevoked => "token_revoked",
-            Self::RateLimited => "rate_limited",
-            Self::ServiceUnavailable => "service_unavailable",
-        }
-    }
-
     /// Returns the meaning as a sentence.
     pub fn meaning(self) -> &'static str {
         match self {
@@ -126,10 +107,11 @@ pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<Con
 #[cfg(test)]
 mod tests {
     use super::{ConnectionFailure, FailureKind, remedies};
+    use wf_base::keyword::Keyword;
 
     #[test]
     fn there_is_something_to_do_about_every_failure() {
-        for kind in FailureKind::ALL {
+        for &kind in FailureKind::ALL {
             let written = serde_json::to_value(kind).unwrap();
             assert_eq!(written, kind.as_str());
             assert!(!kind.meaning().is_empty());

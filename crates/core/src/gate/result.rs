@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use wf_base::keywords;
 use wf_base::name::GateId;
 use wf_model::{GateLane, GateTrigger, JsonObject};
 
@@ -10,18 +11,20 @@ pub const ALLOWED_MUTATIONS: [&str; 3] = ["response", "message", "tool_args"];
 /// `step`, `item`, `steps`, `tool_name`, `tool_args`, `message` and `response`.
 pub type GateContext = JsonObject;
 
-/// The action of a gate.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum GateAction {
-    /// Continue.
-    Continue,
-    /// Ask the approver first.
-    RequireApproval,
-    /// Block.
-    Block,
+keywords! {
+    /// The action of a gate.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum GateAction {
+        /// Continue.
+        Continue = "continue",
+        /// Ask the approver first.
+        RequireApproval = "require_approval",
+        /// Block.
+        Block = "block",
+    }
 }
 
 /// The answer of a provider.
@@ -81,17 +84,6 @@ pub struct GateOutcome {
     /// The rewritten keys, with their values.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub rewritten: JsonObject,
-}
-
-impl GateAction {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Continue => "continue",
-            Self::RequireApproval => "require_approval",
-            Self::Block => "block",
-        }
-    }
 }
 
 impl GateAnswer {

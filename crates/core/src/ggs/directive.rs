@@ -1,42 +1,32 @@
 use serde::{Deserialize, Serialize};
+use wf_base::keywords;
 
-/// The direction of a run after a round: the macro-states of the source, and `accept` before them
-/// (artoo v0.8, The 6 Macro-States).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Directive {
-    /// Everything passes: the end.
-    Accept,
-    /// The rest is within δ: the end. Not everything passes, and that must be reported.
-    Success,
-    /// The same approach to the same target, with other parameters.
-    Refine,
-    /// The same approach to another target.
-    ChangePath,
-    /// Another approach.
-    ChangeApproach,
-    /// An approach of a kind that was never tried.
-    BreakSymmetry,
-    /// Nothing more is tried: the end.
-    Abandon,
+keywords! {
+    /// The direction of a run after a round: the macro-states of the source, and `accept` before them
+    /// (artoo v0.8, The 6 Macro-States).
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum Directive {
+        /// Everything passes: the end.
+        Accept = "accept",
+        /// The rest is within δ: the end. Not everything passes, and that must be reported.
+        Success = "success",
+        /// The same approach to the same target, with other parameters.
+        Refine = "refine",
+        /// The same approach to another target.
+        ChangePath = "change_path",
+        /// Another approach.
+        ChangeApproach = "change_approach",
+        /// An approach of a kind that was never tried.
+        BreakSymmetry = "break_symmetry",
+        /// Nothing more is tried: the end.
+        Abandon = "abandon",
+    }
 }
 
 impl Directive {
-    /// Returns the word for it, as it is recorded.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Accept => "accept",
-            Self::Success => "success",
-            Self::Refine => "refine",
-            Self::ChangePath => "change_path",
-            Self::ChangeApproach => "change_approach",
-            Self::BreakSymmetry => "break_symmetry",
-            Self::Abandon => "abandon",
-        }
-    }
-
     /// True if another round follows.
     pub fn acts(self) -> bool {
         match self {
@@ -46,47 +36,35 @@ impl Directive {
     }
 }
 
-/// The rule of the cascade that chose a directive. Rules are in order: each wins over all below.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum GgsRule {
-    /// D = 0: nothing failed. Not a row of the source's table: a full pass is accepted without the
-    /// cascade, even when the budget is used up.
-    AllHold,
-    /// Ω ≥ θ: the budget is used up.
-    BudgetSpent,
-    /// Two rounds in a row, this one the second, were worse by more than ε (Law 2).
-    Diverging,
-    /// D ≤ δ: close enough.
-    WithinDelta,
-    /// |∇L| < ε and P > ρ: no change, and the approach is wrong.
-    PlateauLogical,
-    /// |∇L| ≥ ε and P > ρ: a change, and the approach is wrong. Also when the loss shrank: an
-    /// approach that fails and seems to improve is not trusted (the source's cell 6).
-    SignalLogical,
-    /// |∇L| < ε and P ≤ ρ: no change, and the environment is at fault.
-    PlateauEnvironmental,
-    /// |∇L| ≥ ε and P ≤ ρ: a change, and the environment is at fault.
-    SignalEnvironmental,
+keywords! {
+    /// The rule of the cascade that chose a directive. Rules are in order: each wins over all below.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum GgsRule {
+        /// D = 0: nothing failed. Not a row of the source's table: a full pass is accepted without the
+        /// cascade, even when the budget is used up.
+        AllHold = "all_hold",
+        /// Ω ≥ θ: the budget is used up.
+        BudgetSpent = "budget_spent",
+        /// Two rounds in a row, this one the second, were worse by more than ε (Law 2).
+        Diverging = "diverging",
+        /// D ≤ δ: close enough.
+        WithinDelta = "within_delta",
+        /// |∇L| < ε and P > ρ: no change, and the approach is wrong.
+        PlateauLogical = "plateau_logical",
+        /// |∇L| ≥ ε and P > ρ: a change, and the approach is wrong. Also when the loss shrank: an
+        /// approach that fails and seems to improve is not trusted (the source's cell 6).
+        SignalLogical = "signal_logical",
+        /// |∇L| < ε and P ≤ ρ: no change, and the environment is at fault.
+        PlateauEnvironmental = "plateau_environmental",
+        /// |∇L| ≥ ε and P ≤ ρ: a change, and the environment is at fault.
+        SignalEnvironmental = "signal_environmental",
+    }
 }
 
 impl GgsRule {
-    /// Returns the word for it, as it is recorded.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AllHold => "all_hold",
-            Self::BudgetSpent => "budget_spent",
-            Self::Diverging => "diverging",
-            Self::WithinDelta => "within_delta",
-            Self::PlateauLogical => "plateau_logical",
-            Self::SignalLogical => "signal_logical",
-            Self::PlateauEnvironmental => "plateau_environmental",
-            Self::SignalEnvironmental => "signal_environmental",
-        }
-    }
-
     /// Returns the directive that it chooses.
     pub fn directive(self) -> Directive {
         match self {

@@ -1,27 +1,20 @@
 use std::time::Duration;
 
 use super::{OpinionCounts, StandingApprovalLimits};
+use wf_base::keywords;
 use wf_model::AutonomyThresholds;
 
 /// The minimum validity of a proposal: below that, the approver would sign too often.
 pub const SHORTEST: Duration = Duration::from_hours(1);
 
-/// The direction of a proposal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AutonomyDirection {
-    /// More autonomy.
-    Widen,
-    /// Less autonomy.
-    Tighten,
-}
-
-impl AutonomyDirection {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Widen => "widen",
-            Self::Tighten => "tighten",
-        }
+keywords! {
+    /// The direction of a proposal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AutonomyDirection {
+        /// More autonomy.
+        Widen = "widen",
+        /// Less autonomy.
+        Tighten = "tighten",
     }
 }
 

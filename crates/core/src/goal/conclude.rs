@@ -1,63 +1,42 @@
 use serde::{Deserialize, Serialize};
 
+use wf_base::keywords;
 use wf_base::time::Moment;
 use wf_model::{GoalEvent, OnUnmet};
 
-/// The part of a reconciliation that a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReconciliationPart {
-    /// The checks alone: the check run.
-    Look,
-    /// The repairing steps, and then the checks.
-    Repair,
-}
-
-impl ReconciliationPart {
-    /// Returns the word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Look => "look",
-            Self::Repair => "repair",
-        }
+keywords! {
+    /// The part of a reconciliation that a run is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ReconciliationPart {
+        /// The checks alone: the check run.
+        Look = "look",
+        /// The repairing steps, and then the checks.
+        Repair = "repair",
     }
 }
 
-/// The health of a goal, as its last reconciliation found it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReconciliationHealth {
-    /// The state is as desired.
-    Healthy,
-    /// The state was not as desired, and a repair fixed it.
-    Repaired,
-    /// The state is not as desired.
-    Failed,
-    /// The state is not as desired, and a repair waits for the user.
-    Waiting,
-    /// The state is unknown: the checks could not be made.
-    Unknown,
-    /// The reconciliation was cancelled.
-    Cancelled,
+keywords! {
+    /// The health of a goal, as its last reconciliation found it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ReconciliationHealth {
+        /// The state is as desired.
+        Healthy = "healthy",
+        /// The state was not as desired, and a repair fixed it.
+        Repaired = "repaired",
+        /// The state is not as desired.
+        Failed = "failed",
+        /// The state is not as desired, and a repair waits for the user.
+        Waiting = "waiting",
+        /// The state is unknown: the checks could not be made.
+        Unknown = "unknown",
+        /// The reconciliation was cancelled.
+        Cancelled = "cancelled",
+    }
 }
 
 impl ReconciliationHealth {
-    /// All values.
-    pub const ALL: [Self; 6] =
-        [Self::Healthy, Self::Repaired, Self::Failed, Self::Waiting, Self::Unknown, Self::Cancelled];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Repaired => "repaired",
-            Self::Failed => "failed",
-            Self::Waiting => "waiting",
-            Self::Unknown => "unknown",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
     /// True if the state is as desired.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Healthy | Self::Repaired)

@@ -3,32 +3,23 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::known::instant_before;
+use wf_base::keywords;
 use wf_base::time::Moment;
 use wf_model::AutonomyThresholds;
 
-/// The user's opinion on a repair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RepairOpinion {
-    /// It was right. A repair without feedback counts as right.
-    Fine,
-    /// The user had to correct its result.
-    Corrected,
-    /// The user undid its result.
-    Undone,
-    /// The user denied its question.
-    Declined,
-}
-
-impl RepairOpinion {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fine => "fine",
-            Self::Corrected => "corrected",
-            Self::Undone => "undone",
-            Self::Declined => "declined",
-        }
+keywords! {
+    /// The user's opinion on a repair.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RepairOpinion {
+        /// It was right. A repair without feedback counts as right.
+        Fine = "fine",
+        /// The user had to correct its result.
+        Corrected = "corrected",
+        /// The user undid its result.
+        Undone = "undone",
+        /// The user denied its question.
+        Declined = "declined",
     }
 }
 

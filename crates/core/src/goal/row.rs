@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use wf_base::keywords;
 use wf_base::time::Moment;
 use wf_model::schedule::GoalSchedule;
 
@@ -7,66 +8,44 @@ use wf_model::schedule::GoalSchedule;
 /// with the same state and reason share one.
 pub(super) const MOST_ROWS: usize = 1000;
 
-/// The state of a scheduled time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SlotState {
-    /// A reconciliation is to start for it.
-    Due,
-    /// It waits until another reconciliation has ended.
-    Queued,
-    /// A reconciliation was started for it.
-    Started,
-    /// It was skipped by a rule.
-    Skipped,
-    /// It was not started in time.
-    Missed,
+keywords! {
+    /// The state of a scheduled time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SlotState {
+        /// A reconciliation is to start for it.
+        Due = "due",
+        /// It waits until another reconciliation has ended.
+        Queued = "queued",
+        /// A reconciliation was started for it.
+        Started = "started",
+        /// It was skipped by a rule.
+        Skipped = "skipped",
+        /// It was not started in time.
+        Missed = "missed",
+    }
 }
 
 impl SlotState {
-    /// All states.
-    pub const ALL: [Self; 5] = [Self::Due, Self::Queued, Self::Started, Self::Skipped, Self::Missed];
-
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Due => "due",
-            Self::Queued => "queued",
-            Self::Started => "started",
-            Self::Skipped => "skipped",
-            Self::Missed => "missed",
-        }
-    }
-
     /// True if the decision about it is final.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Started | Self::Skipped | Self::Missed)
     }
 }
 
-/// The cause of a reconciliation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReconciliationCause {
-    /// The schedule.
-    Schedule,
-    /// The schedule, later than planned.
-    CatchUp,
-    /// The user asked for past scheduled times.
-    Backfill,
-    /// The user asked for it now; there is no scheduled time.
-    Person,
-}
-
-impl ReconciliationCause {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Schedule => "schedule",
-            Self::CatchUp => "catch_up",
-            Self::Backfill => "backfill",
-            Self::Person => "person",
-        }
+keywords! {
+    /// The cause of a reconciliation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ReconciliationCause {
+        /// The schedule.
+        Schedule = "schedule",
+        /// The schedule, later than planned.
+        CatchUp = "catch_up",
+        /// The user asked for past scheduled times.
+        Backfill = "backfill",
+        /// The user asked for it now; there is no scheduled time.
+        Person = "person",
     }
 }
 

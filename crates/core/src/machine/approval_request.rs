@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApprovalSigner, GatePoint, TaskId};
 use crate::gate::GateResult;
 use wf_base::digest::Sha256Digest;
+use wf_base::keywords;
 use wf_base::name::{GateId, Name};
 use wf_base::time::Moment;
 use wf_model::{CheckPhase, JsonObject};
@@ -88,31 +89,20 @@ impl ApprovalOutcome {
     }
 }
 
-/// A decision on a request for approval. Only the first is a yes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RequestDecision {
-    /// The required approvers agreed.
-    Approved,
-    /// An authorized approver refused.
-    Denied,
-    /// No answer arrived in time.
-    Expired,
-    /// The subject of the approval has changed since: it is requested anew.
-    Void,
-    /// It is not needed any more.
-    Withdrawn,
-}
-
-impl RequestDecision {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Void => "void",
-            Self::Withdrawn => "withdrawn",
-        }
+keywords! {
+    /// A decision on a request for approval. Only the first is a yes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RequestDecision {
+        /// The required approvers agreed.
+        Approved = "approved",
+        /// An authorized approver refused.
+        Denied = "denied",
+        /// No answer arrived in time.
+        Expired = "expired",
+        /// The subject of the approval has changed since: it is requested anew.
+        Void = "void",
+        /// It is not needed any more.
+        Withdrawn = "withdrawn",
     }
 }

@@ -2,33 +2,36 @@ use serde::{Deserialize, Serialize};
 
 use super::TaskId;
 use wf_base::digest::Sha256Digest;
+use wf_base::keywords;
 
-/// A protection that a sandbox enforces.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum IsolationKind {
-    /// A private view of the files: anything not granted does not exist.
-    Files,
-    /// A private network without peers.
-    Network,
-    /// No process outside can be seen or signalled.
-    Processes,
-    /// Private user ids: no rights outside.
-    Users,
-    /// The kernel refuses paths that are not granted, regardless of mounts.
-    Landlock,
-    /// The kernel refuses system calls that are not needed.
-    Seccomp,
-    /// Writes go to a layer that is thrown away.
-    Scratch,
-    /// A limit on memory.
-    Memory,
-    /// A limit on CPU time.
-    Cpu,
-    /// A limit on the number of processes.
-    Count,
+keywords! {
+    /// A protection that a sandbox enforces.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum IsolationKind {
+        /// A private view of the files: anything not granted does not exist.
+        Files = "files",
+        /// A private network without peers.
+        Network = "network",
+        /// No process outside can be seen or signalled.
+        Processes = "processes",
+        /// Private user ids: no rights outside.
+        Users = "users",
+        /// The kernel refuses paths that are not granted, regardless of mounts.
+        Landlock = "landlock",
+        /// The kernel refuses system calls that are not needed.
+        Seccomp = "seccomp",
+        /// Writes go to a layer that is thrown away.
+        Scratch = "scratch",
+        /// A limit on memory.
+        Memory = "memory",
+        /// A limit on CPU time.
+        Cpu = "cpu",
+        /// A limit on the number of processes.
+        Count = "count",
+    }
 }
 
 /// The workspace as it was when the run began, for its checks to compare with.
@@ -49,24 +52,6 @@ pub struct StaleFile {
     pub place: TaskId,
     /// The file, relative to the workspace.
     pub path: String,
-}
-
-impl IsolationKind {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Network => "network",
-            Self::Processes => "processes",
-            Self::Users => "users",
-            Self::Landlock => "landlock",
-            Self::Seccomp => "seccomp",
-            Self::Scratch => "scratch",
-            Self::Memory => "memory",
-            Self::Cpu => "cpu",
-            Self::Count => "count",
-        }
-    }
 }
 
 impl StaleFile {

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::gate::GateOutcome;
 use wf_base::digest::Sha256Digest;
+use wf_base::keywords;
 use wf_base::name::{Name, RunId};
 use wf_base::time::Moment;
 use wf_model::{CheckCertainty, CheckPhase, FailureClass, JsonObject};
@@ -334,20 +335,22 @@ pub enum CheckRuling {
     Error,
 }
 
-/// The outcome of a run.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum RunOutcome {
-    /// Every required step succeeded, and so did the plan's own criteria.
-    Succeeded,
-    /// A step or criterion failed.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
-    /// It failed, and the controller has nothing left to try.
-    Abandoned,
+keywords! {
+    /// The outcome of a run.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum RunOutcome {
+        /// Every required step succeeded, and so did the plan's own criteria.
+        Succeeded = "succeeded",
+        /// A step or criterion failed.
+        Failed = "failed",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+        /// It failed, and the controller has nothing left to try.
+        Abandoned = "abandoned",
+    }
 }
 
 impl InputKind {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actuator::kind;
 use super::{AlternativeSwitch, EventKind, Machine};
+use wf_base::keywords;
 use wf_model::{Step, StepIx};
 
 /// Advice from memory on a tool and its target.
@@ -37,26 +38,17 @@ pub struct IntentAdvice {
     pub decision: f64,
 }
 
-/// Advice on an alternative.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AdviceKind {
-    /// It must not be used.
-    Avoid,
-    /// It is preferred to other alternatives.
-    Exploit,
-    /// It was tried without a clear result.
-    Caution,
-}
-
-impl AdviceKind {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Avoid => "avoid",
-            Self::Exploit => "exploit",
-            Self::Caution => "caution",
-        }
+keywords! {
+    /// Advice on an alternative.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AdviceKind {
+        /// It must not be used.
+        Avoid = "avoid",
+        /// It is preferred to other alternatives.
+        Exploit = "exploit",
+        /// It was tried without a clear result.
+        Caution = "caution",
     }
 }
 

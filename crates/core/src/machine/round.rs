@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::UsedAlternative;
 use crate::ggs::{Directive, SolverOutcome};
+use wf_base::keywords;
 use wf_base::name::Name;
 use wf_model::FailureClass;
 
@@ -77,16 +78,18 @@ pub struct AlternativeSwitch {
     pub target: Option<String>,
 }
 
-/// The failure class of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RoundFailureClass {
-    /// The approach is wrong.
-    Logical,
-    /// The environment is in the way.
-    Environmental,
-    /// Both.
-    Mixed,
+keywords! {
+    /// The failure class of a round.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RoundFailureClass {
+        /// The approach is wrong.
+        Logical = "logical",
+        /// The environment is in the way.
+        Environmental = "environmental",
+        /// Both.
+        Mixed = "mixed",
+    }
 }
 
 impl RoundFailureClass {
@@ -97,15 +100,6 @@ impl RoundFailureClass {
             (_, 0) => Some(Self::Logical),
             (0, _) => Some(Self::Environmental),
             _ => Some(Self::Mixed),
-        }
-    }
-
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Logical => "logical",
-            Self::Environmental => "environmental",
-            Self::Mixed => "mixed",
         }
     }
 }

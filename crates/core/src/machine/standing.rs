@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::RunOutcome;
+use wf_base::keywords;
 
 /// An item of a repeated step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -35,48 +35,52 @@ pub enum RunPhase {
     Ended,
 }
 
-/// The state of a step or an item (DESIGN section 4).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum StepState {
-    /// Its dependencies have not ended.
-    #[default]
-    Pending,
-    /// It may run and waits for its turn.
-    Queued,
-    /// An attempt runs.
-    Running,
-    /// The work of an attempt ended; its checks run.
-    Verifying,
-    /// It waits: for a lock, or for the next attempt.
-    Waiting,
-    /// It ended well.
-    Succeeded,
-    /// It failed and is out of attempts.
-    Failed,
-    /// It did not run, by rule.
-    Skipped,
-    /// It was ended, or kept from running, by a cancellation.
-    Cancelled,
+keywords! {
+    /// The state of a step or an item (DESIGN section 4).
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum StepState {
+        /// Its dependencies have not ended.
+        #[default]
+        Pending = "pending",
+        /// It may run and waits for its turn.
+        Queued = "queued",
+        /// An attempt runs.
+        Running = "running",
+        /// The work of an attempt ended; its checks run.
+        Verifying = "verifying",
+        /// It waits: for a lock, or for the next attempt.
+        Waiting = "waiting",
+        /// It ended well.
+        Succeeded = "succeeded",
+        /// It failed and is out of attempts.
+        Failed = "failed",
+        /// It did not run, by rule.
+        Skipped = "skipped",
+        /// It was ended, or kept from running, by a cancellation.
+        Cancelled = "cancelled",
+    }
 }
 
-/// The verification status of a result (DESIGN section 4, constitution 2).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// Nothing was claimed.
-    #[default]
-    Unchecked,
-    /// The worker reports success; no check has confirmed it.
-    Reported,
-    /// Checks outside the worker confirmed it.
-    Verified,
-    /// It failed verification.
-    Refuted,
+keywords! {
+    /// The verification status of a result (DESIGN section 4, constitution 2).
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum Standing {
+        /// Nothing was claimed.
+        #[default]
+        Unchecked = "unchecked",
+        /// The worker reports success; no check has confirmed it.
+        Reported = "reported",
+        /// Checks outside the worker confirmed it.
+        Verified = "verified",
+        /// It failed verification.
+        Refuted = "refuted",
+    }
 }
 
 /// The number of steps of a run by final state and verification status.
@@ -120,44 +124,5 @@ impl StepState {
     /// True for a final state.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Skipped | Self::Cancelled)
-    }
-
-    /// Returns its name, as in files and messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Verifying => "verifying",
-            Self::Waiting => "waiting",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-impl Standing {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unchecked => "unchecked",
-            Self::Reported => "reported",
-            Self::Verified => "verified",
-            Self::Refuted => "refuted",
-        }
-    }
-}
-
-impl RunOutcome {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Abandoned => "abandoned",
-        }
     }
 }

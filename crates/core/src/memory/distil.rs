@@ -1,4 +1,5 @@
 use super::{Megram, MegramLevel, MegramOrigin, MegramState, MegramTags, RuleSense};
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 
 /// The number of characters of the last content that a rule repeats.
@@ -23,8 +24,8 @@ fn rule_sentence(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense) -> St
         RuleSense::Constraint => "Constraint: do not use",
     };
     let counts: Vec<String> = MegramState::ALL
-        .into_iter()
-        .map(|state| (state, cluster.iter().filter(|one| one.state == state).count()))
+        .iter()
+        .map(|state| (state, cluster.iter().filter(|one| one.state == *state).count()))
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{count} {state}"))
         .collect();

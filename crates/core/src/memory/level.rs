@@ -1,35 +1,25 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use wf_base::keywords;
 
-/// The level of a megram (artoo v0.8, the MKCT pyramid).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MegramLevel {
-    /// M: one event.
-    Megram,
-    /// K: knowledge that matters for a while, including rules that lost their trust.
-    Knowledge,
-    /// C: a rule made of many megrams; it does not fade.
-    CommonSense,
-    /// T: a law written by the user. It does not fade, and is never withdrawn.
-    Thinking,
+keywords! {
+    /// The level of a megram (artoo v0.8, the MKCT pyramid).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MegramLevel {
+        /// M: one event.
+        Megram = "megram",
+        /// K: knowledge that matters for a while, including rules that lost their trust.
+        Knowledge = "knowledge",
+        /// C: a rule made of many megrams; it does not fade.
+        CommonSense = "common_sense",
+        /// T: a law written by the user. It does not fade, and is never withdrawn.
+        Thinking = "thinking",
+    }
 }
 
 impl MegramLevel {
-    /// Every level, lowest first.
-    pub const ALL: [Self; 4] = [Self::Megram, Self::Knowledge, Self::CommonSense, Self::Thinking];
-
-    /// Returns the level's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Megram => "megram",
-            Self::Knowledge => "knowledge",
-            Self::CommonSense => "common_sense",
-            Self::Thinking => "thinking",
-        }
-    }
-
     /// True if megrams of this level fade, are forgotten, and are the evidence about a cluster.
     pub fn fades(self) -> bool {
         matches!(self, Self::Megram | Self::Knowledge)

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Megram, MegramTags};
+use wf_base::keywords;
 use wf_base::time::Moment;
 
 /// The attention below which there is too little evidence (artoo v0.8, R5).
@@ -25,18 +26,20 @@ pub struct MemoryPotentials {
     pub action: MemoryAction,
 }
 
-/// The action that the evidence about a subject demands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MemoryAction {
-    /// Too little evidence.
-    Ignore,
-    /// Prefer it.
-    Exploit,
-    /// Do not use it.
-    Avoid,
-    /// Use it with confirmation by the user or in a sandbox.
-    Caution,
+keywords! {
+    /// The action that the evidence about a subject demands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MemoryAction {
+        /// Too little evidence.
+        Ignore = "ignore",
+        /// Prefer it.
+        Exploit = "exploit",
+        /// Do not use it.
+        Avoid = "avoid",
+        /// Use it with confirmation by the user or in a sandbox.
+        Caution = "caution",
+    }
 }
 
 /// The contribution of one megram to the evidence.
@@ -61,16 +64,6 @@ impl MemoryAction {
             Self::Avoid
         } else {
             Self::Caution
-        }
-    }
-
-    /// Returns the action's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ignore => "ignore",
-            Self::Exploit => "exploit",
-            Self::Avoid => "avoid",
-            Self::Caution => "caution",
         }
     }
 

@@ -2,15 +2,18 @@ use serde::Serialize;
 
 use super::{Megram, MegramLevel, MegramOrigin, MegramState};
 use wf_base::digest::Sha256Digest;
+use wf_base::keywords;
 
-/// The sense of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleSense {
-    /// The subject should be used.
-    BestPractice,
-    /// The subject must not be used.
-    Constraint,
+keywords! {
+    /// The sense of a rule.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RuleSense {
+        /// The subject should be used.
+        BestPractice = "best practice",
+        /// The subject must not be used.
+        Constraint = "constraint",
+    }
 }
 
 /// A megram that is not a rule, and so cannot be contradicted.
@@ -24,14 +27,6 @@ pub struct RuleExpectedError {
 }
 
 impl RuleSense {
-    /// Returns the words for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BestPractice => "best practice",
-            Self::Constraint => "constraint",
-        }
-    }
-
     /// Returns the state whose weights a rule has: the row of the matrix that declares that it
     /// makes such a rule (artoo v0.8, R5).
     pub fn state(self) -> MegramState {

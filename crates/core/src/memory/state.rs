@@ -1,28 +1,31 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use wf_base::keywords;
 
-/// The decision of the solver when a megram was made, or feedback of the user. The rows of the
-/// quantization matrix (artoo v0.8, R5), in its order, and one more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MegramState {
-    /// The goal was abandoned.
-    Abandon,
-    /// Every criterion passed.
-    Accept,
-    /// The tool was wrong for the goal.
-    ChangeApproach,
-    /// The criteria passed within the tolerance.
-    Success,
-    /// A radically different approach succeeded.
-    BreakSymmetry,
-    /// The target was wrong, not the tool.
-    ChangePath,
-    /// The attempt was nearly right.
-    Refine,
-    /// Feedback that contradicts a rule.
-    Feedback,
+keywords! {
+    /// The decision of the solver when a megram was made, or feedback of the user. The rows of the
+    /// quantization matrix (artoo v0.8, R5), in its order, and one more.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum MegramState {
+        /// The goal was abandoned.
+        Abandon = "abandon",
+        /// Every criterion passed.
+        Accept = "accept",
+        /// The tool was wrong for the goal.
+        ChangeApproach = "change_approach",
+        /// The criteria passed within the tolerance.
+        Success = "success",
+        /// A radically different approach succeeded.
+        BreakSymmetry = "break_symmetry",
+        /// The target was wrong, not the tool.
+        ChangePath = "change_path",
+        /// The attempt was nearly right.
+        Refine = "refine",
+        /// Feedback that contradicts a rule.
+        Feedback = "feedback",
+    }
 }
 
 /// The weights of a megram.
@@ -37,18 +40,6 @@ pub struct MegramWeights {
 }
 
 impl MegramState {
-    /// Every state, in the order of the matrix.
-    pub const ALL: [Self; 8] = [
-        Self::Abandon,
-        Self::Accept,
-        Self::ChangeApproach,
-        Self::Success,
-        Self::BreakSymmetry,
-        Self::ChangePath,
-        Self::Refine,
-        Self::Feedback,
-    ];
-
     /// Returns its row of the quantization matrix (artoo v0.8, R5).
     ///
     /// The matrix has no row for feedback, except that its σ is negative. It counts like the
@@ -65,20 +56,6 @@ impl MegramState {
             Self::Refine => (0.10, 0.5, 0.5),
         };
         MegramWeights { f, sigma, k }
-    }
-
-    /// Returns the state's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Abandon => "abandon",
-            Self::Accept => "accept",
-            Self::ChangeApproach => "change_approach",
-            Self::Success => "success",
-            Self::BreakSymmetry => "break_symmetry",
-            Self::ChangePath => "change_path",
-            Self::Refine => "refine",
-            Self::Feedback => "feedback",
-        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     MemoryAdvice, RuleSense, ToolTarget, advise, contradict, dream, potentials, read_lines, share,
     write_lines,
 };
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 
 pub(super) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
@@ -51,12 +52,12 @@ fn the_matrix_is_that_of_the_source() {
         ("refine", 0.10, 0.5, 0.5),
         ("feedback", 0.95, -1.0, 0.05),
     ];
-    for (state, (word, f, sigma, k)) in MegramState::ALL.into_iter().zip(rows) {
+    for (state, (word, f, sigma, k)) in MegramState::ALL.iter().copied().zip(rows) {
         assert_eq!(state.as_str(), word);
         assert_eq!(serde_json::to_value(state).unwrap(), word);
         assert_eq!(state.weights(), MegramWeights { f, sigma, k });
     }
-    for level in MegramLevel::ALL {
+    for &level in MegramLevel::ALL {
         assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
     }
 }

@@ -21,16 +21,17 @@ record! {
     finish has_condition;
 }
 
-/// The class that a rule gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AssignedFailureClass {
-    /// `logical`
-    Logical,
-    /// `environmental`
-    Environmental,
+keywords! {
+    listed
+    /// The class that a rule gives.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AssignedFailureClass {
+        /// `logical`
+        Logical = "logical",
+        /// `environmental`
+        Environmental = "environmental",
+    }
 }
-
-keywords!(AssignedFailureClass { Logical => "logical", Environmental => "environmental" });
 
 words!(AssignedFailureClass);
 

@@ -71,36 +71,33 @@ record! {
     finish check_gate;
 }
 
-/// The kind of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateKind {
-    /// `gate`
-    Gate,
+keywords! {
+    listed
+    /// The kind of a gate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum GateKind {
+        /// `gate`
+        Gate = "gate",
+    }
 }
-
-keywords!(GateKind { Gate => "gate" });
 
 words!(GateKind, GateTrigger, GateLane);
 
-/// The provider of a gate's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateProviderKind {
-    /// `predicate`
-    Predicate,
-    /// `script`
-    Script,
-    /// `guardrail`
-    Guardrail,
-    /// `llm`
-    Llm,
+keywords! {
+    listed
+    /// The provider of a gate's answer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum GateProviderKind {
+        /// `predicate`
+        Predicate = "predicate",
+        /// `script`
+        Script = "script",
+        /// `guardrail`
+        Guardrail = "guardrail",
+        /// `llm`
+        Llm = "llm",
+    }
 }
-
-keywords!(GateProviderKind {
-    Predicate => "predicate",
-    Script => "script",
-    Guardrail => "guardrail",
-    Llm => "llm",
-});
 
 words!(GateProviderKind);
 

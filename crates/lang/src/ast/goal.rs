@@ -5,6 +5,7 @@ use super::{
 };
 use crate::decode::{DurationText, MappingFields, OneOrMany, OrderedEntries, SpecDecoder, record, words};
 use wf_base::diag::{Code, Diagnostic};
+use wf_base::keyword::Keyword;
 use wf_base::keywords;
 use wf_base::name::{EnvName, Name, PlanId, SkillName};
 use wf_base::source::Spanned;
@@ -99,14 +100,15 @@ record! {
     finish check_goal;
 }
 
-/// The kind of a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GoalKind {
-    /// `goal`
-    Goal,
+keywords! {
+    listed
+    /// The kind of a goal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum GoalKind {
+        /// `goal`
+        Goal = "goal",
+    }
 }
-
-keywords!(GoalKind { Goal => "goal" });
 
 words!(GoalKind, GoalOverlapPolicy, OnUnmet, GoalApproval);
 
@@ -172,7 +174,7 @@ fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mu
 
 /// Adds the parameters that every goal has. No goal may declare them.
 fn add_goal_params(goal: &mut GoalSpec, decoder: &mut SpecDecoder<'_>) {
-    for given in GoalParam::ALL {
+    for &given in GoalParam::ALL {
         let name = given.as_str();
         let mut own = goal.params.iter().map(|(own, _)| own);
         if let Some(own) = own.find(|own| own.value.as_str() == name) {

@@ -30,34 +30,27 @@ record! {
     }
 }
 
-/// The method of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HttpMethod {
-    /// `GET`
-    #[default]
-    Get,
-    /// `HEAD`
-    Head,
-    /// `POST`
-    Post,
-    /// `PUT`
-    Put,
-    /// `PATCH`
-    Patch,
-    /// `DELETE`
-    Delete,
-    /// `OPTIONS`
-    Options,
+keywords! {
+    listed
+    /// The method of a request.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum HttpMethod {
+        /// `GET`
+        #[default]
+        Get = "GET",
+        /// `HEAD`
+        Head = "HEAD",
+        /// `POST`
+        Post = "POST",
+        /// `PUT`
+        Put = "PUT",
+        /// `PATCH`
+        Patch = "PATCH",
+        /// `DELETE`
+        Delete = "DELETE",
+        /// `OPTIONS`
+        Options = "OPTIONS",
+    }
 }
-
-keywords!(HttpMethod {
-    Get => "GET",
-    Head => "HEAD",
-    Post => "POST",
-    Put => "PUT",
-    Patch => "PATCH",
-    Delete => "DELETE",
-    Options => "OPTIONS",
-});
 
 words!(HttpMethod);

@@ -89,25 +89,27 @@ fn has_steps(plan: &mut PlanSpec, fields: &MappingFields<'_, '_>, decoder: &mut 
     }
 }
 
-/// The kind of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanKind {
-    /// `plan`
-    Plan,
+keywords! {
+    listed
+    /// The kind of a plan.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PlanKind {
+        /// `plan`
+        Plan = "plan",
+    }
 }
-
-keywords!(PlanKind { Plan => "plan" });
 
 words!(PlanKind);
 
-/// The kind of a dag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DagKind {
-    /// `dag`
-    Dag,
+keywords! {
+    listed
+    /// The kind of a dag.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DagKind {
+        /// `dag`
+        Dag = "dag",
+    }
 }
-
-keywords!(DagKind { Dag => "dag" });
 
 words!(DagKind);
 

@@ -14,31 +14,25 @@ use wf_base::keywords;
 use wf_base::source::Spanned;
 use wf_model::{DETECTORS, OnFinding};
 
-/// The check of a predicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PredicateKind {
-    /// `numeric_range`
-    NumericRange,
-    /// `string_match`
-    StringMatch,
-    /// `regex`
-    Regex,
-    /// `file_valid`
-    FileValid,
-    /// `approval_always`
-    ApprovalAlways,
-    /// `json_path`
-    JsonPath,
+keywords! {
+    listed
+    /// The check of a predicate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PredicateKind {
+        /// `numeric_range`
+        NumericRange = "numeric_range",
+        /// `string_match`
+        StringMatch = "string_match",
+        /// `regex`
+        Regex = "regex",
+        /// `file_valid`
+        FileValid = "file_valid",
+        /// `approval_always`
+        ApprovalAlways = "approval_always",
+        /// `json_path`
+        JsonPath = "json_path",
+    }
 }
-
-keywords!(PredicateKind {
-    NumericRange => "numeric_range",
-    StringMatch => "string_match",
-    Regex => "regex",
-    FileValid => "file_valid",
-    ApprovalAlways => "approval_always",
-    JsonPath => "json_path",
-});
 
 words!(PredicateKind);
 

@@ -31,28 +31,23 @@ record! {
     finish check_source_keys;
 }
 
-/// The kind of a secret's source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SecretSourceKind {
-    /// `env`
-    Env,
-    /// `file`
-    File,
-    /// `command`
-    Command,
-    /// `keyring`
-    Keyring,
-    /// `connection`
-    Connection,
+keywords! {
+    listed
+    /// The kind of a secret's source.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SecretSourceKind {
+        /// `env`
+        Env = "env",
+        /// `file`
+        File = "file",
+        /// `command`
+        Command = "command",
+        /// `keyring`
+        Keyring = "keyring",
+        /// `connection`
+        Connection = "connection",
+    }
 }
-
-keywords!(SecretSourceKind {
-    Env => "env",
-    File => "file",
-    Command => "command",
-    Keyring => "keyring",
-    Connection => "connection",
-});
 
 words!(SecretSourceKind);
 

@@ -16,19 +16,20 @@ pub enum ShellSpec {
     Argv(Vec<String>),
 }
 
-/// A shell that is known by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KnownShell {
-    /// `sh`
-    #[default]
-    Sh,
-    /// `bash`
-    Bash,
-    /// `python`
-    Python,
+keywords! {
+    listed
+    /// A shell that is known by name.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum KnownShell {
+        /// `sh`
+        #[default]
+        Sh = "sh",
+        /// `bash`
+        Bash = "bash",
+        /// `python`
+        Python = "python",
+    }
 }
-
-keywords!(KnownShell { Sh => "sh", Bash => "bash", Python => "python" });
 
 words!(KnownShell);
 

@@ -33,20 +33,22 @@ pub enum ExprReference {
     Test(StatusFunction, Option<String>),
 }
 
-/// The status functions. With a step's name they ask about that step, without one about all steps
-/// so far. Calling any of them lifts the rule that all dependencies must have succeeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StatusFunction {
-    /// `always()`: true.
-    Always,
-    /// `succeeded('a')`: the step succeeded; without a name: no failure and no cancellation.
-    Succeeded,
-    /// `failed('a')`: the step failed; without a name: some step failed.
-    Failed,
-    /// `skipped('a')`: the step was skipped.
-    Skipped,
-    /// `cancelled('a')`: the step was cancelled; without a name: the run was.
-    Cancelled,
+keywords! {
+    /// The status functions. With a step's name they ask about that step, without one about all steps
+    /// so far. Calling any of them lifts the rule that all dependencies must have succeeded.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum StatusFunction {
+        /// `always()`: true.
+        Always = "always",
+        /// `succeeded('a')`: the step succeeded; without a name: no failure and no cancellation.
+        Succeeded = "succeeded",
+        /// `failed('a')`: the step failed; without a name: some step failed.
+        Failed = "failed",
+        /// `skipped('a')`: the step was skipped.
+        Skipped = "skipped",
+        /// `cancelled('a')`: the step was cancelled; without a name: the run was.
+        Cancelled = "cancelled",
+    }
 }
 
 /// A reference and its position.
@@ -86,14 +88,6 @@ impl fmt::Display for ExprReference {
         }
     }
 }
-
-keywords!(described StatusFunction {
-    Always => "always",
-    Succeeded => "succeeded",
-    Failed => "failed",
-    Skipped => "skipped",
-    Cancelled => "cancelled",
-});
 
 impl fmt::Display for StatusFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

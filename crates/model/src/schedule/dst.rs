@@ -1,32 +1,38 @@
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
-/// The policy for a time that a clock change skips.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DstGapPolicy {
-    /// The time is not due on that day.
-    Skip,
-    /// The time is due at the instant of the clock change; once, however many times were skipped.
-    #[default]
-    RunAtTransition,
+keywords! {
+    listed
+    /// The policy for a time that a clock change skips.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DstGapPolicy {
+        /// The time is not due on that day.
+        Skip = "skip",
+        /// The time is due at the instant of the clock change; once, however many times were skipped.
+        #[default]
+        RunAtTransition = "run_at_transition",
+    }
 }
 
-/// The policy for a time that occurs twice because clocks went back.
-///
-/// The policy applies to times of the day (`30 1 * * *`). An interval (`*/10 * * * *`, see
-/// [`super::CronExpression::is_interval`]) runs through both passes under every policy: otherwise it would
-/// pause for as long as the clock went back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DstOverlapPolicy {
-    /// The first pass.
-    #[default]
-    First,
-    /// The last pass.
-    Last,
-    /// Both passes.
-    Both,
+keywords! {
+    listed
+    /// The policy for a time that occurs twice because clocks went back.
+    ///
+    /// The policy applies to times of the day (`30 1 * * *`). An interval (`*/10 * * * *`, see
+    /// [`super::CronExpression::is_interval`]) runs through both passes under every policy: otherwise it would
+    /// pause for as long as the clock went back.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DstOverlapPolicy {
+        /// The first pass.
+        #[default]
+        First = "first",
+        /// The last pass.
+        Last = "last",
+        /// Both passes.
+        Both = "both",
+    }
 }
 
 /// The policies for days with a clock change.
@@ -50,7 +56,3 @@ pub enum DstNote {
     /// The second of two passes of its clock time.
     SecondPass,
 }
-
-keywords!(DstGapPolicy { Skip => "skip", RunAtTransition => "run_at_transition" });
-
-keywords!(DstOverlapPolicy { First => "first", Last => "last", Both => "both" });

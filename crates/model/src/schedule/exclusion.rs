@@ -3,33 +3,29 @@ use std::ops::{Range, RangeInclusive};
 
 use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
+use wf_base::keyword::Keyword;
 use wf_base::keywords;
 
 use super::civil::{CivilDate, ClockTime, DAY};
 
-/// A day of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "they are what they are called")]
-pub enum Weekday {
-    Sun,
-    Mon,
-    Tue,
-    Wed,
-    Thu,
-    Fri,
-    Sat,
+keywords! {
+    listed
+    /// A day of the week.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[expect(missing_docs, reason = "they are what they are called")]
+    pub enum Weekday {
+        Mon = "MON",
+        Tue = "TUE",
+        Wed = "WED",
+        Thu = "THU",
+        Fri = "FRI",
+        Sat = "SAT",
+        Sun = "SUN",
+    }
 }
 
 impl Weekday {
-    /// Every day, in the order of the language: Sunday is 0.
-    pub const ALL: [Self; 7] = [Self::Sun, Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat];
-
-    /// Reads the name of three letters, in any case.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|day| day.as_str().eq_ignore_ascii_case(name))
-    }
-
     /// Returns the day before.
     pub(super) fn previous_day(self) -> Self {
         Self::ALL.get((self as usize + 6) % 7).copied().unwrap_or(self)
@@ -124,16 +120,6 @@ impl fmt::Display for ScheduleExclusion {
         }
     }
 }
-
-keywords!(Weekday {
-    Mon => "MON",
-    Tue => "TUE",
-    Wed => "WED",
-    Thu => "THU",
-    Fri => "FRI",
-    Sat => "SAT",
-    Sun => "SUN",
-});
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@ use jiff::{Timestamp, ToSpan as _};
 use super::civil::{DAY, time_of_day};
 use super::zone::{FIRST, LAST, timestamp};
 use super::{ClockTime, CronExpression, GoalSchedule, ScheduleExclusion, Slot, TimingRule, Weekday};
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 
 impl GoalSchedule {
@@ -50,7 +51,8 @@ impl GoalSchedule {
 
         let mut closed = closed.into_iter().peekable();
         let mut closed_until = None;
-        let open = Weekday::ALL.map(|day| (day, is_open(cron, &self.exclude, day)));
+        let open: Vec<Weekday> =
+            Weekday::ALL.iter().copied().filter(|day| is_open(cron, &self.exclude, *day)).collect();
         let mut next = cron.day(first);
         while let Some(day) = next.filter(|day| *day <= last) {
             while let Some((_, until)) = closed.next_if(|(from, _)| *from <= day) {
@@ -59,7 +61,7 @@ impl GoalSchedule {
             let is_closed = closed_until.filter(|until| day <= *until);
             // Clocks may skip an open time.
             if is_closed.is_none()
-                && open.contains(&(Weekday::of(day), true))
+                && open.contains(&Weekday::of(day))
                 && let Some(slot) = self
                     .open_slot(midnight(day.saturating_sub(1.day())), midnight(day.saturating_add(2.days())))
             {

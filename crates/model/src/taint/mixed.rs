@@ -4,22 +4,22 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
-/// The trust in a value, by its source (Silas 5.12).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum TaintLevel {
-    /// From the user who runs the plan, or approved by approvers.
-    #[default]
-    Owner,
-    /// From another authenticated actor: declared so for a parameter.
-    Auth,
-    /// From outside: made by a model or by work with network access, or derived from such a value.
-    External,
+keywords! {
+    /// The trust in a value, by its source (Silas 5.12).
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    )]
+    #[serde(rename_all = "snake_case")]
+    pub enum TaintLevel {
+        /// From the user who runs the plan, or approved by approvers.
+        #[default]
+        Owner = "owner",
+        /// From another authenticated actor: declared so for a parameter.
+        Auth = "auth",
+        /// From outside: made by a model or by work with network access, or derived from such a value.
+        External = "external",
+    }
 }
-
-keywords!(described TaintLevel { Owner => "owner", Auth => "auth", External => "external" });
 
 /// The trust in a value, the reason for its limit, and the parameters it also depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,31 +3,23 @@ use serde::Serialize;
 use super::rules::rule;
 use crate::SkillBundle;
 use crate::load::split_tools;
+use wf_base::keywords;
 use wf_base::yaml::{YamlNode, YamlValue};
 
 /// The file in which one flavour configures the display of a skill in its client.
 pub(super) const OPENAI_FILE: &str = "agents/openai.yaml";
 
-/// The flavour of a skill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkillFormat {
-    /// The standard alone.
-    Standard,
-    /// With the fields of Claude Code.
-    Claude,
-    /// With the fields or the files of Codex and compatible clients.
-    Openai,
-}
-
-impl SkillFormat {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Claude => "claude",
-            Self::Openai => "openai",
-        }
+keywords! {
+    /// The flavour of a skill.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SkillFormat {
+        /// The standard alone.
+        Standard = "standard",
+        /// With the fields of Claude Code.
+        Claude = "claude",
+        /// With the fields or the files of Codex and compatible clients.
+        Openai = "openai",
     }
 }
 

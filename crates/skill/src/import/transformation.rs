@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::SkillFormat;
+use wf_base::keywords;
 
 /// A record of the conversion of a skill to the standard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,26 +35,17 @@ pub struct ConvertedField {
     pub reason: String,
 }
 
-/// The fate of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FieldOutcome {
-    /// Unchanged.
-    Kept,
-    /// Kept in another form or place.
-    Translated,
-    /// Dropped.
-    Dropped,
-}
-
-impl FieldOutcome {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Kept => "kept",
-            Self::Translated => "translated",
-            Self::Dropped => "dropped",
-        }
+keywords! {
+    /// The fate of a field.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FieldOutcome {
+        /// Unchanged.
+        Kept = "kept",
+        /// Kept in another form or place.
+        Translated = "translated",
+        /// Dropped.
+        Dropped = "dropped",
     }
 }
 

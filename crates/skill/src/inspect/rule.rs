@@ -1,23 +1,16 @@
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum IssueClass {
-    /// The skill could be written better: its approvers read it.
-    Quality,
-    /// The skill needs something that it does not declare: the installer is asked, and the grant is
-    /// written to the lock.
-    Need,
-    /// The skill is refused: it harms, or cannot be judged.
-    Danger,
-}
+use wf_base::keywords;
 
-impl IssueClass {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Quality => "quality",
-            Self::Need => "need",
-            Self::Danger => "danger",
-        }
+keywords! {
+    /// The severity of a finding.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum IssueClass {
+        /// The skill could be written better: its approvers read it.
+        Quality = "quality",
+        /// The skill needs something that it does not declare: the installer is asked, and the grant is
+        /// written to the lock.
+        Need = "need",
+        /// The skill is refused: it harms, or cannot be judged.
+        Danger = "danger",
     }
 }
 

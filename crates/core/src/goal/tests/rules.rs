@@ -191,8 +191,8 @@ fn a_goal_of_every_second_that_was_down_for_days_takes_few_rows() {
             let of = decision.rows.iter().filter(|row| row.state == state);
             of.map(|row| row.count).sum::<u64>()
         };
-        let states = SlotState::ALL.map(count);
-        assert_eq!(states.iter().sum::<u64>(), 5 * 86_400, "{run:?}");
+        let states = SlotState::ALL.iter().copied().map(count);
+        assert_eq!(states.sum::<u64>(), 5 * 86_400, "{run:?}");
         assert!(decision.rows.len() < 1_300, "{run:?}: {}", decision.rows.len());
     }
 }

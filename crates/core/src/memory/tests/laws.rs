@@ -1,6 +1,7 @@
 //! Laws of memory that apply to all megrams.
 
 use proptest::prelude::*;
+use wf_base::keyword::Keyword;
 
 use super::{NOW, ago};
 use crate::memory::{

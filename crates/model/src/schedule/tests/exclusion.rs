@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::laws::{EXPRESSIONS, ZONES, cron, moment};
 use crate::schedule::{DstNote, DstPolicy, GoalSchedule, ScheduleExclusion, Slot};
+use wf_base::keyword::Keyword;
 use wf_base::time::Moment;
 
 fn daily(from: &str, until: &str) -> ScheduleExclusion {
@@ -71,7 +72,7 @@ fn some_exclusion() -> impl Strategy<Value = ScheduleExclusion> {
     let clock = |minutes: u32| format!("{:02}:{:02}", minutes / 60, minutes % 60);
     let day = |days: u32| format!("2026-{:02}-{:02}", days / 28 % 12 + 1, days % 28 + 1);
     prop_oneof![
-        3 => (0..48u32, 1..48u32, prop::collection::vec(prop::sample::select(&crate::schedule::Weekday::ALL[..]), 0..4))
+        3 => (0..48u32, 1..48u32, prop::collection::vec(prop::sample::select(crate::schedule::Weekday::ALL), 0..4))
             .prop_filter_map("a window", move |(from, until, on)| Some(ScheduleExclusion::Daily {
                 from: clock(from * 30).parse().ok()?,
                 until: clock(until * 30).parse().ok()?,

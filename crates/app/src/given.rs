@@ -42,7 +42,7 @@ fn collect_from_run(
     }
     for (child, _) in reader.children(run)? {
         let id = reader.run(&child)?.plan;
-        if let Some(used) = wf_engine::plans_used(plan).find(|used| used.id().as_str() == id) {
+        if let Some(used) = plan.plans_used().find(|used| used.id().as_str() == id) {
             collect_from_run(reader, &child, used, given)?;
         }
     }

@@ -42,11 +42,7 @@ fn require_container_engine(host: &Host, ready: &LoadedPlan) -> Result<(), Comma
         return Ok(());
     }
     for plan in family(&ready.plan) {
-        let in_container = |step: &&Step| {
-            (0..step.alternative_count())
-                .filter_map(|way| step.with_alternative(way))
-                .any(|way| way.container.is_some())
-        };
+        let in_container = |step: &&Step| step.ways().any(|way| way.container.is_some());
         if let Some(step) = plan.steps().iter().find(in_container) {
             let (plan, step) = (plan.id(), &step.id);
             let message =
@@ -118,9 +114,7 @@ fn control_files(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
 /// one. A repository that a step creates later is its own.
 fn nested_repositories(ready: &LoadedPlan) -> Result<Vec<String>, CommandError> {
     let plans = family(&ready.plan).into_iter();
-    let steps = plans.flat_map(|plan| plan.steps());
-    let mut ways =
-        steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
+    let mut ways = plans.flat_map(|plan| plan.steps()).flat_map(Step::ways);
     if !ways.any(|way| way.allow.as_ref().is_some_and(|allow| !allow.write.is_empty())) {
         return Ok(Vec::new());
     }

@@ -47,7 +47,7 @@ pub use asking::scope;
 pub use begin::{cancel, resume, run, tidy};
 pub use evidence::{recorded_evidence, stale_now};
 pub use kept::{outdated, unchanged};
-pub use recovery::{plans_used, recover, secrets_given};
+pub use recovery::{recover, secrets_given};
 pub use reverify::{OutermostRun, Reverification, verify};
 pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SessionParts};
 pub use suspend::SuspendedRequest;

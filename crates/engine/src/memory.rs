@@ -192,9 +192,7 @@ fn megrams(plan: &Plan, run: &RunId, round: &Round, at: Moment) -> Vec<Megram> {
     let ways = ways.filter_map(|(number, way)| {
         let ix = plan.find(way.step.as_str())?;
         let step = plan.step(ix);
-        let at_way =
-            (0..step.alternative_count()).find(|at| step.alternative_id(*at) == way.alternative.as_ref());
-        let tool = match at_way {
+        let tool = match step.way_of(way.alternative.as_ref()) {
             Some(at_way) => lasting_target(plan, step, at_way),
             // An alternative from a planner is not in the plan as written.
             None if step.tool.as_ref() == Some(&way.tool) => way.tool.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use wf_core::machine::{Event, EventKind, RunApproval};
 use wf_exec::secret::PlanSecrets;
-use wf_model::{Plan, SecretDeclaration, StepWork};
+use wf_model::{Plan, SecretDeclaration, Step};
 
 use super::begin::block_on;
 use super::scope::secrets_read;
@@ -20,23 +20,10 @@ pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclarat
     });
     let begun: BTreeSet<_> = begun.collect();
     let steps = begun.into_iter().map(|ix| plan.step(ix));
-    let ways =
-        steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
-    let names: BTreeSet<&str> = ways.flat_map(secrets_read).collect();
+    let names: BTreeSet<&str> = steps.flat_map(Step::ways).flat_map(secrets_read).collect();
     let declared = plan.parts().secrets.iter();
     let given = declared.filter(|secret| secret.masked && names.contains(secret.name.as_str()));
     given.cloned().collect()
-}
-
-/// Returns the plans that a step of a plan uses, in any alternative.
-pub fn plans_used(plan: &Plan) -> impl Iterator<Item = &Arc<Plan>> {
-    let steps = plan.steps().iter();
-    let ways =
-        steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
-    ways.filter_map(|step| match &step.work {
-        StepWork::Uses(uses) => Some(&uses.plan),
-        _ => None,
-    })
 }
 
 /// Reads secrets, so that every mask of the session hides them. Only approved programs that print

@@ -6,7 +6,7 @@ use wf_base::keywords;
 
 use super::{
     Alternative, Check, EnvVar, Escalation, Gate, OnStuck, PlanParam, Planner, ReplanSettings, RunBudget,
-    Step, StepIx, ValueSchema,
+    Step, StepIx, StepWork, ValueSchema,
 };
 use crate::expr::Template;
 use wf_base::name::{EnvName, Name, PlanId, RefId, SkillName};
@@ -238,6 +238,14 @@ impl Plan {
             }
         }
         Arc::new(Self { parts, index: self.index.clone(), dependents: self.dependents.clone() })
+    }
+
+    /// Returns the plans that its steps use, in any alternative.
+    pub fn plans_used(&self) -> impl Iterator<Item = &Arc<Self>> {
+        self.steps().iter().flat_map(Step::ways).filter_map(|way| match &way.work {
+            StepWork::Uses(uses) => Some(&uses.plan),
+            _ => None,
+        })
     }
 
     /// Returns this plan without its steps: only its own criteria, unchanged. Everything that needs

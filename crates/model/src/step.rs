@@ -152,6 +152,16 @@ impl Step {
         self.alternatives.len() + 1
     }
 
+    /// Returns the step in each of its alternatives, first as it is written.
+    pub fn ways(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.alternatives.iter().map(|one| one.step.as_ref()))
+    }
+
+    /// Returns the number of the alternative with an id; without one, 0.
+    pub fn way_of(&self, id: Option<&Name>) -> Option<usize> {
+        (0..self.alternative_count()).find(|way| self.alternative_id(*way) == id)
+    }
+
     /// Returns the name of an alternative; `None` for 0, the step as written, and if there is none.
     pub fn alternative_id(&self, way: usize) -> Option<&Name> {
         let alternative = self.alternatives.get(way.checked_sub(1)?);

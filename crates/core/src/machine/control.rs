@@ -86,9 +86,8 @@ impl ControllerState {
         let Some(ix) = plan.find(change.step.as_str()) else {
             return;
         };
-        let step = plan.step(ix);
-        let mut ways = (0_u32..).take(step.alternative_count());
-        if let Some(to) = ways.find(|way| step.alternative_id(*way as usize) == change.to.as_ref()) {
+        let to = plan.step(ix).way_of(change.to.as_ref());
+        if let Some(to) = to.and_then(|to| u32::try_from(to).ok()) {
             self.ways.insert(ix.0, to);
             self.kinds.insert(ix.0, change.kind);
         }

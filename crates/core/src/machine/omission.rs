@@ -125,8 +125,7 @@ fn reads(check: &Check, name: &ExprReference) -> bool {
 
 /// True if a step, or something in the plan that it uses, would have been checked.
 fn has_checks(step: &Step) -> bool {
-    let mut ways = (0..step.alternative_count()).filter_map(|way| step.with_alternative(way));
-    ways.any(|step| {
+    step.ways().any(|step| {
         let nested = matches!(&step.work, StepWork::Uses(uses) if is_checked(&uses.plan));
         nested || !step.verify.is_empty()
     })

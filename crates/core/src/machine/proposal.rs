@@ -96,20 +96,18 @@ impl ProposedAlternative {
             step.timeout = Some(limit);
         }
         self.overlay(written, &mut step)?;
-        let same = (0..written.alternative_count())
-            .filter_map(|way| Some((way, written.with_alternative(way)?)))
-            .find(|(_, known)| work_of(known) == work_of(&step));
+        let same = written.ways().enumerate().find(|(_, known)| work_of(known) == work_of(&step));
         if let Some((way, _)) = same {
             return Err(match written.alternative_id(way) {
                 Some(id) => format!("it does the same as `{id}`"),
                 None => "it does the same as the step as written".into(),
             });
         }
-        let other = (0..written.alternative_count())
-            .filter_map(|way| Some((written.tool(way), written.with_alternative(way)?)))
-            .find(|(tool, known)| {
+        let other = (written.ways().enumerate()).map(|(way, known)| (written.tool(way), known)).find(
+            |(tool, known)| {
                 executes(known) == executes(&step) && self.tool.as_ref().is_some_and(|said| said != tool)
-            });
+            },
+        );
         if let Some((tool, _)) = other {
             return Err(format!("it executes the same as tool `{tool}` under another name"));
         }

@@ -110,9 +110,9 @@ pub struct AvoidedTool {
 /// its steps. Only additions by a planner change it, and nothing else that a run does.
 pub(super) fn digest(plan: &Plan) -> Sha256Digest {
     let steps = plan.steps().iter().map(|step| {
-        let ways = (0..step.alternative_count())
-            .filter_map(|way| Some((step.alternative_id(way), step.with_alternative(way)?)));
-        let ways: Vec<Value> = ways.map(|(id, way)| json!([id, sketch(way)])).collect();
+        let ways = step.ways().enumerate();
+        let ways: Vec<Value> =
+            ways.map(|(way, form)| json!([step.alternative_id(way), sketch(form)])).collect();
         json!([step.id, ways])
     });
     let steps: Vec<Value> = steps.collect();
@@ -158,8 +158,7 @@ impl Machine {
         let written = self.base.step(StepIx(step));
         let way = self.state.control.alternative_of(step) as usize;
         let mut told = written.with_alternative(way).map_or_else(|| json!({}), sketch);
-        let taken: Vec<&Name> =
-            (1..written.alternative_count()).filter_map(|way| written.alternative_id(way)).collect();
+        let taken: Vec<&Name> = written.alternatives.iter().map(|one| &one.id).collect();
         told["step"] = json!(written.id);
         told["tool"] = json!(written.tool(way));
         told["ways"] = json!(taken);

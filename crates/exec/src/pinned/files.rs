@@ -80,14 +80,11 @@ fn path_digests(
 pub fn skills(plan: &Arc<Plan>) -> BTreeSet<String> {
     let plans = family(plan).into_iter();
     let folders = plans.flat_map(|plan| {
-        let steps = plan.steps().iter();
-        let ways =
-            steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
         let folder = |step: &Step| match &step.work {
             StepWork::Skill(call) => Some(call.folder.clone()),
             _ => None,
         };
-        ways.filter_map(folder).collect::<Vec<_>>()
+        plan.steps().iter().flat_map(Step::ways).filter_map(folder).collect::<Vec<_>>()
     });
     folders.collect()
 }
@@ -103,9 +100,7 @@ pub(super) fn skill_files(root: &Path, folder: &str) -> Result<Vec<String>, Work
 /// Returns everything that a plan executes, each as a check with the same command, rendered with
 /// the values that are known before the run.
 fn texts(plan: &Plan, root: &Path, params: Option<&JsonObject>) -> Vec<Check> {
-    let steps = plan.steps().iter();
-    let ways =
-        steps.flat_map(|step| (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)));
+    let ways = plan.steps().iter().flat_map(Step::ways);
     let mut all: Vec<Check> = ways.flat_map(|step| of_step(step, root, params)).collect();
     all.extend(checks(plan).cloned());
     all.extend(plan.parts().planner.as_ref().map(planner::as_check));

@@ -108,13 +108,9 @@ pub fn family(plan: &Arc<Plan>) -> Vec<&Arc<Plan>> {
     let mut all = vec![plan];
     let mut at = 0;
     while let Some(plan) = all.get(at).copied() {
-        for step in plan.steps() {
-            for way in (0..step.alternative_count()).filter_map(|way| step.with_alternative(way)) {
-                if let StepWork::Uses(uses) = &way.work
-                    && !all.iter().any(|known| Arc::ptr_eq(known, &uses.plan))
-                {
-                    all.push(&uses.plan);
-                }
+        for used in plan.plans_used() {
+            if !all.iter().any(|known| Arc::ptr_eq(known, used)) {
+                all.push(used);
             }
         }
         at += 1;
@@ -142,8 +138,7 @@ fn products_of(step: &Step, params: Option<&JsonObject>) -> impl Iterator<Item =
 
 /// Returns the paths that a step may write in its sandbox, for all its alternatives.
 fn writes(step: &Step) -> impl Iterator<Item = PathBuf> {
-    let ways = (0..step.alternative_count()).filter_map(|way| step.with_alternative(way));
-    let allowed = ways.filter_map(|way| way.allow.as_ref());
+    let allowed = step.ways().filter_map(|way| way.allow.as_ref());
     let written = allowed.flat_map(|allow| &allow.write);
     written.map(|path| {
         let parts = Path::new(path).components();

@@ -32,8 +32,7 @@ fn summarize(plan: &Plan, known: &mut TaintAnalysis) -> Arc<TaintSummary> {
     let mut steps = Vec::with_capacity(main.len());
     for own in main.iter().map(|ix| plan.step(*ix)) {
         // All alternatives: the one that will run is not known.
-        let ways = (0..own.alternative_count()).filter_map(|way| own.with_alternative(way));
-        steps.extend(ways.map(|way| step(way, plan, known)));
+        steps.extend(own.ways().map(|way| step(way, plan, known)));
     }
     let flow = PlanFlow {
         steps,

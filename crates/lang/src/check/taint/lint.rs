@@ -159,8 +159,7 @@ impl<'l> TaintLint<'l> {
         };
         let own = model.step(own);
         let path = self.loaded.sources.get(file).map(SourceText::path);
-        let mut ways = (0..own.alternative_count()).filter_map(|way| own.with_alternative(way));
-        let uses = ways.find_map(|way| match &way.work {
+        let uses = own.ways().find_map(|way| match &way.work {
             StepWork::Uses(uses) if Some(uses.path.as_str()) == path => Some(uses),
             _ => None,
         });

@@ -27,7 +27,7 @@ pub fn run(plan: &Arc<Plan>, mut see: impl FnMut(&Event)) {
     while let Some(what) = next {
         at += 1;
         let MachineTurn { events, effects } =
-            machine.turn(MachineInput { at: Moment::from_millis(at), what });
+            machine.turn(MachineInput { at: Moment::from_millis(at), kind: what });
         events.iter().for_each(&mut see);
         open.extend(effects.into_iter().filter_map(|effect| match effect {
             Effect::Start { attempt, .. } => Some(attempt),

@@ -191,7 +191,7 @@ fn evaluate_gate(
             clock: ui.host.clock(),
             grace: config.defaults.policy.grace,
             params: params.unwrap_or_default(),
-            around: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
+            sandboxes: sandbox_factory(&ui.host, &config.sandbox, workspace, Vec::new()),
             pins: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),

@@ -39,7 +39,7 @@ impl Killed {
 
     pub fn feed(&mut self, what: InputKind) -> Vec<Effect> {
         let at = Moment::from_millis(self.now);
-        let turn = self.machine.turn(MachineInput { at, what });
+        let turn = self.machine.turn(MachineInput { at, kind: what });
         self.events.extend(turn.events);
         turn.effects
     }

@@ -179,7 +179,7 @@ proptest! {
                 let before = (machine.state().clone(), machine.in_flight().clone());
                 let exit = wf_core::machine::WorkExit::Completed;
                 let at = Moment::from_millis(world.now);
-                let turn = machine.turn(MachineInput { at, what: ended(attempt, exit) });
+                let turn = machine.turn(MachineInput { at, kind: ended(attempt, exit) });
                 prop_assert_eq!(turn, wf_core::machine::MachineTurn::default());
                 prop_assert_eq!((machine.state(), machine.in_flight()), (&before.0, &before.1));
             }

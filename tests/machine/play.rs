@@ -197,7 +197,7 @@ impl Play {
 
     pub fn feed(&mut self, what: InputKind) -> Vec<Effect> {
         let MachineTurn { events, effects } =
-            self.machine.turn(MachineInput { at: Moment::from_millis(self.now), what });
+            self.machine.turn(MachineInput { at: Moment::from_millis(self.now), kind: what });
         self.events.extend(events.iter().cloned());
         for event in events {
             let line = match event.fact {

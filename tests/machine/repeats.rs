@@ -123,12 +123,12 @@ fn fail_at(attempt: u32, retry: RetryPolicy, idempotent: bool, exit: WorkExit) -
         advice: Vec::new(),
         intent: None,
     };
-    machine.turn(MachineInput { at, what: begin });
+    machine.turn(MachineInput { at, kind: begin });
     let attempt = Attempt { place: TaskId::of_step(&name("a")), attempt };
     let fact = EventKind::AttemptStarted(attempt.clone());
     machine.replay(&Event { at, fact }).unwrap();
     let what = ended(attempt, exit);
-    let turn = machine.turn(MachineInput { at, what });
+    let turn = machine.turn(MachineInput { at, kind: what });
     (turn.events, turn.effects)
 }
 

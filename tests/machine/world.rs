@@ -148,7 +148,7 @@ impl World {
 
     /// Gives the machine an input and keeps what follows.
     pub fn feed(&mut self, machine: &mut Machine, what: InputKind) -> Vec<Event> {
-        let input = MachineInput { at: Moment::from_millis(self.now), what };
+        let input = MachineInput { at: Moment::from_millis(self.now), kind: what };
         self.inputs.push(input.clone());
         let turn = machine.turn(input);
         self.take(turn)

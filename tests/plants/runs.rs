@@ -93,7 +93,7 @@ impl Run<'_> {
 
     fn feed(&mut self, what: InputKind) {
         let at = Moment::from_millis(self.now);
-        let turn = self.machine.turn(MachineInput { at, what });
+        let turn = self.machine.turn(MachineInput { at, kind: what });
         for event in &turn.events {
             self.note(&event.fact);
         }

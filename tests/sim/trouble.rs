@@ -180,11 +180,12 @@ impl World {
         }
         let whole = |machine: &Machine| (machine.state().clone(), machine.in_flight().clone());
         let before = whole(&engine.machine);
-        let input = wf_core::machine::MachineInput { at: wf_base::time::Moment::from_millis(now), what };
+        let input =
+            wf_core::machine::MachineInput { at: wf_base::time::Moment::from_millis(now), kind: what };
         let turn = engine.machine.turn(input.clone());
         let changed = turn != wf_core::machine::MachineTurn::default() || whole(&engine.machine) != before;
         self.coverage.count("fault", if early { "early timer" } else { Fault::Stale.name() });
-        self.say(|| format!("run {at}: once more, or too early: {:?}", input.what));
-        self.look(at, Seen::Idle { what: &input.what, changed })
+        self.say(|| format!("run {at}: once more, or too early: {:?}", input.kind));
+        self.look(at, Seen::Idle { what: &input.kind, changed })
     }
 }

@@ -263,7 +263,7 @@ impl World {
         self.say(|| format!("run {at}: {}", text(&what)));
         let engine = self.engine(at);
         engine.clock = engine.clock.max(when);
-        let turn = engine.machine.turn(MachineInput { at: Moment::from_millis(when), what: what.clone() });
+        let turn = engine.machine.turn(MachineInput { at: Moment::from_millis(when), kind: what.clone() });
         let queue = matches!(&what, InputKind::Woke { timer: wf_core::machine::TimerKind::Queue(_) });
         if queue && !turn.events.is_empty() {
             self.runs[at].steady = false;

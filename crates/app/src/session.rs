@@ -74,7 +74,7 @@ pub fn open_session(
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
-        around: sandbox_factory(
+        sandboxes: sandbox_factory(
             caller.host(),
             &ready.config.sandbox,
             &ready.workspace,

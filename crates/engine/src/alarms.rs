@@ -12,11 +12,11 @@ impl RunDispatcher {
     pub(super) fn fire_due_timers(&mut self) {
         let wall = self.run.session.clock.now();
         while let Some((at, timer)) = self.timers.pop(wall) {
-            let asked = match &timer {
+            let question = match &timer {
                 TimerKind::Ask { number } => self.asks.get(number).map(|(ask, _)| ask.clone()),
                 _ => None,
             };
-            match asked {
+            match question {
                 Some(ask) => self.poll_approval_last(ask),
                 None => self.process_input(at, InputKind::Woke { timer }),
             }

@@ -14,8 +14,10 @@ use super::run::RunContext;
 /// Checks for a decision.
 pub(super) async fn check_decision(run: Arc<RunContext>, ask: Box<ApprovalRequest>) -> UnitResult {
     let looked = tokio::task::spawn_blocking(move || {
-        let given = approval_outcome(&run, &ask)?;
-        Ok::<_, StoreError>(given.map(|given| InputKind::Answered { number: ask.request, given }))
+        let outcome = approval_outcome(&run, &ask)?;
+        Ok::<_, StoreError>(
+            outcome.map(|outcome| InputKind::Answered { number: ask.request, given: outcome }),
+        )
     });
     match looked.await {
         Ok(answer) => Ok(answer?),
@@ -45,7 +47,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
     let evidence = evidence(run, ask);
     let approved = run.approved.as_ref();
     let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
-    let asked = approval::ApprovalRequestRef {
+    let request = approval::ApprovalRequestRef {
         place: ask.place.as_ref().map(ToString::to_string),
         number: ask.request,
         proposal: approval::proposal(ask, &run.run_ref.id, plan, &evidence),
@@ -58,7 +60,7 @@ fn approval_outcome(run: &RunContext, ask: &ApprovalRequest) -> Result<Option<Ap
         files: &[],
         params: &JsonObject::new(),
         run: Some(&run.run_ref.id),
-        ask: Some(&asked),
+        ask: Some(&request),
         initiator: approved.and_then(|approved| approved.initiator),
         spawned: None,
         now: session.clock.now(),

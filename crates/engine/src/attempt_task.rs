@@ -250,19 +250,20 @@ impl AttemptTask {
             Some(cwd) => root.join(cwd),
             None => root.clone(),
         };
-        let told = self.correction.as_ref();
-        let told = told.map_or(Ok(ProcessEnv::new()), |told| correction::write_feedback(told, &log))?;
+        let feedback = self.correction.as_ref();
+        let feedback =
+            feedback.map_or(Ok(ProcessEnv::new()), |feedback| correction::write_feedback(feedback, &log))?;
         let env = self.with_template_values(secrets, |known| {
-            environment::of_step(&self.parts(step, &output, &told), known)
+            environment::of_step(&self.parts(step, &output, &feedback), known)
         });
         let mut env = env.map_err(|error| WorkError::logical(error.to_string()))?;
         let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
         let argv = self.argv(step, path, &cwd)?;
-        let around = run.session.around.as_ref();
-        let is_confined = around.is_some() && step.allow.is_some();
+        let sandboxes = run.session.sandboxes.as_ref();
+        let is_confined = sandboxes.is_some() && step.allow.is_some();
         let unseen = self.hidden_paths(is_confined).await?;
         let copies = self.kept_copies(step, is_confined).await?;
-        let mut sandbox = around.and_then(|around| around.of_step(step, &output, &unseen));
+        let mut sandbox = sandboxes.and_then(|sandboxes| sandboxes.of_step(step, &output, &unseen));
         if let Some(sandbox) = &mut sandbox {
             sandbox.copies = copies;
         }
@@ -274,7 +275,7 @@ impl AttemptTask {
         let mut cleanup = None;
         let name = self.container_name();
         if let Some(container) = self.container(step, &name, &output) {
-            command = container.around(command)?;
+            command = container.wrap(command)?;
             cleanup = Some(container.removal()?);
         }
         Ok(attempt::ProcessJob {
@@ -327,7 +328,7 @@ impl AttemptTask {
         EnvironmentSources {
             host: &self.run.session.host,
             passed: if step.container.is_some() { &NOTHING } else { &self.run.session.passed_env },
-            allow: self.run.session.around.as_ref().and(step.allow.as_deref()),
+            allow: self.run.session.sandboxes.as_ref().and(step.allow.as_deref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,
             params: self.run.params(),

@@ -82,7 +82,7 @@ fn resume_run(
     run: &RunId,
     plan: Arc<Plan>,
     past: Option<RepeatedRun>,
-    told: StopLevel,
+    stop_level: StopLevel,
 ) -> Result<FinishedRun, EngineError> {
     run_and_conclude(session, async {
         let fence = session.store.own_run(run, session.executor.supervisor_id().unwrap_or_default()).await?;
@@ -115,7 +115,7 @@ fn resume_run(
         }
         copies::release_recorded(&ongoing, &events);
         let end = recorded_end(run, &events);
-        let (stop, heard) = watch::channel(told);
+        let (stop, heard) = watch::channel(stop_level);
         let dispatcher = RunDispatcher::new(Arc::clone(&ongoing), machine, None, end).after_replay(&events);
         let works = Box::pin(signals::heeding(stop, spawn_task(dispatcher.work(heard))));
         let finished = run_fenced(async { Ok(fence) }, works).await?;

@@ -113,7 +113,7 @@ fn key(task: &AttemptTask, step: &Step) -> Result<(Sha256Digest, Value, Vec<Stri
     let files = files.map_err(logical)?;
     let cwd = task.cwd(step)?;
     let session = &task.run.session;
-    let confined = session.around.as_ref().and(step.allow.as_deref());
+    let confined = session.sandboxes.as_ref().and(step.allow.as_deref());
     let basis = cache::CacheInputs {
         work: definition::of_work(step),
         values: values.map_err(logical)?,
@@ -159,17 +159,17 @@ pub(super) async fn remember(
     outputs: JsonObject,
     artifacts: Vec<Artifact>,
 ) -> UnitResult {
-    let Some((asked, globs)) = run.known_key(&place) else {
+    let Some((lookup, globs)) = run.known_key(&place) else {
         return Ok(None);
     };
     let (ongoing, mask) = (Arc::clone(&run), run.mask().await);
     let kept = blocking(move || collect_files(&ongoing, &globs, &mask)).await;
     if let Some(Err(unable)) = &kept {
-        report_not_stored(&run, asked.clone(), &unable.reason).await?;
+        report_not_stored(&run, lookup.clone(), &unable.reason).await?;
     }
     if let Some(Ok(files)) = kept {
         let entry = CacheEntry {
-            key: asked.key,
+            key: lookup.key,
             run: run.run_ref.id.clone(),
             place,
             outputs,
@@ -183,12 +183,12 @@ pub(super) async fn remember(
 }
 
 /// Reports why a result could not be stored, and records it for later queries.
-async fn report_not_stored(run: &RunContext, asked: CacheLookup, reason: &str) -> Result<(), StoreError> {
+async fn report_not_stored(run: &RunContext, lookup: CacheLookup, reason: &str) -> Result<(), StoreError> {
     let reason = format!("cannot store its result in the cache: {reason}");
     let remark = TaskRemark::NotStored(reason.clone());
-    run.session.observe(|observer| observer.remark(&run.run_ref, &asked.place, &remark));
-    let parts = cache::with_miss_reason(asked.parts, Some(&reason));
-    run.session.store.cache_note(CacheLookup { parts, ..asked }).await
+    run.session.observe(|observer| observer.remark(&run.run_ref, &lookup.place, &remark));
+    let parts = cache::with_miss_reason(lookup.parts, Some(&reason));
+    run.session.store.cache_note(CacheLookup { parts, ..lookup }).await
 }
 
 fn collect_files(

@@ -82,7 +82,7 @@ impl KeptFile {
 
 /// Copies what a task left, with its permissions and its time, if it is going to be checked.
 pub(super) fn keep(run: &RunContext, place: &TaskId, left: &[CachedFile]) -> Result<(), WorkError> {
-    let unneeded = run.session.around.is_none() || written_step(run, place).verify.is_empty();
+    let unneeded = run.session.sandboxes.is_none() || written_step(run, place).verify.is_empty();
     // An earlier attempt may have left a folder where there is a file now.
     drop(fs::remove_dir_all(folder(run, place)));
     // What is behind a link is not shown: its path would have to be.
@@ -237,7 +237,7 @@ pub(super) async fn of_checks_of(
     own: Vec<Artifact>,
 ) -> Result<Vec<KeptCopy>, WorkError> {
     let has_view = run.view.as_ref().is_some_and(|view| !view.is_open());
-    if run.session.around.is_none() || !has_view {
+    if run.session.sandboxes.is_none() || !has_view {
         return Ok(Vec::new());
     }
     blocking(run, move |run| of_checks(run, place.as_ref(), own)).await

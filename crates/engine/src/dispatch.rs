@@ -68,7 +68,7 @@ impl RunDispatcher {
         end: Option<FinishedRun>,
     ) -> Self {
         // A stop passed on before the engine died need not be passed on again.
-        let told = match machine.requested_cancel() {
+        let stop_level = match machine.requested_cancel() {
             None => StopLevel::No,
             Some(false) => StopLevel::Gently,
             Some(true) => StopLevel::AtOnce,
@@ -86,7 +86,7 @@ impl RunDispatcher {
             nested: BTreeSet::new(),
             confirms: None,
             commit_queue: CommitQueue::new(new),
-            stop_level: told,
+            stop_level,
             end,
         }
     }
@@ -212,9 +212,9 @@ impl RunDispatcher {
     }
 
     /// Gives the machine an input and sends the result to the disk.
-    pub(super) fn process_input(&mut self, at_least: Moment, what: InputKind) {
+    pub(super) fn process_input(&mut self, at_least: Moment, input: InputKind) {
         let at = self.clock(at_least);
-        let turn = self.machine.turn(MachineInput { at, what });
+        let turn = self.machine.turn(MachineInput { at, kind: input });
         self.record(turn);
     }
 
@@ -271,19 +271,19 @@ impl RunDispatcher {
     }
 
     fn on_unit_end(&mut self, round: u32, report: Option<InputKind>) {
-        let Some(what) = report else { return };
+        let Some(input) = report else { return };
         // A preparation from before the task was reopened is not for its next attempt.
-        if round < self.machine.replans() && what.prepares() {
+        if round < self.machine.replans() && input.prepares() {
             return;
         }
-        match &what {
+        match &input {
             InputKind::Ended(ended) => {
                 self.nested.remove(&ended.attempt);
                 self.stops.remove(&Some(ended.attempt.clone()));
             }
             InputKind::Gated { place, .. } => {
-                let asked = place.as_ref();
-                self.stops.retain(|name, _| name.as_ref().map(|name| &name.place) != asked);
+                let task = place.as_ref();
+                self.stops.retain(|name, _| name.as_ref().map(|name| &name.place) != task);
             }
             InputKind::Answered { number, .. } => drop(self.asks.remove(number)),
             InputKind::Judged { attempt, .. } => drop(self.stops.remove(attempt)),
@@ -295,14 +295,14 @@ impl RunDispatcher {
         for stale in self.run.take_stale() {
             self.process_input(Moment::default(), InputKind::Stale(stale));
         }
-        self.process_input(Moment::default(), what);
+        self.process_input(Moment::default(), input);
     }
 
     /// Tells the machine to end the run, once for each degree of insistence.
     fn on_stop_signal(&mut self, stop: &mut watch::Receiver<StopLevel>) {
-        let told = *stop.borrow_and_update();
+        let signal = *stop.borrow_and_update();
         for degree in [StopLevel::Gently, StopLevel::AtOnce] {
-            if self.stop_level < degree && degree <= told && self.machine.outcome().is_none() {
+            if self.stop_level < degree && degree <= signal && self.machine.outcome().is_none() {
                 self.stop_level = degree;
                 self.process_input(
                     Moment::default(),

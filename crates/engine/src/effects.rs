@@ -124,7 +124,7 @@ impl RunDispatcher {
             }
             Effect::Gate { place, point, attempt, next, item_value, reads, steps, outputs } => {
                 let stop = self.stopper(gating::name(place.as_ref(), attempt));
-                let asked = gating::GateEvaluation {
+                let evaluation = gating::GateEvaluation {
                     run,
                     place,
                     point,
@@ -135,7 +135,7 @@ impl RunDispatcher {
                     steps,
                     outputs,
                 };
-                self.spawn_unit(asked.ask(stop));
+                self.spawn_unit(evaluation.ask(stop));
             }
             Effect::Check { attempt, phase, item_value: item, reads } => {
                 self.judge(judging::CheckSubject { run, attempt, phase: Some(phase), item, reads });

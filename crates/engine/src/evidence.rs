@@ -194,7 +194,7 @@ fn dependencies(run: &RunContext, attempt: &Attempt) -> Vec<TaskId> {
 /// Returns the permissions of a step, if it is confined.
 fn permissions_of(run: &RunContext, attempt: &Attempt) -> Option<Box<SandboxPermissions>> {
     let allow = &super::current_step::step_of(run, &attempt.place).allow;
-    allow.clone().filter(|_| run.session.around.is_some())
+    allow.clone().filter(|_| run.session.sandboxes.is_some())
 }
 
 /// The verified results that a confined attempt reads and cannot write: a change to them meanwhile lets the

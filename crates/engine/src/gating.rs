@@ -59,7 +59,7 @@ pub(super) async fn site(
         mask: run.mask().await,
         clock: Arc::clone(&session.clock),
         grace: run.plan.parts().policy.grace,
-        around: session.around.clone(),
+        sandboxes: session.sandboxes.clone(),
         pins: run.pins.clone(),
         whiteouts: Vec::new(),
         copies,

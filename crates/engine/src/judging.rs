@@ -210,7 +210,7 @@ impl CheckSubject {
             mask: self.run.mask().await,
             clock: Arc::clone(&session.clock),
             grace: self.run.plan.parts().policy.grace,
-            around: session.around.clone(),
+            sandboxes: session.sandboxes.clone(),
             pins: self.run.pins.clone(),
             whiteouts: Vec::new(),
             copies: Vec::new(),

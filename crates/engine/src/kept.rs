@@ -194,8 +194,8 @@ impl ReuseContext<'_> {
         let files = left.evidence.iter().chain(&left.artifacts);
         let mut found = files.filter_map(|file| {
             let how = self.differs(&file.path, file.digest)?;
-            let what = if artifact(file) { "artifact" } else { "input" };
-            Some(format!("its {what} `{}` {how}", file.path))
+            let noun = if artifact(file) { "artifact" } else { "input" };
+            Some(format!("its {noun} `{}` {how}", file.path))
         });
         Ok(found.next())
     }
@@ -211,8 +211,8 @@ impl ReuseContext<'_> {
             return Ok(None);
         };
         let (step_id, key) = (&kept.step, kept.item.as_deref());
-        let asked = self.reader.cache_parts(&kept.from, step_id, key)?;
-        let Some((_, parts)) = asked else {
+        let cached = self.reader.cache_parts(&kept.from, step_id, key)?;
+        let Some((_, parts)) = cached else {
             let reason = "its inputs were not recorded";
             return Ok(Some(reason.to_owned()));
         };

@@ -33,16 +33,16 @@ impl NamedLocks {
     ) -> Result<(), StoreError> {
         let (session, run) = (&ongoing.session, &ongoing.run_ref.id);
         let store = &session.store;
-        let mut told = false;
+        let mut is_reported = false;
         let dir = store.folder().keepers();
         let past = SupervisorSearch { dir: &dir, own: session.executor.supervisor_id(), supervisors: None };
         let mut look = FIRST_POLL_INTERVAL;
         loop {
             let freed = self.freed.notified();
             match store.try_lock(lock, run, place).await? {
-                LockAcquisition::HeldByOther if told => {}
+                LockAcquisition::HeldByOther if is_reported => {}
                 LockAcquisition::HeldByOther => {
-                    told = true;
+                    is_reported = true;
                     let remark = TaskRemark::LockHeld(lock.to_owned());
                     let this = &ongoing.run_ref;
                     session.observe(|observer| observer.remark(this, place, &remark));

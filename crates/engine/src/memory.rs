@@ -41,8 +41,8 @@ pub(super) fn advice(run: &RunContext) -> Result<Vec<ToolAdvice>, StoreError> {
     for tool in tools {
         megrams.extend(reader.memory(&MegramSelection::Space(MegramTags::tool(tool, ANY_TARGET).space))?);
     }
-    let asked: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
-    let said = advise(&megrams, &asked, now);
+    let queries: Vec<ToolTarget> = pairs.iter().map(|(_, pair)| pair.clone()).collect();
+    let said = advise(&megrams, &queries, now);
     let rules: BTreeSet<_> = said.iter().flat_map(|one| one.rules.clone()).collect();
     if !rules.is_empty() {
         drop(session.store.recall(rules.into_iter().collect(), now));
@@ -235,10 +235,10 @@ fn state(way: &UsedAlternative, directive: Directive) -> MegramState {
 fn sentence(plan: &Plan, way: &UsedAlternative, round: &Round) -> String {
     let on = way.target.as_ref().map(|target| format!(" on {target}"));
     let on = on.unwrap_or_default();
-    let what = match way.failure_class {
+    let ending = match way.failure_class {
         None => "held".to_owned(),
         Some(blame) => format!("failed ({})", blame.as_str()),
     };
     let (step, tool, number) = (&way.step, &way.tool, round.round);
-    format!("step `{step}` of {} {what} with {tool}{on} in round {number}", plan.id())
+    format!("step `{step}` of {} {ending} with {tool}{on} in round {number}", plan.id())
 }

@@ -76,8 +76,8 @@ async fn run_limited(
             }
             changed = stop.changed(), if listening => {
                 listening = changed.is_ok();
-                let told = *stop.borrow_and_update();
-                inner.send_modify(|degree| *degree = (*degree).max(told));
+                let signal = *stop.borrow_and_update();
+                inner.send_modify(|degree| *degree = (*degree).max(signal));
             }
         }
     }
@@ -88,7 +88,7 @@ async fn run_limited(
 fn params(task: &AttemptTask, uses: &NestedPlan) -> Result<JsonObject, WorkError> {
     let none = BTreeMap::new();
     let declared = &uses.plan.parts().params;
-    let mut given = JsonObject::new();
+    let mut values = JsonObject::new();
     for (name, template) in &uses.with {
         let value = task.with_template_values(&none, |known| template.value(known));
         let value = value.map_err(|error| WorkError::logical(error.to_string()))?;
@@ -97,9 +97,9 @@ fn params(task: &AttemptTask, uses: &NestedPlan) -> Result<JsonObject, WorkError
             (Value::String(text), Some(param)) if template.is_text() => param.schema.read(&text),
             (value, _) => value,
         };
-        given.insert(name.to_string(), value);
+        values.insert(name.to_string(), value);
     }
-    resolve_params(declared, &given)
+    resolve_params(declared, &values)
         .map_err(|bad| WorkError::logical(format!("{}: {}", uses.path, bad.problems.join("; "))))
 }
 

@@ -22,8 +22,8 @@ pub fn secrets_given(plan: &Plan, events: &[(u64, Event)]) -> Vec<SecretDeclarat
     let steps = begun.into_iter().map(|ix| plan.step(ix));
     let names: BTreeSet<&str> = steps.flat_map(Step::ways).flat_map(secrets_read).collect();
     let declared = plan.parts().secrets.iter();
-    let given = declared.filter(|secret| secret.masked && names.contains(secret.name.as_str()));
-    given.cloned().collect()
+    let masked = declared.filter(|secret| secret.masked && names.contains(secret.name.as_str()));
+    masked.cloned().collect()
 }
 
 /// Reads secrets, so that every mask of the session hides them. Only approved programs that print
@@ -32,9 +32,9 @@ pub fn recover(
     session: &EngineSession,
     plan: &Arc<Plan>,
     approved: Option<&RunApproval>,
-    given: Vec<SecretDeclaration>,
+    declarations: Vec<SecretDeclaration>,
 ) -> Result<(), EngineError> {
-    if given.is_empty() {
+    if declarations.is_empty() {
         return Ok(());
     }
     let pins = evidence::pins(session, plan, approved);
@@ -42,7 +42,7 @@ pub fn recover(
         evidence::admit(session, plan, approved)?;
     }
     let read = block_on(async {
-        for secret in given {
+        for secret in declarations {
             let name = secret.name.clone();
             let (state, executor) = (session.store.folder().path(), session.executor.clone());
             let host = Arc::clone(&session.host);

@@ -67,8 +67,8 @@ pub fn verify(
             Ok(findings)
         };
         let findings = Box::pin(signals::heeding(stop, work)).await?;
-        let told = *heard.borrow() != StopLevel::No;
-        Ok((findings, told))
+        let is_stopped = *heard.borrow() != StopLevel::No;
+        Ok((findings, is_stopped))
     });
     session.executor.confirm_recorded();
     match looked? {

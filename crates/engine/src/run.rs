@@ -182,9 +182,9 @@ impl RunContext {
 
     /// Notes the cache key of a task, and the globs of what it writes, for when its result is
     /// known.
-    pub(super) fn remember_key(&self, asked: CacheLookup, files: Vec<String>) {
+    pub(super) fn remember_key(&self, lookup: CacheLookup, files: Vec<String>) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.insert(asked.place.clone(), (asked, files));
+        keys.insert(lookup.place.clone(), (lookup, files));
     }
 
     /// Forgets the keys of reopened steps: they use other alternatives or other inputs, and their

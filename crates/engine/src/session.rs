@@ -38,7 +38,7 @@ pub struct EngineSession {
     /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.
-    pub around: Option<Arc<SandboxFactory>>,
+    pub sandboxes: Option<Arc<SandboxFactory>>,
     /// The bus for everything that became durable.
     pub bus: MessageBus,
     /// The approvers whose answers count.
@@ -73,7 +73,7 @@ pub struct SessionParts {
     /// The starter of processes.
     pub executor: ProcessExecutor,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.
-    pub around: Option<Arc<SandboxFactory>>,
+    pub sandboxes: Option<Arc<SandboxFactory>>,
     /// The bus for everything that became durable.
     pub bus: MessageBus,
     /// The approvers whose answers count.
@@ -190,7 +190,7 @@ impl EngineSession {
             passed_env: passed,
             log_limit: ground.log_limit,
             executor: ground.executor,
-            around: ground.around,
+            sandboxes: ground.sandboxes,
             approvers: ground.approvers,
             stays: ground.stays,
             reuses: ground.reuses,

@@ -172,16 +172,16 @@ fn prepare_output(job: &ProcessJob) {
 /// external text, so it is masked.
 pub(super) fn conclude<T: Default>(
     exit: WorkExit,
-    given: Result<T, WorkError>,
+    outputs: Result<T, WorkError>,
     writer: log::LogWriter,
     mask: &SecretMask,
 ) -> (WorkExit, T, log::LogSummary) {
     let written = writer.finish();
-    let (exit, given) = match (exit, given, &written.logged) {
+    let (exit, outputs) = match (exit, outputs, &written.logged) {
         (exit, _, _) if !exit.is_success() => (exit, T::default()),
         (_, Err(unable), _) => (unable.into(), T::default()),
         (_, _, Err(unable)) => (unable.clone().into(), T::default()),
-        (exit, Ok(given), Ok(_)) => (exit, given),
+        (exit, Ok(outputs), Ok(_)) => (exit, outputs),
     };
     let exit = match exit {
         WorkExit::Error { reason, failure_class } => {
@@ -189,7 +189,7 @@ pub(super) fn conclude<T: Default>(
         }
         exit => exit,
     };
-    (exit, given, written)
+    (exit, outputs, written)
 }
 
 /// Returns the usage reported in the output file of an attempt that was never seen to end.

@@ -137,7 +137,7 @@ pub fn input_changed(
     let none = JsonObject::new();
     let then = parts.get("inputs").and_then(Value::as_object);
     let then = then.unwrap_or(&none);
-    let differs = |path: &str, what: &str| Some(format!("its input `{path}` {what}"));
+    let differs = |path: &str, change: &str| Some(format!("its input `{path}` {change}"));
     for (path, was) in then {
         match now.get(path) {
             None => return differs(path, "is missing"),

@@ -43,7 +43,7 @@ pub struct CheckEnvironment {
     /// The plan's resolved parameters.
     pub params: JsonObject,
     /// The sandbox; `None`: unconfined.
-    pub around: Option<Arc<SandboxFactory>>,
+    pub sandboxes: Option<Arc<SandboxFactory>>,
     /// The files of skills that may be executed; `None`: not restricted.
     pub pins: Option<Arc<PinnedFiles>>,
     /// The paths hidden from checks, relative to the workspace.
@@ -154,9 +154,9 @@ pub(super) fn command(
         environment::of_check(&ground.host, &ground.root, &ground.params, &check.env, scope)
             .map_err(unable)?;
     let cwd = folder(&ground.root, check.cwd.as_deref())?;
-    let sandbox = ground.around.as_ref();
+    let sandbox = ground.sandboxes.as_ref();
     let mut command = ProcessCommand {
-        sandbox: sandbox.map(|around| around.of_check(check, &ground.whiteouts, &ground.copies)),
+        sandbox: sandbox.map(|sandboxes| sandboxes.of_check(check, &ground.whiteouts, &ground.copies)),
         pins: ground.pins.clone(),
         ..ProcessCommand::new(Vec::new(), env, cwd)
     };
@@ -197,17 +197,17 @@ pub(super) fn discreet(
     }
     let shown =
         ProbeFindings { stdout: &masked(found.stdout, mask), stderr: &masked(found.stderr, mask), ..*found };
-    let told = judge(&shown);
+    let masked = judge(&shown);
     let reason = match judged.ruling {
         CheckRuling::Pass => "",
         // The same expectation failed, so the masked text describes it.
-        _ if told.expected == judged.expected => &told.found,
+        _ if masked.expected == judged.expected => &masked.found,
         _ => "output that contains a secret",
     };
     CriterionJudgement {
         expected: mask.text(&judged.expected).into_owned(),
         found: mask.text(reason).into_owned(),
-        evidence: told.evidence,
+        evidence: masked.evidence,
         ..judged
     }
 }

@@ -68,8 +68,8 @@ pub struct ConnectionSecrets {
 }
 
 fn unable(tried: &str, path: &Path) -> impl FnOnce(io::Error) -> ConnectionSecretError {
-    let what = format!("cannot {tried} {}", path.display());
-    move |error| ConnectionSecretError::Unable(format!("{what}: {error}"))
+    let action = format!("cannot {tried} {}", path.display());
+    move |error| ConnectionSecretError::Unable(format!("{action}: {error}"))
 }
 
 /// Creates a folder for its owner alone; an existing one must have the same permissions.

@@ -53,7 +53,7 @@ pub fn find_engine(path: Option<&str>) -> Option<PathBuf> {
 impl AttemptContainer<'_> {
     /// Returns the command of a client that executes a command in the container. No value of a
     /// variable is in its arguments, which every user of the machine can read.
-    pub fn around(&self, inner: ProcessCommand) -> Result<ProcessCommand, WorkError> {
+    pub fn wrap(&self, inner: ProcessCommand) -> Result<ProcessCommand, WorkError> {
         let engine = self.engine()?;
         let (own, passed): (ProcessEnv, ProcessEnv) =
             inner.env.iter().cloned().partition(|(name, _)| is_read_by_client(name));
@@ -185,17 +185,17 @@ mod tests {
     #[test]
     fn podman_is_preferred_and_one_is_needed() {
         for (engines, used) in [(&["docker", "podman"][..], "/podman"), (&["docker"], "/docker")] {
-            let client = with(engines, |container| container.around(command(&[]))).unwrap();
+            let client = with(engines, |container| container.wrap(command(&[]))).unwrap();
             assert!(client.argv[0].ends_with(used), "{:?}", client.argv);
         }
-        let error = with(&[], |container| container.around(command(&[]))).unwrap_err();
+        let error = with(&[], |container| container.wrap(command(&[]))).unwrap_err();
         assert_eq!(error.reason, "neither podman nor docker is in PATH: install one of them");
     }
 
     #[test]
     fn the_command_line_names_all_that_the_process_gets() {
         let env = [("WF_STEP", "build"), ("TOKEN", "s3cret")];
-        let client = with(&["docker"], |container| container.around(command(&env))).unwrap();
+        let client = with(&["docker"], |container| container.wrap(command(&env))).unwrap();
         let words = client.argv[1..].join(" ");
         for part in [
             "run --rm --init ",
@@ -217,12 +217,12 @@ mod tests {
     #[test]
     fn variables_of_the_process_are_not_those_of_the_client() {
         let env = [("HOME", "/inner"), ("DOCKER_HOST", "tcp://inner"), ("X", "1")];
-        let client = with(&["docker"], |container| container.around(command(&env))).unwrap();
+        let client = with(&["docker"], |container| container.wrap(command(&env))).unwrap();
         assert_eq!(value(&client, "HOME"), None);
         assert_eq!(value(&client, "DOCKER_HOST"), Some("unix:///d"));
         assert_eq!(client.input.as_deref(), Some("HOME=/inner\nDOCKER_HOST=tcp://inner\n"));
         assert!(client.argv.join(" ").contains(" --env-file /dev/stdin --env X "), "{:?}", client.argv);
-        let two = with(&["docker"], |container| container.around(command(&[("HOME", "a\nB=c")])));
+        let two = with(&["docker"], |container| container.wrap(command(&[("HOME", "a\nB=c")])));
         assert!(two.unwrap_err().reason.starts_with("the value of `HOME` has more than one line"));
     }
 

@@ -22,28 +22,28 @@ pub enum KeyringError {
 /// Returns the value of an entry.
 pub async fn read(service: &str, account: &str) -> Result<Vec<u8>, String> {
     let (of, on) = (service.to_owned(), account.to_owned());
-    let asked = tokio::task::spawn_blocking(move || recall(&of, &on)).await;
-    let given = asked.unwrap_or_else(|_| Err(KeyringError::Other("cannot read it".into())));
-    given.map_err(|reason| format!("keyring entry of service `{service}`, account `{account}`: {reason}"))
+    let answer = tokio::task::spawn_blocking(move || recall(&of, &on)).await;
+    let secret = answer.unwrap_or_else(|_| Err(KeyringError::Other("cannot read it".into())));
+    secret.map_err(|reason| format!("keyring entry of service `{service}`, account `{account}`: {reason}"))
 }
 
 /// Returns the value of an entry. Blocks for up to 30 seconds.
 #[cfg(feature = "keyring")]
 pub fn recall(service: &str, account: &str) -> Result<Vec<u8>, KeyringError> {
-    asked(service, account, value)
+    with_entry(service, account, value)
 }
 
 /// Stores a value in an entry. Blocks for up to 30 seconds.
 #[cfg(feature = "keyring")]
 pub fn remember(service: &str, account: &str, value: &str) -> Result<(), KeyringError> {
     let value = value.to_owned();
-    asked(service, account, move |entry| entry.set_password(&value).map_err(|error| fault(&error)))
+    with_entry(service, account, move |entry| entry.set_password(&value).map_err(|error| fault(&error)))
 }
 
 /// Deletes an entry; a missing one is no error. Blocks for up to 30 seconds.
 #[cfg(feature = "keyring")]
 pub fn forget(service: &str, account: &str) -> Result<(), KeyringError> {
-    let gone = asked(service, account, |entry| entry.delete_credential().map_err(|error| fault(&error)));
+    let gone = with_entry(service, account, |entry| entry.delete_credential().map_err(|error| fault(&error)));
     match gone {
         Err(KeyringError::Missing) => Ok(()),
         other => other,
@@ -74,13 +74,13 @@ pub fn remember(_: &str, _: &str, _: &str) -> Result<(), KeyringError> {
     clippy::disallowed_methods,
     reason = "commands that ask have no runtime, and the answer may never come"
 )]
-fn asked<T: Send + 'static>(
+fn with_entry<T: Send + 'static>(
     service: &str,
     account: &str,
     ask: impl FnOnce(&keyring_core::Entry) -> Result<T, KeyringError> + Send + 'static,
 ) -> Result<T, KeyringError> {
     let (service, account) = (service.to_owned(), account.to_owned());
-    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let (tell, answer) = std::sync::mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let entry = match keyring::v1::Entry::store_status() {
             Ok(()) => keyring_core::Entry::new(&service, &account).map_err(|reason| fault(&reason)),
@@ -90,7 +90,7 @@ fn asked<T: Send + 'static>(
         let _ = tell.send(entry.and_then(|entry| ask(&entry)));
     });
     let late = || KeyringError::Other("the keyring did not answer in time; is it locked?".into());
-    told.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(late()))
+    answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(late()))
 }
 
 #[cfg(feature = "keyring")]

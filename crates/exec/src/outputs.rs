@@ -15,7 +15,7 @@ pub const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;
 /// as its declaration asks; empty lines are ignored. A key may be repeated only with the same
 /// value. [Usage](super::usage) is not an output.
 pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
-    let mut given = JsonObject::new();
+    let mut values = JsonObject::new();
     let mut problems = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
@@ -25,19 +25,19 @@ pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<
                     if is_usage(&key, declared) {
                         continue;
                     }
-                    if given.get(&key).is_some_and(|before| *before != value) {
+                    if values.get(&key).is_some_and(|before| *before != value) {
                         problems.push(format!(
                             "output `{key}` is set twice, with another value in line {number}"
                         ));
                     }
-                    given.insert(key, value);
+                    values.insert(key, value);
                 }
             }
             Err(reason) => problems.push(format!("line {number} of the output file {reason}")),
         }
     }
-    match check(given, declared) {
-        Ok(given) if problems.is_empty() => Ok(given),
+    match check(values, declared) {
+        Ok(values) if problems.is_empty() => Ok(values),
         Ok(_) => Err(problems),
         Err(more) => {
             problems.extend(more);
@@ -48,11 +48,11 @@ pub fn parse(text: &str, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<
 
 /// Checks values against their declarations: each declared one is given, none is undeclared.
 /// Returns them in the order of the declarations.
-pub fn check(mut given: JsonObject, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
+pub fn check(mut values: JsonObject, declared: &[RequiredOutput]) -> Result<JsonObject, Vec<String>> {
     let mut outputs = JsonObject::new();
     let mut problems = Vec::new();
     for RequiredOutput { name, schema } in declared {
-        match given.shift_remove(name.as_str()) {
+        match values.shift_remove(name.as_str()) {
             None => problems.push(format!("output `{name}` is missing")),
             Some(value) => match schema.first_mistake(&value) {
                 Some(mistake) => problems.push(format!("output `{name}`: {mistake}")),
@@ -60,7 +60,7 @@ pub fn check(mut given: JsonObject, declared: &[RequiredOutput]) -> Result<JsonO
             },
         }
     }
-    for key in given.keys() {
+    for key in values.keys() {
         let names = declared.iter().map(|output| output.name.as_str());
         let meant = nearest(key, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         problems.push(format!("output `{}` is not declared{meant}", shorten(key)));

@@ -32,8 +32,8 @@ pub async fn ask(
 ) -> Result<String, String> {
     let mut request = serde_json::to_value(request).map_err(|error| error.to_string())?;
     site.environment.mask.value(&mut request);
-    let given = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
-    let probed = run_viewed(&as_check(planner), "planner", given, site, stop).await?;
+    let input = ScriptInput { variables: Vec::new(), input: Some(request.to_string()) };
+    let probed = run_viewed(&as_check(planner), "planner", input, site, stop).await?;
     if !probed.exit.is_success() {
         let said = masked(&probed.err, &site.environment.mask);
         let said = String::from_utf8_lossy(&said);

@@ -102,11 +102,11 @@ pub(super) fn spawn_fed(
 ) -> Result<ChildProcess, WorkError> {
     let cwd: PathBuf = command.cwd.components().collect();
     let env = variables(command, &cwd, mark);
-    let held = command.pins.as_ref().map(|pins| pins.guard_command(command));
-    let held = held.transpose()?;
+    let guard = command.pins.as_ref().map(|pins| pins.guard_command(command));
+    let guard = guard.transpose()?;
     let control = command.sandbox.as_ref().and_then(SandboxSpec::control);
-    let (started, confined) = if let Some(asked) = &command.sandbox {
-        let (started, confined) = sandbox::start(command, feed, asked, env, mark)?;
+    let (started, confined) = if let Some(spec) = &command.sandbox {
+        let (started, confined) = sandbox::start(command, feed, spec, env, mark)?;
         (started, Some(confined))
     } else {
         (spawn_unconfined(command, feed, &cwd, &env)?, None)
@@ -126,7 +126,7 @@ pub(super) fn spawn_fed(
         status: None,
         ended: false,
         confined,
-        skill_guard: held,
+        skill_guard: guard,
         control,
     };
     process.out = Some(pipe(started.out)?);
@@ -171,16 +171,16 @@ fn variables(command: &ProcessCommand, cwd: &Path, mark: &str) -> Vec<String> {
 /// Starts a process. A file that was just written may still be open in a process that is about to
 /// execute another program, so a busy one is retried for a moment.
 fn spawn_retrying(image: ProcessImage<'_>, input: Option<&OwnedFd>) -> io::Result<SpawnedProcess> {
-    let given: Vec<_> = input.map(|input| (input.as_fd(), 0)).into_iter().collect();
+    let descriptors: Vec<_> = input.map(|input| (input.as_fd(), 0)).into_iter().collect();
     for _ in 0..3 {
-        match spawn::spawn(image, &given) {
+        match spawn::spawn(image, &descriptors) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 std::thread::sleep(BUSY_FILE_WAIT);
             }
             spawned => return spawned,
         }
     }
-    spawn::spawn(image, &given)
+    spawn::spawn(image, &descriptors)
 }
 
 /// Wraps the reading end of a new pipe.
@@ -246,8 +246,8 @@ impl ChildProcess {
             if let Some(status) = self.status {
                 return Ok(status);
             }
-            let asked = rustix::process::waitpid(Some(self.pid), WaitOptions::NOHANG)?;
-            if let Some((_, status)) = asked {
+            let answer = rustix::process::waitpid(Some(self.pid), WaitOptions::NOHANG)?;
+            if let Some((_, status)) = answer {
                 self.root.note_exit();
                 self.written = None;
                 self.status = Some(ExitStatus::from_raw(status.as_raw()));

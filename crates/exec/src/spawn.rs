@@ -64,20 +64,23 @@ pub(super) struct SpawnedProcess {
 
 /// Starts a process in a session of its own, both outputs piped. It gets the given descriptors
 /// under their numbers; without one for standard input, that is empty.
-pub(super) fn spawn(image: ProcessImage<'_>, given: &[(BorrowedFd<'_>, i32)]) -> io::Result<SpawnedProcess> {
+pub(super) fn spawn(
+    image: ProcessImage<'_>,
+    descriptors: &[(BorrowedFd<'_>, i32)],
+) -> io::Result<SpawnedProcess> {
     let (out, out_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let (err, err_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let nothing = nothing()?;
     let mut files = PosixSpawnFileActions::init()?;
     let usual = [(nothing, 0), (out_end.as_fd(), 1), (err_end.as_fd(), 2)];
     // None of them may have a number that another one is to get.
-    let high = given.iter().map(|(end, number)| {
+    let high = descriptors.iter().map(|(end, number)| {
         let end = rustix::io::fcntl_dupfd_cloexec(end, FIRST_PASSED_FD)?;
         io::Result::Ok((end, *number))
     });
     let high: Vec<_> = high.collect::<io::Result<_>>()?;
-    let given = high.iter().map(|(end, number)| (end.as_fd(), *number));
-    for (end, number) in usual.into_iter().chain(given) {
+    let descriptors = high.iter().map(|(end, number)| (end.as_fd(), *number));
+    for (end, number) in usual.into_iter().chain(descriptors) {
         files.add_dup2(end.as_raw_fd(), number)?;
     }
     let before = ticks();

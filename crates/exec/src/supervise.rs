@@ -110,11 +110,11 @@ impl ProcessEnd {
 
     /// Combines exit and report: the sandbox's report decides unless the process was terminated here.
     fn new(exit: WorkExit, report: Option<SandboxReport>) -> Self {
-        let Some(SandboxReport { isolation, exit: told }) = report else {
+        let Some(SandboxReport { isolation, exit: inner }) = report else {
             return Self { exit, isolation: None, service: false };
         };
-        let exit = match (exit, told) {
-            (WorkExit::Code { .. }, Some(told)) => told,
+        let exit = match (exit, inner) {
+            (WorkExit::Code { .. }, Some(inner)) => inner,
             (WorkExit::Code { .. }, None) => {
                 WorkError::environmental("the sandbox exited without a report").into()
             }

@@ -25,15 +25,15 @@ pub(super) fn is_usage(key: &str, declared: &[RequiredOutput]) -> bool {
 /// Parses the usage in an output file and returns all errors in it. Valid entries count despite
 /// errors: they were used up.
 pub fn parse_usage(text: &str, declared: &[RequiredOutput]) -> (AttemptUsage, Vec<String>) {
-    let mut told = ReportedUsage::default();
+    let mut report = ReportedUsage::default();
     for (at, line) in text.lines().enumerate() {
-        let before = told.problems.len();
-        told.line(line, declared);
-        for problem in told.problems.iter_mut().skip(before) {
+        let before = report.problems.len();
+        report.line(line, declared);
+        for problem in report.problems.iter_mut().skip(before) {
             *problem = format!("line {} of the output file: {problem}", at + 1);
         }
     }
-    (told.usage, told.problems)
+    (report.usage, report.problems)
 }
 
 #[derive(Default)]

@@ -64,8 +64,8 @@ pub fn find(
 pub fn read(source: &SourceText, name: &SkillName) -> (Option<(Skill, SkillExtension)>, Vec<Diagnostic>) {
     match skill::load(source.text(), name.as_str()) {
         Err(findings) => {
-            let told = findings.iter().map(|finding| finding.diagnostic(false));
-            (None, told.collect())
+            let diagnostics = findings.iter().map(|finding| finding.diagnostic(false));
+            (None, diagnostics.collect())
         }
         Ok(skill) => {
             let warnings = skill.warnings.iter();

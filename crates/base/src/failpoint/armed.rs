@@ -65,15 +65,15 @@ fn pass_point(plan: &CrashPlan, name: &str) {
 /// Reads `ROLE:NUMBER`, `ROLE:panic=NUMBER` or `ROLE:list=FILE`; `None` if another role is meant.
 fn parse(text: &str, role: &str) -> Result<Option<CrashPlan>, String> {
     let wrong = || format!("WF_CRASH={text}: write ROLE:NUMBER, ROLE:panic=NUMBER or ROLE:list=FILE");
-    let (whose, what) = text.split_once(':').ok_or_else(wrong)?;
-    if whose != role {
+    let (owner, plan) = text.split_once(':').ok_or_else(wrong)?;
+    if owner != role {
         return Ok(None);
     }
     let number = |text: &str| text.parse().map_err(|_| wrong());
-    Ok(Some(match what.split_once('=') {
+    Ok(Some(match plan.split_once('=') {
         Some(("list", path)) => CrashPlan::List(path.into()),
         Some(("panic", at)) => CrashPlan::Panic(number(at)?),
-        _ => CrashPlan::Kill(number(what)?),
+        _ => CrashPlan::Kill(number(plan)?),
     }))
 }
 

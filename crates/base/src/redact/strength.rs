@@ -92,11 +92,11 @@ fn bits(text: &str) -> f64 {
         }
     }
     let all = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
-    let told = counts.iter().filter(|count| **count > 0).map(|count| {
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| {
         let count = f64::from(*count);
         count * (all / count).log2()
     });
-    told.sum()
+    shares.sum()
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl ConnectionFailure {
 
 /// Returns the remedies for a failure of the connection `name`, whose skill is `skill`.
 pub fn remedies(failure: &ConnectionFailure, name: &str, skill: &str) -> Vec<ConnectionRemedy> {
-    let one = |what: &str, command: Option<String>| ConnectionRemedy { text: what.to_owned(), command };
+    let one = |text: &str, command: Option<String>| ConnectionRemedy { text: text.to_owned(), command };
     let again = || Some(format!("wf connection add {name} --skill {skill}"));
     let check = || Some(format!("wf connection check {name}"));
     match failure.failure_type {

@@ -171,7 +171,7 @@ fn parse_fault(error: &str) -> String {
 impl SetupStep {
     /// Returns the reason why it cannot be shown to the user; `None`: it can.
     pub(super) fn unfit(&self) -> Option<String> {
-        let said = |what: &str, reason: Option<&str>| reason.map(|reason| format!("the {what} {reason}"));
+        let said = |noun: &str, reason: Option<&str>| reason.map(|reason| format!("the {noun} {reason}"));
         match self {
             Self::DeviceCode { verification_url, user_code, .. } => {
                 said("address", unsafe_url(verification_url))

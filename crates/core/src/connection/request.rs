@@ -197,8 +197,8 @@ pub fn reply<T: ScriptReply>(lines: &[Vec<u8>]) -> Result<T, SetupFault> {
     }
 }
 
-fn text(what: &str, text: &str) -> Option<String> {
-    unfit(text).map(|reason| format!("the {what} {reason}"))
+fn text(noun: &str, text: &str) -> Option<String> {
+    unfit(text).map(|reason| format!("the {noun} {reason}"))
 }
 
 impl ScriptReply for DiscoveryReply {

@@ -247,7 +247,7 @@ impl SetupConversation {
         if self.awaited_step.is_some() {
             return self.protocol_fault("it waits for two steps at once");
         }
-        let asked = match self.steps.get(id) {
+        let question = match self.steps.get(id) {
             None => return self.protocol_fault("it waits for a step that it did not announce"),
             Some(AwaitedInput::Answered) => {
                 return self.protocol_fault("it waits for the same step twice");
@@ -258,7 +258,7 @@ impl SetupConversation {
             }
         };
         self.awaited_step = Some(id.to_owned());
-        vec![asked]
+        vec![question]
     }
 
     /// Handles an answer. One that is not awaited, or of the wrong kind, is ignored.

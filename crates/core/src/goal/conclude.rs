@@ -140,8 +140,8 @@ pub fn consecutive_failures(
     resumed: Option<Moment>,
 ) -> usize {
     let later = ends.filter(|(at, _)| resumed.is_none_or(|resumed| *at > resumed));
-    let told = later.filter(|(_, health)| *health != ReconciliationHealth::Cancelled);
-    told.take_while(|(_, health)| health.is_failure()).count()
+    let conclusive = later.filter(|(_, health)| *health != ReconciliationHealth::Cancelled);
+    conclusive.take_while(|(_, health)| health.is_failure()).count()
 }
 
 /// Returns the notification about a change of a goal's health. An unchanged health is not reported; a

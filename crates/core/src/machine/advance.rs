@@ -155,8 +155,8 @@ impl Machine {
             return self.after_publish();
         }
         let bad = self.state.failed.is_some() || self.state.is_closing();
-        let held = self.state.judged != Some(false);
-        if (!bad && held || accepted) && has_gates(&self.plan, None, GatePoint::Publish) {
+        let is_verified = self.state.judged != Some(false);
+        if (!bad && is_verified || accepted) && has_gates(&self.plan, None, GatePoint::Publish) {
             self.enter_phase(RunPhase::Publish);
             self.ask_gates(None, GatePoint::Publish);
         } else {

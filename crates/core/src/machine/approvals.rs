@@ -29,9 +29,9 @@ impl Machine {
         let message = approve.message.render(&view);
         let values = approve.show.iter();
         let show = values.map(|(name, value)| Ok((name.to_string(), value.value(&view)?)));
-        let asked = message.and_then(|message| Ok((message, show.collect::<Result<_, _>>()?)));
-        let (message, show) = match asked {
-            Ok(asked) => asked,
+        let question = message.and_then(|message| Ok((message, show.collect::<Result<_, _>>()?)));
+        let (message, show) = match question {
+            Ok(question) => question,
             Err(error) => return self.end_unstartable(task, &error.to_string()),
         };
         let ask = self.request(Some(task), message, &approve.needs);
@@ -51,11 +51,11 @@ impl Machine {
         let needs = self.needs_of(task, point, &first.gate);
         let same = |result: &GateResult| self.needs_of(task, point, &result.gate) == needs;
         let (now, then): (Vec<GateResult>, Vec<GateResult>) = gates.into_iter().partition(same);
-        let told = now.iter().map(|result| match result.reason.as_str() {
+        let reasons = now.iter().map(|result| match result.reason.as_str() {
             "" => format!("gate `{}` asks for approval", result.gate),
             reason => format!("gate `{}` asks for approval: {reason}", result.gate),
         });
-        let message = told.collect::<Vec<_>>().join("; ");
+        let message = reasons.collect::<Vec<_>>().join("; ");
         let ask = self.request(task, message, &needs);
         let show = self.shown_values(task, point);
         self.open_request(ApprovalRequest {
@@ -103,7 +103,7 @@ impl Machine {
             GatePoint::Start => show.insert("params".into(), self.state.params.clone().into()),
             GatePoint::Leave => record
                 .and_then(|record| record.result.as_ref())
-                .and_then(|gave| show.insert("outputs".into(), gave.outputs.clone().into())),
+                .and_then(|result| show.insert("outputs".into(), result.outputs.clone().into())),
             GatePoint::Publish => show.insert("outputs".into(), self.plan_outputs().0.into()),
             GatePoint::Enter | GatePoint::Again => None,
         };
@@ -163,36 +163,36 @@ impl Machine {
     }
 
     /// Applies a decision. Its expiry is left to the timer.
-    pub(super) fn on_approval_outcome(&mut self, number: u32, given: ApprovalOutcome) {
-        let Some(asked) = self.state.asks.get(&number).cloned() else {
+    pub(super) fn on_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
+        let Some(pending) = self.state.asks.get(&number).cloned() else {
             return;
         };
-        match given.decision {
+        match outcome.decision {
             RequestDecision::Approved => {
                 // A task that goes on with it waits for its lock, and the answer with it.
-                if let Some(task) = asked.task.filter(|task| self.flight.is_returning(*task)) {
+                if let Some(task) = pending.task.filter(|task| self.flight.is_returning(*task)) {
                     return self.flight.set(task, Some(TaskRequest::Return { approved: true }));
                 }
-                self.record_approval_outcome(number, given);
-                self.on_approved(asked);
+                self.record_approval_outcome(number, outcome);
+                self.on_approved(pending);
             }
             RequestDecision::Denied => {
-                let reason = refusal(&asked.ask, &given);
-                self.record_approval_outcome(number, given);
-                self.on_denied(asked, reason);
+                let reason = refusal(&pending.ask, &outcome);
+                self.record_approval_outcome(number, outcome);
+                self.on_denied(pending, reason);
             }
             RequestDecision::Void => {
-                self.record_approval_outcome(number, given);
-                self.ask_further_approvers(asked.ask, Vec::new());
+                self.record_approval_outcome(number, outcome);
+                self.ask_further_approvers(pending.ask, Vec::new());
             }
             RequestDecision::Expired | RequestDecision::Withdrawn => {}
         }
     }
 
-    fn record_approval_outcome(&mut self, number: u32, given: ApprovalOutcome) {
-        let asked = self.state.asks.get(&number);
-        let place = asked.and_then(|asked| asked.ask.place.clone());
-        self.emit(EventKind::ApprovalResolved { request: number, place, given });
+    fn record_approval_outcome(&mut self, number: u32, outcome: ApprovalOutcome) {
+        let pending = self.state.asks.get(&number);
+        let place = pending.and_then(|pending| pending.ask.place.clone());
+        self.emit(EventKind::ApprovalResolved { request: number, place, given: outcome });
         self.turn.effects.push(Effect::Dismiss { number });
     }
 
@@ -207,8 +207,8 @@ impl Machine {
         });
     }
 
-    fn on_approved(&mut self, asked: PendingApproval) {
-        let PendingApproval { ask, task } = asked;
+    fn on_approved(&mut self, pending: PendingApproval) {
+        let PendingApproval { ask, task } = pending;
         if let (Some(phase), Some(task)) = (ask.phase, task) {
             return self.on_phase_ignored(task, phase);
         }
@@ -219,8 +219,8 @@ impl Machine {
         }
     }
 
-    fn on_denied(&mut self, asked: PendingApproval, reason: String) {
-        let PendingApproval { ask, task } = asked;
+    fn on_denied(&mut self, pending: PendingApproval, reason: String) {
+        let PendingApproval { ask, task } = pending;
         if let (Some(phase), Some(task)) = (ask.phase, task) {
             return self.on_phase_not_ignored(task, phase, &reason);
         }
@@ -262,13 +262,13 @@ impl Machine {
     /// Applies the expiry of a request. Further approvers are asked, once, if there are any; then a
     /// block follows its fallback, and everything else is refused.
     pub(super) fn on_request_expired(&mut self, number: u32) {
-        let Some(asked) = self.state.asks.get(&number).cloned() else {
+        let Some(pending) = self.state.asks.get(&number).cloned() else {
             return;
         };
-        if self.now < asked.ask.expires {
+        if self.now < pending.ask.expires {
             return;
         }
-        let PendingApproval { ask, task } = asked.clone();
+        let PendingApproval { ask, task } = pending.clone();
         self.record_approval_outcome(number, ApprovalOutcome::unanswered(RequestDecision::Expired));
         if !ask.escalate_to.is_empty() {
             let to = ask.escalate_to.clone();
@@ -293,14 +293,14 @@ impl Machine {
                 };
                 self.block(task, point, block);
             }
-            _ => self.on_denied(asked, reason),
+            _ => self.on_denied(pending, reason),
         }
     }
 
     /// Withdraws the requests about a task.
     pub(super) fn withdraw(&mut self, task: Option<TaskIx>) {
         let asks = self.state.asks.iter();
-        let numbers = asks.filter(|(_, asked)| asked.task == task);
+        let numbers = asks.filter(|(_, pending)| pending.task == task);
         let numbers: Vec<u32> = numbers.map(|(number, _)| *number).collect();
         for number in numbers {
             self.record_approval_outcome(number, ApprovalOutcome::unanswered(RequestDecision::Withdrawn));
@@ -309,15 +309,15 @@ impl Machine {
 }
 
 /// Returns the reason why something refused does not go on.
-fn refusal(ask: &ApprovalRequest, given: &ApprovalOutcome) -> String {
-    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+fn refusal(ask: &ApprovalRequest, outcome: &ApprovalOutcome) -> String {
+    let names: Vec<&str> = outcome.by.iter().map(|by| by.name.as_str()).collect();
     let who = if names.is_empty() { "denied".to_owned() } else { format!("denied by {}", names.join(", ")) };
-    let asked = match ask.gates.first() {
+    let text = match ask.gates.first() {
         Some(gate) => format!("gate `{gate}`: {who}"),
         None => who,
     };
-    match given.reason.as_str() {
-        "" => asked,
-        reason => format!("{asked}: {reason}"),
+    match outcome.reason.as_str() {
+        "" => text,
+        reason => format!("{text}: {reason}"),
     }
 }

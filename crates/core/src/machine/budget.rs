@@ -71,16 +71,17 @@ impl Machine {
     /// keep no attempt from beginning.
     fn exhausted(&self, keeping: bool) -> Option<BudgetUsage> {
         let budget = self.state.ledger.budget.as_ref()?;
-        let mut what = BudgetResource::ALL.into_iter().filter(|what| *what != BudgetResource::Rounds);
-        what.find_map(|what| {
-            let limit = self.state.ledger.limit(what)?;
-            let kept = match what {
+        let mut resource =
+            BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::Rounds);
+        resource.find_map(|resource| {
+            let limit = self.state.ledger.limit(resource)?;
+            let kept = match resource {
                 _ if !keeping => 0,
                 BudgetResource::Attempts => self.kept_attempts(budget.reserved(limit), limit),
                 _ => budget.reserved(limit),
             };
-            let used = self.state.ledger.used(what, self.now);
-            let spent = BudgetUsage { resource: what, used, limit };
+            let used = self.state.ledger.used(resource, self.now);
+            let spent = BudgetUsage { resource, used, limit };
             (used >= limit - kept.min(limit)).then_some(spent)
         })
     }
@@ -144,10 +145,10 @@ impl Machine {
     /// Ends the main steps that wait between two attempts, for a lock, or for an approval before
     /// they begin: their turn will not come.
     fn end_waits(&mut self) {
-        let asked = self.state.activities().into_iter().filter(|(_, activity)| activity.is_asking_first());
+        let requests = self.state.activities().into_iter().filter(|(_, activity)| activity.is_asking_first());
         let waits = [TaskRequest::Timer, TaskRequest::Lock].map(|request| self.flight.tasks_with(request));
         let waits = waits.into_iter().flatten();
-        let mut tasks: Vec<TaskIx> = waits.chain(asked.map(|(task, _)| task)).collect();
+        let mut tasks: Vec<TaskIx> = waits.chain(requests.map(|(task, _)| task)).collect();
         tasks.retain(|task| !self.plan.is_finally(task.ix()));
         for task in tasks {
             if !self.is_over(task) {
@@ -200,40 +201,40 @@ impl Machine {
         if self.state.ledger.budget.is_none() || self.state.outcome.is_some() {
             return;
         }
-        let others = BudgetResource::ALL.into_iter().filter(|what| *what != BudgetResource::WallTime);
-        for what in others {
-            self.notice(what);
+        let others = BudgetResource::ALL.into_iter().filter(|resource| *resource != BudgetResource::WallTime);
+        for resource in others {
+            self.notice(resource);
         }
     }
 
     /// Reports the highest threshold that has been reached, if it was not reported yet. True if it
     /// was reported now.
-    fn notice(&mut self, what: BudgetResource) -> bool {
+    fn notice(&mut self, resource: BudgetResource) -> bool {
         let ledger = &self.state.ledger;
-        let Some(limit) = ledger.limit(what).filter(|limit| *limit > 0) else {
+        let Some(limit) = ledger.limit(resource).filter(|limit| *limit > 0) else {
             return false;
         };
-        let used = ledger.used(what, self.now);
-        let known = ledger.noticed.get(&what).copied().unwrap_or(0);
+        let used = ledger.used(resource, self.now);
+        let known = ledger.noticed.get(&resource).copied().unwrap_or(0);
         let reached = |percent: &u32| u128::from(used) * 100 >= u128::from(limit) * u128::from(*percent);
         let highest = THRESHOLDS.into_iter().rfind(reached);
         let Some(percent) = highest.filter(|percent| *percent > known) else {
             return false;
         };
-        let spent = BudgetUsage { resource: what, used, limit };
+        let spent = BudgetUsage { resource, used, limit };
         self.emit(EventKind::BudgetThresholdReached { spent, percent });
         true
     }
 
     /// Returns the next time threshold, or the whole limit: in milliseconds from the beginning.
     fn next_mark(&self) -> Option<u64> {
-        let what = BudgetResource::WallTime;
+        let resource = BudgetResource::WallTime;
         let ledger = &self.state.ledger;
-        let limit = ledger.limit(what)?;
+        let limit = ledger.limit(resource)?;
         if self.state.phase >= RunPhase::Finally || self.state.is_ending() {
             return None;
         }
-        let known = ledger.noticed.get(&what).copied().unwrap_or(0);
+        let known = ledger.noticed.get(&resource).copied().unwrap_or(0);
         let next = THRESHOLDS.into_iter().find(|percent| *percent > known);
         let part = |percent| (u128::from(limit) * u128::from(percent)).div_ceil(100);
         let mark = next.map(|percent| u64::try_from(part(percent)).unwrap_or(limit));
@@ -250,17 +251,17 @@ impl Machine {
     /// Applies the passing of time to the budget. A timer set before the limit was extended has no
     /// effect any more.
     pub(super) fn on_budget_timer(&mut self, ms: u64) {
-        let what = BudgetResource::WallTime;
-        let used = self.state.ledger.used(what, self.now);
-        let limit = self.state.ledger.limit(what);
+        let resource = BudgetResource::WallTime;
+        let used = self.state.ledger.used(resource, self.now);
+        let limit = self.state.ledger.limit(resource);
         let Some(limit) = limit.filter(|_| self.next_mark() == Some(ms) && used >= ms) else {
             return;
         };
         if used < limit {
-            self.notice(what);
+            self.notice(resource);
             self.budget_timer();
         } else if self.state.ledger.spent.is_some() || !self.extend() {
-            let spent = BudgetUsage { resource: what, used, limit };
+            let spent = BudgetUsage { resource, used, limit };
             self.emit(EventKind::BudgetExhausted { spent, hard: true });
             self.sweep();
         }

@@ -66,13 +66,13 @@ impl Machine {
         };
         for task in places {
             let activity = self.state.activity(task);
-            let asked = activity.is_some_and(TaskActivity::is_asking_first);
-            let works = activity.is_some() && !asked;
+            let is_asking = activity.is_some_and(TaskActivity::is_asking_first);
+            let works = activity.is_some() && !is_asking;
             let tried = (self.state.task_record(task)).is_some_and(|record| record.attempts_of_round() > 0);
             if self.is_over(task) || works || tried && !resting {
                 continue;
             }
-            if asked {
+            if is_asking {
                 self.withdraw(Some(task));
             }
             let end = if tried { TaskCompletion::cancelled(self.halting_reason()) } else { end.clone() };

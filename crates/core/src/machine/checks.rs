@@ -225,8 +225,8 @@ impl Machine {
 
     /// Applies the rulings of a phase of the plan's own checks.
     pub(super) fn on_plan_verdicts(&mut self, phase: CheckPhase, verdicts: Vec<CheckVerdict>) {
-        let asked = self.state.phase == RunPhase::Verify && self.state.judged.is_none();
-        if !asked || phase != self.own_phase() {
+        let is_expected = self.state.phase == RunPhase::Verify && self.state.judged.is_none();
+        if !is_expected || phase != self.own_phase() {
             return;
         }
         self.record_verdicts(None, phase, verdicts);

@@ -96,17 +96,17 @@ impl Machine {
     pub(super) fn finish(&mut self, task: TaskIx, end: TaskCompletion) {
         let allowed_to_fail = end.state == StepState::Failed && self.tolerates(task.step);
         let record = self.state.task_record(task);
-        let gave = record.and_then(|record| record.result.as_deref().cloned());
-        let held = self.flight.uses_lock(task);
+        let result = record.and_then(|record| record.result.as_deref().cloned());
+        let has_lock = self.flight.uses_lock(task);
         let place = state::task_id(&self.plan, task);
         let step = self.plan.step(task.ix());
-        if held && let Some(lock) = step.concurrency.clone() {
+        if has_lock && let Some(lock) = step.concurrency.clone() {
             self.turn.effects.push(Effect::Unlock { place: place.clone(), lock });
         }
         let good = end.state == StepState::Succeeded;
-        let gave = gave.filter(|_| good).unwrap_or_default();
-        if good && step.cache.is_some() && gave.cached.is_none() {
-            let (outputs, artifacts) = (gave.outputs, gave.artifacts);
+        let result = result.filter(|_| good).unwrap_or_default();
+        if good && step.cache.is_some() && result.cached.is_none() {
+            let (outputs, artifacts) = (result.outputs, result.artifacts);
             self.turn.effects.push(Effect::Remember { place: place.clone(), outputs, artifacts });
         }
         let bad = end.state == StepState::Failed && !allowed_to_fail;
@@ -117,7 +117,7 @@ impl Machine {
             reason: super::event::truncate_reason(end.reason),
             failure_class: end.failure_class,
             allowed_to_fail,
-            cache_key: gave.cached,
+            cache_key: result.cached,
             outputs: JsonObject::new(),
             reused_from: None,
         });
@@ -214,7 +214,7 @@ impl Machine {
             let result = record.result.as_ref();
             result
                 .filter(|_| record.ended() == Some(StepState::Succeeded))
-                .and_then(|gave| gave.outputs.get(name).cloned())
+                .and_then(|result| result.outputs.get(name).cloned())
                 .unwrap_or(Value::Null)
         };
         let list = |name: &String| many.records.iter().map(|record| value(record, name)).collect::<Vec<_>>();

@@ -202,12 +202,12 @@ impl MachineState {
         self.set_step_state(task, StepState::Running);
     }
 
-    fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, how: &WorkExit, gave: AttemptResult) {
+    fn apply_work_end(&mut self, plan: &Plan, attempt: &Attempt, how: &WorkExit, result: AttemptResult) {
         let Some(task) = state::find_task_ix(plan, &attempt.place) else {
             return;
         };
         if how.is_success() {
-            self.store_result(plan, &attempt.place, gave);
+            self.store_result(plan, &attempt.place, result);
             self.set_activity(task, after_work(plan, attempt));
             self.set_step_state(task, StepState::Verifying);
         } else if self.activity(task).is_some() {
@@ -215,15 +215,15 @@ impl MachineState {
         }
     }
 
-    fn store_result(&mut self, plan: &Plan, place: &TaskId, gave: AttemptResult) {
+    fn store_result(&mut self, plan: &Plan, place: &TaskId, result: AttemptResult) {
         if let Some(record) = self.named_record_mut(plan, place) {
-            record.result = Some(Box::new(gave));
+            record.result = Some(Box::new(result));
         }
     }
 
     fn record_plan_verdict(&mut self, verdict: &CheckVerdict) {
-        let held = self.judged.unwrap_or(true) && verdict.passed();
-        self.judged = Some(held);
+        let is_good = self.judged.unwrap_or(true) && verdict.passed();
+        self.judged = Some(is_good);
         if !verdict.passed() {
             self.refuted.push((verdict.name.clone(), verdict.failure_class));
         }

@@ -72,11 +72,11 @@ impl MachineState {
                 self.move_task(task, TaskPhase::Queued);
             }
             GatePoint::Leave => {
-                if let (Some(gave), Some(outputs)) = (
+                if let (Some(result), Some(outputs)) = (
                     self.task_record_mut(task).and_then(|record| record.result.as_mut()),
                     object(new, "response"),
                 ) {
-                    gave.outputs = outputs;
+                    result.outputs = outputs;
                 }
                 self.set_activity(task, ActivityKind::Checking);
                 self.set_step_state(task, StepState::Verifying);
@@ -119,8 +119,8 @@ impl MachineState {
     fn ask(&mut self, plan: &Plan, at: Moment, ask: &ApprovalRequest) {
         self.asked = ask.request;
         let task = ask.place.as_ref().and_then(|place| state::find_task_ix(plan, place));
-        let asked = PendingApproval { ask: ask.clone(), task };
-        self.asks.insert(ask.request, asked);
+        let pending = PendingApproval { ask: ask.clone(), task };
+        self.asks.insert(ask.request, pending);
         let Some(task) = task else { return };
         if matches!(ask.point, Some(GatePoint::Enter | GatePoint::Again)) {
             let activity = TaskActivity { attempt: 0, since: at, doing: ActivityKind::Asking, room: false };

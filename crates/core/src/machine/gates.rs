@@ -106,9 +106,9 @@ impl Machine {
             },
         };
         let record = task.and_then(|task| self.state.task_record(task));
-        let gave = record.and_then(|record| record.result.as_ref());
+        let result = record.and_then(|record| record.result.as_ref());
         let outputs = match point {
-            GatePoint::Leave => gave.map(|gave| gave.outputs.clone()),
+            GatePoint::Leave => result.map(|result| result.outputs.clone()),
             GatePoint::Publish => Some(self.plan_outputs().0),
             GatePoint::Start | GatePoint::Enter | GatePoint::Again => None,
         };
@@ -132,14 +132,14 @@ impl Machine {
             Some(task) => self.plan.step(task.ix()).depends_on.clone(),
             None => self.main_steps().map(StepIx).collect(),
         };
-        let mut told = JsonObject::new();
+        let mut results = JsonObject::new();
         for ix in steps {
             if let Some(outputs) = &self.state.step_record(ix.0).outputs {
                 let outputs = serde_json::json!({ "outputs": outputs });
-                told.insert(self.plan.step(ix).id.to_string(), outputs);
+                results.insert(self.plan.step(ix).id.to_string(), outputs);
             }
         }
-        told
+        results
     }
 
     /// Returns the arguments of a task as rewritten by gates.
@@ -205,8 +205,8 @@ impl Machine {
         let of_run = |phase| place.is_none() && self.state.phase == phase && self.awaits_no_approval();
         match point {
             GatePoint::Enter | GatePoint::Again => task.is_some_and(|task| {
-                let asked = matches!(self.flight.request(task), Some(TaskRequest::Gates { .. }));
-                asked && self.entry(task) == Some(point)
+                let is_asking = matches!(self.flight.request(task), Some(TaskRequest::Gates { .. }));
+                is_asking && self.entry(task) == Some(point)
             }),
             GatePoint::Leave => {
                 let live = task.and_then(|task| self.state.activity(task));
@@ -220,7 +220,7 @@ impl Machine {
     /// True if no approval is pending for the run, and no gate blocks it.
     fn awaits_no_approval(&self) -> bool {
         let asks = self.state.asks.values();
-        let of_run = asks.filter(|asked| asked.task.is_none()).count();
+        let of_run = asks.filter(|pending| pending.task.is_none()).count();
         of_run == 0 && self.state.blocked.is_none() && self.state.started.is_some()
     }
 

@@ -18,7 +18,7 @@ pub struct MachineInput {
     pub at: Moment,
     /// The occurrence.
     #[serde(flatten)]
-    pub what: InputKind,
+    pub kind: InputKind,
 }
 
 /// An occurrence that a run reacts to.

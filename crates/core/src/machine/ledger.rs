@@ -158,8 +158,8 @@ impl BudgetLedger {
 
     /// Returns the amount of a resource used at an instant, in its unit. Time counts from the
     /// beginning of the run to its end, even while no engine works on it.
-    pub fn used(&self, what: BudgetResource, now: Moment) -> u64 {
-        match what {
+    pub fn used(&self, resource: BudgetResource, now: Moment) -> u64 {
+        match resource {
             BudgetResource::Attempts => self.attempts,
             BudgetResource::Rounds => self.rounds,
             BudgetResource::WallTime => {
@@ -173,9 +173,9 @@ impl BudgetLedger {
     }
 
     /// Returns the limit on a resource, in its unit; for time, as extended.
-    pub fn limit(&self, what: BudgetResource) -> Option<u64> {
-        let limit = self.budget.as_ref()?.limit(what);
-        match what {
+    pub fn limit(&self, resource: BudgetResource) -> Option<u64> {
+        let limit = self.budget.as_ref()?.limit(resource);
+        match resource {
             BudgetResource::WallTime => self.extended_ms.or(limit),
             _ => limit,
         }
@@ -195,10 +195,10 @@ fn is_zero(number: &u64) -> bool {
 /// An amount of a resource in readable form: `20 attempts`, `30m`, `12k tokens`, `$0.40`.
 impl std::fmt::Display for BudgetUsage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { resource: what, used, limit } = *self;
+        let Self { resource, used, limit } = *self;
         let time =
             |duration_ms| wf_base::time::format_duration(std::time::Duration::from_millis(duration_ms));
-        match what {
+        match resource {
             BudgetResource::Attempts => write!(f, "{used} of {limit} attempts"),
             BudgetResource::Rounds => write!(f, "{used} of {limit} rounds"),
             BudgetResource::Tokens => write!(f, "{used} of {limit} tokens"),

@@ -47,8 +47,8 @@ impl Machine {
         let accepted = matches!(directive, Directive::Accept | Directive::Success);
         let others = self.state.control.ways.iter();
         let others = others.filter(|(step, way)| {
-            let held = self.state.step_record(**step).state == StepState::Succeeded;
-            accepted && **way > 0 && held && begun(**step)
+            let has_succeeded = self.state.step_record(**step).state == StepState::Succeeded;
+            accepted && **way > 0 && has_succeeded && begun(**step)
         });
         failing.chain(others.map(|(step, _)| self.used_alternative(*step, None))).collect()
     }

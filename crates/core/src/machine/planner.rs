@@ -154,14 +154,14 @@ impl Machine {
     fn read_proposal(&self, text: &str) -> Result<PlannerProposal, String> {
         let (ways, reason) = parse_proposal(text)?;
         let (measured, round) = self.evaluate_round().ok_or("no round is open")?;
-        let asked = self.can_change(&measured);
+        let changeable = self.can_change(&measured);
         let mut found = Vec::new();
         for (name, proposal) in &ways {
             let wrong = |reason: String| format!("step `{name}`: {reason}");
             let Some(ix) = self.base.find(name.as_str()) else {
                 return Err(wrong("no such step".into()));
             };
-            if !asked.contains(&ix.0) {
+            if !changeable.contains(&ix.0) {
                 return Err(wrong("no alternative was requested for it".into()));
             }
             let alternative = proposal.alternative(self.base.step(ix)).map_err(wrong)?;

@@ -91,7 +91,7 @@ impl MachineState {
             let tries = record.tries.clone().filter(|_| same);
             self.made.insert(task, TaskRecord { tries, ..record.for_next_round() });
             if same && record.ended() == Some(StepState::Succeeded) {
-                let outputs = record.result.map(|gave| gave.outputs).unwrap_or_default();
+                let outputs = record.result.map(|result| result.outputs).unwrap_or_default();
                 let (standing, from) = (record.standing, None);
                 let offer = ReusableResult { outputs, standing, from };
                 self.offers.insert((step, item.key), offer);

@@ -157,15 +157,15 @@ impl Machine {
     fn step_description(&self, step: u32) -> Value {
         let written = self.base.step(StepIx(step));
         let way = self.state.control.alternative_of(step) as usize;
-        let mut told = written.with_alternative(way).map_or_else(|| json!({}), sketch);
+        let mut description = written.with_alternative(way).map_or_else(|| json!({}), sketch);
         let taken: Vec<&Name> = written.alternatives.iter().map(|one| &one.id).collect();
-        told["step"] = json!(written.id);
-        told["tool"] = json!(written.tool(way));
-        told["ways"] = json!(taken);
+        description["step"] = json!(written.id);
+        description["tool"] = json!(written.tool(way));
+        description["ways"] = json!(taken);
         if let Some(id) = written.alternative_id(way) {
-            told["way"] = json!(id);
+            description["way"] = json!(id);
         }
-        told
+        description
     }
 
     /// Returns the failed criteria and work: of the steps that failed, then of the plan.

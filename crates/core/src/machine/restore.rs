@@ -74,7 +74,7 @@ impl MachineState {
     /// True if it does not have this number of steps, or refers to one beyond them.
     fn refers_beyond(&self, steps: usize) -> bool {
         let tasks = self.evidence.iter().chain(self.stale.keys()).chain(self.made.keys());
-        let tasks = tasks.chain(self.asks.values().filter_map(|asked| asked.task.as_ref()));
+        let tasks = tasks.chain(self.asks.values().filter_map(|pending| pending.task.as_ref()));
         let blockers = self.steps.iter().filter_map(|record| record.blocker);
         let control = &self.control;
         let ways = control.ways.keys().chain(control.kinds.keys()).chain(control.tried.keys());

@@ -46,7 +46,8 @@ impl Machine {
 
     /// Asks again for everything waited for, after a resume.
     fn resume_asks(&mut self) {
-        let asks: Vec<ApprovalRequest> = (self.state.asks.values()).map(|asked| asked.ask.clone()).collect();
+        let asks: Vec<ApprovalRequest> =
+            (self.state.asks.values()).map(|pending| pending.ask.clone()).collect();
         for ask in asks {
             self.wait_for(ask);
         }
@@ -55,8 +56,8 @@ impl Machine {
             RunPhase::Publish => GatePoint::Publish,
             _ => return,
         };
-        let asked = self.state.asks.values().any(|asked| asked.task.is_none());
-        if asked || self.state.blocked.is_some() {
+        let pending = self.state.asks.values().any(|pending| pending.task.is_none());
+        if pending || self.state.blocked.is_some() {
             return;
         }
         if !self.state.is_ending() {
@@ -122,8 +123,8 @@ impl Machine {
             (ActivityKind::Asking, _) => {
                 if approved {
                     let asks = self.state.asks.values();
-                    let of_it = asks.filter(|asked| asked.task == Some(task));
-                    let again = of_it.map(|asked| Effect::Ask(Box::new(asked.ask.clone())));
+                    let of_it = asks.filter(|pending| pending.task == Some(task));
+                    let again = of_it.map(|pending| Effect::Ask(Box::new(pending.ask.clone())));
                     self.turn.effects.extend(again);
                 }
             }

@@ -36,7 +36,7 @@ impl ExprScope for TaskScope<'_> {
                 let own = own.and_then(|task| self.state.task_record(task)?.result.as_deref());
                 // A check reads the outputs of its attempt; all else, those of the step.
                 match own {
-                    Some(gave) => gave.outputs.get(output).cloned(),
+                    Some(result) => result.outputs.get(output).cloned(),
                     None => self.state.step_record(ix.0).outputs.as_ref()?.get(output).cloned(),
                 }
             }

@@ -87,12 +87,12 @@ impl MachineState {
         record.state = end.state;
         record.standing = end.standing;
         record.allowed_to_fail = end.allowed_to_fail;
-        let given = match record.once.result.as_ref() {
-            Some(gave) if outputs.is_empty() => gave.outputs.clone(),
+        let own = match record.once.result.as_ref() {
+            Some(result) if outputs.is_empty() => result.outputs.clone(),
             _ => outputs.clone(),
         };
         if end.state == StepState::Succeeded || record.many.is_some() {
-            record.outputs = (!given.is_empty()).then(|| Box::new(given));
+            record.outputs = (!own.is_empty()).then(|| Box::new(own));
         }
         self.count(step, end);
         if plan.is_finally(wf_model::StepIx(step)) {

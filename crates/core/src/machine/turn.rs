@@ -67,7 +67,7 @@ impl Machine {
     pub fn turn(&mut self, input: MachineInput) -> MachineTurn {
         self.now = self.now.max(input.at);
         if self.state.outcome.is_none() {
-            self.on_input(input.what);
+            self.on_input(input.kind);
             self.notice_budget();
             self.advance();
             self.notice_budget();
@@ -113,8 +113,8 @@ impl Machine {
         &self.flight
     }
 
-    fn on_input(&mut self, what: InputKind) {
-        match what {
+    fn on_input(&mut self, input: InputKind) {
+        match input {
             InputKind::Begin { kept, left, dropped, baseline, approved, advice, intent } => {
                 if !self.has_begun() {
                     self.begin(approved, baseline);

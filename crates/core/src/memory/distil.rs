@@ -19,7 +19,7 @@ pub(super) fn rule(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense, now
 }
 
 fn rule_sentence(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense) -> String {
-    let what = match sense {
+    let advice = match sense {
         RuleSense::BestPractice => "Best practice: prefer",
         RuleSense::Constraint => "Constraint: do not use",
     };
@@ -30,7 +30,7 @@ fn rule_sentence(tags: &MegramTags, cluster: &[&Megram], sense: RuleSense) -> St
         .map(|(state, count)| format!("{count} {state}"))
         .collect();
     let mut text = format!(
-        "{what} {} on {}. Seen {} times: {}.",
+        "{advice} {} on {}. Seen {} times: {}.",
         tags.space,
         tags.entity,
         cluster.len(),

@@ -87,12 +87,12 @@ fn check_file_only(expect: &Expectation, found: &ProbeFindings<'_>) -> Result<()
 
 /// Checks the exit code. One that was asked for is right whatever it is; any other that means that
 /// nothing ran is no answer to the question.
-fn exit_code(asked: Option<i32>, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
-    let wanted = asked.unwrap_or(0);
+fn exit_code(code: Option<i32>, found: &ProbeFindings<'_>) -> Result<(), ExpectationMiss> {
+    let wanted = code.unwrap_or(0);
     let Some(exit) = found.exit else {
         return Ok(());
     };
-    let told = match exit {
+    let text = match exit {
         WorkExit::Code { code } if *code == wanted => return Ok(()),
         WorkExit::Completed if wanted == 0 => return Ok(()),
         WorkExit::Code { code: 126 } => "exit code 126: cannot be executed".to_owned(),
@@ -102,13 +102,13 @@ fn exit_code(asked: Option<i32>, found: &ProbeFindings<'_>) -> Result<(), Expect
     let expected = format!("exit code {wanted}");
     let failure_class = classify(exit, found.out_end, found.err_end, &[]);
     Err(match exit {
-        WorkExit::Code { code: 126 | 127 } => unknown(expected, told, failure_class),
+        WorkExit::Code { code: 126 | 127 } => unknown(expected, text, failure_class),
         WorkExit::Code { .. } | WorkExit::Completed => ExpectationMiss::Wrong {
             expected,
-            found: told,
+            found: text,
             failure_class: failure_class.unwrap_or(FailureClass::Logical),
         },
-        _ => unknown(expected, told, failure_class),
+        _ => unknown(expected, text, failure_class),
     })
 }
 

@@ -31,12 +31,12 @@ pub enum SignPattern {
     Rest,
 }
 
-const fn world(what: &'static str, sign: SignPattern) -> FailureSign {
-    FailureSign { meaning: what, sign, failure_class: FailureClass::Environmental }
+const fn world(meaning: &'static str, sign: SignPattern) -> FailureSign {
+    FailureSign { meaning, sign, failure_class: FailureClass::Environmental }
 }
 
-const fn result(what: &'static str, sign: SignPattern) -> FailureSign {
-    FailureSign { meaning: what, sign, failure_class: FailureClass::Logical }
+const fn result(meaning: &'static str, sign: SignPattern) -> FailureSign {
+    FailureSign { meaning, sign, failure_class: FailureClass::Logical }
 }
 
 use SignPattern::{Codes, Prints, Reports, Rest, Signals, TimedOut};

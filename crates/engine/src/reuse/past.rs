@@ -79,7 +79,7 @@ impl RepeatedRun {
         let mut choice = self.choice.nested_choice(step, key);
         choice.all |= !self.keeps_inside(step, key);
         let before = self.earlier_plan.as_ref().and_then(|plan| used_plan(plan, step));
-        let given = match params {
+        let values = match params {
             Some(params) => NestedParams::Values(params),
             None => NestedParams::Unknown(self.uncertain_params(used)),
         };
@@ -90,14 +90,14 @@ impl RepeatedRun {
             choice,
         };
         let earlier = self.earlier_choice.nested_choice(step, key);
-        Self::examine(reader, ask, earlier, &given).map(Some)
+        Self::examine(reader, ask, earlier, &values).map(Some)
     }
 
     fn examine(
         reader: &StoreReader,
         ask: RepeatRequest,
         earlier: RepeatChoice,
-        given: &NestedParams<'_>,
+        values: &NestedParams<'_>,
     ) -> Result<Self, StoreError> {
         let RepeatRequest { run, earlier_plan: before, current_plan: now, choice } = ask;
         let row = run.as_ref().map(|run| known(reader, run)).transpose()?;
@@ -106,7 +106,7 @@ impl RepeatedRun {
             Some(row) => RecordedSteps::read(reader, &row.id)?,
             None => RecordedSteps::default(),
         };
-        let changed = match (given, &row) {
+        let changed = match (values, &row) {
             (NestedParams::Values(params), Some(row)) => differing_names(&row.params, params),
             (NestedParams::Unknown(names), _) => names.clone(),
             (_, None) => BTreeSet::new(),
@@ -186,7 +186,7 @@ impl RepeatedRun {
         let Some(ix) = self.current_plan.find(step.as_str()) else {
             return false;
         };
-        let asked = !self.current_plan.parts().verify.is_empty() && !self.is_done();
+        let has_checks = !self.current_plan.parts().verify.is_empty() && !self.is_done();
         let mut next: Vec<StepIx> = self.current_plan.dependents(ix).to_vec();
         let mut seen = BTreeSet::new();
         while let Some(ix) = next.pop() {
@@ -197,7 +197,7 @@ impl RepeatedRun {
                 next.extend(self.current_plan.dependents(ix));
             }
         }
-        asked || self.is_nested
+        has_checks || self.is_nested
     }
 
     /// Returns the dropped results.

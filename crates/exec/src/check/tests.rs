@@ -49,7 +49,7 @@ async fn rule(root: &Path, probe: Option<CheckProbe>, expect: Expectation) -> Ch
         clock: Arc::new(SystemClock),
         grace: Duration::from_millis(100),
         params: wf_model::JsonObject::new(),
-        around: None,
+        sandboxes: None,
         pins: None,
         whiteouts: Vec::new(),
         copies: Vec::new(),

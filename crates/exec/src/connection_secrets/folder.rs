@@ -63,7 +63,7 @@ impl LentFolder {
     /// Returns the secrets that the process wrote, once it has exited.
     pub fn written_secrets(&self) -> Result<Vec<(RefId, SecretText)>, ConnectionSecretError> {
         let out = self.out();
-        let wrong = |what: String| ConnectionSecretError::Written(what);
+        let wrong = |reason: String| ConnectionSecretError::Written(reason);
         let mut found = Vec::new();
         for entry in fs::read_dir(&out).map_err(unable("read", &out))? {
             let entry = entry.map_err(unable("read", &out))?;

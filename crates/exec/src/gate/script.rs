@@ -27,8 +27,8 @@ pub(super) async fn run(
 ) -> Result<GateAnswer, String> {
     let check = of_script(gate, script);
     let variables = variables(gate, context, &site.environment.mask)?;
-    let given = ScriptInput { variables, input: None };
-    let probed = run_viewed(&check, "gate", given, site, stop).await?;
+    let input = ScriptInput { variables, input: None };
+    let probed = run_viewed(&check, "gate", input, site, stop).await?;
     answer(gate, script, &probed, site)
 }
 
@@ -45,33 +45,33 @@ pub(crate) struct ScriptInput {
 pub(crate) async fn run_viewed(
     check: &Check,
     who: &str,
-    given: ScriptInput,
+    input: ScriptInput,
     site: &GateEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
     let Some(view) = site.view.clone() else {
-        return probe(check, given, &site.environment, stop).await;
+        return probe(check, input, &site.environment, stop).await;
     };
     let params = &site.environment.params;
     let looking = ViewedCheck::new(view, Arc::default(), check, params, None);
-    let told = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
-    let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(told)?;
-    let probed = probe(check, given, &ground, stop).await?;
-    looking.recheck(sight).await.map_err(told)?;
+    let explain = |unable: WorkError| format!("the {who} failed: {}", unable.reason);
+    let (sight, ground) = looking.inspect_workspace(&site.environment).await.map_err(explain)?;
+    let probed = probe(check, input, &ground, stop).await?;
+    looking.recheck(sight).await.map_err(explain)?;
     Ok(probed)
 }
 
 async fn probe(
     check: &Check,
-    given: ScriptInput,
+    input: ScriptInput,
     ground: &CheckEnvironment,
     stop: watch::Receiver<StopLevel>,
 ) -> Result<ProbeOutcome, String> {
     let scope = KnownValues::of_params(Some(&ground.params));
     let command = command(check, ground, &scope).map_err(|unable| unable.reason)?;
     let mut command = command.ok_or("it has nothing to run")?;
-    command.env.extend(given.variables);
-    command.input = given.input;
+    command.env.extend(input.variables);
+    command.input = input.input;
     Ok(ground.probe(check, command, stop).await)
 }
 

@@ -71,7 +71,7 @@ fn site(root: &Path) -> GateEnvironment {
             clock: Arc::new(SystemClock),
             grace: Duration::from_millis(100),
             params: object(json!({ "day": "monday" })),
-            around: None,
+            sandboxes: None,
             pins: None,
             whiteouts: Vec::new(),
             copies: Vec::new(),

@@ -28,23 +28,23 @@ pub(super) fn read_outputs(
     body: &[u8],
     mask: &SecretMask,
 ) -> Result<JsonObject, WorkError> {
-    let mut given = JsonObject::new();
+    let mut found = JsonObject::new();
     if !paths.is_empty() {
         let value: Value = serde_json::from_slice(body)
             .map_err(|error| WorkError::logical(format!("the response is not JSON: {error}")))?;
         for (name, path) in paths {
-            given.insert(name.to_string(), select(name.as_str(), path, &value)?);
+            found.insert(name.to_string(), select(name.as_str(), path, &value)?);
         }
     }
-    let given =
-        outputs::check(given, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
-    let value = Value::Object(given.clone());
+    let found =
+        outputs::check(found, declared).map_err(|problems| WorkError::logical(problems.join("; ")))?;
+    let value = Value::Object(found.clone());
     let mut masked = value.clone();
     mask.value(&mut masked);
     if masked != value {
         return Err(WorkError::logical("an output contains a secret, but outputs are recorded and shown"));
     }
-    Ok(given)
+    Ok(found)
 }
 
 fn select(name: &str, path: &str, value: &Value) -> Result<Value, WorkError> {

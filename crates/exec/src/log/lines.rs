@@ -4,7 +4,7 @@ const MAX_HELD_BYTES: usize = 16 * 1024;
 /// Cuts one stream at its line ends, so that two streams can share a log.
 #[derive(Debug, Default)]
 pub(super) struct LineBuffer {
-    held: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl LineBuffer {
@@ -15,10 +15,10 @@ impl LineBuffer {
         };
         let (whole, begun) = bytes.split_at(last + 1);
         let mut rest = whole;
-        if !self.held.is_empty() {
+        if !self.buffer.is_empty() {
             let first = memchr::memchr(b'\n', whole).unwrap_or(last);
             let (end, after) = whole.split_at(first + 1);
-            self.held.extend_from_slice(end);
+            self.buffer.extend_from_slice(end);
             self.flush(give);
             rest = after;
         }
@@ -30,20 +30,20 @@ impl LineBuffer {
 
     /// Passes on everything held back.
     pub(super) fn flush(&mut self, give: &mut dyn FnMut(&[u8])) {
-        if !self.held.is_empty() {
-            give(&self.held);
-            self.held.clear();
+        if !self.buffer.is_empty() {
+            give(&self.buffer);
+            self.buffer.clear();
         }
     }
 
     /// True if bytes are held back.
     pub(super) fn holds(&self) -> bool {
-        !self.held.is_empty()
+        !self.buffer.is_empty()
     }
 
     fn hold(&mut self, bytes: &[u8], give: &mut dyn FnMut(&[u8])) {
-        if self.held.len() + bytes.len() <= MAX_HELD_BYTES {
-            self.held.extend_from_slice(bytes);
+        if self.buffer.len() + bytes.len() <= MAX_HELD_BYTES {
+            self.buffer.extend_from_slice(bytes);
         } else {
             self.flush(give);
             give(bytes);

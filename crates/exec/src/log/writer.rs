@@ -220,8 +220,8 @@ impl LogFiles {
 }
 
 /// Returns the note about omitted output.
-pub(super) fn omission_note(what: &str) -> String {
-    format!("\n… {what} omitted …\n")
+pub(super) fn omission_note(part: &str) -> String {
+    format!("\n… {part} omitted …\n")
 }
 
 fn open<'a>(slot: &'a mut Option<LogSegment>, path: &Path, limit: u64) -> io::Result<&'a mut LogSegment> {

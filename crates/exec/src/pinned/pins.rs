@@ -39,24 +39,24 @@ impl PinnedFiles {
 
     /// Checks that the skills that a command names are unchanged since their approval.
     pub fn guard_command(&self, command: &ProcessCommand) -> Result<SkillFileGuard, WorkError> {
-        let mut held = SkillFileGuard::new(&self.root);
+        let mut guard = SkillFileGuard::new(&self.root);
         let words = self.words(command);
         let is_named = |folder: &Path| words.iter().any(|word| word.starts_with(folder));
         for folder in self.skills.iter().filter(|folder| is_named(Path::new(folder))) {
             // A script may read each of them, and a file added after the approval could take the
             // place of another. No step creates them.
             for path in skill_files(&self.root, folder)? {
-                self.check_file(&path, &mut held)?;
+                self.check_file(&path, &mut guard)?;
             }
         }
         // Some folders inside a skill's folder are not part of it, and nothing in them was approved.
         let is_of_skill = |word: &Path| self.skills.iter().any(|folder| word.starts_with(folder));
         for path in words.iter().filter(|word| is_of_skill(word)) {
             if let Some(path) = path.to_str() {
-                self.check_file(path, &mut held)?;
+                self.check_file(path, &mut guard)?;
             }
         }
-        Ok(held)
+        Ok(guard)
     }
 
     /// Returns the words of a command that could be paths, relative to the root.
@@ -73,7 +73,7 @@ impl PinnedFiles {
     }
 
     /// Checks one file.
-    fn check_file(&self, path: &str, held: &mut SkillFileGuard) -> Result<(), WorkError> {
+    fn check_file(&self, path: &str, guard: &mut SkillFileGuard) -> Result<(), WorkError> {
         let unable = |error: std::io::Error| WorkError::logical(format!("cannot read `{path}`: {error}"));
         let (posts, end) = resolve_path(&self.root, path, true).map_err(unable)?;
         for post in &posts {
@@ -90,7 +90,7 @@ impl PinnedFiles {
             return Err(refusal("approved file is missing", path));
         }
         if !posts.is_empty() {
-            held.see(path, posts);
+            guard.see(path, posts);
         }
         Ok(())
     }

@@ -103,14 +103,14 @@ impl SandboxFactory {
         network: bool,
         limits: &ResourceLimits,
     ) -> SandboxSpec {
-        let asked = self.read.iter().chain(read).map(|path| self.resolve_path(path));
-        let asked: Vec<PathBuf> = asked.collect();
+        let readable = self.read.iter().chain(read).map(|path| self.resolve_path(path));
+        let readable: Vec<PathBuf> = readable.collect();
         let at_home = self.home.iter().flat_map(|home| TOOL_FOLDERS.map(|tool| home.join(tool)));
         SandboxSpec {
             root: self.root.clone(),
             layer,
-            granted: asked.iter().cloned().chain(at_home).collect(),
-            read: self.tools.iter().cloned().chain(asked).collect(),
+            granted: readable.iter().cloned().chain(at_home).collect(),
+            read: self.tools.iter().cloned().chain(readable).collect(),
             copies: Vec::new(),
             hidden: self.hidden.clone(),
             home: self.home.clone(),

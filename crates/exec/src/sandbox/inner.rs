@@ -24,7 +24,7 @@ pub(super) fn run() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let order = order()?;
     // The order, and descriptors inherited from the caller of wf: a folder among them would lead out.
-    let given = spawn::descriptors()?;
+    let descriptors = spawn::descriptors()?;
     let input = if order.fed {
         Some(std::fs::File::open(format!("/proc/self/fd/{INPUT_FD}"))?.into())
     } else {
@@ -35,7 +35,7 @@ pub(super) fn run() -> io::Result<()> {
         Err(reason) => return talk.fail(WorkError::environmental(reason)),
     };
     talk.send_message(&StageMessage::Holds(isolation))?;
-    let started = start(&order, input.as_ref(), &given);
+    let started = start(&order, input.as_ref(), &descriptors);
     // The writer must notice when the command stops reading.
     drop(input);
     match started {
@@ -87,9 +87,9 @@ fn start(order: &SandboxOrder, input: Option<&OwnedFd>, without: &[i32]) -> Resu
 
 /// Waits for the command and reaps all other processes.
 fn wait(command: Pid) -> io::Result<ExitStatus> {
-    let mut held = SigSet::empty();
-    held.add(Signal::SIGTERM);
-    held.thread_block()?;
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGTERM);
+    signals.thread_block()?;
     loop {
         if let Some((pid, status)) = rustix::process::wait(WaitOptions::empty())?
             && pid == command

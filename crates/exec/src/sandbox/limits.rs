@@ -52,10 +52,10 @@ impl LimitGroup {
             files: ["pids.max", "pids.max"],
             most: most.to_string(),
         });
-        let told = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let membership_list = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut group = Self::default();
         for knob in memory.into_iter().chain(processes) {
-            let made = newer(&told, name, &knob).or_else(|| older(&told, name, &knob));
+            let made = newer(&membership_list, name, &knob).or_else(|| older(&membership_list, name, &knob));
             if let Some(folder) = made {
                 group.isolation.push(knob.guard);
                 if !group.folders.contains(&folder) {
@@ -79,7 +79,7 @@ impl LimitGroup {
 
     /// True if a process in it was killed by lack of memory.
     pub(super) fn ran_out(&self) -> bool {
-        let told = |folder: &PathBuf| {
+        let has_kill = |folder: &PathBuf| {
             let files = ["memory.events", "memory.oom_control"];
             let read = files.map(|file| fs::read_to_string(folder.join(file)).unwrap_or_default());
             let counts = |text: &String| {
@@ -88,7 +88,7 @@ impl LimitGroup {
             };
             read.iter().any(counts)
         };
-        self.folders.iter().any(told)
+        self.folders.iter().any(has_kill)
     }
 }
 
@@ -102,8 +102,8 @@ impl Drop for LimitGroup {
 
 /// Creates a group of version 2, beside the one of this process: a group with processes cannot
 /// delegate.
-fn newer(told: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
-    let own = membership(told, "")?;
+fn newer(list: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
+    let own = membership(list, "")?;
     let mount = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
         .into_iter()
         .map(Path::new)
@@ -122,8 +122,8 @@ fn newer(told: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
 }
 
 /// Creates a group of version 1, below the one of this process.
-fn older(told: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
-    let own = membership(told, knob.controller)?;
+fn older(list: &str, name: &str, knob: &CgroupLimit) -> Option<PathBuf> {
+    let own = membership(list, knob.controller)?;
     let parent = Path::new("/sys/fs/cgroup").join(knob.controller).join(own.trim_start_matches('/'));
     create_group(parent.join(format!("wf-{name}")), knob.files[1], &knob.most)
 }

@@ -51,11 +51,11 @@ fn outer() -> io::Result<()> {
     }
     let network = sandbox.network;
     // A terminated tree is signalled as a whole; the command is to end first.
-    let mut held = SigSet::empty();
+    let mut signals = SigSet::empty();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        held.add(signal);
+        signals.add(signal);
     }
-    held.thread_block()?;
+    signals.thread_block()?;
     if let Err(reason) = enter(network) {
         return talk.fail(WorkError::environmental(reason));
     }

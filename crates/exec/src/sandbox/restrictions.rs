@@ -83,7 +83,7 @@ pub(super) fn give_up() -> io::Result<()> {
 /// abstract sockets to the outside. A read-only mount still permits writing to its named pipes.
 /// Returns true if the kernel supports such rules.
 pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result<bool, String> {
-    let told = |error: landlock::RulesetError| format!("Landlock: {error}");
+    let explain = |error: landlock::RulesetError| format!("Landlock: {error}");
     let level = if programs.is_some() { CompatLevel::HardRequirement } else { CompatLevel::BestEffort };
     let handled = Ruleset::default()
         .set_compatibility(level)
@@ -94,7 +94,7 @@ pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result
         .handle_access(AccessFs::from_all(LANDLOCK_ABI))
         .and_then(|rules| rules.scope(Scope::AbstractUnixSocket | Scope::Signal))
         .and_then(landlock::Ruleset::create)
-        .map_err(told)?;
+        .map_err(explain)?;
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let everywhere = if programs.is_some() { read } else { read | AccessFs::Execute };
     let execute = AccessFs::Execute | AccessFs::ReadFile;
@@ -105,9 +105,9 @@ pub(super) fn rule(programs: Option<&[PathBuf]>, writable: &[PathBuf]) -> Result
     {
         // A missing path needs no rule.
         for place in places.iter().filter_map(|place| PathFd::new(place).ok()) {
-            rules = rules.add_rule(PathBeneath::new(place, rights)).map_err(told)?;
+            rules = rules.add_rule(PathBeneath::new(place, rights)).map_err(explain)?;
         }
     }
-    let status = rules.restrict_self().map_err(told)?;
+    let status = rules.restrict_self().map_err(explain)?;
     Ok(status.ruleset != RulesetStatus::NotEnforced)
 }

@@ -69,9 +69,10 @@ pub(crate) fn start(
     let marked = [format!("{}={mark}", tree::MARK_VARIABLE)];
     let image =
         ProcessImage { program: Path::new(OWN_PROGRAM), argv: &argv, env: &marked, cwd: Path::new("/") };
-    let mut given = vec![(end.as_fd(), 0), (order.as_fd(), ORDER_FD), (hidden.as_fd(), PRIVATE_LIST_FD)];
-    given.extend(feed.map(|feed| (feed.as_fd(), INPUT_FD)));
-    let started = spawn::spawn(image, &given).map_err(unable)?;
+    let mut descriptors =
+        vec![(end.as_fd(), 0), (order.as_fd(), ORDER_FD), (hidden.as_fd(), PRIVATE_LIST_FD)];
+    descriptors.extend(feed.map(|feed| (feed.as_fd(), INPUT_FD)));
+    let started = spawn::spawn(image, &descriptors).map_err(unable)?;
     let ready = group.admit(started.pid).and_then(|()| {
         talk.set_nonblocking(true)?;
         talk.write_all(&[1])
@@ -85,11 +86,11 @@ pub(crate) fn start(
 impl SandboxHandle {
     /// Returns the report.
     pub(crate) fn report(&mut self) -> SandboxReport {
-        let mut told = Vec::new();
+        let mut text = Vec::new();
         // All senders have exited, so nothing more can arrive.
-        let _ = self.talk.read_to_end(&mut told);
+        let _ = self.talk.read_to_end(&mut text);
         let mut report = SandboxReport::default();
-        let words = told.split(|byte| *byte == b'\n');
+        let words = text.split(|byte| *byte == b'\n');
         for word in words.filter_map(|line| serde_json::from_slice(line).ok()) {
             match word {
                 StageMessage::Holds(isolation) => report.isolation = isolation,

@@ -75,10 +75,10 @@ impl ServedConnection {
     fn on_frame(&mut self, number: u32, frame: &SupervisorFrame) -> io::Result<()> {
         match frame {
             SupervisorFrame::FollowUp(_) => {
-                let told = frame.decode()?;
+                let follow_up = frame.decode()?;
                 // The request may have been answered in the meantime.
                 if let Some(open) = self.open.get(&number) {
-                    let _ = open.send(told);
+                    let _ = open.send(follow_up);
                 }
             }
             SupervisorFrame::Message(_) => self.begin(number, frame.decode()?),
@@ -157,8 +157,8 @@ async fn forward_output(mut following: AttemptSubscription, mut request: ServedR
                 request.send_frame(&SupervisorFrame::Output(stream, bytes)).await?;
             }
             outcome = &mut following.outcome => break outcome,
-            told = request.follow_ups.recv(), if listens => match told {
-                Some(told) => following.forward_stop(told),
+            follow_up = request.follow_ups.recv(), if listens => match follow_up {
+                Some(follow_up) => following.forward_stop(follow_up),
                 None => listens = false,
             },
         }
@@ -179,9 +179,9 @@ async fn examine(supervisor: &Supervisor, probe: ProbeJob, mut request: ServedRe
     let mut probed = loop {
         tokio::select! {
             probed = &mut work => break probed,
-            told = request.follow_ups.recv(), if listens => {
-                listens = told.is_some();
-                let degree = told.map_or(StopLevel::AtOnce, |RequestFollowUp::End(degree)| degree);
+            follow_up = request.follow_ups.recv(), if listens => {
+                listens = follow_up.is_some();
+                let degree = follow_up.map_or(StopLevel::AtOnce, |RequestFollowUp::End(degree)| degree);
                 stop.send_replace(degree);
             }
         }

@@ -40,8 +40,8 @@ impl SupervisorFrame {
     }
 
     /// Encodes a follow-up message.
-    pub(super) fn follow_up(told: RequestFollowUp) -> io::Result<Self> {
-        Ok(Self::FollowUp(serde_json::to_vec(&told)?))
+    pub(super) fn follow_up(message: RequestFollowUp) -> io::Result<Self> {
+        Ok(Self::FollowUp(serde_json::to_vec(&message)?))
     }
 
     /// Decodes a message that must be in JSON.

@@ -40,19 +40,19 @@ impl MuxConnection {
         let connection = request::connect(socket)?;
         let (from, into) = UnixStream::from_std(connection.try_clone()?)?.into_split();
         let (to, messages) = outgoing();
-        let asked: OpenRequests = Arc::new(Mutex::new(Some(BTreeMap::new())));
+        let open_requests: OpenRequests = Arc::new(Mutex::new(Some(BTreeMap::new())));
         let mut tasks = JoinSet::new();
         let writing = write(into, messages);
         tasks.spawn(async { drop(writing.await) });
-        tasks.spawn(hand_out(FrameReader::new(from), Arc::clone(&asked)));
-        Ok(Self { connection, to, last: AtomicU32::new(0), open_requests: asked, _tasks: tasks })
+        tasks.spawn(hand_out(FrameReader::new(from), Arc::clone(&open_requests)));
+        Ok(Self { connection, to, last: AtomicU32::new(0), open_requests, _tasks: tasks })
     }
 
     /// Sends a request and waits for the answer. An error means that the supervisor died.
     pub(super) async fn ask(&self, ask: &SupervisorRequest, hooks: JobHooks) -> io::Result<CallResult> {
         let number = self.last.fetch_add(1, Ordering::Relaxed);
         let (tell, heard) = mpsc::channel(REPLY_QUEUE_LENGTH);
-        let known = lock(&self.open_requests).as_mut().map(|asked| asked.insert(number, tell));
+        let known = lock(&self.open_requests).as_mut().map(|requests| requests.insert(number, tell));
         known.ok_or(io::ErrorKind::UnexpectedEof)?;
         let mut call = OpenRequest { mux: self, number, replies: heard };
         converse(&mut call, ask, hooks).await
@@ -91,19 +91,19 @@ impl FrameExchange for OpenRequest<'_> {
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        if let Some(asked) = lock(&self.mux.open_requests).as_mut() {
-            asked.remove(&self.number);
+        if let Some(requests) = lock(&self.mux.open_requests).as_mut() {
+            requests.remove(&self.number);
         }
     }
 }
 
 /// Dispatches incoming messages; the end of the connection ends all open requests.
-async fn hand_out(mut from: FrameReader<OwnedReadHalf>, asked: OpenRequests) {
+async fn hand_out(mut from: FrameReader<OwnedReadHalf>, requests: OpenRequests) {
     while let Ok(Some((number, frame))) = from.next().await {
-        let tell = lock(&asked).as_ref().and_then(|asked| asked.get(&number).cloned());
+        let tell = lock(&requests).as_ref().and_then(|requests| requests.get(&number).cloned());
         if let Some(tell) = tell {
             let _ = tell.send(frame).await;
         }
     }
-    lock(&asked).take();
+    lock(&requests).take();
 }

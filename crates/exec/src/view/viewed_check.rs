@@ -64,7 +64,7 @@ impl ViewedCheck {
         &self,
         ground: &CheckEnvironment,
     ) -> Result<(Option<WorkspaceSnapshot>, CheckEnvironment), WorkError> {
-        if self.workspace_view.is_open || ground.around.is_none() {
+        if self.workspace_view.is_open || ground.sandboxes.is_none() {
             let look = |at: &Self| at.workspace_view.inspect_unconfined(&at.check, &at.products);
             self.apart(look).await?;
             return Ok((None, ground.clone()));

@@ -66,9 +66,9 @@ fn has_condition(rule: &mut ClassifyRuleSpec, fields: &MappingFields<'_, '_>, de
     }
 }
 
-fn within(number: &Spanned<i32>, all: RangeInclusive<i32>, what: &str, decoder: &mut SpecDecoder<'_>) {
+fn within(number: &Spanned<i32>, all: RangeInclusive<i32>, noun: &str, decoder: &mut SpecDecoder<'_>) {
     if !all.contains(&number.value) {
-        let message = format!("{what} must be between {} and {}", all.start(), all.end());
+        let message = format!("{noun} must be between {} and {}", all.start(), all.end());
         decoder.emit(Diagnostic::new(Code::ValueWrong, number.span, message));
     }
 }

@@ -95,7 +95,7 @@ record! {
     foreign foreign::GOAL;
     aside {
         /// The parameters that every goal has besides its own.
-        given: OrderedEntries<Name, ParamSpec>,
+        goal_params: OrderedEntries<Name, ParamSpec>,
     }
     finish check_goal;
 }
@@ -174,8 +174,8 @@ fn check_conflicts(goal: &GoalSpec, fields: &MappingFields<'_, '_>, decoder: &mu
 
 /// Adds the parameters that every goal has. No goal may declare them.
 fn add_goal_params(goal: &mut GoalSpec, decoder: &mut SpecDecoder<'_>) {
-    for &given in GoalParam::ALL {
-        let name = given.as_str();
+    for &goal_param in GoalParam::ALL {
+        let name = goal_param.as_str();
         let mut own = goal.params.iter().map(|(own, _)| own);
         if let Some(own) = own.find(|own| own.value.as_str() == name) {
             let message = format!("the parameter `{name}` is built in for every goal");
@@ -190,17 +190,17 @@ fn add_goal_params(goal: &mut GoalSpec, decoder: &mut SpecDecoder<'_>) {
         let Some(schema) = decoder.schema(serde_json::json!({ "type": "string" }), at) else {
             continue;
         };
-        let taint = match given {
+        let taint = match goal_param {
             GoalParam::FailedChecks => TaintLevel::External,
             GoalParam::Slot | GoalParam::PrevSlot => TaintLevel::Owner,
         };
         let param = ParamSpec {
             schema,
-            default: Some(Spanned::new(given.default_value().into(), at)),
+            default: Some(Spanned::new(goal_param.default_value().into(), at)),
             taint,
             description: None,
         };
-        goal.given.0.push((Spanned::new(known, at), param));
+        goal.goal_params.0.push((Spanned::new(known, at), param));
     }
 }
 
@@ -208,7 +208,7 @@ impl GoalSpec {
     /// Returns the plan of the goal: its checks as criteria, and its repair as steps.
     pub fn plan(&self) -> PlanSpec {
         let mut params = self.params.clone();
-        params.0.extend(self.given.iter().cloned());
+        params.0.extend(self.goal_params.iter().cloned());
         let steps = self.repair.as_ref().map(RepairSpec::to_steps);
         PlanSpec {
             kind: PlanKind::Plan,

@@ -45,12 +45,12 @@ impl DecodeSpec for ParamSpec {
     fn decode(node: &YamlNode<'_>, decoder: &mut SpecDecoder<'_>) -> Option<Self> {
         let schema = contract(node, &["taint"], decoder)?;
         let taint = node.get("taint").map(|entry| &entry.value);
-        let given = node.get("default").map(|entry| &entry.value);
+        let default = node.get("default").map(|entry| &entry.value);
         let described = node.get("description").map(|entry| &entry.value);
         Some(Self {
             schema,
             taint: taint.and_then(|word| TaintLevel::decode(word, decoder)).unwrap_or_default(),
-            default: given.and_then(|value| DecodeSpec::decode(value, decoder)),
+            default: default.and_then(|value| DecodeSpec::decode(value, decoder)),
             description: described.and_then(|text| DecodeSpec::decode(text, decoder)),
         })
     }

@@ -236,9 +236,9 @@ fn check_script_needs(
             decoder.emit(Diagnostic::new(Code::UnknownArgument, name.span, message));
         }
     }
-    let given = |name: &ArgName| tried.args.iter().any(|(known, _)| known.value == *name);
+    let has_value = |name: &ArgName| tried.args.iter().any(|(known, _)| known.value == *name);
     for (name, arg) in script.args.iter() {
-        if arg.is_required() && !given(&name.value) {
+        if arg.is_required() && !has_value(&name.value) {
             let name = &name.value;
             let message = format!("the dry run lacks the required argument `{name}`");
             let mistake = Diagnostic::new(Code::KeyMissing, fields.key("dry_run"), message);

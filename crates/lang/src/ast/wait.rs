@@ -18,8 +18,8 @@ record! {
 }
 
 fn check_one_condition(_: &mut WaitSpec, fields: &MappingFields<'_, '_>, decoder: &mut SpecDecoder<'_>) {
-    let given = WaitSpec::KEYS.iter().filter(|key| fields.has(key)).count();
-    if given != 1 {
+    let count = WaitSpec::KEYS.iter().filter(|key| fields.has(key)).count();
+    if count != 1 {
         let message = "a wait needs exactly one of `duration`, `until` and `file`";
         decoder.emit(Diagnostic::new(Code::ValueWrong, fields.head(), message));
     }

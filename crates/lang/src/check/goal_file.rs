@@ -26,8 +26,8 @@ pub(super) fn check(loaded: &LoadedSpec, file: usize, goal: &GoalSpec, notes: &m
 
 /// Checks that no parameter is asked for: a reconciliation starts by itself, without a user.
 fn check_no_approvals(goal: &GoalSpec, notes: &mut FileDiagnostics) {
-    let asked = goal.params.iter().filter(|(_, own)| own.default.is_none());
-    for (name, _) in asked {
+    let open = goal.params.iter().filter(|(_, own)| own.default.is_none());
+    for (name, _) in open {
         let message = format!("the parameter `{}` needs a default: scheduled runs get no values", name.value);
         let mistake = Diagnostic::new(Code::KeyMissing, name.span, message);
         notes.note(mistake.with_help("add `default`, or remove it"));

@@ -9,10 +9,10 @@ use wf_base::source::Spanned;
 pub fn people(loaded: &mut LoadedSpec, names: &[String], required: u32) {
     let mut found: Vec<(usize, Diagnostic)> = Vec::new();
     for (file, plan) in loaded.plans.iter().enumerate() {
-        let asked = plan.iter().flat_map(of_plan);
+        let of_plans = plan.iter().flat_map(of_plan);
         let gate = loaded.gates.get(&file).into_iter().flat_map(of_gate);
         let mut notes = FileDiagnostics::default();
-        for some in asked.chain(gate) {
+        for some in of_plans.chain(gate) {
             for name in some.iter().filter(|name| !names.contains(&name.value)) {
                 unknown(name, names, &mut notes);
             }

@@ -4,7 +4,7 @@ use wf_model::expr::{SpannedReference, Template};
 /// A name that an expression of a plan reads.
 pub(super) struct ExprRead<'a> {
     /// The name, and its location.
-    pub(super) what: &'a SpannedReference,
+    pub(super) reference: &'a SpannedReference,
     /// The index of the step that contains it; `None`: the plan itself.
     pub(super) step: Option<usize>,
     /// The kind of location.
@@ -94,7 +94,7 @@ struct ExprReadCollector<'a> {
 impl<'a> ExprReadCollector<'a> {
     fn add(&mut self, site: ExprSite, refs: &'a [SpannedReference]) {
         let step = self.step;
-        self.found.extend(refs.iter().map(|what| ExprRead { what, step, site }));
+        self.found.extend(refs.iter().map(|reference| ExprRead { reference, step, site }));
     }
 
     fn templates(&mut self, site: ExprSite, templates: impl Iterator<Item = &'a Template>) {
@@ -112,8 +112,8 @@ impl<'a> ExprReadCollector<'a> {
         }
         let argv = step.exec.iter().flat_map(|argv| &argv.value);
         self.templates(ExprSite::Argument, argv.map(|argument| &argument.value));
-        let given = step.skill.iter().filter_map(|used| used.value.args.as_ref());
-        self.templates(ExprSite::Argument, given.flat_map(SkillArgs::templates));
+        let arguments = step.skill.iter().filter_map(|used| used.value.args.as_ref());
+        self.templates(ExprSite::Argument, arguments.flat_map(SkillArgs::templates));
         if let Some(http) = &step.http {
             self.templates(ExprSite::Url, std::iter::once(&http.url.value));
             let headers = http.headers.iter().map(|(_, value)| value);
@@ -124,8 +124,8 @@ impl<'a> ExprReadCollector<'a> {
         self.templates(ExprSite::File, file.map(|file| &file.value));
         if let Some(approve) = &step.approve {
             let shown = approve.show.iter().map(|(_, value)| &value.value);
-            let asked = std::iter::once(&approve.message.value);
-            self.templates(ExprSite::Approve, asked.chain(shown));
+            let message = std::iter::once(&approve.message.value);
+            self.templates(ExprSite::Approve, message.chain(shown));
         }
         let kept = step.cache.iter().flat_map(|cache| &cache.outputs);
         self.templates(ExprSite::Cache, kept.map(|glob| &glob.value));

@@ -35,8 +35,8 @@ fn check_file(loaded: &LoadedSpec, file: usize) -> Vec<Diagnostic> {
         goal_file::check(loaded, file, goal, &mut notes);
     }
     // A mistake that several alternatives of a step share is reported once.
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut mistakes = notes.into_diagnostics();
-    mistakes.retain(|one| told.insert((one.span, one.code, one.message.clone())));
+    mistakes.retain(|one| seen.insert((one.span, one.code, one.message.clone())));
     mistakes
 }

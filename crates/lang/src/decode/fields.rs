@@ -123,8 +123,8 @@ impl<'n, 'a> MappingFields<'n, 'a> {
 
     /// Returns the mistake of an unknown key, with the nearest known one or all of them.
     fn unknown(&mut self, key: &str, at: Span) -> Diagnostic {
-        let MappingShape { noun: what, known, replacements: instead, foreign, .. } = self.shape;
-        let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("unknown key `{key}` in {what}"));
+        let MappingShape { noun, known, replacements: instead, foreign, .. } = self.shape;
+        let mistake = Diagnostic::new(Code::KeyUnknown, at, format!("unknown key `{key}` in {noun}"));
         if let Some((_, help)) = instead.iter().find(|(other, _)| *other == key) {
             return mistake.with_help(*help);
         }

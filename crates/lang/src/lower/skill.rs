@@ -11,11 +11,11 @@ pub(super) fn call(used: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
     let said = used.script.as_ref().map(|script| script.value.as_str());
     let declared = skill.own.script(said).map(|(_, script)| script);
     let (args, words) = match (declared, &used.args) {
-        (Some(declared), given) => (args(declared, given.as_ref()), Vec::new()),
-        (None, Some(SkillArgs::Named(given))) => {
+        (Some(declared), values) => (args(declared, values.as_ref()), Vec::new()),
+        (None, Some(SkillArgs::Named(values))) => {
             // Nothing is known of them but their names.
             let any = ValueSchema::new(serde_json::Value::Bool(true)).ok()?;
-            let named = given.iter().map(|(name, value)| SkillArg {
+            let named = values.iter().map(|(name, value)| SkillArg {
                 name: name.value.clone(),
                 schema: any.clone(),
                 value: Some(value.value.0.clone()),
@@ -42,28 +42,28 @@ pub(super) fn call(used: &SkillUse, loaded: &LoadedSpec) -> Option<SkillCall> {
 
 /// The dry run of a script when its skill is installed; `None` if it has none.
 pub fn dry_run(path: &str, script: &SkillScript) -> Option<SkillCall> {
-    let given = SkillArgs::Named(script.dry_run.as_ref()?.args.clone());
+    let values = SkillArgs::Named(script.dry_run.as_ref()?.args.clone());
     let head = interpreter(path).iter();
     Some(SkillCall {
         skill: SkillName::parse("skill").ok()?,
         folder: ".".into(),
         head: head.map(|&word| word.to_owned()).collect(),
         script: path.to_owned(),
-        args: args(script, Some(&given)),
+        args: args(script, Some(&values)),
         words: Vec::new(),
     })
 }
 
-fn args(declared: &SkillScript, given: Option<&SkillArgs>) -> Vec<SkillArg> {
+fn args(declared: &SkillScript, values: Option<&SkillArgs>) -> Vec<SkillArg> {
     let args = declared.args.iter();
     args.map(|(name, arg)| {
-        let given = given.and_then(|given| given.named(name.value.as_str()));
+        let values = values.and_then(|values| values.named(name.value.as_str()));
         let default = arg.default.as_ref();
         let default = || default.map(|value| Template::of_value(value.value.clone()));
         SkillArg {
             name: name.value.clone(),
             schema: arg.schema.clone(),
-            value: given.cloned().or_else(default),
+            value: values.cloned().or_else(default),
             position: arg.position.as_ref().map(|at| at.value),
         }
     })

@@ -32,14 +32,14 @@ impl StepGraph {
         let open: Vec<(OrderedStep, Vec<usize>)> = open.into_iter().collect();
         let mut known = vec![0_u64; self.len()];
         for batch in open.chunks(BATCH) {
-            let asked = batch.iter().flat_map(|(_, asked)| asked);
-            let last = asked.map(|at| positions[questions[*at].0]).max();
+            let numbers = batch.iter().flat_map(|(_, numbers)| numbers);
+            let last = numbers.map(|at| positions[questions[*at].0]).max();
             let first = batch.first().map(|((position, _), _)| *position);
             let part = first.zip(last).and_then(|(first, last)| order.get(first..=last));
             let part = part.unwrap_or(&[]);
             self.propagate(part, batch, &mut known);
-            for (bit, (_, asked)) in batch.iter().enumerate() {
-                for at in asked {
+            for (bit, (_, numbers)) in batch.iter().enumerate() {
+                for at in numbers {
                     answers[*at] = self.targets_of_needs(questions[*at].0, &known) >> bit & 1 == 1;
                 }
             }

@@ -95,8 +95,8 @@ pub fn adapt(
 fn refuse_secrets(text: &str, detect: TextDetector<'_>) -> Result<(), SkillConversionError> {
     match secret(text, detect) {
         None => Ok(()),
-        Some(what) => {
-            let message = format!("SKILL.md seems to contain a credential: {what}");
+        Some(description) => {
+            let message = format!("SKILL.md seems to contain a credential: {description}");
             Err(SkillConversionError::new(message, "remove it from the source first"))
         }
     }

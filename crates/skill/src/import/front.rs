@@ -195,8 +195,8 @@ impl FrontMatterConverter {
         match text.and_then(block) {
             Some(text) => {
                 self.front.own = Some(text);
-                let what = "`metadata.wf` comes from the source: review what it declares about its scripts";
-                self.review.push(what.to_owned());
+                let note = "`metadata.wf` comes from the source: review what it declares about its scripts";
+                self.review.push(note.to_owned());
             }
             None => self.fate(
                 "metadata.wf",
@@ -244,8 +244,8 @@ impl FrontMatterConverter {
         let found = rule(key).map(|(_, rule)| rule);
         if let Some(FieldTreatment::Drop(reason)) = found {
             if key == "hooks" {
-                let what = "`hooks` were dropped: their commands no longer run";
-                self.review.push(what.to_owned());
+                let note = "`hooks` were dropped: their commands no longer run";
+                self.review.push(note.to_owned());
             }
             return self.fate(key, FieldOutcome::Dropped, reason);
         }
@@ -276,8 +276,8 @@ impl FrontMatterConverter {
             self.front.description = long;
             return self.fate(&entry.key, FieldOutcome::Translated, "appended to `description`");
         }
-        let what = format!("`description` is too long to add `{}`: it does not say when", entry.key);
-        self.review.push(what + " to use the skill");
+        let note = format!("`description` is too long to add `{}`: it does not say when", entry.key);
+        self.review.push(note + " to use the skill");
         self.take_metadata(&entry.key, entry);
     }
 

@@ -116,18 +116,18 @@ pub fn inspect(case: &InspectionInput<'_>) -> Vec<InspectionIssue> {
 /// part of all of them.
 fn script_permissions(declared: &ScriptDeclarations, path: &str) -> ScriptPermissions {
     let own = declared.scripts.get(path);
-    let mut given = ScriptPermissions::default();
+    let mut all = ScriptPermissions::default();
     for one in declared.scripts.values() {
         if own.is_some_and(|own| own != one) {
             continue;
         }
-        given.env.extend(one.env.iter().cloned());
-        given.net |= one.net;
+        all.env.extend(one.env.iter().cloned());
+        all.net |= one.net;
         let read = one.read.iter();
         let places = read.filter_map(|path| private(path).map(|(part, _)| part));
-        given.places.extend(places);
+        all.places.extend(places);
     }
-    given
+    all
 }
 
 /// The state shared by shell scripts of a skill that load each other.
@@ -170,7 +170,7 @@ fn script(
     path: &str,
     bytes: &[u8],
     language: ScriptLanguage,
-    given: &ScriptPermissions,
+    permissions: &ScriptPermissions,
     shared: &SharedShellState,
 ) -> Vec<InspectionIssue> {
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -180,7 +180,7 @@ fn script(
         let reason = "this script is larger than 1 MiB, too large to check";
         return vec![InspectionIssue::new(Rule::TooNested, path, 0, reason)];
     }
-    let mut look = FileInspection::new(path, given);
+    let mut look = FileInspection::new(path, permissions);
     match language {
         ScriptLanguage::Shell(_) => shell(&mut look, text, 0, &shared.variables_set_for(path, text)),
         ScriptLanguage::Python => python(&mut look, text, 0),
@@ -226,8 +226,8 @@ fn executable_issues(path: &str, is_executed: bool, bytes: &[u8]) -> Vec<Inspect
 /// its own sandbox, so they are only reported.
 fn body(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
     let text = bundle.text("SKILL.md").unwrap_or_default();
-    let given = ScriptPermissions { net: true, ..ScriptPermissions::default() };
-    let mut look = FileInspection::new("SKILL.md", &given);
+    let permissions = ScriptPermissions { net: true, ..ScriptPermissions::default() };
+    let mut look = FileInspection::new("SKILL.md", &permissions);
     let mut open: Option<(usize, bool)> = None;
     let mut at = skill.body.range().start;
     for line in text.get(at..).unwrap_or_default().split_inclusive('\n') {
@@ -249,7 +249,7 @@ fn body(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
         }
         at += line.len();
     }
-    let told = |rule: Rule| {
+    let concerns_text = |rule: Rule| {
         !matches!(
             rule,
             Rule::PipeToShell
@@ -262,6 +262,6 @@ fn body(bundle: &SkillBundle, skill: &Skill) -> Vec<InspectionIssue> {
                 | Rule::ArgumentRun
         )
     };
-    let issues = look.issues.into_iter().filter(|issue| told(issue.rule));
+    let issues = look.issues.into_iter().filter(|issue| concerns_text(issue.rule));
     issues.map(|issue| InspectionIssue { class: IssueClass::Quality, ..issue }).collect()
 }

@@ -34,7 +34,7 @@ pub fn report(name: &str, case: &InspectionInput<'_>, issues: &[InspectionIssue]
             "dry_run": script.is_tried,
         })
     });
-    let told = issues.iter().map(|issue| {
+    let findings = issues.iter().map(|issue| {
         let text = case.bundle.text(&issue.file).unwrap_or_default();
         json!(IssueRecord::of(issue, text))
     });
@@ -45,7 +45,7 @@ pub fn report(name: &str, case: &InspectionInput<'_>, issues: &[InspectionIssue]
         "description": case.skill.map(|skill| skill.description.clone()),
         "bundle": case.bundle.digest().to_string(),
         "files": files.collect::<Vec<_>>(),
-        "findings": told.collect::<Vec<_>>(),
+        "findings": findings.collect::<Vec<_>>(),
     })
 }
 

@@ -32,14 +32,14 @@ pub fn guardrail(guardrail: &Guardrail, value: &Value, place: &str) -> Guardrail
     if looking.seen.0.is_empty() {
         return GuardrailResult { answer: GateAnswer::pass(), replacement: None };
     }
-    let told = looking.seen.describe();
+    let findings = looking.seen.describe();
     let mut instead = None;
     let mut answer = match guardrail.on_find {
-        OnFinding::Block => GateAnswer::block(format!("Found {told}")),
-        OnFinding::Ask => GateAnswer::ask(format!("Found {told}")),
+        OnFinding::Block => GateAnswer::block(format!("Found {findings}")),
+        OnFinding::Ask => GateAnswer::ask(format!("Found {findings}")),
         OnFinding::Flag => GateAnswer::pass(),
         OnFinding::Redact if looking.in_key => {
-            GateAnswer::block(format!("Found {told}; names of fields cannot be redacted"))
+            GateAnswer::block(format!("Found {findings}; names of fields cannot be redacted"))
         }
         OnFinding::Redact => {
             instead = Some(looking.without_findings(value));
@@ -60,9 +60,9 @@ impl FindingCounts {
     fn flags(&self) -> Vec<String> {
         let all = self.0.iter().take(MOST);
         let mut flags: Vec<String> = all
-            .map(|((detector, what, place), count)| match count {
-                1 => format!("{detector}: {what} in {place}"),
-                count => format!("{detector}: {what} in {place}, {count} times"),
+            .map(|((detector, kind, place), count)| match count {
+                1 => format!("{detector}: {kind} in {place}"),
+                count => format!("{detector}: {kind} in {place}, {count} times"),
             })
             .collect();
         if self.0.len() > MOST {

@@ -84,8 +84,8 @@ pub fn is_detector(name: &str) -> bool {
 /// Returns the findings of detectors in a text, by position. Different detectors may overlap.
 pub fn find(detectors: &[String], text: &str) -> Vec<DetectorFinding> {
     let mut findings = Vec::new();
-    let asked = DETECTORS.iter().filter(|detector| detectors.iter().any(|name| name == detector.name));
-    for detector in asked {
+    let active = DETECTORS.iter().filter(|detector| detectors.iter().any(|name| name == detector.name));
+    for detector in active {
         let mut found = Vec::new();
         (detector.search)(text, &mut found);
         found.sort_by(|(_, a), (_, b)| (a.start, b.end).cmp(&(b.start, a.end)));
@@ -97,9 +97,9 @@ pub fn find(detectors: &[String], text: &str) -> Vec<DetectorFinding> {
             }
             overlaps
         });
-        findings.extend(found.into_iter().map(|(what, at)| DetectorFinding {
+        findings.extend(found.into_iter().map(|(kind, at)| DetectorFinding {
             detector: detector.name,
-            kind: what,
+            kind,
             range: at,
         }));
     }

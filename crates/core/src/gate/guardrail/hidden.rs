@@ -13,7 +13,7 @@ pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
         let after = text.get(at + c.len_utf8()..).unwrap_or_default();
         let flag = if c == FLAG { flag(after) } else { 0 };
         if flag == 0
-            && let Some(what) = hidden(c)
+            && let Some(kind) = hidden(c)
             && !(at == 0 && c == '\u{FEFF}')
             && !is_needed(before, c, after.chars().next())
             && !(is_mark(c) && line.is_from_right(text, at))
@@ -21,7 +21,7 @@ pub(super) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
             let end = at + c.len_utf8();
             match found.last_mut() {
                 Some((_, last)) if last.end == at => last.end = end,
-                _ => found.push((what, at..end)),
+                _ => found.push((kind, at..end)),
             }
         }
         before = Some(c);

@@ -52,18 +52,18 @@ impl ValueSearch<'_> {
         }
     }
 
-    fn count(&mut self, detector: &'static str, what: &'static str, place: &str) {
-        let key = (detector, what, place.to_owned());
+    fn count(&mut self, detector: &'static str, kind: &'static str, place: &str) {
+        let key = (detector, kind, place.to_owned());
         *self.seen.0.entry(key).or_default() += 1;
     }
 
     /// True if the name of a field marks its random value as a secret.
     fn is_assigned(&self, key: &str, field: &Value) -> bool {
-        let asked = self.detectors.iter().any(|name| name == "secrets");
+        let is_active = self.detectors.iter().any(|name| name == "secrets");
         let Value::String(text) = field else {
             return false;
         };
-        asked && names_secret(key) && is_random(text)
+        is_active && names_secret(key) && is_random(text)
     }
 
     /// Returns a value without the findings; keys stay as they are.

@@ -16,13 +16,13 @@ impl NumberRanges {
     /// Applies the rules in the order of Silas 5.5.2: no number, outside of the hard range, in the
     /// range that continues, in the range that needs approval, anything else.
     pub(super) fn evaluate(&self, value: &Value) -> GateAnswer {
-        let Some(given) = number(value) else {
+        let Some(original) = number(value) else {
             return GateAnswer::block(format!("{} is not a number", quoted(&display_value(value))));
         };
-        let number = self.clamp.map_or(given, |range| clamp_to(given, range));
+        let number = self.clamp.map_or(original, |range| clamp_to(original, range));
         let mut answer = self.ruling(number);
-        if differ(number, given) {
-            answer.flags.push(format!("clamped from {given} to {number}"));
+        if differ(number, original) {
+            answer.flags.push(format!("clamped from {original} to {number}"));
         }
         answer
     }
@@ -53,9 +53,9 @@ pub fn clamped(rule: &GatePredicate, value: &Value) -> Option<Value> {
     let GatePredicate::NumericRange { clamp: Some(range), .. } = rule else {
         return None;
     };
-    let given = number(value)?;
-    let moved = clamp_to(given, *range);
-    if !differ(given, moved) {
+    let original = number(value)?;
+    let moved = clamp_to(original, *range);
+    if !differ(original, moved) {
         return None;
     }
     let number = as_integer(moved).map_or_else(|| Number::from_f64(moved), |whole| Some(whole.into()))?;

@@ -8,7 +8,7 @@ use wf_model::expr::ExprReference;
 /// the step's own.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for read in &scene.reads {
-        let name = &read.what.name;
+        let name = &read.reference.name;
         let is_item = matches!(name, ExprReference::Item | ExprReference::ItemKey | ExprReference::ItemIndex);
         if !is_item && !matches!(name, ExprReference::Matrix(_)) {
             continue;
@@ -33,11 +33,11 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 }
 
 fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
-    Diagnostic::new(Code::UnknownName, read.what.span, message)
+    Diagnostic::new(Code::UnknownName, read.reference.span, message)
 }
 
 fn inside(step: &StepSpec, read: &ExprRead<'_>, scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    match (&read.what.name, &step.matrix) {
+    match (&read.reference.name, &step.matrix) {
         (ExprReference::Matrix(axis), Some(matrix)) => axis_exists(axis, matrix, step, read, scene, notes),
         (ExprReference::Matrix(_), None) => unrepeated("matrix", step, read, scene, notes),
         (ExprReference::Item, Some(_)) => {
@@ -73,7 +73,7 @@ fn unrepeated(
 ) {
     // If there are other mistakes, the key may be there and unreadable.
     if scene.is_absent(key) {
-        let message = format!("`{}` is not available in a step without `{key}`", read.what.name);
+        let message = format!("`{}` is not available in a step without `{key}`", read.reference.name);
         let mistake = mistake(read, message).with_related(step.id.span, "the step");
         notes.note(mistake.with_help(format!("add `{key}` to the step")));
     }

@@ -23,8 +23,8 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
         names: secrets.collect(),
     };
     for read in &scene.reads {
-        let span = read.what.span;
-        match &read.what.name {
+        let span = read.reference.span;
+        match &read.reference.name {
             ExprReference::Param(name) => params.has(name, span, scene, notes),
             ExprReference::Secret(name) => secrets.has(name, span, scene, notes),
             ExprReference::Output { step, output } => {

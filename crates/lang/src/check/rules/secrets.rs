@@ -6,7 +6,7 @@ use wf_model::expr::ExprReference;
 /// in the headers and the body of a request.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     for read in &scene.reads {
-        let ExprReference::Secret(name) = &read.what.name else {
+        let ExprReference::Secret(name) = &read.reference.name else {
             continue;
         };
         let reason = match read.site {
@@ -26,7 +26,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             | ExprSite::Approve => "it would be recorded",
         };
         let message = format!("the secret `{name}` is not allowed in {}: {reason}", read.site.noun());
-        let mistake = Diagnostic::new(Code::SecretExposed, read.what.span, message);
+        let mistake = Diagnostic::new(Code::SecretExposed, read.reference.span, message);
         let help = match read.site {
             ExprSite::Url => "send it in a header or in the body".to_owned(),
             _ => format!("only the `env` of a step may contain it: `{name}: \"{{{{ secrets.{name} }}}}\"`"),

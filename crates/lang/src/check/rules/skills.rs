@@ -93,11 +93,11 @@ fn declared(
     }
     let passed = script.allow.iter().flat_map(|allow| &allow.env);
     let passed: Vec<&str> = passed.map(|name| name.value.as_str()).collect();
-    let given = scene.plan.env.iter().chain(step.env.iter());
-    let given: Vec<&str> = given.map(|(name, _)| name.value.as_str()).collect();
+    let variables = scene.plan.env.iter().chain(step.env.iter());
+    let variables: Vec<&str> = variables.map(|(name, _)| name.value.as_str()).collect();
     for name in &script.env {
         let name = name.value.as_str();
-        if !passed.contains(&name) && !given.contains(&name) {
+        if !passed.contains(&name) && !variables.contains(&name) {
             let message = format!("the script reads `{name}`, which is not set");
             let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
             notes.note(mistake.with_help(format!("set it: `env: {{{name}: …}}`")));
@@ -106,7 +106,7 @@ fn declared(
 }
 
 fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDiagnostics) {
-    let given = match &used.value.args {
+    let values = match &used.value.args {
         Some(SkillArgs::Words(words)) => {
             let message = "this script has named arguments: pass them by name";
             let at = words.first().map_or(used.span, |word| word.span);
@@ -114,10 +114,10 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDia
             notes.note(mistake.with_help("write `args: {NAME: VALUE}`"));
             return;
         }
-        Some(SkillArgs::Named(given)) => given.as_ref(),
+        Some(SkillArgs::Named(values)) => values.as_ref(),
         None => &[],
     };
-    for (name, value) in given {
+    for (name, value) in values {
         let mut known = script.args.iter();
         let Some((_, arg)) = known.find(|(known, _)| known.value == name.value) else {
             let message = format!("unknown argument `{}`", name.value);
@@ -132,7 +132,7 @@ fn arguments(used: &Spanned<SkillUse>, script: &SkillScript, notes: &mut FileDia
         }
     }
     for (name, arg) in script.args.iter().filter(|(_, arg)| arg.is_required()) {
-        if given.iter().all(|(known, _)| known.value != name.value) {
+        if values.iter().all(|(known, _)| known.value != name.value) {
             let message = format!("missing required argument `{}`", name.value);
             let mistake = Diagnostic::new(Code::KeyMissing, used.value.name.span, message);
             let about = arg.description.as_deref().unwrap_or("…");
@@ -152,8 +152,8 @@ fn constant(value: &Template, arg: &ScriptArg) -> Option<String> {
 
 /// Notes permissions of a step beyond those that the skill asks for.
 fn check_excess_permissions(step: &AllowSpec, most: &AllowSpec, at: Span, notes: &mut FileDiagnostics) {
-    let mut note = |what: String, at: Span| {
-        let message = format!("{what} exceeds the permissions of the skill");
+    let mut note = |permission: String, at: Span| {
+        let message = format!("{permission} exceeds the permissions of the skill");
         let mistake = Diagnostic::new(Code::SkillWider, at, message);
         notes.note(mistake.with_help(
             "a step may restrict the permissions of its skill, but not extend \

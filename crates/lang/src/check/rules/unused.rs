@@ -17,7 +17,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let mut params = BTreeSet::new();
     let mut secrets = BTreeSet::new();
     for read in &scene.reads {
-        match &read.what.name {
+        match &read.reference.name {
             ExprReference::Param(name) => drop(params.insert(name.as_str())),
             ExprReference::Secret(name) => drop(secrets.insert(name.as_str())),
             _ => {}
@@ -27,7 +27,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     let variables = after("WF_PARAM_", &texts);
     // A template in a script is a mistake of its own, and counts as a use.
     let (misplaced, misplaced_secrets) = (after("params.", &texts), after("secrets.", &texts));
-    let told: BTreeSet<&str> =
+    let of_notifications: BTreeSet<&str> =
         goal.into_iter().flat_map(GoalSpec::notification_secrets).map(|name| name.value.as_str()).collect();
     for (name, _) in declared.iter() {
         let id = name.value.as_str();
@@ -44,7 +44,7 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
     }
     for (name, _) in scene.plan.secrets.iter() {
         let id = name.value.as_str();
-        let is_read = secrets.contains(id) || told.contains(id);
+        let is_read = secrets.contains(id) || of_notifications.contains(id);
         if !is_read && !misplaced_secrets.contains(id) {
             let message = format!("secret `{}` is never used", name.value);
             let mistake = Diagnostic::new(Code::UnusedSecret, name.span, message);

@@ -6,10 +6,10 @@ use wf_model::expr::ExprReference;
 /// dependencies, a `finally` step from main steps and the `finally` steps before it. A check of a
 /// step runs after its work, and reads its outputs.
 pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
-    let mut asked = Vec::new();
+    let mut reads = Vec::new();
     let mut questions = Vec::new();
     for read in &scene.reads {
-        let target = read.what.name.step().and_then(|id| scene.find(id));
+        let target = read.reference.name.step().and_then(|id| scene.find(id));
         let Some(target) = target else { continue };
         match read.step {
             None if read.site == ExprSite::PlanEnv => notes.note(in_plan_env(read)),
@@ -21,13 +21,13 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
             }
             Some(at) if scene.is_finally(at) => {}
             Some(at) => {
-                asked.push((read, at, target));
+                reads.push((read, at, target));
                 questions.push((at, target));
             }
         }
     }
     let answers = scene.graph.reaches(&questions);
-    for ((read, at, target), is_upstream) in asked.into_iter().zip(answers) {
+    for ((read, at, target), is_upstream) in reads.into_iter().zip(answers) {
         if !is_upstream {
             notes.note(reads_unordered_step(read, at, target, scene));
         }
@@ -35,11 +35,11 @@ pub(super) fn check(scene: &RuleContext<'_>, notes: &mut FileDiagnostics) {
 }
 
 fn reads_own_result(read: &ExprRead<'_>) -> bool {
-    read.site == ExprSite::Check && matches!(read.what.name, ExprReference::Output { .. })
+    read.site == ExprSite::Check && matches!(read.reference.name, ExprReference::Output { .. })
 }
 
 fn mistake(read: &ExprRead<'_>, message: String) -> Diagnostic {
-    Diagnostic::new(Code::NotUpstream, read.what.span, message)
+    Diagnostic::new(Code::NotUpstream, read.reference.span, message)
 }
 
 fn in_plan_env(read: &ExprRead<'_>) -> Diagnostic {

@@ -134,8 +134,8 @@ impl<'l> TaintLint<'l> {
             reached.entry(param.clone()).or_insert_with(place);
         }
         // A variable for every step is reported once, however many steps it reaches.
-        let told = (view.file, site.span, site.code);
-        if let Some(from) = external(&value).filter(|_| self.reported.insert(told)) {
+        let key = (view.file, site.span, site.code);
+        if let Some(from) = external(&value).filter(|_| self.reported.insert(key)) {
             let message =
                 format!("untrusted input reaches {}: `{}` comes from {from}", site.place, site.name);
             let mistake = Diagnostic::new(site.code, site.span, message).with_help(help(site.code));
@@ -227,8 +227,8 @@ impl<'l> TaintLint<'l> {
                 let used = self.loaded.used(view.file, step)?;
                 let used = self.loaded.plans.get(used)?.as_ref()?;
                 let mut outputs = used.outputs.iter();
-                let given = outputs.find(|(own, _)| own.value.as_str() == output)?;
-                Some(&given.1.value.schema)
+                let found = outputs.find(|(own, _)| own.value.as_str() == output)?;
+                Some(&found.1.value.schema)
             }
             _ => None,
         }

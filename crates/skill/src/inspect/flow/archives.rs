@@ -34,9 +34,9 @@ impl ShellFactReader<'_, '_> {
         let mut plain = plain.into_iter().skip(skipped);
         let Some(archive) = plain.next() else { return };
         if extracts {
-            let what = self.loaded(&[archive]);
+            let content = self.loaded(&[archive]);
             for (_, into) in &folders {
-                self.facts.stores.push((*into, what));
+                self.facts.stores.push((*into, content));
             }
             let names: Vec<String> = operands.words.iter().map(|word| self.rendered(word)).collect();
             let stem = |name: &String| {
@@ -45,14 +45,14 @@ impl ShellFactReader<'_, '_> {
             };
             for stem in names.iter().filter_map(stem) {
                 let into = self.facts.file(&stem);
-                self.facts.moves(what, into);
+                self.facts.moves(content, into);
             }
             return;
         }
         let files: Vec<ValuePlaceIx> = plain.collect();
-        let what = self.loaded(&files);
-        self.packs(call.program.at, what);
-        self.facts.stores.push((archive, what));
-        self.facts.moves(what, call.out);
+        let content = self.loaded(&files);
+        self.packs(call.program.at, content);
+        self.facts.stores.push((archive, content));
+        self.facts.moves(content, call.out);
     }
 }

@@ -49,8 +49,8 @@ impl ShellFactReader<'_, '_> {
         let Some(program) = all.last().copied() else {
             // The program's name is in a variable.
             let operands = self.operands(&command.words, inner);
-            if let Some(what) = operands.values.first() {
-                self.runs(first.at, *what);
+            if let Some(script) = operands.values.first() {
+                self.runs(first.at, *script);
             }
             self.other_program(&operands, input, out);
             return;
@@ -94,8 +94,8 @@ impl ShellFactReader<'_, '_> {
         match program.name {
             "cp" | "mv" | "ln" | "install" => {
                 if let Some((last, from)) = operands.plain(&[]).split_last() {
-                    let what = self.loaded(from);
-                    self.facts.stores.push((*last, what));
+                    let content = self.loaded(from);
+                    self.facts.stores.push((*last, content));
                 }
             }
             "tee" => {
@@ -125,8 +125,8 @@ impl ShellFactReader<'_, '_> {
                 self.sets(program.args.get(..1).unwrap_or_default(), values);
             }
             "eval" => {
-                let what = self.facts.gathered(&operands.values);
-                self.runs(program.at, what);
+                let content = self.facts.gathered(&operands.values);
+                self.runs(program.at, content);
             }
             name if QUIET.contains(name) => {}
             _ => {
@@ -146,8 +146,8 @@ impl ShellFactReader<'_, '_> {
         };
         let plain = call.operands.plain(&[]);
         if let (true, Some((_, files))) = (call.operands.texts().any(starts), plain.split_first()) {
-            let what = self.facts.gathered(files);
-            self.runs(call.program.at, what);
+            let content = self.facts.gathered(files);
+            self.runs(call.program.at, content);
         }
     }
 
@@ -189,8 +189,8 @@ impl ShellFactReader<'_, '_> {
         all
     }
 
-    pub(super) fn sends(&mut self, at: usize, what: ValuePlaceIx, to: ValuePlaceIx, is_proof: bool) {
-        let event = self.source.event(at, what);
+    pub(super) fn sends(&mut self, at: usize, content: ValuePlaceIx, to: ValuePlaceIx, is_proof: bool) {
+        let event = self.source.event(at, content);
         self.facts.sends.push(ValueSend { event, destination: to, is_proof });
     }
 }

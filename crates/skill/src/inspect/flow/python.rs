@@ -79,8 +79,8 @@ impl PythonFactReader<'_, '_> {
             "with" => {
                 for part in parts(rest) {
                     let at = part.iter().position(|token| token.name() == Some("as"));
-                    let (what, name) = part.split_at(at.unwrap_or(part.len()));
-                    let value = self.value(what);
+                    let (source, name) = part.split_at(at.unwrap_or(part.len()));
+                    let value = self.value(source);
                     self.assign(name.get(1..).unwrap_or_default(), value);
                 }
             }
@@ -106,9 +106,9 @@ impl PythonFactReader<'_, '_> {
         self.open.push((column, name.to_owned()));
         let close = outermost(tokens, ')').unwrap_or(tokens.len());
         let inner = tokens.get(2..close).unwrap_or_default();
-        let given = parts(inner).into_iter().filter_map(|part| part.iter().find_map(ScriptToken::name));
-        let given = given.filter(|name| !matches!(*name, "self" | "cls"));
-        for (number, one) in given.enumerate() {
+        let names = parts(inner).into_iter().filter_map(|part| part.iter().find_map(ScriptToken::name));
+        let names = names.filter(|name| !matches!(*name, "self" | "cls"));
+        for (number, one) in names.enumerate() {
             let variable = self.variable(one);
             for key in [number.to_string(), one.to_owned()] {
                 let from = self.facts.place_ix(ValuePlace::Argument(name.to_owned(), key));

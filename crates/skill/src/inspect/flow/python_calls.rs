@@ -19,7 +19,7 @@ struct PythonCall<'t> {
     /// Its offset, in bytes.
     at: usize,
     /// Its arguments.
-    given: Vec<PythonArgument<'t>>,
+    arguments: Vec<PythonArgument<'t>>,
     /// Its result.
     result: ValuePlaceIx,
 }
@@ -64,14 +64,14 @@ impl PythonFactReader<'_, '_> {
     pub(super) fn call(&mut self, whole: &str, at: usize, first: &str, args: &[ScriptToken]) -> ValuePlaceIx {
         let result = self.facts.value();
         let call =
-            PythonCall { whole, first, at, given: parts(args).into_iter().map(named).collect(), result };
+            PythonCall { whole, first, at, arguments: parts(args).into_iter().map(named).collect(), result };
         let starts = ["subprocess.", "os.exec", "os.system", "os.popen"];
         let sends = whole.contains('.') && SENDS.contains(&call.last());
         if QUIET.contains(&whole) {
             self.all(&call);
         } else if EXECUTES.contains(&whole) {
-            let what = self.all(&call);
-            let event = self.source.event(at, what);
+            let content = self.all(&call);
+            let event = self.source.event(at, content);
             self.facts.runs.push(event.clone());
             self.facts.texts.push(event);
         } else if starts.iter().any(|begin| whole.starts_with(begin)) {
@@ -91,7 +91,7 @@ impl PythonFactReader<'_, '_> {
         let result = call.result;
         match call.whole {
             "os.getenv" | "os.environ.get" | "os.environ.pop" => {
-                let key = call.given.first().and_then(|(_, tokens)| tokens.first());
+                let key = call.arguments.first().and_then(|(_, tokens)| tokens.first());
                 if let Some(key) = key.and_then(ScriptToken::text) {
                     self.environment(Some(key), result);
                 }
@@ -106,7 +106,7 @@ impl PythonFactReader<'_, '_> {
                 self.facts.moves(value, to);
             }
             "open" | "io.open" => {
-                if let Some((_, tokens)) = call.given.first() {
+                if let Some((_, tokens)) = call.arguments.first() {
                     let path = self.value(tokens);
                     self.facts.moves(path, result);
                     self.facts.loads.push((path, result));
@@ -126,7 +126,7 @@ impl PythonFactReader<'_, '_> {
     fn other(&mut self, call: &PythonCall<'_>) {
         let last = call.last();
         if self.facts.functions.contains(last) {
-            for (number, (name, tokens)) in call.given.iter().enumerate() {
+            for (number, (name, tokens)) in call.arguments.iter().enumerate() {
                 let value = self.value(tokens);
                 let key = name.map_or_else(|| number.to_string(), str::to_owned);
                 let to = self.facts.place_ix(ValuePlace::Argument(last.to_owned(), key));
@@ -139,11 +139,11 @@ impl PythonFactReader<'_, '_> {
         let value = self.all(call);
         self.facts.moves(value, call.result);
         if COPIES.contains(&call.whole)
-            && let [(_, from), (_, to)] = call.given.as_slice()
+            && let [(_, from), (_, to)] = call.arguments.as_slice()
         {
-            let (from, to, held) = (self.value(from), self.value(to), self.facts.value());
-            self.facts.loads.push((from, held));
-            self.facts.stores.push((to, held));
+            let (from, to, content) = (self.value(from), self.value(to), self.facts.value());
+            self.facts.loads.push((from, content));
+            self.facts.stores.push((to, content));
         }
         if call.whole == "os.chmod" {
             let event = self.source.event(call.at, value);
@@ -181,7 +181,7 @@ impl PythonFactReader<'_, '_> {
     /// Handles a network call: it sends its arguments, and returns the response.
     fn transfers(&mut self, call: &PythonCall<'_>) {
         let (mut said, mut proof) = (Vec::new(), Vec::new());
-        for (name, tokens) in &call.given {
+        for (name, tokens) in &call.arguments {
             let value = self.value(tokens);
             let is_proof = name.is_some_and(|name| PROOF.contains(&name));
             if is_proof { &mut proof } else { &mut said }.push(value);
@@ -192,8 +192,8 @@ impl PythonFactReader<'_, '_> {
         }
         let said = self.facts.gathered(&said);
         let proof = self.facts.gathered(&proof);
-        for (what, is_proof) in [(said, false), (proof, true)] {
-            let event = self.source.event(call.at, what);
+        for (content, is_proof) in [(said, false), (proof, true)] {
+            let event = self.source.event(call.at, content);
             self.facts.sends.push(ValueSend { event, destination: to, is_proof });
         }
         self.facts.fetch(self.source.event(call.at, to), call.result);
@@ -205,7 +205,7 @@ impl PythonFactReader<'_, '_> {
 
     /// Handles `urlretrieve(address, path)`.
     fn retrieves(&mut self, call: &PythonCall<'_>) {
-        if let [(_, from), (_, into), ..] = call.given.as_slice() {
+        if let [(_, from), (_, into), ..] = call.arguments.as_slice() {
             let (from, into) = (self.value(from), self.value(into));
             self.facts.fetch(self.source.event(call.at, from), call.result);
             self.facts.stores.push((into, call.result));
@@ -214,13 +214,13 @@ impl PythonFactReader<'_, '_> {
 
     /// Handles the start of a program: the command is read as the shell reads it.
     fn starts(&mut self, call: &PythonCall<'_>) {
-        for (name, tokens) in call.given.iter().skip(1) {
+        for (name, tokens) in call.arguments.iter().skip(1) {
             let value = self.value(tokens);
             if *name == Some("input") {
                 self.facts.moves(value, call.result);
             }
         }
-        let Some((_, tokens)) = call.given.first() else {
+        let Some((_, tokens)) = call.arguments.first() else {
             return;
         };
         self.value(tokens);
@@ -250,7 +250,7 @@ impl PythonFactReader<'_, '_> {
     }
 
     fn all(&mut self, call: &PythonCall<'_>) -> ValuePlaceIx {
-        let all: Vec<ValuePlaceIx> = call.given.iter().map(|(_, tokens)| self.value(tokens)).collect();
+        let all: Vec<ValuePlaceIx> = call.arguments.iter().map(|(_, tokens)| self.value(tokens)).collect();
         self.facts.gathered(&all)
     }
 }

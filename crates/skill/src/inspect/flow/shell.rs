@@ -184,9 +184,9 @@ impl ShellFactReader<'_, '_> {
                 }
             }
         }
-        let given = self.given(all, command, input, inner);
+        let input = self.input_of(all, command, input, inner);
         let out = self.facts.value();
-        self.program(command, given, inner, out);
+        self.program(command, input, inner, out);
         for word in &command.writes {
             let paths = self.operand(word, inner);
             self.facts.stores.push((paths, out));
@@ -195,7 +195,7 @@ impl ShellFactReader<'_, '_> {
     }
 
     /// Returns the input of a command.
-    fn given(
+    fn input_of(
         &mut self,
         all: &ParsedShellScript,
         command: &ShellCommand,
@@ -205,27 +205,27 @@ impl ShellFactReader<'_, '_> {
         if command.reads.is_empty() && command.input.is_none() {
             return input;
         }
-        let given = self.facts.value();
+        let own = self.facts.value();
         for word in &command.reads {
             let paths = self.operand(word, inner);
-            self.facts.loads.push((paths, given));
+            self.facts.loads.push((paths, own));
         }
         if let Some((at, text)) = &command.input {
-            self.facts.record_text(text.trim(), given);
+            self.facts.record_text(text.trim(), own);
             for var in all.vars.iter().filter(|var| (*at..=at + text.len() + 1).contains(&var.at)) {
                 let from = self.variable(&var.name, var.at);
-                self.facts.moves(from, given);
+                self.facts.moves(from, own);
             }
             for from in inner {
-                self.facts.moves(*from, given);
+                self.facts.moves(*from, own);
             }
         }
-        given
+        own
     }
 
     /// Records the execution of a value.
-    pub(super) fn runs(&mut self, at: usize, what: ValuePlaceIx) {
-        let run = self.source.event(at, what);
+    pub(super) fn runs(&mut self, at: usize, content: ValuePlaceIx) {
+        let run = self.source.event(at, content);
         self.facts.runs.push(run);
     }
 

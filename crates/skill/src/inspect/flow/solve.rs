@@ -59,10 +59,10 @@ pub(super) fn solve(facts: &mut FlowFacts) -> FlowSolution {
         }
     }
     let stores = facts.stores.clone();
-    for (paths, what) in stores {
+    for (paths, content) in stores {
         for path in first.paths(paths) {
             let file = facts.file(&path);
-            facts.moves(what, file);
+            facts.moves(content, file);
         }
     }
     let runs: Vec<ValuePlaceIx> = facts.runs.iter().map(|run| run.place).collect();

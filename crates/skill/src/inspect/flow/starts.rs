@@ -67,8 +67,8 @@ impl ShellFactReader<'_, '_> {
         let installs = matches!(call.program.name, "pip" | "pip3" | "npm" | "dpkg" | "rpm");
         if installs && !operands.has_option(&["-r"]) {
             let plain = operands.plain(&[]);
-            let what = self.facts.gathered(plain.get(1..).unwrap_or_default());
-            return self.runs(call.program.at, what);
+            let content = self.facts.gathered(plain.get(1..).unwrap_or_default());
+            return self.runs(call.program.at, content);
         }
         self.other_program(operands, call.input, call.out);
         for (_, paths) in operands.option_values(&["-o", "--output", "-out", "--out"]) {
@@ -123,8 +123,8 @@ impl ShellFactReader<'_, '_> {
                 self.facts.moves(*value, to);
             }
         }
-        let given = self.facts.place_ix(ValuePlace::Input(Rc::clone(name)));
-        self.facts.moves(input, given);
+        let argument = self.facts.place_ix(ValuePlace::Input(Rc::clone(name)));
+        self.facts.moves(input, argument);
         let printed = self.facts.place_ix(ValuePlace::Output(Rc::clone(name)));
         self.facts.moves(printed, out);
     }

@@ -116,10 +116,10 @@ impl<'a> InstructionSentence<'a> {
         value
     }
 
-    fn event(&self, what: ValuePlaceIx) -> ValueEvent {
+    fn event(&self, place: ValuePlaceIx) -> ValueEvent {
         let file = self.file.to_owned();
         let at = self.at;
-        ValueEvent { file, at, place: what }
+        ValueEvent { file, at, place }
     }
 }
 
@@ -130,24 +130,24 @@ fn sentence(facts: &mut FlowFacts, source: &CommandText<'_>, line: &str, at: usi
         fetches(facts, &said, verb, &to);
     }
     if let Some(verb) = said.verb(1) {
-        let what = said.value_of_paths(facts, verb);
-        facts.runs.push(said.event(what));
+        let content = said.value_of_paths(facts, verb);
+        facts.runs.push(said.event(content));
     }
     if let (Some(verb), false) = (said.verb(2), to.is_empty()) {
-        let (paths, what, to_place) = (said.value_of_paths(facts, verb), facts.value(), facts.value());
+        let (paths, content, to_place) = (said.value_of_paths(facts, verb), facts.value(), facts.value());
         for address in &to {
             facts.record_text(address, to_place);
         }
-        facts.loads.push((paths, what));
-        facts.sends.push(ValueSend { event: said.event(what), destination: to_place, is_proof: false });
+        facts.loads.push((paths, content));
+        facts.sends.push(ValueSend { event: said.event(content), destination: to_place, is_proof: false });
     } else if let (Some(_), [from @ .., (_, last)]) = (said.verb(3), said.paths.as_slice()) {
-        let (paths, held, into) = (facts.value(), facts.value(), facts.value());
+        let (paths, content, into) = (facts.value(), facts.value(), facts.value());
         for (_, path) in from {
             facts.record_text(path, paths);
         }
         facts.record_text(last, into);
-        facts.loads.push((paths, held));
-        facts.stores.push((into, held));
+        facts.loads.push((paths, content));
+        facts.stores.push((into, content));
     }
 }
 

@@ -134,8 +134,8 @@ impl ShellFactReader<'_, '_> {
             self.hosts(operands, to);
             self.sends(program.at, call.input, to, false);
         } else if is_upload {
-            let what = self.loaded(&near);
-            self.sends(program.at, what, to, false);
+            let content = self.loaded(&near);
+            self.sends(program.at, content, to, false);
         }
     }
 

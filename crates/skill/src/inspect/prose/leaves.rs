@@ -76,9 +76,9 @@ pub(in crate::inspect) fn is_credential(name: &str) -> bool {
 
 /// True if credentials are stored at a path.
 pub(in crate::inspect) fn keeps_credentials(path: &str) -> bool {
-    let is_memory = |what: &str| what.starts_with("an agent");
+    let is_memory = |meaning: &str| meaning.starts_with("an agent");
     STORES.as_ref().is_some_and(|one| one.is_match(path))
-        || private(path).is_some_and(|(part, what)| part != "~" && !is_memory(what))
+        || private(path).is_some_and(|(part, meaning)| part != "~" && !is_memory(meaning))
 }
 
 static POSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {

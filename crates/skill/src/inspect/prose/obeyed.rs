@@ -106,8 +106,8 @@ fn shells(passage: &TextPassage<'_>) -> Vec<PassageFinding> {
     if !matches!(language.as_str(), "sh" | "bash" | "shell" | "console" | "zsh") {
         return Vec::new();
     }
-    let given = ScriptPermissions { net: true, ..ScriptPermissions::default() };
-    let mut look = FileInspection::new("", &given);
+    let permissions = ScriptPermissions { net: true, ..ScriptPermissions::default() };
+    let mut look = FileInspection::new("", &permissions);
     shell(&mut look, passage.text, 0, &BTreeSet::new());
     let harms = |issue: &InspectionIssue| {
         matches!(

@@ -46,8 +46,8 @@ pub(super) fn danger(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_
         _ => {}
     }
     later(look, program);
-    if let Some(what) = installs(program) {
-        look.report(Rule::PackageInstall, at, format!("`{what}` installs packages"));
+    if let Some(tool) = installs(program) {
+        look.report(Rule::PackageInstall, at, format!("`{tool}` installs packages"));
     }
 }
 
@@ -89,11 +89,11 @@ fn chmod(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>) {
             (3..=5).contains(&text.len()) && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
         let signs = text.split(',').any(|part| {
             let who = part.split(['+', '=']).next().unwrap_or_default();
-            let what = part.get(who.len()..).unwrap_or_default();
-            !what.is_empty()
+            let rights = part.get(who.len()..).unwrap_or_default();
+            !rights.is_empty()
                 && who.contains(['o', 'a'])
                 && who.bytes().all(|byte| b"ugoa".contains(&byte))
-                && what.contains('w')
+                && rights.contains('w')
         });
         if (is_number && text.ends_with(['2', '3', '6', '7'])) || signs {
             look.report(
@@ -121,7 +121,7 @@ fn deletes(look: &mut FileInspection<'_>, program: &ExecutedProgram<'_>, has_uns
     let is_all = match program.name {
         "find" => {
             program.has(&["-delete"])
-                || program.args.array_windows().any(|[exec, what]| exec.text == "-exec" && what.text == "rm")
+                || program.args.array_windows().any(|[exec, name]| exec.text == "-exec" && name.text == "rm")
         }
         "rm" => program.short('r') || program.short('R') || program.has(&["--recursive"]),
         _ => true,

@@ -32,8 +32,8 @@ pub(in crate::inspect) struct FileInspection<'a> {
 const DEEPEST: usize = 6;
 
 impl<'a> FileInspection<'a> {
-    pub(in crate::inspect) fn new(file: &'a str, given: &'a ScriptPermissions) -> Self {
-        Self { file, permissions: given, issues: Vec::new(), depth: 0, reported: BTreeSet::new() }
+    pub(in crate::inspect) fn new(file: &'a str, permissions: &'a ScriptPermissions) -> Self {
+        Self { file, permissions, issues: Vec::new(), depth: 0, reported: BTreeSet::new() }
     }
 
     pub(super) fn report(&mut self, rule: Rule, at: usize, message: impl Into<String>) {
@@ -48,9 +48,9 @@ impl<'a> FileInspection<'a> {
     }
 
     /// Records an access to the network.
-    pub(super) fn net(&mut self, what: &str, at: usize) {
+    pub(super) fn net(&mut self, tool: &str, at: usize) {
         let rule = if self.permissions.net { Rule::NetDeclared } else { Rule::NetUndeclared };
-        self.report_once(rule, what, at, format!("`{what}` uses the network"));
+        self.report_once(rule, tool, at, format!("`{tool}` uses the network"));
     }
 
     /// Records that an environment variable is read.
@@ -63,13 +63,13 @@ impl<'a> FileInspection<'a> {
 
     /// Checks a path for private content.
     pub(super) fn path(&mut self, path: &str, at: usize) {
-        if let Some((part, what)) = super::private(path)
+        if let Some((part, meaning)) = super::private(path)
             && part != "~"
             && !self.permissions.places.contains(part)
         {
             let home = if part.starts_with('.') { "~/" } else { "" };
             let place = format!("{home}{part}");
-            let message = format!("it refers to {place}: {what}");
+            let message = format!("it refers to {place}: {meaning}");
             self.report_once(Rule::PrivatePlace, &place, at, message);
         }
     }

@@ -115,8 +115,8 @@ fn starts(look: &mut FileInspection<'_>, call: &ParsedCall) {
         let all = programs(&command);
         for program in &all {
             danger(look, program, false);
-            if let Some(what) = reaches(program) {
-                look.net(&what, program.at);
+            if let Some(tool) = reaches(program) {
+                look.net(&tool, program.at);
             }
         }
         look.inspect_nested(call.at, |look| runs(look, &command, &all, &BTreeSet::new()));

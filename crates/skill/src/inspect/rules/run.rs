@@ -135,17 +135,17 @@ pub(super) fn piped(look: &mut FileInspection<'_>, pipeline: &ShellPipeline) {
         let Some(runs) = runs else { continue };
         let before = pipeline.before.iter().chain(pipeline.commands.iter().take(at));
         let before: Vec<ExecutedProgram<'_>> = before.flat_map(programs).collect();
-        let (rule, what) = if before.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat"))
-        {
-            (Rule::ReverseShell, "remote input")
-        } else if before.iter().any(fetches) {
-            (Rule::PipeToShell, "downloaded content")
-        } else if before.iter().any(decodes) {
-            (Rule::DecodeToShell, "decoded content")
-        } else {
-            (Rule::EvalInput, "the output of a command")
-        };
-        look.report(rule, runs.at, format!("{what} is executed by `{}`", runs.name));
+        let (rule, source) =
+            if before.iter().any(|one| matches!(one.name, "nc" | "ncat" | "netcat" | "socat")) {
+                (Rule::ReverseShell, "remote input")
+            } else if before.iter().any(fetches) {
+                (Rule::PipeToShell, "downloaded content")
+            } else if before.iter().any(decodes) {
+                (Rule::DecodeToShell, "decoded content")
+            } else {
+                (Rule::EvalInput, "the output of a command")
+            };
+        look.report(rule, runs.at, format!("{source} is executed by `{}`", runs.name));
     }
     shell_to_net(look, pipeline);
 }

@@ -34,8 +34,8 @@ pub(in crate::inspect) fn shell(
                 for program in &all {
                     let has_unset = !ends_unset && unset(program.args.iter().flat_map(|arg| &arg.vars), &set);
                     danger(look, program, has_unset);
-                    if let Some(what) = reaches(program) {
-                        look.net(&what, program.at);
+                    if let Some(tool) = reaches(program) {
+                        look.net(&tool, program.at);
                     }
                 }
                 runs(look, command, &all, &set);

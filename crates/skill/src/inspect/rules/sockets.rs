@@ -26,11 +26,11 @@ pub(super) fn sockets(look: &mut FileInspection<'_>, code: &ParsedProgram) {
             look.net("socket", *at);
         }
     }
-    let all = code.tokens.array_windows().find(|[from, module, import, what]| {
+    let all = code.tokens.array_windows().find(|[from, module, import, name]| {
         from.name() == Some("from")
             && module.name() == Some("socket")
             && import.name() == Some("import")
-            && what.is('*')
+            && name.is('*')
     });
     if let Some([from, ..]) = all {
         look.net("socket", from.at);

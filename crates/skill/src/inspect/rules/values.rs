@@ -186,13 +186,13 @@ impl<'a> ScriptValues<'a> {
             before.filter(|(at, _)| *at < var.at).map(|(_, count)| *count).fold(0, usize::saturating_add);
         let mut found = Vec::new();
         for call in self.calls.get(function)? {
-            let given = call.words.get(1..).unwrap_or_default();
+            let words = call.words.get(1..).unwrap_or_default();
             let words = match var.name.parse::<usize>() {
                 Ok(number) => {
                     let at = number.saturating_sub(1).saturating_add(dropped);
-                    given.get(at).map(std::slice::from_ref)
+                    words.get(at).map(std::slice::from_ref)
                 }
-                Err(_) => given.get(dropped.saturating_add(var.skips)..),
+                Err(_) => words.get(dropped.saturating_add(var.skips)..),
             };
             let words = words.filter(|words| !words.is_empty());
             found.extend(words.map(|words| (words.to_vec(), call.function.clone())));

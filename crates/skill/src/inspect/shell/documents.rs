@@ -69,20 +69,20 @@ impl ShellLexer<'_> {
         self.gap();
         let end = self.word();
         let line = self.rest().find('\n').map_or(self.text.len(), |long| self.at + long + 1);
-        let from = self.given.unwrap_or(line);
+        let from = self.documents_end.unwrap_or(line);
         let body = self.text.get(from..).unwrap_or_default();
         let mut long = 0;
         for one in body.split_inclusive('\n') {
             let bare = one.trim_end_matches(['\n', '\r']);
             let bare = if strips { bare.trim_start_matches('\t') } else { bare };
             if bare == end.text {
-                self.given = Some(from + long + one.len());
+                self.documents_end = Some(from + long + one.len());
                 break;
             }
             long += one.len();
         }
         if long >= body.len() {
-            self.given = Some(self.text.len());
+            self.documents_end = Some(self.text.len());
         }
         let text = body.get(..long).unwrap_or_default();
         if !end.is_quoted {

@@ -141,7 +141,7 @@ impl ShellLexer<'_> {
             match c {
                 '(' => open += 1,
                 ')' => open = open.saturating_sub(1),
-                '\n' if self.given.is_some() => break,
+                '\n' if self.documents_end.is_some() => break,
                 '$' | '`' | '"' | '\\' => {
                     self.piece(&mut inner, c);
                     last = UNKNOWN;

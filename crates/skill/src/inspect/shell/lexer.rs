@@ -23,14 +23,22 @@ pub(super) struct ShellLexer<'a> {
     pub(super) depth: usize,
     pub(super) out: ParsedShellScript,
     /// The end of the here-documents of this line.
-    pub(super) given: Option<usize>,
+    pub(super) documents_end: Option<usize>,
     /// The function whose body is read.
     pub(super) function: Option<Rc<str>>,
 }
 
 impl<'a> ShellLexer<'a> {
     pub(super) fn new(text: &'a str, base: usize, depth: usize) -> Self {
-        Self { text, at: 0, base, depth, out: ParsedShellScript::default(), given: None, function: None }
+        Self {
+            text,
+            at: 0,
+            base,
+            depth,
+            out: ParsedShellScript::default(),
+            documents_end: None,
+            function: None,
+        }
     }
 
     pub(super) fn rest(&self) -> &'a str {
@@ -47,10 +55,10 @@ impl<'a> ShellLexer<'a> {
         Some(c)
     }
 
-    pub(super) fn takes(&mut self, what: &str) -> bool {
-        let is_there = self.rest().starts_with(what);
+    pub(super) fn takes(&mut self, text: &str) -> bool {
+        let is_there = self.rest().starts_with(text);
         if is_there {
-            self.at += what.len();
+            self.at += text.len();
         }
         is_there
     }
@@ -190,7 +198,7 @@ impl<'a> ShellLexer<'a> {
 
     /// Reads the end of a line, and the here-documents of its commands.
     pub(super) fn line(&mut self) {
-        self.at = self.given.take().unwrap_or(0).max(self.at + 1);
+        self.at = self.documents_end.take().unwrap_or(0).max(self.at + 1);
     }
 
     pub(super) fn comment(&mut self) {

@@ -9,12 +9,12 @@ pub struct InjectionMarker {
     pub is_raw: bool,
 }
 
-const fn words(what: &'static str, says: &'static str) -> InjectionMarker {
-    InjectionMarker { intent: what, pattern: says, is_raw: false }
+const fn words(intent: &'static str, pattern: &'static str) -> InjectionMarker {
+    InjectionMarker { intent, pattern, is_raw: false }
 }
 
-const fn raw(what: &'static str, says: &'static str) -> InjectionMarker {
-    InjectionMarker { intent: what, pattern: says, is_raw: true }
+const fn raw(intent: &'static str, pattern: &'static str) -> InjectionMarker {
+    InjectionMarker { intent, pattern, is_raw: true }
 }
 
 const OVERRIDE: &str = "to override instructions";

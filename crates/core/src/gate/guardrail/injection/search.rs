@@ -24,8 +24,8 @@ static SHAPES: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
 pub(in crate::gate::guardrail) fn search(text: &str, found: &mut Vec<DetectorMatch>) {
     found.extend(in_text(text));
     for (at, inner) in base64::texts(text) {
-        if let Some((what, _)) = in_text(&inner).first() {
-            found.push((what, at));
+        if let Some((intent, _)) = in_text(&inner).first() {
+            found.push((intent, at));
         }
     }
 }

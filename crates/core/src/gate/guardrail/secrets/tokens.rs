@@ -15,12 +15,12 @@ pub struct SecretTokenKind {
     pub has_checksum: bool,
 }
 
-const fn token(what: &'static str, shape: &'static str) -> SecretTokenKind {
-    SecretTokenKind { description: what, pattern: shape, has_checksum: false }
+const fn token(description: &'static str, pattern: &'static str) -> SecretTokenKind {
+    SecretTokenKind { description, pattern, has_checksum: false }
 }
 
-const fn checked(what: &'static str, shape: &'static str) -> SecretTokenKind {
-    SecretTokenKind { description: what, pattern: shape, has_checksum: true }
+const fn checked(description: &'static str, pattern: &'static str) -> SecretTokenKind {
+    SecretTokenKind { description, pattern, has_checksum: true }
 }
 
 /// The tokens, by the formats that their issuers have published.

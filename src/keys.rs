@@ -1,9 +1,11 @@
 //! The options of commands for the keys of the user.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 
+use wf_app::approve::SigningOptions;
 use wf_app::keys::{KeyProtection, passphrase};
 use wf_app::{Caller, CommandError};
 
@@ -19,6 +21,31 @@ impl PassphraseArgs {
     /// The file to read it from.
     pub fn file(&self) -> Option<&Path> {
         self.passphrase_file.as_deref()
+    }
+}
+
+/// The options for signing.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SigningArgs {
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Sign with this key, by its name
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
+    #[command(flatten)]
+    passphrase: PassphraseArgs,
+}
+
+impl SigningArgs {
+    /// The same, as a use case takes it, for an approval of this validity.
+    pub fn options(&self, validity: Option<Duration>) -> SigningOptions {
+        SigningOptions {
+            is_confirmed: self.yes,
+            validity,
+            key: self.key.clone(),
+            passphrase_file: self.passphrase.file().map(Into::into),
+        }
     }
 }
 

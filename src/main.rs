@@ -23,7 +23,7 @@ mod terminal;
 mod ui;
 mod which;
 
-use record::{load_record, outermost_parent};
+use record::load_record;
 use terminal::Terminal;
 use ui::Ui;
 use which::RunArg;

@@ -1,11 +1,12 @@
 use wf_app::CommandError;
+use wf_app::lineage::outermost_run;
 use wf_app::load::recorded_plan_if_valid;
 use wf_base::name::RunId;
 use wf_core::machine::BudgetLedger;
 use wf_report::record::{
     GapTrajectory, LoopedAttempt, NestedRunRecord, RECORD_VERSION, RunDecisions, RunLifecycle, RunRecord,
 };
-use wf_store::{RunRow, StoreError, StoreReader};
+use wf_store::StoreReader;
 
 /// The depth to which nested runs are read; deeper ones cannot be made.
 const MAX_DEPTH: usize = 32;
@@ -13,23 +14,13 @@ const MAX_DEPTH: usize = 32;
 /// Reads the stored record of a run, and of those nested in it.
 pub fn load_record(reader: &StoreReader, run: &RunId) -> Result<RunRecord, CommandError> {
     let mut record = nested_records(reader, run, MAX_DEPTH)?;
-    record.top = outermost_parent(reader, &record.run)?;
+    record.top = Some(outermost_run(reader, run)?).filter(|top| top != run);
     if record.is_stale()
         && let Some(plan) = recorded_plan_if_valid(reader, run)?
     {
         record.mark_stale_dependants(&plan);
     }
     Ok(record)
-}
-
-/// The outermost run that a run is part of; `None`: it is not nested.
-pub fn outermost_parent(reader: &StoreReader, run: &RunRow) -> Result<Option<RunId>, StoreError> {
-    let (mut top, mut above) = (None, run.parent.clone());
-    while let Some((run, _)) = above {
-        above = reader.run(&run)?.parent;
-        top = Some(run);
-    }
-    Ok(top)
 }
 
 fn nested_records(reader: &StoreReader, run: &RunId, depth: usize) -> Result<RunRecord, CommandError> {

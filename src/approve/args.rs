@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::keys::PassphraseArgs;
-use wf_app::approve::ApprovalDemand;
+use wf_app::approve::{ApprovalDemand, SigningOptions};
 
 /// The approvals required before a run starts.
 #[derive(Args, Clone, Debug, Default)]
@@ -27,8 +27,11 @@ impl ApprovalArgs {
         ApprovalDemand {
             is_required: self.require_approval,
             file: self.approval.clone(),
-            key: self.key.clone(),
-            passphrase_file: self.passphrase.file().map(Into::into),
+            signing: SigningOptions {
+                key: self.key.clone(),
+                passphrase_file: self.passphrase.file().map(Into::into),
+                ..SigningOptions::default()
+            },
         }
     }
 }

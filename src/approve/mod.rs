@@ -3,12 +3,12 @@
 //! **Invariant:** what is signed was shown first.
 
 mod accept;
+mod answer;
 mod args;
-mod ask;
 mod bounds;
 pub mod plan;
 mod view;
 
-pub use accept::{AcceptanceArgs, accept_goal};
+pub use accept::accept_goal;
+pub use answer::{AnswerArgs, answer_approval};
 pub use args::ApprovalArgs;
-pub use ask::{AnswerArgs, answer_approval};

@@ -1,31 +1,25 @@
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::bounds::bound_line;
-use super::plan::PlanReview;
 use wf_app::Caller;
-use wf_app::approve::differences_text as difference;
-use wf_app::approve::text_by_digest;
-use wf_app::load::{self, LoadedPlan};
+use wf_app::approve::{PlanReview, differences_text};
+use wf_app::load::LoadedPlan;
 use wf_base::digest::Sha256Digest;
 use wf_base::units::plural;
-use wf_base::untrusted::untrusted;
-use wf_base::untrusted::{BOLD, GOOD, paint};
-use wf_lang::InMemoryFiles;
+use wf_base::untrusted::{BOLD, GOOD, paint, untrusted};
 use wf_report::consent::{PlanSummary, WorkspaceSettings, consent};
 use wf_report::diff::diff;
-use wf_sign::approval::{ApprovalRefusal, ApprovalStatement, ApprovalToken, ReviewPolicy, differences};
+use wf_sign::approval::{ApprovalToken, ParamBound, ReviewPolicy};
 
 /// Describes everything that a plan will do.
-pub(super) fn plan_summary(proposal: &PlanReview) -> String {
-    let ready = &proposal.ready;
+pub(super) fn plan_summary(review: &PlanReview) -> String {
+    let ready = &review.ready;
     let files: Vec<(String, Sha256Digest)> =
-        proposal.pins.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
+        review.token.statement.files.iter().map(|pin| (pin.path.clone(), pin.digest)).collect();
     let mut text = consent(
         &ready.plan,
         &ready.path,
         &files,
-        &proposal.bounds.known_values,
+        &review.known_values,
         ready.goal.as_ref().map(|of| &*of.goal),
     );
     text.push_str(&PlanSummary::default().add_workspace_settings(&workspace_settings(ready)).text());
@@ -33,9 +27,9 @@ pub(super) fn plan_summary(proposal: &PlanReview) -> String {
 }
 
 /// Describes everything that is about to be approved.
-pub(super) fn approval_text(proposal: &PlanReview, statement: &ApprovalStatement) -> String {
-    let ready = &proposal.ready;
-    let mut text = plan_summary(proposal);
+pub(super) fn approval_text(review: &PlanReview) -> String {
+    let (ready, statement) = (&review.ready, &review.token.statement);
+    let mut text = plan_summary(review);
     let _ = writeln!(text, "\n{}", paint(BOLD, "the approval"));
     for (name, bound) in &statement.params {
         text.push_str(&bound_line(name, bound));
@@ -55,60 +49,35 @@ fn workspace_settings(ready: &LoadedPlan) -> WorkspaceSettings<'_> {
 }
 
 /// Describes the differences from the last approval: in meaning, and in the files that are executed.
-pub(super) fn changes_text(
-    caller: &dyn Caller,
-    proposal: &PlanReview,
-    last: &Result<ApprovalToken, ApprovalRefusal>,
-) -> String {
-    let Ok(last) = last else {
+pub(super) fn changes_text(caller: &dyn Caller, review: &PlanReview) -> String {
+    let Some(changes) = review.changes(caller) else {
         return String::new();
     };
-    let ready = &proposal.ready;
-    let different = differences(&last.statement().files, &proposal.pins);
-    let issued = last.statement().issued;
-    let mut text = format!("\n{}\n", paint(BOLD, &format!("since the approval of {issued}")));
-    if different.is_empty() {
+    let ready = &review.ready;
+    let mut text = format!("\n{}\n", paint(BOLD, &format!("since the approval of {}", changes.issued)));
+    if changes.files.is_empty() {
         text.push_str("  no changes\n");
         return text;
     }
-    let before: BTreeMap<String, Vec<u8>> = last
-        .statement()
-        .files
-        .iter()
-        .filter(|pin| is_text(ready, &pin.path))
-        .filter_map(|pin| {
-            let known = text_by_digest(caller.host(), &ready.workspace, &pin.path, pin.digest)?;
-            Some((pin.path.clone(), known.into_bytes()))
-        })
-        .collect();
-    if let Some((plan, goal)) =
-        load::collect_plan_and_goal(&InMemoryFiles(before), &ready.path, ready.options)
-    {
-        let goals = (goal.as_deref(), ready.goal.as_ref().map(|of| &*of.goal));
-        let old = PlanSummary::of_plan(&plan, &ready.path).add_goal_if_any(goals.0);
-        let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(goals.1);
+    if let Some((plan, goal)) = &changes.before {
+        let now = ready.goal.as_ref().map(|of| &*of.goal);
+        let old = PlanSummary::of_plan(plan, &ready.path).add_goal_if_any(goal.as_deref());
+        let new = PlanSummary::of_plan(&ready.plan, &ready.path).add_goal_if_any(now);
         text.push_str(&diff(&old, &new).text());
     }
-    text.push_str(&difference(caller.host(), &ready.workspace, &different));
+    text.push_str(&differences_text(caller.host(), &ready.workspace, &changes.files));
     text
 }
 
-/// True if a file may be a source of the plan: its earlier version is looked up.
-fn is_text(ready: &LoadedPlan, path: &str) -> bool {
-    let mut sources = ready.sources.iter();
-    let is_of_gates = path.starts_with("gates/");
-    is_of_gates || sources.any(|(source, _)| source == path)
-}
-
 /// The message about an approval that was signed.
-pub(super) fn signed_message(proposal: &PlanReview, token: &ApprovalToken, out: &str) -> String {
-    let approvers = &proposal.rules.approvers;
+pub(super) fn signed_message(review: &PlanReview, token: &ApprovalToken, out: &str) -> String {
+    let approvers = &review.token.rules.approvers;
     let named: Vec<String> =
         token.signers().flatten().filter_map(|id| approvers.find(id).map(|one| one.name.clone())).collect();
     let mut text = format!(
         "{} {} by {} until {}: {}\n",
         paint(GOOD, "approved"),
-        untrusted(&proposal.ready.path),
+        untrusted(&review.ready.path),
         named.join(", "),
         token.statement().expires,
         untrusted(out)
@@ -116,7 +85,15 @@ pub(super) fn signed_message(proposal: &PlanReview, token: &ApprovalToken, out: 
     let missing = (approvers.required as usize).saturating_sub(named.len());
     if approvers.policy == ReviewPolicy::Reviewed && missing > 0 {
         let more = plural(missing, "more approver");
-        let _ = writeln!(text, "{more} must sign: wf approve {}", untrusted(&proposal.ready.path));
+        let _ = writeln!(text, "{more} must sign: wf approve {}", untrusted(&review.ready.path));
     }
     text
+}
+
+/// The approved bound of a parameter, in one line.
+fn bound_line(name: &str, bound: &ParamBound) -> String {
+    match bound {
+        ParamBound::Is(value) => format!("  {name} = {value}\n"),
+        ParamBound::Within(schema) => format!("  {name}: any value within {schema}\n"),
+    }
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 use crate::which::{ResolvedTask, find_step};
 use crate::{RunArg, Ui};
 use wf_app::given::{approval_of_run, secrets_of_run};
+use wf_app::lineage::outermost_run;
 use wf_app::session::open_session;
 use wf_app::{CliExitCode, CommandError, load};
 use wf_base::diag::nearest;
@@ -56,7 +57,7 @@ pub fn run(ui: &Ui, args: &VerifyArgs) -> Result<CliExitCode, CommandError> {
         Some(ResolvedTask { run, place, .. }) => (run, Some(place)),
         None => (run, None),
     };
-    let top = outermost(&reader, &run)?;
+    let top = outermost_run(&reader, &run)?;
     let ready = load::load_recorded(ui, &reader, &top)?;
     let events = reader.events(&top, 0)?;
     let runs = below(ui, &reader, &run, only.as_ref(), DEPTH)?;
@@ -105,15 +106,6 @@ fn check_step_exists(runs: &[Reverification]) -> Result<(), CommandError> {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure,
     })
-}
-
-/// Returns the outermost run that a run is part of.
-fn outermost(reader: &StoreReader, run: &RunId) -> Result<RunId, CommandError> {
-    let mut top = run.clone();
-    while let Some((above, _)) = reader.run(&top)?.parent {
-        top = above;
-    }
-    Ok(top)
 }
 
 /// Returns the steps above a run, outermost first.

@@ -2,37 +2,26 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::keys::PassphraseArgs;
-use wf_app::skills::consent::SkillSigning;
+use crate::keys::SigningArgs;
+use wf_app::approve::SigningOptions;
 use wf_app::skills::needs::AcceptedDanger;
 use wf_base::time::parse_duration;
 use wf_sign::approval::SKILL_VALIDITY;
 
 /// The options for signing for a skill.
 #[derive(Args, Clone, Debug, Default)]
-pub struct SignArgs {
-    /// Do not ask for confirmation
-    #[arg(long)]
-    pub yes: bool,
+pub struct SkillSigningArgs {
     /// Validity of the approval (default and maximum: 365d)
     #[arg(long, value_name = "TIME", value_parser = period)]
     expires: Option<Duration>,
-    /// Sign with this key, by its name
-    #[arg(long, value_name = "NAME")]
-    key: Option<String>,
     #[command(flatten)]
-    secret: PassphraseArgs,
+    signing: SigningArgs,
 }
 
-impl SignArgs {
+impl SkillSigningArgs {
     /// The same, as a use case takes it.
-    pub fn signing(&self) -> SkillSigning {
-        SkillSigning {
-            is_confirmed: self.yes,
-            validity: self.expires,
-            key: self.key.clone(),
-            passphrase_file: self.secret.file().map(Into::into),
-        }
+    pub fn options(&self) -> SigningOptions {
+        self.signing.options(self.expires)
     }
 }
 

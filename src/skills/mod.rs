@@ -5,4 +5,4 @@
 mod args;
 pub mod place;
 
-pub use args::{AcceptDangerArgs, SignArgs};
+pub use args::{AcceptDangerArgs, SkillSigningArgs};

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::Ui;
-use wf_app::approve::confirm;
+use wf_app::approve::{SigningOptions, confirm};
 use wf_app::skills::InspectedSkill;
-use wf_app::skills::consent::{self, SkillInstaller, SkillSigning};
+use wf_app::skills::consent::{self, SkillInstaller};
 use wf_app::skills::locks;
 use wf_app::skills::needs::{AcceptedDanger, InstallTerms};
 use wf_app::skills::put::{SKILLS, SkillFolderLock};
@@ -28,7 +28,7 @@ pub struct SkillInstallation<'a> {
     /// Its folder, relative to the workspace; `None`: it is there already and is not written.
     pub installed_folder: Option<String>,
     /// The options for signing.
-    pub sign: &'a SkillSigning,
+    pub sign: &'a SigningOptions,
     /// The accepted dangers.
     pub accept: &'a [AcceptedDanger],
     /// True to print one JSON document instead of text.

@@ -132,14 +132,7 @@ fn requested_permissions(
         let message = format!("connection `{}`: discover: {reason}", args.name);
         return Err(CommandError::new(CliExitCode::RunFailed, message));
     }
-    let mut known = spec.initial.iter().chain(&spec.available);
-    let unknown = |one: &&String| !known.any(|other| other == *one);
-    if let Some(unknown) = args.permissions.iter().find(unknown) {
-        let message = format!("the skill `{}` has no permission `{unknown}`", args.skill);
-        let all: Vec<&str> = spec.initial.iter().chain(&spec.available).map(String::as_str).collect();
-        return Err(CommandError::new(CliExitCode::Usage, message)
-            .hint(format!("its permissions are {}", all.join(", "))));
-    }
+    desk.adapter.check_permissions(&args.permissions)?;
     if args.permissions.is_empty() {
         return Ok(found.initial_permissions.clone());
     }

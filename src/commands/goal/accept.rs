@@ -1,8 +1,9 @@
 use clap::Args;
 
 use crate::Ui;
-use crate::approve::{AcceptanceArgs, accept_goal};
-use wf_app::approve::{SigningRules, awaited_acceptance};
+use crate::approve::accept_goal;
+use crate::keys::SigningArgs;
+use wf_app::approve::{SigningOptions, SigningRules, awaited_acceptance};
 use wf_app::goals::{GoalSource, find_path, list_goals_on_disk, wake_daemon};
 use wf_app::{CliExitCode, CommandError, load};
 use wf_core::goal::ReconciliationPart;
@@ -27,7 +28,7 @@ pub struct GoalAcceptArgs {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    how: AcceptanceArgs,
+    signing: SigningArgs,
 }
 
 /// Accepts goals.
@@ -50,7 +51,7 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
         let (ready, goal) =
             load::load_goal(ui, &*files, workspace.clone(), &path, ReconciliationPart::Repair)?;
         if awaited_acceptance(ui, &ready)?.is_some() {
-            accept_goal(ui, ready, &goal, &args.how)?;
+            accept_goal(ui, ready, &args.signing.options(None))?;
         } else if !args.all {
             ui.print_info_line(&format!("{} is already accepted", goal.id));
         }
@@ -63,9 +64,9 @@ pub fn run(ui: &Ui, args: &GoalAcceptArgs) -> Result<CliExitCode, CommandError> 
 pub(super) fn by_run(ui: &Ui, path: &str) -> Result<(), CommandError> {
     let workspace = ui.host.workspace();
     let files = GoalSource::Disk.files(&workspace);
-    let (ready, goal) = load::load_goal(ui, &*files, workspace.clone(), path, ReconciliationPart::Repair)?;
+    let (ready, _) = load::load_goal(ui, &*files, workspace.clone(), path, ReconciliationPart::Repair)?;
     if awaited_acceptance(ui, &ready)?.is_some() {
-        accept_goal(ui, ready, &goal, &AcceptanceArgs::by_run())?;
+        accept_goal(ui, ready, &SigningOptions { is_confirmed: true, ..SigningOptions::default() })?;
     }
     Ok(())
 }

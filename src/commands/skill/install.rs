@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::Ui;
 use crate::skills::AcceptDangerArgs;
-use crate::skills::SignArgs;
+use crate::skills::SkillSigningArgs;
 use crate::skills::place::{SkillInstallation, install_skill};
 use wf_app::skills::fetch::{self, fetch_skill};
 use wf_app::skills::put::{SKILLS, SkillFolderLock};
@@ -32,7 +32,7 @@ pub struct SkillInstallArgs {
     #[command(flatten)]
     accept: AcceptDangerArgs,
     #[command(flatten)]
-    sign: SignArgs,
+    sign: SkillSigningArgs,
 }
 
 /// Installs a skill.
@@ -69,7 +69,7 @@ pub fn run(ui: &Ui, args: &SkillInstallArgs) -> Result<CliExitCode, CommandError
         source: fetched.source,
         commit: fetched.commit,
         installed_folder: None,
-        sign: &args.sign.signing(),
+        sign: &args.sign.options(),
         accept: &args.accept.accept,
         json: args.json,
     };

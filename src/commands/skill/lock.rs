@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::Ui;
 use crate::skills::AcceptDangerArgs;
-use crate::skills::SignArgs;
+use crate::skills::SkillSigningArgs;
 use crate::skills::place::{SkillInstallation, install_skill};
 use wf_app::approve::SigningRules;
 use wf_app::skills::inspect_skill;
@@ -32,7 +32,7 @@ pub struct SkillLockArgs {
     #[command(flatten)]
     accept: AcceptDangerArgs,
     #[command(flatten)]
-    sign: SignArgs,
+    sign: SkillSigningArgs,
 }
 
 /// Locks skills, or checks their locks.
@@ -65,7 +65,7 @@ pub fn run(ui: &Ui, args: &SkillLockArgs) -> Result<CliExitCode, CommandError> {
             source: came.map_or_else(|| format!("path:{folder}"), |before| before.source.clone()),
             commit: came.and_then(|before| before.commit.clone()),
             installed_folder: Some(folder),
-            sign: &args.sign.signing(),
+            sign: &args.sign.options(),
             accept: &args.accept.accept,
             json: args.json,
         };

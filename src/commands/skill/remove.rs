@@ -1,6 +1,5 @@
 use clap::Args;
 
-use super::update::not_locked;
 use crate::Ui;
 use wf_app::skills::put::{SKILLS, SkillFolderLock};
 use wf_app::skills::{consent, locks};
@@ -25,7 +24,7 @@ pub fn run(ui: &Ui, args: &SkillRemoveArgs) -> Result<CliExitCode, CommandError>
     let is_there = std::fs::symlink_metadata(&lies).is_ok();
     if locked.is_none() {
         // A skill that was never locked is not ours to delete.
-        return Err(not_locked(&args.name));
+        return Err(locks::not_locked(&args.name));
     }
     locks::write_lock(&workspace, &lock)?;
     let elsewhere = locked.filter(|locked| locked.folder != format!("{SKILLS}/{}", args.name));

@@ -1,6 +1,5 @@
 use clap::Args;
 
-use super::update::not_locked;
 use crate::Ui;
 use wf_app::skills::inspect_skill;
 use wf_app::skills::{fetch, locks, tell};
@@ -22,7 +21,7 @@ pub struct SkillReportArgs {
 pub fn run(ui: &Ui, args: &SkillReportArgs) -> Result<CliExitCode, CommandError> {
     let workspace = ui.host.workspace();
     let lock = locks::read_lock(&workspace)?;
-    let locked = lock.skills.get(&args.name).ok_or_else(|| not_locked(&args.name))?;
+    let locked = lock.skills.get(&args.name).ok_or_else(|| locks::not_locked(&args.name))?;
     let studied = inspect_skill(&args.name, fetch::read_folder(&workspace.root.join(&locked.folder))?);
     if args.json {
         ui.print_json(&report_text(&studied.report))?;

@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::Ui;
 use crate::skills::AcceptDangerArgs;
-use crate::skills::SignArgs;
+use crate::skills::SkillSigningArgs;
 use crate::skills::place::{SkillInstallation, install_skill};
 use wf_app::skills::fetch::{self, fetch_skill};
 use wf_app::skills::inspect_skill;
@@ -23,7 +23,7 @@ pub struct SkillUpdateArgs {
     #[command(flatten)]
     accept: AcceptDangerArgs,
     #[command(flatten)]
-    sign: SignArgs,
+    sign: SkillSigningArgs,
 }
 
 /// Updates skills.
@@ -39,7 +39,7 @@ pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError>
         ui.print_info("no locked skills\n");
     }
     for name in names {
-        let locked = lock.skills.get(&name).ok_or_else(|| not_locked(&name))?;
+        let locked = lock.skills.get(&name).ok_or_else(|| locks::not_locked(&name))?;
         if locked.folder != format!("{SKILLS}/{name}") || locked.source == format!("path:{}", locked.folder) {
             ui.print_info_line(&format!(
                 "{name} was locked in place, so lock it again: wf skill lock {name}"
@@ -65,17 +65,11 @@ pub fn run(ui: &Ui, args: &SkillUpdateArgs) -> Result<CliExitCode, CommandError>
             source: locked.source.clone(),
             commit: fetched.commit,
             installed_folder: None,
-            sign: &args.sign.signing(),
+            sign: &args.sign.options(),
             accept: &args.accept.accept,
             json: args.json,
         };
         install_skill(ui, &inspect_skill(&name, fetched.bundle), &way)?;
     }
     Ok(CliExitCode::Ok)
-}
-
-/// The failure for a skill without a lock.
-pub(super) fn not_locked(name: &str) -> CommandError {
-    let message = format!("the skill `{}` is not locked", name.escape_debug());
-    CommandError::new(CliExitCode::Usage, message).hint("for the locked skills: wf skill lock --check")
 }

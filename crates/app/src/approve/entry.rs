@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use super::refused::refuse_run;
 use super::skilled::check_skills;
 use super::token::{draft_statement, plan_ref, read_token, use_count};
-use super::{SigningRules, approved_tree, owner, run_pins, token_at, token_path};
+use super::{SigningOptions, SigningRules, approved_tree, owner_signer, run_pins, token_at, token_path};
 use crate::Caller;
 use crate::load::LoadedPlan;
 use crate::{CliExitCode, CommandError};
@@ -25,10 +25,8 @@ pub struct ApprovalDemand {
     pub is_required: bool,
     /// The approval to use instead of the one beside the plan.
     pub file: Option<PathBuf>,
-    /// The name of the key that signs for the run.
-    pub key: Option<String>,
-    /// The file with the passphrase of that key.
-    pub passphrase_file: Option<PathBuf>,
+    /// The signature of the user who runs it.
+    pub signing: SigningOptions,
 }
 
 /// A run that may start.
@@ -78,8 +76,7 @@ pub fn authorize(
     if in_advance {
         return authorize_by_token(caller, &start, &rules, demand);
     }
-    let signer =
-        owner::owner_signer(caller, &mut rules, demand.key.as_deref(), demand.passphrase_file.as_deref())?;
+    let signer = owner_signer(caller, &mut rules, &demand.signing)?;
     let bound = |(name, value): (&String, &serde_json::Value)| (name.clone(), ParamBound::Is(value.clone()));
     let (plan, purpose) = (plan_ref(ready, &start.pins), format!("nonce {run}"));
     let validity = rules.approvers.validity;

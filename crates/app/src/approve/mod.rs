@@ -1,21 +1,28 @@
 //! Approvals of plans, required before a run starts.
 //!
 //! [`SigningRules`] defines who may approve in a workspace, [`approved_tree`] what exactly is approved in advance,
-//! [`authorize`] decides if a run may start, and [`reauthorize`] if a started run may be resumed.
+//! [`authorize`] decides if a run may start, and [`reauthorize`] if a started run may be resumed. Persons sign in
+//! one way, [`agree`]: for a file of signatures with a [`TokenReview`], and to answer a run with
+//! an [`AnswerReview`].
 //!
 //! **Invariant:** a refusal here has started nothing and has recorded nothing.
 
 mod accepted;
 mod agree;
+mod answer;
 mod before;
+mod bounds;
 mod entry;
 mod lines;
 mod owner;
 mod pins;
+mod plan;
 mod questions;
 mod refused;
 mod resumed;
+mod review;
 mod rules;
+mod signing;
 mod skilled;
 mod standing;
 mod token;
@@ -26,15 +33,20 @@ pub use accepted::{
     reviewed_files,
 };
 pub use agree::{confirm, confirmed};
+pub use answer::{AnswerRequest, AnswerReview};
 pub use before::text_by_digest;
+pub use bounds::ParamBoundsRequest;
 pub use entry::{ApprovalDemand, RunAuthorization, authorize, usage_error};
 pub use lines::changed_lines;
 pub use owner::owner_signer;
 pub use pins::{ApprovedTree, approved_tree, current_tree, run_pins, token_at, token_path};
-pub use questions::{RunApprovalRequest, approval_requests, late_answer_message, pending_request};
+pub use plan::{PlanApprovalRequest, PlanChanges, PlanReview};
+pub use questions::{RunApprovalRequest, approval_requests};
 pub use refused::{differences_text, refuse_run};
 pub use resumed::reauthorize;
-pub use rules::{SigningRules, check_can_sign};
+pub use review::TokenReview;
+pub use rules::SigningRules;
+pub use signing::{SigningOptions, agree, approver_key, validity};
 pub use standing::{authorize_goal, spawned_goal};
-pub use token::{draft_statement, plan_ref, read_token, use_count, write_token};
+pub use token::{draft_statement, plan_ref, read_token, use_count};
 pub use withdrawal::{StandingApproval, standing_approval, withdrawal_time};

@@ -1,6 +1,4 @@
-use std::path::Path;
-
-use super::SigningRules;
+use super::{SigningOptions, SigningRules};
 use crate::Caller;
 use crate::CommandError;
 use crate::keys::{self, OwnKey};
@@ -15,9 +13,9 @@ const EPHEMERAL_KEY_NAME: &str = "a temporary key for this run";
 pub fn owner_signer(
     caller: &dyn Caller,
     rules: &mut SigningRules,
-    name: Option<&str>,
-    passphrase_file: Option<&Path>,
+    options: &SigningOptions,
 ) -> Result<Signer, CommandError> {
+    let name = options.key.as_deref();
     let keys = match KeyFolder::of(&caller.host().vars()) {
         Ok(keys) => keys,
         Err(KeyFolderError::NoFolder) if name.is_none() => {
@@ -28,7 +26,7 @@ pub fn owner_signer(
     if let Some(key) = keys::choose_signing_key(caller.host(), &keys, name)? {
         // Another run may have created it since the rules were read.
         rules.add_own_key(key.clone());
-        return keys::open_key(caller, &keys, &key, passphrase_file);
+        return keys::open_key(caller, &keys, &key, options.passphrase_file.as_deref());
     }
     create_first_key(caller, rules, &keys)
 }

@@ -3,6 +3,7 @@ use crate::{CliExitCode, CommandError};
 use wf_base::name::RunId;
 use wf_base::untrusted::shell_word;
 use wf_core::machine::{ApprovalOutcome, ApprovalRequest, Event, EventKind, RequestDecision, TaskId};
+use wf_sign::approval::ApprovalDecision;
 use wf_store::{StoreError, StoreReader};
 
 /// A pending or answered approval request of a run.
@@ -137,19 +138,24 @@ pub fn pending_request(
     }
 }
 
-/// Returns the message for a late answer: the same answer again is no error.
-pub fn late_answer_message(
-    posed: &RunApprovalRequest,
-    given: &ApprovalOutcome,
-    wanted: RequestDecision,
-) -> Result<String, CommandError> {
-    let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
-    let by = if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) };
-    let (name, word) = (posed.name(), given.decision.as_str());
-    let message = format!("`{name}` of run {} was already {word}{by}", posed.run.short());
-    if given.decision == wanted {
-        return Ok(message);
+impl RunApprovalRequest {
+    /// Returns the message for a late answer, if it is one: the same answer again is no error.
+    pub fn late_answer_message(&self, answer: ApprovalDecision) -> Result<Option<String>, CommandError> {
+        let Some(given) = &self.outcome else {
+            return Ok(None);
+        };
+        let names: Vec<&str> = given.by.iter().map(|by| by.name.as_str()).collect();
+        let by = if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) };
+        let (name, word) = (self.name(), given.decision.as_str());
+        let message = format!("`{name}` of run {} was already {word}{by}", self.run.short());
+        let is_same = match answer {
+            ApprovalDecision::Approved => given.decision == RequestDecision::Approved,
+            ApprovalDecision::Denied => given.decision == RequestDecision::Denied,
+        };
+        if is_same {
+            return Ok(Some(message));
+        }
+        let failure = CommandError::new(CliExitCode::Approval, message);
+        Err(failure.hint("a decision is final; to stop the run: wf cancel RUN"))
     }
-    let failure = CommandError::new(CliExitCode::Approval, message);
-    Err(failure.hint("a decision is final; to stop the run: wf cancel RUN"))
 }

@@ -1,6 +1,6 @@
 use crate::Caller;
 use crate::keys::{self, OwnKey};
-use crate::{CliExitCode, CommandError, Workspace, load};
+use crate::{CommandError, Workspace, load};
 use wf_base::digest::Sha256Digest;
 use wf_exec::keyfile::{KeyFolder, KeyFolderError};
 use wf_sign::approval::{Approver, Approvers, ReviewPolicy};
@@ -55,18 +55,4 @@ impl SigningRules {
         let mut ids = self.own_keys.iter().map(|key| key.public.id());
         ids.find(|id| signers.contains(id)).or_else(|| self.own_keys.first().map(|key| key.public.id()))
     }
-}
-
-/// Refuses a key that does not count: the approval signed with it would be rejected.
-pub fn check_can_sign(rules: &SigningRules, key: &OwnKey) -> Result<(), CommandError> {
-    let reason = match rules.approvers.find(key.public.id()) {
-        None => "it is not listed as an approver".to_owned(),
-        Some(one) => match one.revoked {
-            Some(since) => format!("it was revoked on {since}"),
-            None => return Ok(()),
-        },
-    };
-    let message = format!("the key `{}` is not allowed to approve: {reason}", key.name);
-    let hint = "approvers.yaml lists the approvers; to use another key: --key NAME";
-    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
 }

@@ -57,6 +57,18 @@ impl ConnectionAdapter {
         Ok(adapter)
     }
 
+    /// Refuses permissions that the skill does not declare.
+    pub fn check_permissions(&self, named: &[String]) -> Result<(), CommandError> {
+        let spec = self.spec();
+        let known: Vec<&str> = spec.initial.iter().chain(&spec.available).map(String::as_str).collect();
+        let Some(unknown) = named.iter().find(|one| !known.contains(&one.as_str())) else {
+            return Ok(());
+        };
+        let message = format!("the skill `{}` has no permission `{unknown}`", self.skill);
+        Err(CommandError::new(CliExitCode::Usage, message)
+            .hint(format!("its permissions are {}", known.join(", "))))
+    }
+
     /// Returns its declaration of connections.
     pub fn spec(&self) -> &ConnectionDeclaration {
         &self.declared.spec

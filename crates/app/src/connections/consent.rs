@@ -4,7 +4,7 @@
 //! An approval names the connection, the skill with every byte of it, and the permissions that it
 //! may have. It is stored beside the stamps of connections, for git, and is used once.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -17,9 +17,7 @@ use wf_base::digest::Sha256Digest;
 use wf_base::name::PlanId;
 use wf_core::machine::PinnedFile;
 use wf_model::JsonObject;
-use wf_sign::approval::{
-    ApprovalContext, ApprovalScope, ApprovalToken, ParamBound, ReviewPolicy, ValidApproval, verify,
-};
+use wf_sign::approval::{ApprovalContext, ApprovalScope, ParamBound, ReviewPolicy, ValidApproval, verify};
 use wf_store::ConnectionApprovalUse;
 
 /// The name of the permissions among the parameters of a statement.
@@ -52,13 +50,13 @@ impl<'a> ConnectionScope<'a> {
 }
 
 /// Returns the path of the approval of a connection.
-pub fn approval_path(workspace: &Workspace, name: &PlanId) -> PathBuf {
+pub(super) fn approval_path(workspace: &Workspace, name: &PlanId) -> PathBuf {
     let folder = workspace.root.join("connections");
     folder.join(format!("{name}.approval.json"))
 }
 
 /// Returns the bound of a connection: the signed permissions, or fewer.
-pub fn permissions_bound(permissions: &[String]) -> (String, ParamBound) {
+pub(super) fn permissions_bound(permissions: &[String]) -> (String, ParamBound) {
     let schema = match permissions {
         [] => json!({ "type": "array", "maxItems": 0 }),
         some => json!({ "type": "array", "items": { "enum": some } }),
@@ -67,7 +65,7 @@ pub fn permissions_bound(permissions: &[String]) -> (String, ParamBound) {
 }
 
 /// Returns the files that an approval of a connection is bound to: every byte of its skill.
-pub fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<PinnedFile>, CommandError> {
+pub(super) fn skill_pins(workspace: &Workspace, skill: &str) -> Result<Vec<PinnedFile>, CommandError> {
     let lock = locks::read_lock(workspace)?;
     let locked = lock.skills.get(skill).ok_or_else(|| {
         let message = format!("the skill `{skill}` is not locked");
@@ -118,9 +116,4 @@ pub fn check_allowed(
         execution: consumption.execution,
         token: token.digest(),
     }))
-}
-
-/// Returns the existing approval, if it can be read.
-pub fn read_approval(workspace: &Workspace, file: &Path) -> Option<ApprovalToken> {
-    read_token(workspace, file).ok()
 }

@@ -1,13 +1,8 @@
 //! The signed approvals of a skill, and their validity.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use serde_json::Value;
-
 use crate::Caller;
 use crate::Host;
-use crate::approve::{self, SigningRules, check_can_sign, confirm};
+use crate::approve::{SigningOptions, SigningRules, draft_statement, owner_signer};
 use crate::keys;
 use crate::{CliExitCode, CommandError, Workspace, watch};
 use wf_base::digest::Sha256Digest;
@@ -20,19 +15,6 @@ use wf_sign::approval::{
 };
 use wf_skill::lock::LockedSkill;
 use wf_store::feed::WorkspaceAction;
-
-/// A signature for a skill, as it is asked for.
-#[derive(Clone, Debug, Default)]
-pub struct SkillSigning {
-    /// True if the approver has confirmed it.
-    pub is_confirmed: bool,
-    /// The validity of the approval; the longest one if nothing is said.
-    pub validity: Option<Duration>,
-    /// The name of the key.
-    pub key: Option<String>,
-    /// The file with the passphrase of the key.
-    pub passphrase_file: Option<PathBuf>,
-}
 
 /// The content that an approval of a skill is bound to: every file, the install report, all of it
 /// together with the list of executables, the granted rights, and each exception by rule and file.
@@ -113,16 +95,16 @@ pub struct SkillInstaller {
 pub fn find_installer(
     caller: &dyn Caller,
     workspace: &Workspace,
-    signing: &SkillSigning,
+    signing: &SigningOptions,
 ) -> Result<SkillInstaller, CommandError> {
     let mut rules = SigningRules::of(caller, workspace)?;
-    let name = signing.key.as_deref();
     if rules.approvers.policy == ReviewPolicy::Owner {
-        let signer = approve::owner_signer(caller, &mut rules, name, signing.passphrase_file.as_deref())?;
+        let signer = owner_signer(caller, &mut rules, signing)?;
         let id = signer.public().id();
         return Ok(SkillInstaller { rules, id, signer: Some(signer) });
     }
-    let key = keys::require_signing_key(caller.host(), &keys::key_folder(caller.host())?, name)?;
+    let keys = keys::key_folder(caller.host())?;
+    let key = keys::require_signing_key(caller.host(), &keys, signing.key.as_deref())?;
     Ok(SkillInstaller { rules, id: key.public.id(), signer: None })
 }
 
@@ -134,7 +116,7 @@ impl SkillInstaller {
         caller: &dyn Caller,
         name: &str,
         locked: &mut LockedSkill,
-        signing: &SkillSigning,
+        signing: &SigningOptions,
     ) -> Result<(), CommandError> {
         locked.approvals.clear();
         if let Some(signer) = &self.signer {
@@ -144,53 +126,13 @@ impl SkillInstaller {
     }
 }
 
-/// Has the approver sign for a skill, after it was shown.
-pub fn approve(
-    caller: &dyn Caller,
-    workspace: &Workspace,
-    name: &str,
-    locked: &mut LockedSkill,
-    signing: &SkillSigning,
-) -> Result<SigningRules, CommandError> {
-    let mut rules = SigningRules::of(caller, workspace)?;
-    let keys = keys::key_folder(caller.host())?;
-    let key = keys::require_signing_key(caller.host(), &keys, signing.key.as_deref())?;
-    rules.add_own_key(key.clone());
-    check_can_sign(&rules, &key)?;
-    let id = key.public.id();
-    if rules.approvers.policy == ReviewPolicy::Reviewed && id == locked.installer {
-        let refusal = ApprovalRefusal::SelfApproval(key.name);
-        let message = format!("you installed the skill `{name}`: {refusal}");
-        return Err(CommandError::new(CliExitCode::Approval, message)
-            .hint(format!("another approver must sign: wf skill approve {name}")));
-    }
-    confirm(caller, signing.is_confirmed, "Approve this skill?")?;
-    // An invalid signature is not carried over: it would invalidate the valid ones.
-    locked.approvals.retain(|envelope| may_stay(&rules, envelope, id));
-    let signer = keys::open_key(caller, &keys, &key, signing.passphrase_file.as_deref())?;
-    add_signature(caller, name, locked, &signer, signing)?;
-    Ok(rules)
-}
-
-/// True if an envelope may stay beside a new one of this key: under policy `owner` those of other keys may.
-fn may_stay(rules: &SigningRules, envelope: &Value, id: Sha256Digest) -> bool {
-    let token = ApprovalToken::parse(&(wf_sign::canonical(envelope) + "\n"));
-    token.is_ok_and(|token| {
-        token.signers().all(|by| {
-            let known = by.and_then(|by| rules.approvers.find(by));
-            let holds =
-                known.map_or(rules.approvers.policy == ReviewPolicy::Owner, |one| one.revoked.is_none());
-            holds && by != Some(id)
-        })
-    })
-}
-
-fn add_signature(
+/// Signs for a skill, and records it.
+pub(super) fn add_signature(
     caller: &dyn Caller,
     name: &str,
     locked: &mut LockedSkill,
     signer: &Signer,
-    signing: &SkillSigning,
+    signing: &SigningOptions,
 ) -> Result<(), CommandError> {
     let files = pins(locked);
     let key = signer.public().id();
@@ -199,8 +141,7 @@ fn add_signature(
     let plan =
         PlanRef { id: statement_name(name)?, path: locked.folder.clone(), digest: plan_digest(&files) };
     let validity = signing.validity.unwrap_or(SKILL_VALIDITY);
-    let draft =
-        approve::draft_statement(caller.host(), &purpose, ApprovalScope::SkillInstall, plan, validity)?;
+    let draft = draft_statement(caller.host(), &purpose, ApprovalScope::SkillInstall, plan, validity)?;
     let statement = ApprovalStatement {
         files,
         params: params.map(|(name, value)| (name, ParamBound::Is(value))).collect(),

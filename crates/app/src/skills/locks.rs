@@ -36,3 +36,9 @@ pub fn write_lock(workspace: &Workspace, lock: &SkillLock) -> Result<(), Command
     replace_file(&workspace.root.join(LOCK), &lock.text())
         .map_err(|error| CommandError::new(CliExitCode::State, format!("cannot write {LOCK}: {error}")))
 }
+
+/// The failure for a skill without a lock.
+pub fn not_locked(name: &str) -> CommandError {
+    let message = format!("the skill `{}` is not locked", name.escape_debug());
+    CommandError::new(CliExitCode::Usage, message).hint("for the locked skills: wf skill lock --check")
+}

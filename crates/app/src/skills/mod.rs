@@ -2,7 +2,8 @@
 //! use them (Silas 10.4, INV-06).
 //!
 //! [`inspect_skill`] reads and inspects a skill with the detectors of the gates, [`trial`](trial::try_scripts)
-//! tries its scripts, [`put`] changes its folder, [`consent`] signs, and [`check_all_usable`] checks that
+//! tries its scripts, [`put`] changes its folder, [`approve_skill`] shows
+//! a skill to an approver who signs, and [`check_all_usable`] checks that
 //! all is valid.
 //!
 //! **Invariant:** `skills.lock` is written last. An install that is cut short leaves a skill that
@@ -18,9 +19,11 @@ mod inspect;
 pub mod locks;
 pub mod needs;
 pub mod put;
+mod review;
 pub mod tell;
 pub mod trial;
 
 pub use declarations::{script_declaration, wf_metadata};
 pub use hold::{ApprovedSkill, SkillUseError, check_all_usable, check_usable};
 pub use inspect::{InspectedSkill, detect, inspect_skill, own_name};
+pub use review::approve_skill;

@@ -1,0 +1,250 @@
+use std::slice;
+
+use super::questions::{RunApprovalRequest, approval_requests, pending_request};
+use super::{SigningOptions, SigningRules, agree, draft_statement};
+use crate::goals::wake_daemon;
+use crate::lineage::outermost_run;
+use crate::{Caller, CliExitCode, CommandError, Host, watch};
+use wf_base::digest::Sha256Digest;
+use wf_base::name::{PlanId, RunId};
+use wf_base::untrusted::shell_word;
+use wf_core::machine::{Artifact, Event, EventKind, RunApproval};
+use wf_engine::{recorded_evidence, scope};
+use wf_exec::evidence::{DigestMemo, first_stale};
+use wf_model::JsonObject;
+use wf_sign::approval::{
+    ApprovalContext, ApprovalDecision, ApprovalRefusal, ApprovalRequestRef, ApprovalScope, ApprovalStatement,
+    ApprovalToken, PlanRef, Quorum, QuorumState, decide, plan_digest, proposal,
+};
+use wf_store::feed::WorkspaceAction;
+use wf_store::{
+    AnswerEffect, AnswerQuorum, ApprovalAnswer, DENIED, RunRow, Store, StoreDurability, StoreError,
+    StoreReader,
+};
+
+/// An answer to a pending approval.
+pub struct AnswerRequest<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The step that waits, if several do.
+    pub step: Option<&'a str>,
+    /// The answer.
+    pub decision: ApprovalDecision,
+    /// The reason, for the record.
+    pub reason: Option<&'a String>,
+    /// The signature.
+    pub signing: &'a SigningOptions,
+}
+
+/// An approval request of a run before a person answers it.
+pub struct AnswerReview {
+    /// The request, and the answer if there is one already.
+    pub request: RunApprovalRequest,
+    /// Its run.
+    pub row: RunRow,
+    /// The outermost run that it belongs to.
+    pub outermost: RunId,
+    /// The evidence of the steps that it covers.
+    pub evidence: Vec<Artifact>,
+    /// The events of its run.
+    pub events: Vec<(u64, Event)>,
+    approved: Option<RunApproval>,
+}
+
+impl AnswerReview {
+    /// Finds the request, and refuses an answer that would not count.
+    pub fn of(host: &Host, answer: &AnswerRequest<'_>) -> Result<Self, CommandError> {
+        let workspace = host.workspace();
+        let reader = StoreReader::from_whole_log(&workspace.state)?;
+        let request = pending_request(answer.run, approval_requests(&reader, answer.run)?, answer.step)?;
+        let review = Self::read(&reader, answer.run, request)?;
+        if review.request.outcome.is_some() {
+            return Ok(review);
+        }
+        let expires = review.request.request.expires;
+        if expires <= host.now() {
+            let refusal = ApprovalRefusal::Late(expires);
+            let failure = CommandError::new(CliExitCode::Approval, refusal.to_string());
+            return Err(failure.hint(format!("{}: wf resume {}", refusal.remedy(), answer.run.short())));
+        }
+        let stale = first_stale(&workspace.root, &review.evidence, &DigestMemo::default(), true);
+        match stale.filter(|_| answer.decision == ApprovalDecision::Approved) {
+            Some(path) => Err(review.stale_evidence(answer.run, &path)),
+            None => Ok(review),
+        }
+    }
+
+    fn read(reader: &StoreReader, top: &RunId, request: RunApprovalRequest) -> Result<Self, CommandError> {
+        let events = reader.events(&request.run, 0)?;
+        let approved = reader.events(top, 0)?.into_iter().find_map(|(_, event)| match event.fact {
+            EventKind::RunApproved(approved) => Some(*approved),
+            _ => None,
+        });
+        Ok(Self {
+            row: reader.run(&request.run)?,
+            outermost: outermost_run(reader, &request.run)?,
+            evidence: recorded_evidence(&events, &request.request.covers_steps),
+            request,
+            events,
+            approved,
+        })
+    }
+
+    /// Shows the request, asks, signs the answer, and records it: the engine that works on the run continues
+    /// by it. Returns the state of the request with all answers.
+    pub fn sign(
+        &self,
+        caller: &dyn Caller,
+        answer: &AnswerRequest<'_>,
+        show: &dyn Fn() -> Result<(), CommandError>,
+    ) -> Result<QuorumState, CommandError> {
+        let (host, signing) = (caller.host(), answer.signing);
+        let workspace = host.workspace();
+        let question = match answer.decision {
+            ApprovalDecision::Approved => "Approve?",
+            ApprovalDecision::Denied => "Deny?",
+        };
+        let mut rules = SigningRules::of(caller, &workspace)?;
+        let signer = agree(caller, &mut rules, None, signing, question, show)?;
+        let token = ApprovalToken::sign(self.statement(host, answer, &rules)?, &signer);
+        let (state, quorum) = self.combine(host, &token, &rules)?;
+        self.record(host, &token, signer.public().id(), quorum)?;
+        wake_daemon(&workspace.state);
+        Ok(state)
+    }
+
+    /// The failure for evidence that changed after its check.
+    fn stale_evidence(&self, run: &RunId, path: &str) -> CommandError {
+        let message = format!("{path} has changed since it was checked");
+        let (short, step) = (run.short(), self.evidence_step(path));
+        CommandError::new(CliExitCode::Approval, message).hint(format!(
+            "restore it, or produce it again: wf cancel {short}, then wf retry {short} --from {step}"
+        ))
+    }
+
+    /// The step whose evidence a file is, as a command takes it, with the steps above it.
+    fn evidence_step(&self, path: &str) -> String {
+        let step = self.events.iter().rev().find_map(|(_, event)| match &event.fact {
+            EventKind::EvidenceTaken { attempt, files } => {
+                let seen = files.iter().any(|file| file.path == path);
+                seen.then(|| attempt.place.step.to_string())
+            }
+            _ => None,
+        });
+        let above = self.request.path.split_last().map_or(&[][..], |(_, above)| above);
+        let own = step.unwrap_or_else(|| "STEP".to_owned());
+        shell_word(&[above, &[own]].concat().join("/"))
+    }
+
+    fn request_ref(&self) -> ApprovalRequestRef {
+        let ask = &self.request.request;
+        let approved = self.approved.as_ref();
+        let plan = approved.map_or_else(|| Sha256Digest::of_bytes(b""), |approved| approved.plan_digest);
+        ApprovalRequestRef {
+            place: ask.place.as_ref().map(ToString::to_string),
+            number: ask.request,
+            proposal: proposal(ask, &self.request.run, plan, &self.evidence),
+        }
+    }
+
+    fn scope(&self) -> ApprovalScope {
+        scope(&self.request.request)
+    }
+
+    fn statement(
+        &self,
+        host: &Host,
+        answer: &AnswerRequest<'_>,
+        rules: &SigningRules,
+    ) -> Result<ApprovalStatement, CommandError> {
+        let ask = self.request_ref();
+        let id = PlanId::parse(&self.row.plan)
+            .map_err(|bad| CommandError::new(CliExitCode::State, bad.to_string()))?;
+        let plan = PlanRef { id, path: self.row.path.clone(), digest: plan_digest(&[]) };
+        let purpose = format!("answer {}", ask.proposal);
+        // Valid as long as the approval is pending, and never longer than the rules permit.
+        let draft = draft_statement(host, &purpose, self.scope(), plan, rules.approvers.validity)?;
+        Ok(ApprovalStatement {
+            verdict: answer.decision,
+            reason: answer.reason.cloned(),
+            run: Some(self.request.run.clone()),
+            ask: Some(ask),
+            ..draft
+        })
+    }
+
+    /// Combines all answers with a new one, and returns the state with the answers that suffice for a yes; refuses
+    /// the new one if it does not count.
+    fn combine(
+        &self,
+        host: &Host,
+        token: &ApprovalToken,
+        rules: &SigningRules,
+    ) -> Result<(QuorumState, AnswerQuorum), CommandError> {
+        let (ask, params) = (self.request_ref(), JsonObject::new());
+        let subject = ApprovalContext {
+            scope: self.scope(),
+            plan: &token.statement().plan.id,
+            path: &self.row.path,
+            files: &[],
+            params: &params,
+            run: Some(&self.request.run),
+            ask: Some(&ask),
+            initiator: self.approved.as_ref().and_then(|approved| approved.initiator),
+            spawned: None,
+            now: host.now(),
+        };
+        let asked = &self.request.request;
+        let quorum = Quorum {
+            approvers: &rules.approvers,
+            required: asked.required,
+            until: asked.expires,
+            names: &asked.approvers,
+        };
+        let (_, refused) = decide(slice::from_ref(token), &subject, &quorum);
+        if let Some(refusal) = refused.into_iter().next() {
+            let failure = CommandError::new(CliExitCode::Approval, format!("signature rejected: {refusal}"));
+            return Err(failure.hint(refusal.remedy()));
+        }
+        let reader = StoreReader::from_whole_log(&host.workspace().state)?;
+        let before = reader.answers(&self.request.run, asked.request)?;
+        let before = before.iter().filter_map(|one| ApprovalToken::parse(&one.token).ok());
+        let all: Vec<ApprovalToken> = before.chain([token.clone()]).collect();
+        let (count, keys) = quorum.counting(subject.initiator);
+        let enough = AnswerQuorum { count: count as usize, keys };
+        Ok((decide(&all, &subject, &quorum).0, enough))
+    }
+
+    fn record(
+        &self,
+        host: &Host,
+        token: &ApprovalToken,
+        key: Sha256Digest,
+        quorum: AnswerQuorum,
+    ) -> Result<(), CommandError> {
+        let scope = self.scope().as_str().to_owned();
+        let (word, act) = match token.statement().verdict {
+            ApprovalDecision::Approved => ("approved", WorkspaceAction::Approved { scope, key }),
+            ApprovalDecision::Denied => (DENIED, WorkspaceAction::Denied { scope, key }),
+        };
+        let store = Store::open(&host.workspace().state, StoreDurability::Full, host.clock())?;
+        let answer = ApprovalAnswer {
+            run: self.request.run.clone(),
+            number: self.request.request.request,
+            key,
+            verdict: word.into(),
+            token: token.text(),
+            at: host.now(),
+            quorum,
+        };
+        let taken = store.answer(answer).wait().map_err(|error| {
+            let conflict = matches!(error, StoreError::Conflict { .. });
+            let failure = CommandError::from(error);
+            if conflict { CommandError { exit: CliExitCode::Approval, ..failure } } else { failure }
+        })?;
+        if taken == AnswerEffect::Recorded {
+            watch::record_command_act(host, act)?;
+        }
+        Ok(())
+    }
+}

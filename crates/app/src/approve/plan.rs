@@ -1,0 +1,134 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::bounds::{ParamBounds, ParamBoundsRequest, param_bounds};
+use super::review::TokenReview;
+use super::signing::{SigningOptions, approver_key, validity};
+use super::token::{draft_statement, plan_ref};
+use super::{SigningRules, acceptance_path, approved_tree, reviewed_files, spawned_goal};
+use super::{text_by_digest, token_at};
+use crate::Caller;
+use crate::CommandError;
+use crate::keys;
+use crate::load::{self, LoadedPlan};
+use wf_base::time::Moment;
+use wf_lang::InMemoryFiles;
+use wf_model::{Goal, JsonObject, Plan};
+use wf_sign::approval::{ApprovalScope, ApprovalStatement, ApprovedFileDifference, differences};
+
+/// The default number of repairs that the approval of a goal permits.
+const DEFAULT_REPAIRS: u32 = 10;
+
+/// The validity of an acceptance: practically until the goal changes.
+const ACCEPTANCE_VALIDITY: Duration = Duration::from_hours(100 * 365 * 24);
+
+/// The approval of a plan, as an approver asks for it.
+pub struct PlanApprovalRequest<'a> {
+    /// The bounds of its parameters.
+    pub bounds: ParamBoundsRequest<'a>,
+    /// The number of runs or repairs that it permits, if not the usual one.
+    pub executions: Option<u32>,
+    /// The file of the approval, if not the one beside the plan.
+    pub file: Option<&'a PathBuf>,
+    /// The signature.
+    pub signing: &'a SigningOptions,
+}
+
+/// A plan or goal before a person signs for it.
+pub struct PlanReview {
+    /// The plan.
+    pub ready: LoadedPlan,
+    /// The values of parameters that are known.
+    pub known_values: JsonObject,
+    /// The approval.
+    pub token: TokenReview,
+}
+
+/// The differences of a plan from the one that the last approval is for.
+pub struct PlanChanges {
+    /// The time of the last approval.
+    pub issued: Moment,
+    /// The files that differ.
+    pub files: Vec<ApprovedFileDifference>,
+    /// The plan of then, and its goal, where their texts are known.
+    pub before: Option<(Arc<Plan>, Option<Arc<Goal>>)>,
+}
+
+impl PlanReview {
+    /// Prepares the approval of the plan at a path. Silas 5.1.2.
+    pub fn of_plan(
+        caller: &dyn Caller,
+        path: &Path,
+        request: &PlanApprovalRequest<'_>,
+    ) -> Result<Self, CommandError> {
+        let ready = load::load_for_review(caller, path)?;
+        let mut rules = SigningRules::of(caller, &ready.workspace)?;
+        let key = approver_key(caller, &mut rules, request.signing)?;
+        let ParamBounds { bounds, known_values } =
+            param_bounds(ready.plan.parts(), ready.goal.is_some(), &request.bounds)?;
+        let file = token_at(caller.host(), &ready, request.file);
+        let files = approved_tree(caller.host(), &ready, &known_values, &file)?.files;
+        let (scope, executions) = match ready.goal {
+            Some(_) => (ApprovalScope::Standing, DEFAULT_REPAIRS),
+            None => (ApprovalScope::FullPlan, 1),
+        };
+        let plan = plan_ref(&ready, &files);
+        let until = validity(&rules, request.signing)?;
+        let draft = draft_statement(caller.host(), "nonce of an approval", scope, plan, until)?;
+        let statement = ApprovalStatement {
+            spawn_policy: spawned_goal(&ready, &files).map(|spawned| spawned.policy),
+            files,
+            params: bounds,
+            executions: request.executions.unwrap_or(executions),
+            ..draft
+        };
+        let token = TokenReview::of_approver(&ready.workspace, file, rules, statement, key, request.signing)?;
+        Ok(Self { ready, known_values, token })
+    }
+
+    /// Prepares the acceptance of a goal by its owner.
+    pub fn of_goal(
+        caller: &dyn Caller,
+        ready: LoadedPlan,
+        bounds: &ParamBoundsRequest<'_>,
+    ) -> Result<Self, CommandError> {
+        // A key that is forgotten afterwards would accept nothing.
+        keys::key_folder(caller.host())?;
+        let known_values = param_bounds(ready.plan.parts(), true, bounds)?.known_values;
+        let files = reviewed_files(caller.host(), &ready)?;
+        let rules = SigningRules::of(caller, &ready.workspace)?;
+        let plan = plan_ref(&ready, &files);
+        let (path, purpose) =
+            (acceptance_path(&ready.workspace, &plan.id), format!("nonce of the acceptance of {}", plan.id));
+        let draft =
+            draft_statement(caller.host(), &purpose, ApprovalScope::GoalAccept, plan, ACCEPTANCE_VALIDITY)?;
+        let statement = ApprovalStatement { files, ..draft };
+        let token = TokenReview::of_owner(&ready.workspace, path, rules, statement);
+        Ok(Self { ready, known_values, token })
+    }
+
+    /// Returns what changed since the last approval, if there is one.
+    pub fn changes(&self, caller: &dyn Caller) -> Option<PlanChanges> {
+        let (ready, last) = (&self.ready, self.token.last.as_ref()?.statement());
+        let files = differences(&last.files, &self.token.statement.files);
+        let texts: BTreeMap<String, Vec<u8>> = last
+            .files
+            .iter()
+            .filter(|pin| is_text(ready, &pin.path))
+            .filter_map(|pin| {
+                let known = text_by_digest(caller.host(), &ready.workspace, &pin.path, pin.digest)?;
+                Some((pin.path.clone(), known.into_bytes()))
+            })
+            .collect();
+        let before = load::collect_plan_and_goal(&InMemoryFiles(texts), &ready.path, ready.options);
+        Some(PlanChanges { issued: last.issued, files, before })
+    }
+}
+
+/// True if a file may be a source of the plan: its earlier version is looked up.
+fn is_text(ready: &LoadedPlan, path: &str) -> bool {
+    let mut sources = ready.sources.iter();
+    path.starts_with("gates/") || sources.any(|(source, _)| source == path)
+}

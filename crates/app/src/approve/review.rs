@@ -1,0 +1,131 @@
+use std::fs;
+use std::path::PathBuf;
+
+use super::signing::{SigningOptions, agree};
+use super::token::{read_token, use_count, write_token};
+use super::{SigningRules, withdrawal_time};
+use crate::Caller;
+use crate::keys::OwnKey;
+use crate::{CliExitCode, CommandError, Workspace, watch};
+use wf_base::digest::Sha256Digest;
+use wf_sign::approval::{ApprovalScope, ApprovalStatement, ApprovalToken};
+use wf_store::feed::WorkspaceAction;
+
+/// A statement before a person signs it, and the file in which the signatures of all are collected.
+#[derive(Debug)]
+pub struct TokenReview {
+    /// The file.
+    pub path: PathBuf,
+    /// The approvers.
+    pub rules: SigningRules,
+    /// The token that the file has now, whatever it is for.
+    pub last: Option<ApprovalToken>,
+    /// The statement.
+    pub statement: ApprovalStatement,
+    /// The token with the statement, if other approvers have signed it.
+    signed: Option<ApprovalToken>,
+    key: Option<OwnKey>,
+}
+
+impl TokenReview {
+    /// A new statement for a person's own key.
+    pub fn of_owner(
+        workspace: &Workspace,
+        path: PathBuf,
+        rules: SigningRules,
+        statement: ApprovalStatement,
+    ) -> Self {
+        let last = read_token(workspace, &path).ok();
+        Self { path, rules, last, statement, signed: None, key: None }
+    }
+
+    /// A statement for an approver: the one in the file if others have signed it and it is of the same terms.
+    pub fn of_approver(
+        workspace: &Workspace,
+        path: PathBuf,
+        rules: SigningRules,
+        statement: ApprovalStatement,
+        key: OwnKey,
+        options: &SigningOptions,
+    ) -> Result<Self, CommandError> {
+        let mut review = Self { key: Some(key), ..Self::of_owner(workspace, path, rules, statement) };
+        if let Some(token) = &review.last
+            && review.can_join(workspace, token, options)?
+        {
+            review.statement = token.statement().clone();
+            review.signed = Some(token.clone());
+        }
+        Ok(review)
+    }
+
+    /// True if a signature may be added to a token: it permits exactly the same, and can still be used.
+    fn can_join(
+        &self,
+        workspace: &Workspace,
+        token: &ApprovalToken,
+        options: &SigningOptions,
+    ) -> Result<bool, CommandError> {
+        let (signed, now) = (token.statement(), self.statement.issued);
+        let same_terms = ApprovalStatement {
+            nonce: signed.nonce.clone(),
+            issued: signed.issued,
+            expires: signed.expires,
+            ..self.statement.clone()
+        };
+        let as_long = options.validity.is_none_or(|asked| signed.expires.since(signed.issued) == asked);
+        // A signature that does not count would invalidate the others.
+        let counts = |by: Option<Sha256Digest>| {
+            let one = by.and_then(|id| self.rules.approvers.find(id));
+            one.is_some_and(|one| one.revoked.is_none())
+        };
+        let is_valid = *signed == same_terms
+            && as_long
+            && signed.issued <= now
+            && now < signed.expires
+            && token.signers().all(counts);
+        if !is_valid || use_count(workspace, token)? >= signed.executions {
+            return Ok(false);
+        }
+        Ok(match signed.scope {
+            ApprovalScope::Standing => withdrawal_time(workspace, &signed.plan.id, signed, now)?.is_none(),
+            _ => true,
+        })
+    }
+
+    /// True if there is nothing left to sign with this key.
+    pub fn is_signed(&self) -> bool {
+        let id = self.key.as_ref().map(|key| key.public.id());
+        self.signed.iter().flat_map(ApprovalToken::signers).any(|by| by.is_some() && by == id)
+    }
+
+    /// Shows the statement, asks, signs it, and writes the token.
+    pub fn sign(
+        &self,
+        caller: &dyn Caller,
+        question: &str,
+        options: &SigningOptions,
+        show: &dyn Fn() -> Result<(), CommandError>,
+    ) -> Result<ApprovalToken, CommandError> {
+        let signer = agree(caller, &mut self.rules.clone(), self.key.as_ref(), options, question, show)?;
+        let token = match self.signed.clone() {
+            Some(mut token) => {
+                token.add_signature(&signer);
+                token
+            }
+            None => ApprovalToken::sign(self.statement.clone(), &signer),
+        };
+        let scope = self.statement.scope;
+        // The file of a plan may be one that the user named, and then its folder must be there.
+        if let Some(folder) = self.path.parent()
+            && matches!(scope, ApprovalScope::GoalAccept | ApprovalScope::ConnectionManage)
+        {
+            fs::create_dir_all(folder).map_err(|error| {
+                CommandError::new(CliExitCode::State, format!("{}: {error}", folder.display()))
+            })?;
+        }
+        write_token(caller.host(), &self.path, &token)?;
+        let (scope, key) = (scope.as_str().to_owned(), signer.public().id());
+        watch::record_quietly(caller, WorkspaceAction::Approved { scope, key });
+        Ok(token)
+    }
+}

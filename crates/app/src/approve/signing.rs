@@ -1,0 +1,74 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{SigningRules, confirm, owner_signer};
+use crate::Caller;
+use crate::keys::{self, OwnKey};
+use crate::{CliExitCode, CommandError};
+use wf_base::time::format_duration;
+use wf_sign::Signer;
+use wf_sign::approval::ApprovalRefusal;
+
+/// The options of a person who signs.
+#[derive(Clone, Debug, Default)]
+pub struct SigningOptions {
+    /// True if the person has confirmed it.
+    pub is_confirmed: bool,
+    /// The validity of the approval; the longest one if nothing is said.
+    pub validity: Option<Duration>,
+    /// The name of the key.
+    pub key: Option<String>,
+    /// The file with the passphrase of the key.
+    pub passphrase_file: Option<PathBuf>,
+}
+
+/// Shows what is about to be signed, asks, and opens the key: that of an approver, or the person's own, which is
+/// created if there is none, and which the rules know then. Every approval of a person is signed with what this
+/// returns, so none is that was not shown; a run signs for itself in [`authorize`](super::authorize()).
+pub fn agree(
+    caller: &dyn Caller,
+    rules: &mut SigningRules,
+    key: Option<&OwnKey>,
+    options: &SigningOptions,
+    question: &str,
+    show: &dyn Fn() -> Result<(), CommandError>,
+) -> Result<Signer, CommandError> {
+    show()?;
+    confirm(caller, options.is_confirmed, question)?;
+    let Some(key) = key else {
+        return owner_signer(caller, rules, options);
+    };
+    let keys = keys::key_folder(caller.host())?;
+    keys::open_key(caller, &keys, key, options.passphrase_file.as_deref())
+}
+
+/// Returns the key of an approver. One whose signature would be rejected is refused before anything is shown.
+pub fn approver_key(
+    caller: &dyn Caller,
+    rules: &mut SigningRules,
+    options: &SigningOptions,
+) -> Result<OwnKey, CommandError> {
+    let keys = keys::key_folder(caller.host())?;
+    let key = keys::require_signing_key(caller.host(), &keys, options.key.as_deref())?;
+    rules.add_own_key(key.clone());
+    let reason = match rules.approvers.find(key.public.id()).map(|one| one.revoked) {
+        Some(None) => return Ok(key),
+        Some(Some(since)) => format!("it was revoked on {since}"),
+        None => "it is not listed as an approver".to_owned(),
+    };
+    let message = format!("the key `{}` is not allowed to approve: {reason}", key.name);
+    let hint = "approvers.yaml lists the approvers; to use another key: --key NAME";
+    Err(CommandError::new(CliExitCode::Approval, message).hint(hint))
+}
+
+/// Returns the validity of a new approval, which the rules limit.
+pub fn validity(rules: &SigningRules, options: &SigningOptions) -> Result<Duration, CommandError> {
+    let allowed = rules.approvers.validity;
+    let asks = options.validity.unwrap_or(allowed);
+    if asks > allowed || asks.is_zero() {
+        let refusal = ApprovalRefusal::TooLong { asks, allowed };
+        let hint = format!("shorten it: --expires {}", format_duration(allowed));
+        return Err(CommandError::new(CliExitCode::Approval, refusal.to_string()).hint(hint));
+    }
+    Ok(asks)
+}

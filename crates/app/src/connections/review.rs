@@ -1,0 +1,63 @@
+use super::consent::{ConnectionScope, approval_path, permissions_bound, skill_pins};
+use super::{ConnectionAdapter, connection_rows};
+use crate::approve::{SigningOptions, SigningRules, TokenReview, approver_key, draft_statement, validity};
+use crate::{Caller, CliExitCode, CommandError};
+use wf_base::name::PlanId;
+use wf_sign::approval::{ApprovalScope, ApprovalStatement, PlanRef, plan_digest};
+
+/// The approval of a connection, as an approver asks for it.
+pub struct ConnectionApprovalRequest<'a> {
+    /// The name of the connection.
+    pub name: &'a PlanId,
+    /// The skill, if it is not that of the connection as it is set up.
+    pub skill: Option<&'a str>,
+    /// The permissions; none: those that it has, or that the skill requests first.
+    pub permissions: &'a [String],
+    /// The signature.
+    pub signing: &'a SigningOptions,
+}
+
+/// A connection before an approver signs for it.
+pub struct ConnectionReview {
+    /// The skill.
+    pub adapter: ConnectionAdapter,
+    /// The permissions, sorted.
+    pub permissions: Vec<String>,
+    /// The approval.
+    pub token: TokenReview,
+}
+
+impl ConnectionReview {
+    /// Prepares the approval of a connection.
+    pub fn of(caller: &dyn Caller, request: &ConnectionApprovalRequest<'_>) -> Result<Self, CommandError> {
+        let host = caller.host();
+        let (workspace, name) = (host.workspace(), request.name);
+        let row = connection_rows(host)?.into_iter().find(|row| row.name == *name);
+        let skill =
+            request.skill.or_else(|| row.as_ref().map(|row| row.skill.as_str())).ok_or_else(|| {
+                let failure = CommandError::new(CliExitCode::Usage, format!("unknown connection `{name}`"));
+                failure.hint("name the skill that maintains it: --skill SKILL")
+            })?;
+        let adapter = ConnectionAdapter::load_approved(caller, &workspace, skill)?;
+        adapter.check_permissions(request.permissions)?;
+        let has = row.map(|row| row.permissions).filter(|has| !has.is_empty());
+        let mut permissions = match request.permissions {
+            [] => has.unwrap_or_else(|| adapter.spec().initial.clone()),
+            named => named.to_vec(),
+        };
+        permissions.sort();
+        permissions.dedup();
+        let mut rules = SigningRules::of(caller, &workspace)?;
+        let key = approver_key(caller, &mut rules, request.signing)?;
+        let wanted = ConnectionScope::new(name, &adapter, &permissions);
+        let files = skill_pins(&workspace, wanted.skill)?;
+        let plan = PlanRef { id: name.clone(), path: wanted.folder.to_owned(), digest: plan_digest(&files) };
+        let (purpose, scope) = (format!("nonce of connection {name}"), ApprovalScope::ConnectionManage);
+        let draft = draft_statement(host, &purpose, scope, plan, validity(&rules, request.signing)?)?;
+        let params = [permissions_bound(&permissions)].into();
+        let statement = ApprovalStatement { files, params, ..draft };
+        let file = approval_path(&workspace, name);
+        let token = TokenReview::of_approver(&workspace, file, rules, statement, key, request.signing)?;
+        Ok(Self { adapter, permissions, token })
+    }
+}

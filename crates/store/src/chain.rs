@@ -101,9 +101,25 @@ fn walk(reader: &StoreReader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFa
 /// The columns needed to compare an event with its hash.
 pub(super) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
 
-/// True if a row of [`COLUMNS`] has the hash of its content.
-pub(super) fn is_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
-    Ok(own_hash(row)? == digest(row, 5)?)
+/// The same columns, the hash of the event before, and the hash that the event behind follows.
+pub(super) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, digest, body, \
+     (SELECT hash FROM events AS before WHERE before.seq < events.seq ORDER BY before.seq DESC LIMIT 1), \
+     (SELECT prev FROM events AS behind WHERE behind.seq > events.seq ORDER BY behind.seq LIMIT 1)";
+
+/// Returns the fault of a row of [`LINKED`]: it differs from its hash, it does not follow the event
+/// before, or the event behind does not follow it.
+///
+/// An event that was replaced, with a hash that fits, is so found without a walk along the log: both
+/// neighbours would have to be replaced as well, and theirs, up to the end that the mark names.
+pub(super) fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
+    let own = own_hash(row)?;
+    if own != digest(row, 5)? {
+        return Ok(Some(ChainFault::Changed));
+    }
+    let neighbour = |column| row.get::<_, Option<[u8; 32]>>(column);
+    let (before, behind) = (neighbour(8)?.unwrap_or(BEGINNING), neighbour(9)?);
+    let linked = digest(row, 4)? == before.into() && behind.is_none_or(|prev| own == prev.into());
+    Ok((!linked).then_some(ChainFault::Unlinked))
 }
 
 /// Computes the hash that a row should have.

@@ -2,6 +2,7 @@
 
 mod backup;
 mod chain;
+mod claims;
 mod full;
 mod goals;
 mod hold;

@@ -4,6 +4,7 @@
 mod decisions;
 mod logs;
 mod projections;
+mod repaired;
 mod schema;
 mod stored;
 mod uses;

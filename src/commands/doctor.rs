@@ -5,7 +5,8 @@ use clap::Args;
 use crate::Ui;
 use wf_app::doctor::{self, DoctorFinding, DoctorStatus};
 use wf_app::goals::check_goals_scheduled;
-use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load};
+use wf_app::repair::repair_state;
+use wf_app::{APPROVERS, CONFIG, CliExitCode, CommandError, Host, load, watch};
 use wf_base::diag::CheckedFile;
 use wf_base::diag::{Diagnostic, Severity};
 use wf_base::source::{LineColumn, SourceText};
@@ -17,16 +18,28 @@ use wf_exec::container;
 use wf_exec::sandbox::ability;
 use wf_lang::DiskFiles;
 use wf_sign::approval::Approvers;
+use wf_store::feed::WorkspaceAction;
 
 #[derive(Args, Debug)]
+#[command(after_help = "\
+--repair rebuilds the tables beside the log of events where they differ from it, and prints each
+difference. It changes nothing if the log itself, a text or a stored file was altered: `wf restore`
+replaces these. It changes nothing either while a run or a daemon works. A difference can show that
+somebody changed the database: to examine that, copy the state folder before.")]
 pub struct DoctorArgs {
     /// Write one JSON document
     #[arg(long)]
     json: bool,
+    /// Rebuild tables that differ from the log, instead of checking the environment
+    #[arg(long, conflicts_with = "json")]
+    repair: bool,
 }
 
 /// Runs all checks of the environment.
 pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
+    if args.repair {
+        return repair(ui);
+    }
     let mut findings = Vec::from([
         good_finding("wf", format!("{} for {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS)),
         workspace(&ui.host),
@@ -50,6 +63,23 @@ pub fn run(ui: &Ui, args: &DoctorArgs) -> Result<CliExitCode, CommandError> {
     }
     let worst = findings.iter().map(|finding| finding.health).max();
     Ok(if worst == Some(DoctorStatus::Bad) { CliExitCode::State } else { CliExitCode::Ok })
+}
+
+/// Rebuilds what differs from the log.
+fn repair(ui: &Ui) -> Result<CliExitCode, CommandError> {
+    let repaired = repair_state(&ui.host)?;
+    if repaired.is_empty() {
+        ui.print_line("nothing to repair: every table matches the log")?;
+        return Ok(CliExitCode::Ok);
+    }
+    let differences = repaired.len() as u64;
+    watch::record_quietly(ui, WorkspaceAction::Repaired { differences });
+    for difference in &repaired {
+        ui.print_line(&difference.to_string())?;
+    }
+    let count = plural(repaired.len(), "difference");
+    ui.print_line(&format!("repaired {count}: the tables were rebuilt from the log"))?;
+    Ok(CliExitCode::Ok)
 }
 
 fn line(finding: &DoctorFinding) -> String {

@@ -15,7 +15,7 @@ use wf_store::{
 };
 
 /// The maximum number of runs and locks that are named.
-const MAX_NAMED: usize = 10;
+pub(crate) const MAX_NAMED: usize = 10;
 
 /// A disk with less free space than this is reported.
 const LOW_DISK_SPACE: u64 = 256 << 20;
@@ -95,7 +95,7 @@ fn verify_database(dir: &Path) -> Result<String, StoreError> {
         let more = plural(faults.len() - 1, "more difference");
         let more = (faults.len() > 1).then(|| format!(", and {more}"));
         let what = format!("{first}{}", more.unwrap_or_default());
-        return Err(StoreError::Tampered { path, what });
+        return Err(StoreError::of_faults(path, what, &faults));
     }
     let size = size(reader.size()?);
     let schema = reader.schema()?;

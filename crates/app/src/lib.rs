@@ -32,6 +32,7 @@ pub mod names;
 pub mod outdated;
 pub mod plans;
 pub mod relied;
+pub mod repair;
 pub mod revision;
 mod run_options;
 pub mod session;

@@ -63,9 +63,9 @@ pub fn backup(dir: &Path, to: &Path, replace: bool, now: Moment) -> Result<Backu
         let path = reader.folder().database();
         return Err(StoreError::Corrupt { path, cause });
     }
-    if let Some(fault) = examine(&reader)?.first() {
-        let (path, what) = (reader.folder().database(), fault.to_string());
-        return Err(StoreError::Tampered { path, what });
+    let faults = examine(&reader)?;
+    if let Some(fault) = faults.first() {
+        return Err(StoreError::of_faults(reader.folder().database(), fault.to_string(), &faults));
     }
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));

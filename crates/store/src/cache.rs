@@ -3,10 +3,10 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
-use super::chain::{COLUMNS, is_intact};
+use super::chain::{LINKED, fault};
 use super::column::{ItemColumn, JsonColumn};
 use super::writer::WriteContext;
-use super::{StateEvent, StateFact, StoreError, append};
+use super::{StateEvent, StateFact, StoreError, append, rows};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::RunId;
 use wf_base::time::Moment;
@@ -88,33 +88,51 @@ pub(super) fn put(writing: &WriteContext<'_>, entry: &CacheEntry) -> Result<(), 
     noted.map(drop).map_err(failed)
 }
 
-/// True if the log records a cached result as it is; `None`: there is none.
-pub(super) fn is_recorded(connection: &Connection, key: &str) -> rusqlite::Result<Option<bool>> {
-    let sql = format!("SELECT event, {RESULT} FROM cache WHERE key = ?1");
-    let found = connection.prepare_cached(&sql)?.query_row([key], |row| Ok((row.get(0)?, row.get(1)?)));
-    let Some((seq, stored)) = found.optional()? else {
+/// Returns a cached result, if the log records it as it is; `None`: there is none.
+///
+/// One statement reads what is compared and what is returned: between two, the row could be replaced.
+pub(super) fn get(
+    connection: &Connection,
+    key: &str,
+) -> rusqlite::Result<Option<Result<CacheEntry, UnrecordedResult>>> {
+    let sql = format!("SELECT event, {RESULT}, {} FROM cache WHERE key = ?1", rows::CACHED);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut found = statement.query([key])?;
+    let Some(row) = found.next()? else {
         return Ok(None);
     };
-    let (seq, stored): (i64, String) = (seq, stored);
+    let (seq, stored): (i64, String) = (row.get(0)?, row.get(1)?);
+    // Only a recorded row is known to be readable.
+    if is_recorded(connection, key, seq, &stored)? {
+        rows::cached(row).map(|entry| Some(Ok(entry)))
+    } else {
+        Ok(Some(Err(UnrecordedResult)))
+    }
+}
+
+/// True if an event of the log records a result of a key.
+fn is_recorded(connection: &Connection, key: &str, seq: i64, stored: &str) -> rusqlite::Result<bool> {
     let result = Sha256Digest::of_bytes(stored.as_bytes());
-    let sql = format!("SELECT {COLUMNS} FROM events WHERE seq = ?1 AND run = ?1 AND run_seq = 0");
+    let sql = format!("SELECT {LINKED} FROM events WHERE seq = ?1 AND run = ?1 AND run_seq = 0");
     let recorded = connection.prepare_cached(&sql)?.query_row([seq], |row| {
         let event: Option<JsonColumn<StateEvent>> = row.get(7).ok();
         let fact = event.map(|event| event.0.fact);
-        Ok(is_intact(row)?
+        Ok(fault(row)?.is_none()
             && matches!(fact, Some(StateFact::ResultCached { cache_key, result: recorded })
                 if cache_key.to_string() == key && recorded == result))
     });
-    Ok(Some(recorded.optional()?.unwrap_or(false)))
+    Ok(recorded.optional()?.unwrap_or(false))
 }
 
 /// Returns the keys of the cached results that the log does not record.
 pub(super) fn unrecorded(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut keys = connection.prepare("SELECT key FROM cache ORDER BY key")?;
+    let mut statement =
+        connection.prepare(&format!("SELECT key, event, {RESULT} FROM cache ORDER BY key"))?;
+    let mut rows = statement.query([])?;
     let mut found = Vec::new();
-    for key in keys.query_map([], |row| row.get::<_, String>(0))? {
-        let key = key?;
-        if is_recorded(connection, &key)? == Some(false) {
+    while let Some(row) = rows.next()? {
+        let (key, seq, stored): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if !is_recorded(connection, &key, seq, &stored)? {
             found.push(key);
         }
     }

@@ -77,33 +77,67 @@ pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, S
 fn walk(reader: &StoreReader) -> rusqlite::Result<Result<u64, (i64, i64, ChainFault)>> {
     let mut events = reader.connection().prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
     let mut rows = events.query([])?;
-    let mut last = Sha256Digest::from(BEGINNING);
-    let mut count = 0;
+    let mut walk = ChainWalk::default();
     while let Some(row) = rows.next()? {
-        count += 1;
-        let seq: i64 = row.get(0)?;
-        let own = own_hash(row)?;
-        let fault = if own != digest(row, 5)? {
-            Some(ChainFault::Changed)
-        } else if digest(row, 4)? != last || seq.unsigned_abs() != count {
-            Some(ChainFault::Unlinked)
-        } else {
-            None
-        };
-        if let Some(fault) = fault {
-            return Ok(Err((seq, row.get(1)?, fault)));
+        if let Some(fault) = walk.step(row)? {
+            return Ok(Err((row.get(0)?, row.get(1)?, fault)));
         }
-        last = own;
     }
-    Ok(Ok(count))
+    Ok(Ok(walk.count))
+}
+
+/// A walk along the log, from its beginning.
+pub(super) struct ChainWalk {
+    /// The hash of the last event.
+    last: Sha256Digest,
+    /// The number of events.
+    count: u64,
+}
+
+impl Default for ChainWalk {
+    fn default() -> Self {
+        Self { last: BEGINNING.into(), count: 0 }
+    }
+}
+
+impl ChainWalk {
+    /// Takes the next event, a row of [`COLUMNS`]; returns its fault.
+    pub(super) fn step(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
+        self.count += 1;
+        let own = own_hash(row)?;
+        if own != digest(row, 5)? {
+            return Ok(Some(ChainFault::Changed));
+        }
+        if digest(row, 4)? != self.last || row.get::<_, i64>(0)?.unsigned_abs() != self.count {
+            return Ok(Some(ChainFault::Unlinked));
+        }
+        self.last = own;
+        Ok(None)
+    }
 }
 
 /// The columns needed to compare an event with its hash.
 pub(super) const COLUMNS: &str = "seq, run, run_seq, body_version, prev, hash, digest, body";
 
-/// True if a row of [`COLUMNS`] has the hash of its content.
-pub(super) fn is_intact(row: &Row<'_>) -> rusqlite::Result<bool> {
-    Ok(own_hash(row)? == digest(row, 5)?)
+/// The same columns, the hash of the event before, and the hash that the event behind follows.
+pub(super) const LINKED: &str = "seq, run, run_seq, body_version, prev, hash, digest, body, \
+     (SELECT hash FROM events AS before WHERE before.seq < events.seq ORDER BY before.seq DESC LIMIT 1), \
+     (SELECT prev FROM events AS behind WHERE behind.seq > events.seq ORDER BY behind.seq LIMIT 1)";
+
+/// Returns the fault of a row of [`LINKED`]: it differs from its hash, it does not follow the event
+/// before, or the event behind does not follow it.
+///
+/// An event that was replaced, with a hash that fits, is so found without a walk along the log: both
+/// neighbours would have to be replaced as well, and theirs, up to the end that the mark names.
+pub(super) fn fault(row: &Row<'_>) -> rusqlite::Result<Option<ChainFault>> {
+    let own = own_hash(row)?;
+    if own != digest(row, 5)? {
+        return Ok(Some(ChainFault::Changed));
+    }
+    let neighbour = |column| row.get::<_, Option<[u8; 32]>>(column);
+    let (before, behind) = (neighbour(8)?.unwrap_or(BEGINNING), neighbour(9)?);
+    let linked = digest(row, 4)? == before.into() && behind.is_none_or(|prev| own == prev.into());
+    Ok((!linked).then_some(ChainFault::Unlinked))
 }
 
 /// Computes the hash that a row should have.

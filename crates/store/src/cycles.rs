@@ -1,10 +1,12 @@
 //! The reconciliations of goals, and the notifications about them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::column::{JsonColumn, MomentColumn, WordColumn};
 use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket, goals};
+use super::{Store, StoreError, StoreReader, WriteTicket, goals, run_end};
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -251,14 +253,14 @@ pub(super) fn claim(
                 .map_err(failed)
         }
         ReconciliationClaim::Repair { cycle } => {
-            // A check run that waited for the user may be answered after its reconciliation ended.
             // Two repairs of one goal at once would undo each other.
+            let others = other_repairs(writing.connection, cycle).map_err(failed)?;
+            if !run_end::all_ended(writing, others)? {
+                return Err(StoreError::NotOpen(cycle.clone()));
+            }
+            // A check run that waited for the user may be answered after its reconciliation ended.
             let sql = "UPDATE reconciliations SET repair_run = ?2
-                       WHERE run = ?1 AND repair_run IS NULL AND (ended IS NULL OR health = 'waiting')
-                       AND NOT EXISTS (SELECT 1 FROM reconciliations AS other
-                           JOIN runs ON runs.id = other.repair_run
-                           WHERE other.goal = reconciliations.goal AND other.run <> reconciliations.run
-                               AND runs.outcome IS NULL)";
+                       WHERE run = ?1 AND repair_run IS NULL AND (ended IS NULL OR health = 'waiting')";
             let changed = writing.connection.execute(sql, (cycle.as_str(), run.as_str()));
             match changed.map_err(failed)? {
                 0 => Err(StoreError::NotOpen(cycle.clone())),
@@ -266,6 +268,16 @@ pub(super) fn claim(
             }
         }
     }
+}
+
+/// Returns the repairs of the same goal in other reconciliations.
+fn other_repairs(connection: &Connection, cycle: &RunId) -> rusqlite::Result<BTreeSet<RunId>> {
+    let sql = "SELECT other.repair_run FROM reconciliations AS own
+               JOIN reconciliations AS other ON other.goal = own.goal AND other.run <> own.run
+               WHERE own.run = ?1 AND other.repair_run IS NOT NULL";
+    let mut statement = connection.prepare_cached(sql)?;
+    let runs = statement.query_map([cycle.as_str()], |row| row.get::<_, String>(0))?;
+    runs.map(|run| run.map(RunId::from_stored)).collect()
 }
 
 /// Records the end of a reconciliation, and what follows from it.

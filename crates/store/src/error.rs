@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use super::{BrokenChain, FileTypeError, RunLease};
+use super::{BrokenChain, FileTypeError, RunLease, StateFault};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
 
@@ -66,9 +66,17 @@ pub enum StoreError {
         /// The fault, and its position.
         broken: BrokenChain,
     },
-    /// The tables or files beside the log do not match it.
+    /// The tables, texts or files beside the log do not match it.
     #[error("{}: {what}", path.display())]
     Tampered {
+        /// The file.
+        path: PathBuf,
+        /// The difference, its place, and the value by the log.
+        what: String,
+    },
+    /// The tables beside the log do not match it; they can be rebuilt.
+    #[error("{}: {what}", path.display())]
+    Differs {
         /// The file.
         path: PathBuf,
         /// The difference, its place, and the value by the log.
@@ -216,6 +224,10 @@ impl StoreError {
             Self::Tampered { .. } => {
                 "list all differences with `wf audit verify`; restore a copy with `wf restore`"
             }
+            Self::Differs { .. } => {
+                "list all differences with `wf audit verify`; rebuild the tables from the log with \
+                 `wf doctor --repair`"
+            }
             Self::NotABackup { .. } => "nothing was modified; use another backup",
             Self::Exists(_) => "nothing was modified; --force replaces it",
             Self::Changed { .. } => {
@@ -236,6 +248,15 @@ impl StoreError {
             Self::UnknownRun(_) | Self::KnownRun(_) | Self::Closed | Self::Sqlite { .. } => {
                 "try again; if it persists, report it as a bug"
             }
+        }
+    }
+
+    /// Makes an error of what differs from the log: tables can be rebuilt, nothing else can.
+    pub fn of_faults(path: PathBuf, what: String, faults: &[StateFault]) -> Self {
+        if faults.iter().all(|fault| matches!(fault, StateFault::Projection(_))) {
+            Self::Differs { path, what }
+        } else {
+            Self::Tampered { path, what }
         }
     }
 

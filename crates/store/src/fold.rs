@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::chain::{COLUMNS, is_intact, run_of};
+use super::chain::{LINKED, fault, run_of};
 use super::migrate::statement_of;
 use super::rebuild::{FOLDED, OF_STATE, apply_event};
 use super::state_event::KEYS;
@@ -16,8 +16,9 @@ use wf_base::name::RunId;
 /// demand. Queries of the same connection find these: SQLite looks a name up among temporary tables
 /// first.
 ///
-/// **Invariant:** every folded event has the hash of its content, and none is left out but those of
-/// runs that the log records as pruned.
+/// **Invariant:** every folded event has the hash of its content and is bound to its neighbours in the
+/// log; the events of a run have no gap; and none is left out but those of runs that the log records as
+/// pruned.
 #[derive(Debug, Default)]
 pub(super) struct ShadowProjections {
     /// The number of the last folded event, by the key of the run.
@@ -48,7 +49,7 @@ impl ShadowProjections {
     pub(super) fn heads(&self, connection: &Connection) -> FoldResult<()> {
         let last = self.folded_until.borrow().keys().next_back().copied();
         let sql = format!(
-            "{} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
+            "{} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq = 0 ORDER BY key",
             KEYS.replacen("FROM events", "FROM events WHERE run > ?1", 1)
         );
         self.take(connection, &sql, (last.unwrap_or(0),))
@@ -84,7 +85,7 @@ impl ShadowProjections {
     /// Folds the new events of the run with a key.
     pub(super) fn key(&self, connection: &Connection, key: i64) -> FoldResult<()> {
         let last = self.folded_until.borrow().get(&key).copied().unwrap_or(-1);
-        let sql = format!("SELECT {COLUMNS} FROM events WHERE run = ?1 AND run_seq > ?2 ORDER BY run_seq");
+        let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq > ?2 ORDER BY run_seq");
         self.take(connection, &sql, (key, last))
     }
 
@@ -102,16 +103,20 @@ impl ShadowProjections {
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(values)?;
         let mut pruned = PrunedRunKeys::default();
+        let mut last: Option<(i64, i64)> = None;
         while let Some(row) = rows.next()? {
             let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
             let bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
-            let fault = if !is_intact(row)? {
-                Some(ChainFault::Changed)
-            } else if bodiless && !pruned.of(connection)?.contains(&run) {
-                Some(ChainFault::Bodiless)
-            } else {
-                None
+            let before = match last {
+                Some((same, before)) if same == run => before,
+                _ => self.folded_until.borrow().get(&run).copied().unwrap_or(-1),
             };
+            let fault = match fault(row)? {
+                None if n != before + 1 => Some(ChainFault::Unlinked),
+                None if bodiless && !pruned.of(connection)?.contains(&run) => Some(ChainFault::Bodiless),
+                found => found,
+            };
+            last = Some((run, n));
             if let Some(fault) = fault {
                 return Ok(Err(BrokenChain {
                     seq: row.get::<_, i64>(0)?.unsigned_abs(),

@@ -60,6 +60,7 @@ mod restore;
 mod row_log;
 mod row_snapshot;
 mod rows;
+mod run_end;
 mod schema;
 mod state_event;
 mod store;

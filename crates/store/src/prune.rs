@@ -9,7 +9,9 @@ use super::rebuild::PROJECTIONS;
 use super::row_snapshot::HEAD;
 use super::state_event::{ApprovalUse, PrunedRun, StateEvent, StateFact};
 use super::writer::WriteContext;
-use super::{LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, row_log, uses};
+use super::{
+    LogPosition, RunRetention, StateFolder, StoreError, StoreReader, append, owners, row_log, run_end, uses,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::failpoint;
 use wf_base::name::RunId;
@@ -36,7 +38,7 @@ pub(super) fn rows(
     now: Moment,
 ) -> Result<(Vec<RunId>, Option<LogPosition>), StoreError> {
     let failed = |error| writing.failed(&error);
-    let forget = || forget_all(writing.connection, keep, now).map_err(failed);
+    let forget = || forget_all(writing, keep, now);
     let (runs, uses) = if has_goals(writing.connection).map_err(failed)? {
         row_log::change(writing, now, forget)?
     } else {
@@ -59,28 +61,35 @@ fn has_goals(connection: &Connection) -> rusqlite::Result<bool> {
 
 /// Prunes runs; returns them, and the uses of approvals that their events recorded.
 fn forget_all(
-    connection: &Connection,
+    writing: &WriteContext<'_>,
     keep: RunRetention,
     now: Moment,
-) -> rusqlite::Result<(Vec<PrunedRun>, Vec<ApprovalUse>)> {
+) -> Result<(Vec<PrunedRun>, Vec<ApprovalUse>), StoreError> {
+    let failed = |error| writing.failed(&error);
+    let connection = writing.connection;
     let (mut forgotten, mut uses) = (Vec::new(), Vec::new());
-    for root in beyond(connection, keep, now)? {
-        let owner = owners::newest(connection, &RunId::from_stored(root.as_str()))?;
+    for root in beyond(connection, keep, now).map_err(failed)? {
+        let owner = owners::newest(connection, &RunId::from_stored(root.as_str())).map_err(failed)?;
         if owner.is_some_and(|lease| !lease.may_be_taken) {
             continue;
         }
-        let tree = tree(connection, &root)?;
+        let tree = tree(connection, &root).map_err(failed)?;
+        // The table proposes; what is lost for good is decided by the log.
+        let runs = tree.iter().map(|(_, id)| RunId::from_stored(id.as_str())).collect();
+        if !run_end::all_ended(writing, runs)? {
+            continue;
+        }
         for (key, id) in &tree {
-            uses.extend(uses::of_run(connection, *key, id)?);
-            forget(connection, *key, id)?;
+            uses.extend(uses::of_run(connection, *key, id).map_err(failed)?);
+            forget(connection, *key, id).map_err(failed)?;
         }
         forgotten.extend(tree.into_iter().map(|(key, id)| PrunedRun { key, id: RunId::from_stored(id) }));
     }
     if !forgotten.is_empty() {
-        sweep_rows(connection, now)?;
+        sweep_rows(connection, now).map_err(failed)?;
     }
     if let Some(age) = keep.max_age {
-        accounts(connection, now, age)?;
+        accounts(connection, now, age).map_err(failed)?;
     }
     Ok((forgotten, uses))
 }

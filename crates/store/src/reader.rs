@@ -211,14 +211,7 @@ impl StoreReader {
         &self,
         key: &Sha256Digest,
     ) -> Result<Option<Result<CacheEntry, UnrecordedResult>>, StoreError> {
-        let recorded = cache::is_recorded(&self.connection, &key.to_string());
-        match recorded.map_err(|error| self.failed(&error))? {
-            None => return Ok(None),
-            Some(false) => return Ok(Some(Err(UnrecordedResult))),
-            Some(true) => {}
-        }
-        let sql = format!("SELECT {} FROM cache WHERE key = ?1", rows::CACHED);
-        Ok(self.query_one(&sql, [key.to_string()], rows::cached)?.map(Ok))
+        cache::get(&self.connection, &key.to_string()).map_err(|error| self.failed(&error))
     }
 
     /// Returns the cache lookup of a task in a run: true for a hit, and the parts that the key was

@@ -2,12 +2,13 @@ use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
 use super::batch::NewRunRecord;
-use super::chain::COLUMNS;
+use super::chain::{COLUMNS, ChainWalk};
 use super::column::JsonColumn;
+use super::fold::{FoldResult, PrunedRunKeys};
 use super::log::RunPosition;
-use super::project;
 use super::row_log::{self, RECORDED_TABLES};
 use super::state_event::{self, StateEvent, is_row_change};
+use super::{BrokenChain, ChainFault, cache, project};
 use wf_core::machine::Event;
 
 /// The tables that can be rebuilt from the log alone.
@@ -22,26 +23,43 @@ pub(super) const FOLDED: [&str; 7] = {
 /// The projections about the state as a whole.
 pub(super) const OF_STATE: [&str; 1] = ["revoked_approvals"];
 
-/// Rebuilds the projections from the log. Pruned runs stay pruned.
-pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
-    for table in PROJECTIONS {
+/// Rebuilds the projections from the log, and removes the cached results that it does not record. Pruned
+/// runs stay pruned.
+///
+/// The whole log is verified on the way; the caller rolls back if it returns a fault.
+pub(super) fn rebuild(connection: &Connection) -> FoldResult<()> {
+    for table in FOLDED.into_iter().chain(OF_STATE) {
         connection.execute(&format!("DELETE FROM {table}"), [])?;
     }
     for table in &RECORDED_TABLES {
         connection.execute(&format!("DELETE FROM main.{}", table.name), [])?;
     }
-    connection.execute("DELETE FROM approval_uses", [])?;
-    let sql = format!("SELECT {COLUMNS} FROM events WHERE body IS NOT NULL ORDER BY seq");
-    let mut events = connection.prepare(&sql)?;
+    let mut events = connection.prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
     let mut rows = events.query([])?;
+    let (mut walk, mut pruned) = (ChainWalk::default(), PrunedRunKeys::default());
     while let Some(row) = rows.next()? {
+        let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
+        let fault = match walk.step(row)? {
+            None if bodiless && !pruned.of(connection)?.contains(&run) => Some(ChainFault::Bodiless),
+            found => found,
+        };
+        if let Some(fault) = fault {
+            return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));
+        }
+        if bodiless {
+            continue;
+        }
         apply_event(connection, row)?;
         if row.get_ref(7)?.as_str().is_ok_and(is_row_change) {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
             row_log::apply(connection, "main", &event.fact)?;
         }
     }
-    Ok(())
+    for key in cache::unrecorded(connection)? {
+        connection.prepare_cached("DELETE FROM cache WHERE key = ?1")?.execute([key])?;
+    }
+    Ok(Ok(()))
 }
 
 /// Applies an event to the projections, except the recorded tables: a row of [`COLUMNS`].

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::chain::{COLUMNS, is_intact};
+use super::chain::{LINKED, fault};
 use super::column::JsonColumn;
 use super::fold::{FoldResult, PrunedRunKeys};
 use super::migrate::{indices_of, statement_of};
@@ -168,7 +168,7 @@ fn take(connection: &Connection) -> FoldResult<()> {
         "WITH RECURSIVE keys (key) AS (
              SELECT max(run) FROM events
              UNION ALL SELECT (SELECT max(run) FROM events WHERE run < key) FROM keys WHERE key > ?1)
-         SELECT {COLUMNS} FROM keys CROSS JOIN events ON run = key AND run_seq = 0 WHERE key > ?1"
+         SELECT {LINKED} FROM keys CROSS JOIN events ON run = key AND run_seq = 0 WHERE key > ?1"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([last])?;
@@ -178,12 +178,9 @@ fn take(connection: &Connection) -> FoldResult<()> {
         newest = newest.max(seq);
         let body = row.get_ref(7)?.as_str_or_null()?;
         // Every first event is compared: one that was changed might hide its kind.
-        let fault = if !is_intact(row)? {
-            Some(ChainFault::Changed)
-        } else if body.is_none() && !pruned.of(connection)?.contains(&seq) {
-            Some(ChainFault::Bodiless)
-        } else {
-            None
+        let fault = match fault(row)? {
+            None if body.is_none() && !pruned.of(connection)?.contains(&seq) => Some(ChainFault::Bodiless),
+            found => found,
         };
         if let Some(fault) = fault {
             return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));

@@ -206,9 +206,13 @@ impl Store {
         Ok(PruneResult { runs: runs.len(), blobs: prune::files(&self.folder, now)?, place })
     }
 
-    /// Rebuilds the projections from the log.
+    /// Rebuilds the projections from the log, in one transaction that verifies all of it: with a fault of
+    /// the log, nothing is changed.
     pub fn rebuild(&self) -> WriteTicket<()> {
-        self.sql(|writing| rebuild::rebuild(writing.connection))
+        self.job(|writing| {
+            let rebuilt = rebuild::rebuild(writing.connection).map_err(|error| writing.failed(&error))?;
+            rebuilt.map_err(|broken| StoreError::Broken { path: writing.writer.path.clone(), broken })
+        })
     }
 
     /// Queues a job.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use super::chain::{COLUMNS, is_intact, run_of};
+use super::chain::{LINKED, fault, run_of};
 use super::column::JsonColumn;
 use super::project::ProjectionChange;
 use super::state_event::{ApprovalUse, KEYS, StateEvent, all};
@@ -34,19 +34,20 @@ pub(super) fn read_uses(
     let mut uses = ApprovalUseLog::default();
     let pruned = pruned(connection)?;
     let sql = format!(
-        "{KEYS} SELECT {COLUMNS} FROM keys JOIN events ON run = key AND run_seq < {EARLY} ORDER BY seq"
+        "{KEYS} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq < {EARLY} ORDER BY seq"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
         let body = row.get_ref(7)?.as_str_or_null()?;
-        if !is_intact(row)? || body.is_none() && !pruned.contains(&run) {
-            return Ok(Err(BrokenChain {
-                seq: seq.unsigned_abs(),
-                run: run_of(connection, run)?,
-                fault: ChainFault::Changed,
-            }));
+        let fault = match fault(row)? {
+            None if body.is_none() && !pruned.contains(&run) => Some(ChainFault::Bodiless),
+            found => found,
+        };
+        if let Some(fault) = fault {
+            let (seq, run) = (seq.unsigned_abs(), run_of(connection, run)?);
+            return Ok(Err(BrokenChain { seq, run, fault }));
         }
         if body.is_some_and(|body| body.contains(nonce)) {
             uses.read(row, nonce);

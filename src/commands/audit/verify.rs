@@ -5,11 +5,11 @@ use clap::Args;
 use crate::Ui;
 use crate::commands::attest::{public, read};
 use wf_app::{CliExitCode, CommandError, Host};
-use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD};
+use wf_audit::{self as audit, AuditFindings, Checkpoint, PAYLOAD, TamperEvidence};
 use wf_base::units::plural;
 use wf_base::untrusted::{BAD, GOOD, NAME, WARN, paint};
 use wf_sign::DsseEnvelope;
-use wf_store::{StoreError, StoreReader};
+use wf_store::{StateFault, StoreError, StoreReader};
 
 /// Verify that the history is unaltered
 #[derive(Args, Debug)]
@@ -114,6 +114,12 @@ fn text(found: &AuditFindings) -> String {
     }
     for note in &found.notes {
         text += &format!("  {}  {note}\n", paint(NAME, "note"));
+    }
+    let repairable =
+        |fault: &TamperEvidence| matches!(fault, TamperEvidence::State(StateFault::Projection(_)));
+    if found.faults.iter().any(repairable) {
+        let hint = paint(NAME, "hint:");
+        text += &format!("{hint} tables can be rebuilt from an intact log: wf doctor --repair\n");
     }
     text
 }

@@ -116,6 +116,11 @@ pub enum WorkspaceAction {
         /// The end of its log.
         end: LogAnchor,
     },
+    /// The tables beside the log were rebuilt from it.
+    Repaired {
+        /// The number of differences from the log before.
+        differences: u64,
+    },
     /// Runs were pruned: the bodies of their events were removed, the hashes stay.
     Pruned {
         /// The number of runs.

@@ -1,5 +1,8 @@
-use super::super::{BrokenChain, ChainFault, StoreReader, verify_chain};
+use super::super::log::{RunPosition, hash};
+use super::super::{BrokenChain, ChainFault, StoreError, StoreReader, verify_chain};
 use super::fixture::{first, new_run, next, open, run_id, started, story, stranger};
+use rusqlite::Connection;
+use wf_base::digest::Sha256Digest;
 
 /// Records two runs (22 and 3 events), tampers with the log, and verifies it.
 fn check(sql: &str) -> Result<u64, (u64, ChainFault)> {
@@ -37,6 +40,89 @@ fn every_tampering_is_found_where_it_was_done() {
         ("DELETE FROM events WHERE seq >= 23", Err((23, Missing))),
     ] {
         assert_eq!(check(sql), found, "{sql}");
+    }
+}
+
+/// Gives an event the hash of its content, as a forger does who changed it.
+fn rehash(database: &Connection, seq: i64) {
+    let sql = "SELECT run, run_seq, body_version, prev, body FROM events WHERE seq = ?1";
+    let own = database.query_row(sql, [seq], |row| {
+        let place = RunPosition { run: row.get(0)?, n: row.get(1)?, v: row.get(2)? };
+        let (prev, body): ([u8; 32], String) = (row.get(3)?, row.get(4)?);
+        Ok(hash(&prev.into(), place, &Sha256Digest::of_bytes(body.as_bytes())))
+    });
+    let set = "UPDATE events SET hash = ?2 WHERE seq = ?1";
+    database.execute(set, (seq, own.unwrap().bytes())).unwrap();
+}
+
+/// Binds the events from one on anew, up to another.
+fn rebind(database: &Connection, from: i64, until: i64) {
+    for seq in from..=until {
+        let sql = "UPDATE events SET prev = (SELECT hash FROM events WHERE seq = ?1 - 1) WHERE seq = ?1";
+        database.execute(sql, [seq]).unwrap();
+        rehash(database, seq);
+    }
+}
+
+/// A run of 22 events between two others of three.
+fn three_runs(dir: &std::path::Path) -> Connection {
+    let store = open(dir);
+    let facts = || vec![started("fetch"), started("send")];
+    store.append(first(&run_id(1), new_run("report"), facts())).wait().unwrap();
+    store.append(first(&run_id(2), new_run("report"), story())).wait().unwrap();
+    store.append(first(&run_id(3), new_run("report"), facts())).wait().unwrap();
+    drop(store);
+    stranger(dir)
+}
+
+#[test]
+fn a_fold_finds_an_event_that_was_forged_with_a_hash_that_fits() {
+    let forged = "UPDATE events SET body = replace(body, 'fetch', 'patch') WHERE seq = 8";
+    let renamed = "UPDATE events SET body = replace(body, 'report', 'attack') WHERE seq = 4";
+    let cut = "DELETE FROM events WHERE run = 4 AND run_seq > 5";
+    // The last event that is bound anew: with 0 none is, and 25 is the last of the run.
+    for (attack, changed, until, found) in [
+        ("SELECT 1", None, 0, None),
+        (forged, Some(8), 0, Some(8)),
+        (forged, Some(8), 24, Some(24)),
+        (forged, Some(8), 25, Some(26)),
+        (renamed, Some(4), 0, Some(4)),
+        (renamed, Some(4), 25, Some(26)),
+        ("DELETE FROM events WHERE seq = 9", None, 0, Some(8)),
+        // Nothing that this run is folded from tells of the others, but its neighbours do.
+        ("DELETE FROM events WHERE run = 1", None, 0, Some(4)),
+        (cut, None, 0, Some(26)),
+        ("DELETE FROM events WHERE run = 26", None, 0, None),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let database = three_runs(dir.path());
+        database.execute_batch(attack).unwrap();
+        if let Some(seq) = changed {
+            rehash(&database, seq);
+            rebind(&database, seq + 1, until);
+            // The control: each event of the run has the hash of its content.
+            let own = "SELECT hash FROM events WHERE run = 4 ORDER BY seq";
+            let own = |database: &Connection| -> Vec<Vec<u8>> {
+                let mut hashes = database.prepare(own).unwrap();
+                let hashes = hashes.query_map([], |row| row.get(0)).unwrap();
+                hashes.map(Result::unwrap).collect()
+            };
+            let before = own(&database);
+            (4..=25).for_each(|seq| rehash(&database, seq));
+            assert_eq!(own(&database), before, "{attack}");
+        }
+        // Who opens one run does not compare the events of another.
+        std::fs::remove_file(dir.path().join("state.mark")).unwrap();
+        let read = StoreReader::from_log(dir.path()).and_then(|reader| reader.run(&run_id(2)));
+        let fault = match read {
+            Ok(_) => None,
+            Err(StoreError::Broken { broken, .. }) => {
+                assert_eq!(broken.fault, ChainFault::Unlinked, "{attack}");
+                Some(broken.seq)
+            }
+            Err(other) => panic!("{attack}: {other}"),
+        };
+        assert_eq!(fault, found, "{attack}, bound anew until {until}");
     }
 }
 

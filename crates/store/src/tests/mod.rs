@@ -2,6 +2,7 @@
 
 mod backup;
 mod chain;
+mod claims;
 mod fixture;
 mod full;
 mod goals;

@@ -140,7 +140,7 @@ fn a_no_to_a_repair_or_below_it_declines_it_and_to_a_look_does_not() {
     assert_eq!(told(&goal("door"), 9), [(run_id(22), declined)]);
     assert_eq!(told(&goal("none"), 9), []);
     // None of that is rebuilt from events.
-    rebuild(&stranger(dir.path())).unwrap();
+    rebuild(&stranger(dir.path())).unwrap().unwrap();
     assert_eq!(told(&goal("lamp"), 9), wanted);
 }
 

@@ -160,3 +160,43 @@ fn a_cached_result_is_used_as_the_log_records_it() {
         assert_eq!(reader.cache_get(&key).unwrap(), Some(Ok(entry(1))), "{attack}");
     }
 }
+
+#[test]
+fn a_cached_result_that_is_replaced_while_it_is_read_is_one_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let key = Sha256Digest::of_bytes(b"key");
+    let entry = CacheEntry {
+        key,
+        run: run_id(1),
+        place: TaskId::of_step(&name("build")),
+        outputs: object(json!({ "rows": 1 })),
+        artifacts: Vec::new(),
+        files: Vec::new(),
+        created: NOW,
+    };
+    store.cache_put(entry.clone()).wait().unwrap();
+    let (mut seen, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        let attacker = scope.spawn(|| {
+            let database = stranger(dir.path());
+            database.busy_timeout(std::time::Duration::from_secs(9)).unwrap();
+            for number in 0..4000 {
+                let attack = "UPDATE cache SET outputs = '{\"rows\":' || ?1 || '}'";
+                database.execute(attack, [1 + number % 2 * 8]).unwrap();
+            }
+        });
+        let reader = store.reader().unwrap();
+        while !attacker.is_finished() {
+            match reader.cache_get(&key).unwrap() {
+                Some(Ok(found)) => {
+                    assert_eq!(found, entry);
+                    seen += 1;
+                }
+                Some(Err(UnrecordedResult)) => refused += 1,
+                None => panic!("the row is there at every moment"),
+            }
+        }
+    });
+    assert!(seen > 0 && refused > 0, "{seen} and {refused}: they did not meet");
+}

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
 use super::super::{
     NewRun, ReconciliationClaim, ReconciliationEnd, RunRetention, Store, StoreError, verify_chain,
 };
+use super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
 use wf_base::name::PlanId;
 use wf_base::time::Moment;
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};

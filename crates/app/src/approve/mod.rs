@@ -2,7 +2,7 @@
 //!
 //! [`SigningRules`] defines who may approve in a workspace, [`approved_tree`] what exactly is approved in advance,
 //! [`authorize`] decides if a run may start, and [`reauthorize`] if a started run may be resumed. Persons sign in
-//! one way, [`agree`]: for a file of signatures with a [`TokenReview`], and to answer a run with
+//! one way, [`agree()`]: for a file of signatures with a [`TokenReview`], and to answer a run with
 //! an [`AnswerReview`].
 //!
 //! **Invariant:** a refusal here has started nothing and has recorded nothing.

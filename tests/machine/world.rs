@@ -10,8 +10,8 @@ use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::Moment;
 use wf_core::gate::GateOutcome;
 use wf_core::machine::{
-    ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, InputKind, Machine, MachineInput,
-    RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
+    ApprovalOutcome, Attempt, CheckRuling, Effect, Event, EventKind, GateQuestion, InputKind, Machine,
+    MachineInput, RequestDecision, RunOutcome, StaleFile, StepState, TaskId, WorkExit,
 };
 use wf_model::expr::Template;
 use wf_model::{
@@ -224,7 +224,7 @@ impl World {
                 let stale = stale.collect();
                 Some(InputKind::Confirmed { stale })
             }
-            Effect::Gate { place, point, .. } => {
+            Effect::Gate(GateQuestion { place, point, .. }) => {
                 Some(InputKind::Gated { place, point, gated: GateOutcome::default() })
             }
             Effect::Ask(ask) => Some(InputKind::Answered {

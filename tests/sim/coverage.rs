@@ -193,7 +193,7 @@ pub fn effect(effect: &Effect) -> &'static str {
         Effect::Kill { .. } => "kill",
         Effect::Finish { .. } => "finish",
         Effect::Confirm { .. } => "confirm",
-        Effect::Gate { .. } => "gate",
+        Effect::Gate(_) => "gate",
         Effect::Plan { .. } => "plan",
         Effect::Ask(_) => "ask",
         Effect::Dismiss { .. } => "dismiss",

@@ -149,7 +149,7 @@ impl Engine {
             InputKind::Gated { place, point, .. } => {
                 done(&|job| matches!(job, Job::Gate { place: p, point: q, .. } if p == place && q == point))
                     || self.waiting().any(|effect| {
-                        matches!(effect, Effect::Gate { place: p, point: q, .. } if p == place && q == point)
+                        matches!(effect, Effect::Gate(question) if (&question.place, &question.point) == (place, point))
                     })
             }
             InputKind::Answered { number, .. } => {

@@ -1,6 +1,6 @@
 //! What the world does with effects: work, checks, locks, looks.
 
-use wf_core::machine::{Attempt, AttemptEnd, CheckRuling, Effect, InputKind, TaskId, WorkExit};
+use wf_core::machine::{Attempt, AttemptEnd, CheckRuling, Effect, GateQuestion, InputKind, TaskId, WorkExit};
 use wf_model::{CheckPhase, JsonObject, StepWork, WaitCondition};
 
 use super::coverage;
@@ -57,7 +57,7 @@ impl World {
             Effect::Ask(ask) => self.ask(at, ask),
             Effect::Dismiss { number } => engine.dismiss(number),
             Effect::Confirm { places } => engine.spawn(Job::Confirm { places }, soon),
-            Effect::Gate { place, point, attempt, .. } => {
+            Effect::Gate(GateQuestion { place, point, attempt, .. }) => {
                 let gate = Job::Gate { place, point, attempt };
                 engine.spawn(gate, soon);
             }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::approve::SigningRules;
 use crate::goals::FOLDERS;
@@ -70,7 +70,7 @@ pub fn open_session(
         store,
         clock: caller.host().clock(),
         root: ready.workspace.root.clone(),
-        host: caller.host().vars(),
+        host: Arc::new(caller.host().vars()),
         pass: ready.config.env_pass.clone(),
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
@@ -84,7 +84,7 @@ pub fn open_session(
         reuses: !ready.options.no_cache,
         stays,
         bus: watch.bus.clone(),
-        observer,
+        observer: Mutex::new(observer),
     });
     Ok(AuditedSession { session, watch })
 }

@@ -17,7 +17,7 @@ pub trait Keyword: Copy + 'static {
     }
 }
 
-/// Declares an enum with a word for each value: its `as_str` and its [`Keyword`].
+/// Declares an enum with a word for each value: its `as_str`, its text and its [`Keyword`].
 ///
 /// An enum that is `listed` also has a JSON Schema that lists its words. Others derive one that describes each word,
 /// or have none.
@@ -55,6 +55,12 @@ macro_rules! keywords {
                 match self {
                     $(Self::$value => $word),*
                 }
+            }
+        }
+
+        impl ::std::fmt::Display for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.as_str())
             }
         }
 

@@ -122,20 +122,9 @@ impl RunDispatcher {
             Effect::Remember { place, outputs, artifacts } => {
                 self.spawn_unit(super::cache::remember(run, place, outputs, artifacts));
             }
-            Effect::Gate { place, point, attempt, next, item_value, reads, steps, outputs } => {
-                let stop = self.stopper(gating::name(place.as_ref(), attempt));
-                let evaluation = gating::GateEvaluation {
-                    run,
-                    place,
-                    point,
-                    attempt,
-                    next_attempt: next,
-                    item: item_value,
-                    reads,
-                    steps,
-                    outputs,
-                };
-                self.spawn_unit(evaluation.ask(stop));
+            Effect::Gate(question) => {
+                let stop = self.stopper(gating::name(&question));
+                self.spawn_unit(gating::GateEvaluation { run, question }.ask(stop));
             }
             Effect::Check { attempt, phase, item_value: item, reads } => {
                 self.judge(judging::CheckSubject { run, attempt, phase: Some(phase), item, reads });

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use wf_core::gate::{GateContext, GateOutcome, GatePass};
-use wf_core::machine::{Attempt, GatePoint, InputKind, StepItem, TaskId, gates_at};
+use wf_core::machine::{Attempt, GatePoint, GateQuestion, InputKind, TaskId, gates_at};
 use wf_exec::gate::{self, GateEnvironment};
 use wf_exec::{StopLevel, WorkError, check};
 use wf_model::expr::EvalError;
@@ -21,27 +21,16 @@ use super::scope::{TemplateValues, secrets_read};
 /// The placeholder for a secret in the input of gates.
 const SECRET_PLACEHOLDER: &str = "[secret]";
 
-/// The gates to ask, and their subject.
+/// The evaluation of gates.
 pub(super) struct GateEvaluation {
     pub(super) run: Arc<RunContext>,
-    /// The task; `None`: the gates of the run.
-    pub(super) place: Option<TaskId>,
-    pub(super) point: GatePoint,
-    pub(super) attempt: u32,
-    /// The attempt that is about to begin, if it is not the first.
-    pub(super) next_attempt: Option<u32>,
-    pub(super) item: Option<StepItem>,
-    pub(super) reads: JsonObject,
-    /// The steps that it depends on, with their outputs.
-    pub(super) steps: JsonObject,
-    /// The outputs of the attempt, or of the run.
-    pub(super) outputs: JsonObject,
+    pub(super) question: GateQuestion,
 }
 
 /// Returns the name by which the gates of a task are told to end.
-pub(super) fn name(place: Option<&TaskId>, attempt: u32) -> Option<Attempt> {
-    let place = place?.clone();
-    Some(Attempt { place, attempt })
+pub(super) fn name(question: &GateQuestion) -> Option<Attempt> {
+    let place = question.place.clone()?;
+    Some(Attempt { place, attempt: question.attempt })
 }
 
 /// Returns the site at which the programs of gates of a task, or of the run, and planners run.
@@ -49,22 +38,8 @@ pub(super) async fn site(
     run: &Arc<RunContext>,
     place: Option<&TaskId>,
 ) -> Result<GateEnvironment, WorkError> {
-    let session = &run.session;
-    let place = place.cloned();
-    let copies = copies::of_checks_of(run, place, Vec::new()).await?;
-    let ground = check::CheckEnvironment {
-        executor: session.executor.clone(),
-        root: session.root.clone(),
-        host: Arc::clone(&session.host),
-        mask: run.mask().await,
-        clock: Arc::clone(&session.clock),
-        grace: run.plan.parts().policy.grace,
-        sandboxes: session.sandboxes.clone(),
-        pins: run.pins.clone(),
-        whiteouts: Vec::new(),
-        copies,
-        params: run.params().clone(),
-    };
+    let copies = copies::of_checks_of(run, place.cloned(), Vec::new()).await?;
+    let ground = check::CheckEnvironment { copies, ..run.check_environment().await };
     Ok(GateEnvironment { environment: ground, view: run.view.clone() })
 }
 
@@ -76,16 +51,16 @@ impl GateEvaluation {
             Err(error) => self.unevaluable(&error.to_string()),
         };
         self.run.session.executor.ensure_supervised()?;
-        Ok(Some(InputKind::Gated { place: self.place, point: self.point, gated }))
+        Ok(Some(InputKind::Gated { place: self.question.place, point: self.question.point, gated }))
     }
 
     async fn evaluate(&self, context: GateContext, stop: watch::Receiver<StopLevel>) -> GateOutcome {
-        let site = match site(&self.run, self.place.as_ref()).await {
+        let site = match site(&self.run, self.question.place.as_ref()).await {
             Ok(site) => site,
             Err(unable) => return self.unevaluable(&unable.reason),
         };
         let clock = Arc::clone(&self.run.session.clock);
-        let mut pass = GatePass::new(self.gates(), self.point.triggers(), context);
+        let mut pass = GatePass::new(self.gates(), self.question.point.triggers(), context);
         while let Some((gate, context)) = pass.next_gate() {
             let began = clock.now();
             let answer = if *stop.borrow() == StopLevel::No {
@@ -101,7 +76,7 @@ impl GateEvaluation {
 
     /// Returns the result of gates that cannot be asked, since their subject is unknown.
     fn unevaluable(&self, reason: &str) -> GateOutcome {
-        let mut pass = GatePass::new(self.gates(), self.point.triggers(), GateContext::new());
+        let mut pass = GatePass::new(self.gates(), self.question.point.triggers(), GateContext::new());
         while pass.next_gate().is_some() {
             pass.take_answer(Err(reason.to_owned()), 0);
         }
@@ -110,11 +85,11 @@ impl GateEvaluation {
 
     fn gates(&self) -> impl Iterator<Item = &Arc<wf_model::Gate>> {
         let step = self.step().map(|(ix, _)| ix);
-        gates_at(&self.run.plan, step, self.point)
+        gates_at(&self.run.plan, step, self.question.point)
     }
 
     fn step(&self) -> Option<(wf_model::StepIx, super::current_step::PlanStep)> {
-        let place = self.place.as_ref()?;
+        let place = self.question.place.as_ref()?;
         let ix = self.run.plan.find(place.step.as_str())?;
         Some((ix, super::current_step::step_of(&self.run, place)))
     }
@@ -127,18 +102,18 @@ impl GateEvaluation {
         put("run", json!(run.run_ref.id));
         put("plan", json!(run.run_ref.plan));
         put("params", Value::Object(run.params().clone()));
-        put("steps", Value::Object(self.steps.clone()));
-        if let Some(place) = &self.place {
+        put("steps", Value::Object(self.question.steps.clone()));
+        if let Some(place) = &self.question.place {
             put("step", json!(place.step));
-            put("attempt", json!(self.next_attempt.unwrap_or(self.attempt)));
+            put("attempt", json!(self.question.next.unwrap_or(self.question.attempt)));
         }
-        if let Some(item) = &self.item {
+        if let Some(item) = &self.question.item_value {
             put("item", item.value.clone());
         }
-        match self.point {
+        match self.question.point {
             GatePoint::Start => put("message", Value::Object(run.params().clone())),
             GatePoint::Leave | GatePoint::Publish => {
-                put("response", Value::Object(self.outputs.clone()));
+                put("response", Value::Object(self.question.outputs.clone()));
             }
             GatePoint::Enter | GatePoint::Again => {
                 if let Some((_, step)) = self.step()
@@ -161,9 +136,9 @@ impl GateEvaluation {
         let known = TemplateValues {
             run: &run.run_ref.id,
             params: run.params(),
-            reads: &self.reads,
-            item: self.item.as_ref(),
-            index: self.place.as_ref().and_then(|place| place.item),
+            reads: &self.question.reads,
+            item: self.question.item_value.as_ref(),
+            index: self.question.place.as_ref().and_then(|place| place.item),
             secrets: &secrets,
         };
         Ok(match &step.work {

@@ -176,7 +176,7 @@ impl CheckSubject {
         let checks: Vec<&Check> = self.checks().iter().filter(wanted).collect();
         let place = self.attempt.as_ref().map(|attempt| attempt.place.clone());
         let ground = match copies::of_checks_of(&self.run, place, own).await {
-            Ok(copies) => probe::CheckEnvironment { copies, ..self.ground().await },
+            Ok(copies) => probe::CheckEnvironment { copies, ..self.run.check_environment().await },
             Err(unable) => {
                 let error = |check: &&Check| unchecked_verdict(check, &unable.reason);
                 return checks.iter().map(error).collect();
@@ -198,23 +198,6 @@ impl CheckSubject {
         let remark = copies::blocking(&self.run, move |run| Ok(copies::remark(run, place.as_ref()))).await;
         for verdict in verdicts.iter_mut().filter(|one| one.ruling != CheckRuling::Pass) {
             verdict.found += remark.as_deref().unwrap_or_default();
-        }
-    }
-
-    async fn ground(&self) -> probe::CheckEnvironment {
-        let session = &self.run.session;
-        probe::CheckEnvironment {
-            executor: session.executor.clone(),
-            root: session.root.clone(),
-            host: Arc::clone(&session.host),
-            mask: self.run.mask().await,
-            clock: Arc::clone(&session.clock),
-            grace: self.run.plan.parts().policy.grace,
-            sandboxes: session.sandboxes.clone(),
-            pins: self.run.pins.clone(),
-            whiteouts: Vec::new(),
-            copies: Vec::new(),
-            params: self.run.params().clone(),
         }
     }
 

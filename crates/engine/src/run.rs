@@ -11,6 +11,7 @@ use wf_core::machine::{
     Artifact, Attempt, AttemptUsage, BudgetLedger, Event, EventKind, GatePoint, RunApproval, StaleFile,
     TaskId,
 };
+use wf_exec::check::CheckEnvironment;
 use wf_exec::pinned::PinnedFiles;
 use wf_exec::secret::PlanSecrets;
 use wf_exec::view::WorkspaceView;
@@ -178,6 +179,24 @@ impl RunContext {
             *kept = (known.len(), SecretMask::new(values));
         }
         kept.1.clone()
+    }
+
+    /// Returns the surroundings in which checks run; they see everything.
+    pub(super) async fn check_environment(&self) -> CheckEnvironment {
+        let session = &self.session;
+        CheckEnvironment {
+            executor: session.executor.clone(),
+            root: session.root.clone(),
+            host: Arc::clone(&session.host),
+            mask: self.mask().await,
+            clock: Arc::clone(&session.clock),
+            grace: self.plan.parts().policy.grace,
+            sandboxes: session.sandboxes.clone(),
+            pins: self.pins.clone(),
+            whiteouts: Vec::new(),
+            copies: Vec::new(),
+            params: self.params().clone(),
+        }
     }
 
     /// Notes the cache key of a task, and the globs of what it writes, for when its result is

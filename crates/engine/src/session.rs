@@ -1,3 +1,4 @@
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +23,19 @@ use wf_core::observe::RunObserver;
 
 /// The state that all runs of one program share.
 pub struct EngineSession {
+    /// Its parts from outside. The first field, and so dropped first.
+    parts: SessionParts,
+    /// The part of the engine's own environment that every step sees.
+    pub(super) passed_env: HostEnv,
+    pub(super) client: http::HttpClient,
+    pub(super) secrets: SharedRedactions,
+    pub(super) locks: NamedLocks,
+    pub(super) memo: DigestMemo,
+    pub(super) parking: SuspendedRuns,
+}
+
+/// The parts of an [`EngineSession`] that its program chooses.
+pub struct SessionParts {
     /// The starter of processes. The first field, and so dropped first: the supervisor ends while
     /// the store writes its last.
     pub executor: ProcessExecutor,
@@ -33,8 +47,8 @@ pub struct EngineSession {
     pub root: PathBuf,
     /// The engine's own environment.
     pub host: Arc<HostEnv>,
-    /// The part of it that every step sees.
-    pub(super) passed_env: HostEnv,
+    /// Globs of further variables that a step may see of it.
+    pub pass: Vec<String>,
     /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.
@@ -49,41 +63,14 @@ pub struct EngineSession {
     pub reuses: bool,
     /// The observer of the runs.
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
-    pub(super) client: http::HttpClient,
-    pub(super) secrets: SharedRedactions,
-    pub(super) locks: NamedLocks,
-    pub(super) memo: DigestMemo,
-    pub(super) parking: SuspendedRuns,
 }
 
-/// The parts of a [`EngineSession`].
-pub struct SessionParts {
-    /// The store for events.
-    pub store: Store,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// The workspace's root.
-    pub root: PathBuf,
-    /// The engine's own environment.
-    pub host: HostEnv,
-    /// Globs of further variables that a step may see of it.
-    pub pass: Vec<String>,
-    /// The maximum stored output of an attempt, in bytes.
-    pub log_limit: u64,
-    /// The starter of processes.
-    pub executor: ProcessExecutor,
-    /// The sandbox for checks, and for steps that ask for it; `None`: none.
-    pub sandboxes: Option<Arc<SandboxFactory>>,
-    /// The bus for everything that became durable.
-    pub bus: MessageBus,
-    /// The approvers whose answers count.
-    pub approvers: Approvers,
-    /// True if it stays while all runs only wait for approvals.
-    pub stays: bool,
-    /// True if cached results are reused.
-    pub reuses: bool,
-    /// The observer of the runs.
-    pub observer: Box<dyn RunObserver + Send>,
+impl Deref for EngineSession {
+    type Target = SessionParts;
+
+    fn deref(&self) -> &SessionParts {
+        &self.parts
+    }
 }
 
 /// A run to be begun.
@@ -175,27 +162,16 @@ pub enum EngineError {
 
 impl EngineSession {
     /// Opens a session.
-    pub fn new(ground: SessionParts) -> Arc<Self> {
-        let passed = wf_exec::environment::passed_variables(&ground.host, &ground.pass);
+    pub fn new(parts: SessionParts) -> Arc<Self> {
+        let passed_env = wf_exec::environment::passed_variables(&parts.host, &parts.pass);
         Arc::new(Self {
-            client: http::HttpClient::new(&passed),
+            client: http::HttpClient::new(&passed_env),
             secrets: SharedRedactions::default(),
             locks: NamedLocks::default(),
             memo: DigestMemo::default(),
             parking: SuspendedRuns::default(),
-            store: ground.store,
-            clock: ground.clock,
-            root: ground.root,
-            host: Arc::new(ground.host),
-            passed_env: passed,
-            log_limit: ground.log_limit,
-            executor: ground.executor,
-            sandboxes: ground.sandboxes,
-            approvers: ground.approvers,
-            stays: ground.stays,
-            reuses: ground.reuses,
-            bus: ground.bus,
-            observer: Mutex::new(ground.observer),
+            passed_env,
+            parts,
         })
     }
 

@@ -9,7 +9,6 @@ pub mod bundled;
 mod declared;
 mod discover;
 pub mod disk;
-mod fences;
 pub mod import;
 pub mod inspect;
 mod load;

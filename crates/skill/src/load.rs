@@ -6,12 +6,11 @@ mod quote;
 
 pub(super) use fields::{is_null, split_tools};
 
-use super::fences::{FenceError, SkillTextParts, by_lines};
 use super::reference;
 use super::skill::{Skill, SkillFinding};
 use super::yaml::{self, SkillYamlDocument};
 use wf_base::source::{SourceText, Span};
-use wf_base::yaml::{YamlError, YamlNode, YamlOddity, YamlOddityKind};
+use wf_base::yaml::{FenceError, FrontMatter, YamlError, YamlNode, YamlOddity, YamlOddityKind};
 
 /// The maximum size of a SKILL.md, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -77,14 +76,14 @@ pub(super) fn front_matter<'a>(
     text: &'a str,
     warnings: &mut Vec<SkillFinding>,
 ) -> Result<SkillFrontMatter<'a>, SkillFinding> {
-    let parts = by_lines(text).map_err(|reason| unfenced(reason, text))?;
+    let parts = FrontMatter::split(text).map_err(|reason| unfenced(reason, text))?;
     Ok(SkillFrontMatter { text, root: tree(text, parts, warnings)?, body: parts.body, has_places: true })
 }
 
 /// Returns the root of a front matter; oddities are warnings.
 fn tree(
     text: &str,
-    parts: SkillTextParts,
+    parts: FrontMatter,
     warnings: &mut Vec<SkillFinding>,
 ) -> Result<YamlNode<'static>, SkillFinding> {
     let (document, quoted) = match yaml::read(text, parts.yaml) {

@@ -2,7 +2,6 @@
 //! same order, with the same words, and so the same quirks. In place of a traceback, there is a
 //! finding. `docs/skills.md` lists the remaining differences.
 
-use super::fences::{FenceError, by_words};
 use super::skill::SkillFinding;
 use super::words::{is_alphanumeric, length, normal, strip};
 use wf_base::source::{LineColumn, SourceText, Span};
@@ -10,7 +9,7 @@ use wf_base::source::{LineColumn, SourceText, Span};
 mod prepare;
 
 use prepare::PreparedFrontMatter;
-use wf_base::yaml::{YamlNode, YamlValue};
+use wf_base::yaml::{FenceError, FrontMatter, YamlNode, YamlValue};
 
 /// The maximum length of a name, in characters.
 pub const MAX_NAME: usize = 64;
@@ -95,6 +94,13 @@ pub(super) fn read(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
         prepare::restore(&mut root, mark);
     }
     Ok(root)
+}
+
+/// Splits at the first two occurrences of `---`, as the reference validator does.
+fn by_words(text: &str) -> Result<FrontMatter, FenceError> {
+    let rest = text.strip_prefix("---").ok_or(FenceError::Start)?;
+    let end = rest.find("---").ok_or(FenceError::Close)? + 3;
+    Ok(FrontMatter { yaml: Span::new(3, end), body: Span::new(end + 3, text.len()) })
 }
 
 /// Returns the span of the Markdown for the reference validator.
@@ -218,4 +224,24 @@ fn compatibility(node: &YamlNode<'_>) -> Option<SkillFinding> {
     let count = length(text);
     let message = format!("Compatibility exceeds {MAX_COMPATIBILITY} character limit ({count} chars)");
     (count > MAX_COMPATIBILITY).then(|| SkillFinding::new("COMPAT-LEN", node.span, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_words;
+    use wf_base::yaml::FenceError;
+
+    fn check(text: &str, expected: Result<(&str, &str), FenceError>) {
+        let slice = |span: wf_base::source::Span| text.get(span.range()).unwrap();
+        let found = by_words(text).map(|parts| (slice(parts.yaml), slice(parts.body)));
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn words_are_fences() {
+        check("--- c\na: b --- d", Ok((" c\na: b ", " d")));
+        check("------", Ok(("", "")));
+        check("-----", Err(FenceError::Close));
+        check("\u{feff}---\n---", Err(FenceError::Start));
+    }
 }

@@ -1,14 +1,13 @@
 //! The rules of the specification, as it states them. `docs/skills.md` lists its gaps and
 //! contradictions, and the decisions made here.
 
-use super::fences::{FenceError, by_lines};
 use super::load::{split_tools, unreadable};
 use super::reference::{MAX_COMPATIBILITY, MAX_DESCRIPTION, name_rules};
 use super::skill::SkillFinding;
 use super::words::{length, strip};
 use super::yaml;
 use wf_base::source::Span;
-use wf_base::yaml::{YamlEntry, YamlNode, YamlOddityKind, YamlValue};
+use wf_base::yaml::{FenceError, FrontMatter, YamlEntry, YamlNode, YamlOddityKind, YamlValue};
 
 /// Returns the violations of the specification in a SKILL.md; none if it is valid. `file` is the
 /// name of the file, and `folder` that of its folder.
@@ -31,7 +30,7 @@ fn root(text: &str) -> Result<YamlNode<'static>, SkillFinding> {
     if text.starts_with('\u{feff}') {
         return Err(bare("START", "SKILL.md starts with a byte-order mark, not with `---`"));
     }
-    let parts = by_lines(text).map_err(|reason| match reason {
+    let parts = FrontMatter::split(text).map_err(|reason| match reason {
         FenceError::Start => bare("START", "SKILL.md does not start with a `---` line"),
         FenceError::Close => bare("CLOSE", "the front matter has no closing `---` line"),
     })?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use wf_core::machine::{Effect, EventKind, Machine, MachineState, RunPhase, TaskId, TimerKind};
+use wf_core::machine::{Effect, EventKind, GateQuestion, Machine, MachineState, RunPhase, TaskId, TimerKind};
 
 use super::super::engine::Job;
 use super::super::look::{Look, Seen};
@@ -91,7 +91,7 @@ pub fn durable_first(look: &Look<'_>) -> Result<(), String> {
         Effect::Kill { .. } => known.ending() || known.stopping || !known.rounds.is_empty(),
         Effect::Finish { .. } => known.over.is_some(),
         Effect::Confirm { .. } => known.phase >= RunPhase::Confirm,
-        Effect::Gate { place, point, .. } => known.may_ask(place.as_ref(), *point),
+        Effect::Gate(GateQuestion { place, point, .. }) => known.may_ask(place.as_ref(), *point),
         Effect::Plan { request } => {
             let number = request.round.round;
             known.planning.is_some_and(|(round, _)| round == number)
@@ -160,7 +160,7 @@ pub fn frugal(look: &Look<'_>) -> Result<(), String> {
             Effect::Lookup { place, .. } => (Some(place), "looks"),
             Effect::Remember { place, .. } => (Some(place), "remembers"),
             Effect::Confirm { .. } => (None, "confirms"),
-            Effect::Gate { place, .. } => (place.as_ref(), "is gated"),
+            Effect::Gate(question) => (question.place.as_ref(), "is gated"),
             Effect::Ask(ask) => (ask.place.as_ref(), "is asked for"),
             Effect::Plan { .. } => (None, "plans"),
             Effect::Wake { .. } | Effect::Finish { .. } | Effect::Dismiss { .. } => continue,

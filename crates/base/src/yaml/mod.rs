@@ -8,6 +8,7 @@
 //! the whole text.
 
 mod error;
+mod front_matter;
 mod node;
 mod oddity;
 mod reader;
@@ -16,6 +17,7 @@ mod tabs;
 mod tree;
 
 pub use error::{YamlError, YamlErrorKind};
+pub use front_matter::{FenceError, FrontMatter};
 pub use node::{YamlEntry, YamlNode, YamlNotation, YamlValue};
 pub use oddity::{YamlOddity, YamlOddityKind};
 pub use reader::{YamlSchema, read};

@@ -43,30 +43,7 @@ pub enum Effect {
         reads: JsonObject,
     },
     /// Ask the gates at a point. Answered by [`Gated`](super::InputKind::Gated).
-    Gate {
-        /// The task; `None`: the gates of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<TaskId>,
-        /// The gate point.
-        point: GatePoint,
-        /// The number of the attempt: the next one before its work, else the last.
-        attempt: u32,
-        /// The attempt that is about to begin, if it is not the first of its round.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        next: Option<u32>,
-        /// The item, where the step is repeated.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        item_value: Option<StepItem>,
-        /// The values that the templates of the work read.
-        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-        reads: JsonObject,
-        /// The steps that it depends on, with their outputs; for the run, all steps.
-        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-        steps: JsonObject,
-        /// The outputs of the attempt, or of the run.
-        #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
-        outputs: JsonObject,
-    },
+    Gate(GateQuestion),
     /// Wait for an approval. Answered by [`Answered`](super::InputKind::Answered).
     Ask(Box<ApprovalRequest>),
     /// Ask the planner for alternatives of steps. Answered by
@@ -169,13 +146,40 @@ pub enum Effect {
     },
 }
 
+/// The gates to ask, and their subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateQuestion {
+    /// The task; `None`: the gates of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<TaskId>,
+    /// The gate point.
+    pub point: GatePoint,
+    /// The number of the attempt: the next one before its work, else the last.
+    pub attempt: u32,
+    /// The attempt that is about to begin, if it is not the first of its round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
+    /// The item, where the step is repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_value: Option<StepItem>,
+    /// The values that the templates of the work read.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub reads: JsonObject,
+    /// The steps that it depends on, with their outputs; for the run, all steps.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub steps: JsonObject,
+    /// The outputs of the attempt, or of the run.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub outputs: JsonObject,
+}
+
 impl Effect {
     /// True if it prepares the next attempt of a task: once the controller reopens the task, it is
     /// not needed any more.
     pub fn prepares(&self) -> bool {
         match self {
             Self::Lock { .. } | Self::Lookup { .. } => true,
-            Self::Gate { place, .. } => place.is_some(),
+            Self::Gate(question) => question.place.is_some(),
             Self::Wake { timer, .. } => matches!(timer, TimerKind::Queue(_)),
             _ => false,
         }

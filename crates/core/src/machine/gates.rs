@@ -12,7 +12,7 @@ use super::state::{self, TaskIx};
 use super::task_end::TaskCompletion;
 use super::task_phase::ActivityKind;
 use super::turn::bad_outputs;
-use super::{Attempt, Effect, EventKind, Machine, RunPhase, Standing, TaskId};
+use super::{Attempt, Effect, EventKind, GateQuestion, Machine, RunPhase, Standing, TaskId};
 use crate::gate::{self, GateAction, GateOutcome, GateResult, GateRuling};
 use wf_model::{Gate, GateLane, GateTrigger, JsonObject, Plan, StepIx, StepWork, resolve_params};
 
@@ -114,7 +114,7 @@ impl Machine {
         };
         let made = record.map_or(0, |record| record.attempts);
         let live = task.and_then(|task| self.state.activity(task));
-        self.turn.effects.push(Effect::Gate {
+        let question = GateQuestion {
             place: task.map(|task| state::task_id(&plan, task)),
             point,
             attempt: live.map_or(0, |live| live.attempt),
@@ -123,7 +123,8 @@ impl Machine {
             reads,
             steps: self.steps_before(task),
             outputs: outputs.unwrap_or_default(),
-        });
+        };
+        self.turn.effects.push(Effect::Gate(question));
     }
 
     /// Returns the steps that a task depends on, or all steps, as far as they have outputs.

@@ -87,7 +87,7 @@ pub use advance::{NOT_CHOSEN, NOT_STARTED};
 pub use approval_request::{ApprovalOutcome, ApprovalRequest, RequestDecision};
 pub use budget::BUDGET_SPENT_PREFIX;
 pub use checks::ReworkLoop;
-pub use effect::{Effect, TimerKind};
+pub use effect::{Effect, GateQuestion, TimerKind};
 pub use event::{Event, EventKind, REASON_LIMIT};
 pub use evidence::{Baseline, IsolationKind, StaleFile};
 pub use exit::WorkExit;

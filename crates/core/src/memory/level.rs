@@ -1,5 +1,3 @@
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
@@ -23,11 +21,5 @@ impl MegramLevel {
     /// True if megrams of this level fade, are forgotten, and are the evidence about a cluster.
     pub fn fades(self) -> bool {
         matches!(self, Self::Megram | Self::Knowledge)
-    }
-}
-
-impl fmt::Display for MegramLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 
@@ -56,11 +54,5 @@ impl MegramState {
             Self::Refine => (0.10, 0.5, 0.5),
         };
         MegramWeights { f, sigma, k }
-    }
-}
-
-impl fmt::Display for MegramState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

@@ -88,9 +88,3 @@ impl fmt::Display for ExprReference {
         }
     }
 }
-
-impl fmt::Display for StatusFunction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}

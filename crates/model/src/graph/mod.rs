@@ -4,7 +4,6 @@
 //! loaded alike. Every answer takes time linear in steps and dependencies, and in the number of
 //! questions if there are many.
 
-mod critical;
 mod cycle;
 mod layout;
 mod needs;

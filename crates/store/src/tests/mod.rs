@@ -3,6 +3,7 @@
 mod backup;
 mod chain;
 mod claims;
+mod erase;
 mod full;
 mod goals;
 mod hold;

@@ -124,6 +124,7 @@ pub(super) fn only_unpublished(reader: &StoreReader, after: u64) -> Result<bool,
                 fact,
                 Some(
                     StateFact::RowsRecorded { .. }
+                        | StateFact::RowsErased { .. }
                         | StateFact::ConnectionApproved(_)
                         | StateFact::ResultCached { .. }
                 )

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::record::{AuditEntry, AuditSource};
-use super::words::{CONNECTION_APPROVED, RESULT_CACHED, ROWS_RECORDED};
+use super::words::{CONNECTION_APPROVED, RESULT_CACHED, ROWS_ERASED, ROWS_RECORDED};
 use wf_core::machine::{Event, EventKind};
 use wf_store::feed::{BusMessage, BusMessageKind, LogAnchor};
 use wf_store::{LogRow, StateFact};
@@ -131,6 +131,9 @@ fn of_state(row: &LogRow, last: wf_base::time::Moment) -> AuditEntry {
             .with_summary(&serde_json::json!({ "used_by": one.run, "nonce": one.nonce })),
         Some(StateFact::ResultCached { cache_key, .. }) => {
             AuditEntry::new(at, RESULT_CACHED).with_summary(&serde_json::json!({ "cache_key": cache_key }))
+        }
+        Some(StateFact::RowsErased { events }) => {
+            AuditEntry::new(at, ROWS_ERASED).with_summary(&serde_json::json!({ "events": events.len() }))
         }
         Some(StateFact::RowsRecorded { tables, .. }) => {
             let rows = tables.values().map(|table| table.rows.len() + table.removed.len());

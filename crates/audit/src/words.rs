@@ -25,12 +25,15 @@ pub(super) const LOG_TRUNCATED: &str = "cut";
 pub(super) const PARTIAL_RECORD: &str = "torn";
 /// Rows about goals, memory or connections were recorded.
 pub(super) const ROWS_RECORDED: &str = "rows_recorded";
+
+/// What memory forgot was erased from events.
+pub(super) const ROWS_ERASED: &str = "rows_erased";
 /// An approval was used for a connection.
 pub(super) const CONNECTION_APPROVED: &str = "connection_approved";
 /// A result was stored for reuse.
 pub(super) const RESULT_CACHED: &str = "result_cached";
 /// The events that no bus has: an auditor reads them in the database.
-pub(super) const UNPUBLISHED: [&str; 3] = [ROWS_RECORDED, CONNECTION_APPROVED, RESULT_CACHED];
+pub(super) const UNPUBLISHED: [&str; 4] = [ROWS_RECORDED, ROWS_ERASED, CONNECTION_APPROVED, RESULT_CACHED];
 /// The state was replaced with a backup.
 pub(super) const STATE_RESTORED: &str = "restored";
 /// A report on a window.

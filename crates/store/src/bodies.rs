@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use walkdir::WalkDir;
 
-use super::{BlobStore, StoreDurability, StoreReader, uses};
+use super::{BlobStore, StoreDurability, StoreReader, state_event};
 use wf_base::digest::Sha256Digest;
 
 /// A body that does not match its digest, or is gone.
@@ -48,12 +48,12 @@ pub(super) fn stored(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
 
 /// Returns the runs with an event without a body that the log does not record as pruned.
 pub(super) fn events(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {
-    let pruned = uses::pruned(reader.connection())?;
+    let gone = state_event::gone(reader.connection())?;
     let sql = "SELECT DISTINCT run FROM events WHERE body IS NULL ORDER BY run";
     let mut statement = reader.connection().prepare(sql)?;
     let runs: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let gone = runs.into_iter().filter(|run| !pruned.contains(run));
-    Ok(gone.map(BodyFault::Unpruned).collect())
+    let unpruned = runs.into_iter().filter(|run| !gone.keys.contains(run));
+    Ok(unpruned.map(BodyFault::Unpruned).collect())
 }
 
 fn texts(reader: &StoreReader) -> rusqlite::Result<Vec<BodyFault>> {

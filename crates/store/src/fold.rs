@@ -1,15 +1,15 @@
 //! The projections that a reader builds for itself from the log.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
 use super::chain::{LINKED, fault, run_of};
 use super::migrate::statement_of;
 use super::rebuild::{FOLDED, OF_STATE, apply_event};
-use super::state_event::KEYS;
-use super::{BrokenChain, ChainFault, uses};
+use super::state_event::{GoneBodies, KEYS, gone};
+use super::{BrokenChain, ChainFault};
 use wf_base::name::RunId;
 
 /// Projections that shadow those of the database and are filled from the log, run by run, on
@@ -102,7 +102,7 @@ impl ShadowProjections {
     fn take(&self, connection: &Connection, sql: &str, values: impl rusqlite::Params) -> FoldResult<()> {
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(values)?;
-        let mut pruned = PrunedRunKeys::default();
+        let mut gone = GoneBodiesOnDemand::default();
         let mut last: Option<(i64, i64)> = None;
         while let Some(row) = rows.next()? {
             let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
@@ -113,7 +113,7 @@ impl ShadowProjections {
             };
             let fault = match fault(row)? {
                 None if n != before + 1 => Some(ChainFault::Unlinked),
-                None if bodiless && !pruned.of(connection)?.contains(&run) => Some(ChainFault::Bodiless),
+                None if bodiless && !gone.get(connection)?.keys.contains(&run) => Some(ChainFault::Bodiless),
                 found => found,
             };
             last = Some((run, n));
@@ -146,15 +146,16 @@ fn tree(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<i64>> {
         .collect()
 }
 
-/// The keys of the runs that the log records as pruned, read on first use.
+/// The bodies that the log records as removed, read on first use.
 #[derive(Default)]
-pub(super) struct PrunedRunKeys(Option<BTreeSet<i64>>);
+pub(super) struct GoneBodiesOnDemand(Option<GoneBodies>);
 
-impl PrunedRunKeys {
-    pub(super) fn of(&mut self, connection: &Connection) -> rusqlite::Result<&BTreeSet<i64>> {
+impl GoneBodiesOnDemand {
+    /// Returns them.
+    pub(super) fn get(&mut self, connection: &Connection) -> rusqlite::Result<&GoneBodies> {
         let known = match self.0.take() {
             Some(known) => known,
-            None => uses::pruned(connection)?,
+            None => gone(connection)?,
         };
         Ok(self.0.insert(known))
     }

@@ -1,6 +1,7 @@
 use rusqlite::Row;
 
-use super::{LogPosition, StateEvent, StoreError, StoreReader};
+use super::fold::GoneBodiesOnDemand;
+use super::{LogPosition, StateEvent, StateFact, StoreError, StoreReader};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_core::machine::Event;
@@ -14,7 +15,7 @@ pub struct LogRow {
     pub n: u64,
     /// The event; `None`: the row records a run, was pruned, or cannot be read.
     pub event: Option<Event>,
-    /// The event about the state as a whole; `None`: the row belongs to a run.
+    /// The event about the state as a whole, without what was erased; `None`: the row belongs to a run.
     pub state: Option<StateEvent>,
     /// The run; `None`: it was pruned, or the row belongs to none.
     pub run: Option<RunId>,
@@ -34,9 +35,25 @@ impl StoreReader {
             (i64::try_from(after).unwrap_or(i64::MAX), i64::try_from(most).unwrap_or(i64::MAX));
         let rows = || {
             let mut statement = self.connection().prepare_cached(sql)?;
-            statement.query_map((after, most), read)?.collect::<Result<_, _>>()
+            let mut rows: Vec<LogRow> =
+                statement.query_map((after, most), read)?.collect::<Result<_, _>>()?;
+            self.add_what_is_left(&mut rows)?;
+            Ok(rows)
         };
         rows().map_err(|error| self.failed(&error))
+    }
+
+    /// Shows erased events as what is left of them.
+    fn add_what_is_left(&self, rows: &mut [LogRow]) -> rusqlite::Result<()> {
+        let mut gone = GoneBodiesOnDemand::default();
+        for row in rows.iter_mut().filter(|row| row.n == 0 && row.run.is_none() && row.state.is_none()) {
+            let seq = i64::try_from(row.place.seq).unwrap_or(i64::MAX);
+            row.state = gone.get(self.connection())?.rows.get(&seq).map(|left| StateEvent {
+                at: left.at,
+                fact: StateFact::RowsRecorded { whole: None, tables: left.tables.clone() },
+            });
+        }
+        Ok(())
     }
 
     /// Returns at most `most` positions of the log after one, in order.

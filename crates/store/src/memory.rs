@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Params, Row};
 
 use super::column::{MomentColumn, WordColumn};
-use super::{Store, StoreError, StoreReader, WriteTicket};
+use super::{Store, StoreError, StoreReader, WriteTicket, erase, row_log};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::Moment;
 use wf_core::memory::{DEMOTED_K, DreamChanges, Megram, MegramLevel, MegramTags, dream};
@@ -50,9 +50,17 @@ impl Store {
         })
     }
 
-    /// Forgets megrams; returns their number.
+    /// Forgets megrams, and erases from the log what memory does not have any more; returns the number of
+    /// those that it had. [`Store::scrub`] overwrites what is left in the files.
     pub fn forget(&self, ids: Vec<Sha256Digest>) -> WriteTicket<usize> {
-        self.row_sql(move |connection| delete(connection, &ids))
+        self.job(move |writing| {
+            let at = writing.writer.clock.now();
+            let gone = row_log::change(writing, at, || {
+                delete(writing.connection, &ids).map_err(|error| writing.failed(&error))
+            })?;
+            erase::erase(writing, at)?;
+            Ok(gone)
+        })
     }
 
     /// Runs the Dreamer in one transaction: concurrent writes come before or after it. Returns the

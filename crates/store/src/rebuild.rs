@@ -4,7 +4,7 @@ use serde::Deserialize;
 use super::batch::NewRunRecord;
 use super::chain::{COLUMNS, ChainWalk};
 use super::column::JsonColumn;
-use super::fold::{FoldResult, PrunedRunKeys};
+use super::fold::{FoldResult, GoneBodiesOnDemand};
 use super::log::RunPosition;
 use super::row_log::{self, RECORDED_TABLES};
 use super::state_event::{self, StateEvent, is_row_change};
@@ -36,24 +36,27 @@ pub(super) fn rebuild(connection: &Connection) -> FoldResult<()> {
     }
     let mut events = connection.prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
     let mut rows = events.query([])?;
-    let (mut walk, mut pruned) = (ChainWalk::default(), PrunedRunKeys::default());
+    let (mut walk, mut gone) = (ChainWalk::default(), GoneBodiesOnDemand::default());
     while let Some(row) = rows.next()? {
         let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
         let bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
         let fault = match walk.step(row)? {
-            None if bodiless && !pruned.of(connection)?.contains(&run) => Some(ChainFault::Bodiless),
+            None if bodiless && !gone.get(connection)?.keys.contains(&run) => Some(ChainFault::Bodiless),
             found => found,
         };
         if let Some(fault) = fault {
             return Ok(Err(BrokenChain { seq: seq.unsigned_abs(), run: None, fault }));
         }
         if bodiless {
+            if let Some(left) = gone.get(connection)?.rows.get(&seq) {
+                row_log::apply(connection, "main", &left.tables)?;
+            }
             continue;
         }
         apply_event(connection, row)?;
         if row.get_ref(7)?.as_str().is_ok_and(is_row_change) {
             let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
-            row_log::apply(connection, "main", &event.fact)?;
+            row_log::apply(connection, "main", event.fact.tables())?;
         }
     }
     for key in cache::unrecorded(connection)? {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::chain::{LINKED, fault};
 use super::column::JsonColumn;
-use super::fold::{FoldResult, PrunedRunKeys};
+use super::fold::{FoldResult, GoneBodiesOnDemand};
 use super::migrate::{indices_of, statement_of};
 use super::state_event::{StateEvent, StateFact, TableChange, is_row_change};
 use super::writer::WriteContext;
@@ -101,12 +101,22 @@ pub(super) fn change<T>(
     Ok(done)
 }
 
+/// Replaces the snapshot, if there is one.
+pub(super) fn renew_snapshot(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    if row_snapshot::exists(writing.connection).map_err(failed)? {
+        let whole = Some(row_snapshot::keep(writing.connection).map_err(failed)?);
+        record(writing, at, StateFact::RowsRecorded { whole, tables: BTreeMap::new() })?;
+    }
+    Ok(())
+}
+
 /// Adds an event, and applies it to the stored tables; the temporary ones have it.
 fn record(writing: &WriteContext<'_>, at: Moment, fact: StateFact) -> Result<(), StoreError> {
     let failed = |error| writing.failed(&error);
     let event = StateEvent { at, fact };
     let place = append::add_state_event(writing, &event)?;
-    apply(writing.connection, "main", &event.fact).map_err(failed)?;
+    apply(writing.connection, "main", event.fact.tables()).map_err(failed)?;
     let seq = i64::try_from(place.seq).unwrap_or(i64::MAX);
     finish(writing.connection, seq, 1).map_err(failed)
 }
@@ -172,14 +182,16 @@ fn take(connection: &Connection) -> FoldResult<()> {
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([last])?;
-    let (mut newest, mut found, mut pruned) = (last, Vec::new(), PrunedRunKeys::default());
+    let (mut newest, mut found, mut gone) = (last, Vec::new(), GoneBodiesOnDemand::default());
     while let Some(row) = rows.next()? {
         let seq: i64 = row.get(0)?;
         newest = newest.max(seq);
         let body = row.get_ref(7)?.as_str_or_null()?;
         // Every first event is compared: one that was changed might hide its kind.
         let fault = match fault(row)? {
-            None if body.is_none() && !pruned.of(connection)?.contains(&seq) => Some(ChainFault::Bodiless),
+            None if body.is_none() && !gone.get(connection)?.keys.contains(&seq) => {
+                Some(ChainFault::Bodiless)
+            }
             found => found,
         };
         if let Some(fault) = fault {
@@ -196,13 +208,20 @@ fn take(connection: &Connection) -> FoldResult<()> {
                 }
                 _ => found.push(seq),
             }
+        } else if body.is_none() && gone.get(connection)?.rows.contains_key(&seq) {
+            // What is left of it is in an event behind it, which was compared before.
+            found.push(seq);
         }
     }
     drop(rows);
     let mut body = connection.prepare_cached("SELECT body FROM events WHERE seq = ?1")?;
     for seq in found.iter().rev() {
-        let JsonColumn(event): JsonColumn<StateEvent> = body.query_row([seq], |row| row.get(0))?;
-        apply(connection, "temp", &event.fact)?;
+        let kept: Option<JsonColumn<StateEvent>> = body.query_row([seq], |row| row.get(0))?;
+        if let Some(JsonColumn(event)) = kept {
+            apply(connection, "temp", event.fact.tables())?;
+        } else if let Some(left) = gone.get(connection)?.rows.get(seq) {
+            apply(connection, "temp", &left.tables)?;
+        }
     }
     if newest > last {
         finish(connection, newest, found.len())?;
@@ -241,11 +260,12 @@ fn changes(connection: &Connection) -> rusqlite::Result<BTreeMap<String, TableCh
     Ok(found)
 }
 
-/// Applies an event to the tables of a schema.
-pub(super) fn apply(connection: &Connection, schema: &str, fact: &StateFact) -> rusqlite::Result<()> {
-    let StateFact::RowsRecorded { tables, .. } = fact else {
-        return Ok(());
-    };
+/// Applies the changes of an event to the tables of a schema.
+pub(super) fn apply(
+    connection: &Connection,
+    schema: &str,
+    tables: &BTreeMap<String, TableChange>,
+) -> rusqlite::Result<()> {
     for table in &RECORDED_TABLES {
         let RecordedTable { name, key, .. } = table;
         let Some(TableChange { rows, removed }) = tables.get(*name) else {

@@ -32,6 +32,12 @@ pub(super) fn is_due(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(events * ROWS >= rows)
 }
 
+/// True if there is a snapshot.
+pub(super) fn exists(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM source_texts WHERE substr(text, 1, length(?1)) = ?1";
+    connection.prepare_cached(sql)?.exists([HEAD])
+}
+
 /// Keeps the temporary tables as a text, instead of the one before; returns its digest.
 pub(super) fn keep(connection: &Connection) -> rusqlite::Result<Sha256Digest> {
     let mut text = HEAD.to_owned();

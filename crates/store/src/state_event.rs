@@ -1,11 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::column::{JsonColumn, MomentColumn};
-use super::uses;
+use super::{ErasedRows, uses};
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -52,6 +52,11 @@ pub enum StateFact {
         cache_key: Sha256Digest,
         /// The digest of the row in the table `cache`.
         result: Sha256Digest,
+    },
+    /// Bodies of events `rows_recorded` were removed, with rows that memory does not have any more.
+    RowsErased {
+        /// The events, with what is left of each.
+        events: Vec<ErasedRows>,
     },
     /// Rows of the tables of goals, memory or connections were written or removed.
     RowsRecorded {
@@ -128,7 +133,10 @@ impl StateFact {
         match self {
             Self::RunsPruned { uses, .. } | Self::UsesCarried { uses, .. } => uses,
             Self::ConnectionApproved(one) => std::slice::from_ref(one),
-            Self::ApprovalWithdrawn(_) | Self::ResultCached { .. } | Self::RowsRecorded { .. } => &[],
+            Self::ApprovalWithdrawn(_)
+            | Self::ResultCached { .. }
+            | Self::RowsErased { .. }
+            | Self::RowsRecorded { .. } => &[],
         }
     }
 
@@ -138,9 +146,19 @@ impl StateFact {
             Self::RunsPruned { .. }
             | Self::ConnectionApproved(_)
             | Self::ResultCached { .. }
+            | Self::RowsErased { .. }
             | Self::RowsRecorded { .. } => &[],
             Self::UsesCarried { withdrawals, .. } => withdrawals,
             Self::ApprovalWithdrawn(one) => std::slice::from_ref(one),
+        }
+    }
+
+    /// Returns the changes of recorded tables.
+    pub(super) fn tables(&self) -> &BTreeMap<String, TableChange> {
+        const NONE: &BTreeMap<String, TableChange> = &BTreeMap::new();
+        match self {
+            Self::RowsRecorded { tables, .. } => tables,
+            _ => NONE,
         }
     }
 
@@ -152,9 +170,35 @@ impl StateFact {
             | Self::ApprovalWithdrawn(_)
             | Self::ConnectionApproved(_)
             | Self::ResultCached { .. }
+            | Self::RowsErased { .. }
             | Self::RowsRecorded { .. } => &[],
         }
     }
+}
+
+/// The bodies that were removed, by the records of it in the log.
+#[derive(Debug, Default)]
+pub(super) struct GoneBodies {
+    /// The keys of the runs that were pruned, and of the events of no run that were erased.
+    pub(super) keys: BTreeSet<i64>,
+    /// What is left of the erased events, by their numbers.
+    pub(super) rows: BTreeMap<i64, ErasedRows>,
+}
+
+/// Reads which bodies were removed.
+pub(super) fn gone(connection: &Connection) -> rusqlite::Result<GoneBodies> {
+    let mut gone = GoneBodies::default();
+    for event in all(connection)? {
+        gone.keys.extend(event.fact.pruned().iter().map(|run| run.key));
+        if let StateFact::RowsErased { events } = event.fact {
+            for erased in events {
+                let seq = i64::try_from(erased.seq).unwrap_or(i64::MAX);
+                gone.keys.insert(seq);
+                gone.rows.insert(seq, erased);
+            }
+        }
+    }
+    Ok(gone)
 }
 
 /// Applies an event that belongs to no run to the projections, except the recorded tables.
@@ -192,8 +236,10 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> 
     let sql = format!(
         "{KEYS} SELECT body FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
-                 OR instr(body, '\"approval_withdrawn\"') OR instr(body, '\"connection_approved\"'))
-             AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn', 'connection_approved')"
+                 OR instr(body, '\"approval_withdrawn\"') OR instr(body, '\"connection_approved\"')
+                 OR instr(body, '\"rows_erased\"'))
+             AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn', 'connection_approved',
+                 'rows_erased')"
     );
     connection
         .prepare_cached(&sql)?

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 use super::chain::{LINKED, fault, run_of};
 use super::column::JsonColumn;
 use super::project::ProjectionChange;
-use super::state_event::{ApprovalUse, KEYS, StateEvent, all};
+use super::state_event::{ApprovalUse, KEYS, StateEvent, gone};
 use super::{BrokenChain, ChainFault};
 use wf_core::machine::{Event, EventKind, RunApproval};
 
@@ -32,7 +32,7 @@ pub(super) fn read_uses(
     nonce: &str,
 ) -> rusqlite::Result<Result<ApprovalUseLog, BrokenChain>> {
     let mut uses = ApprovalUseLog::default();
-    let pruned = pruned(connection)?;
+    let gone = gone(connection)?;
     let sql = format!(
         "{KEYS} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq < {EARLY} ORDER BY seq"
     );
@@ -42,7 +42,7 @@ pub(super) fn read_uses(
         let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
         let body = row.get_ref(7)?.as_str_or_null()?;
         let fault = match fault(row)? {
-            None if body.is_none() && !pruned.contains(&run) => Some(ChainFault::Bodiless),
+            None if body.is_none() && !gone.keys.contains(&run) => Some(ChainFault::Bodiless),
             found => found,
         };
         if let Some(fault) = fault {
@@ -73,13 +73,6 @@ impl ApprovalUseLog {
         let mut withdrawn = event.fact.withdrawals().iter();
         self.is_withdrawn |= withdrawn.any(|one| one.nonce == nonce);
     }
-}
-
-/// Returns the keys of the runs that the log records as pruned.
-pub(super) fn pruned(connection: &Connection) -> rusqlite::Result<BTreeSet<i64>> {
-    let events = all(connection)?;
-    let runs = events.iter().flat_map(|event| event.fact.pruned());
-    Ok(runs.map(|run| run.key).collect())
 }
 
 /// True if an approval is valid for other runs, too. One that was signed for this run alone, at the

@@ -6,13 +6,16 @@ use wf_app::approve::confirmed;
 use wf_app::{CliExitCode, CommandError, Host, watch};
 use wf_base::units::plural;
 use wf_core::memory::Megram;
-use wf_store::MegramSelection;
 use wf_store::feed::WorkspaceAction;
+use wf_store::{MegramSelection, Store};
 
-/// Delete entries from memory; the log of events keeps their text
+/// Delete entries from memory, and their text from the log
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows the entries first. Examples:
+Shows the entries first. Their text leaves the database: the log keeps the hashes of the events that had
+it, so that it can still be verified. Not reached: backups, exports, the record and the logs of the run
+that an entry came from (`retention` prunes these), and a rule that was made from it, which is an entry
+of its own. The whole database is written anew, which takes a moment if it is large. Examples:
   wf memory forget --id 3fa2
   wf memory forget --space tool:curl --entity path:api.example
   wf memory forget --all --yes")]
@@ -47,20 +50,40 @@ pub(super) fn run(ui: &Ui, args: &MemoryForgetArgs) -> Result<CliExitCode, Comma
     let megrams = matching_megrams(&ui.host, args)?;
     if megrams.is_empty() {
         ui.print_info("no matching memory entries\n");
+        // An earlier try may have left something.
+        if ui.host.workspace().state.exists() {
+            scrub(&store(&ui.host)?)?;
+        }
         return Ok(CliExitCode::Ok);
     }
     ui.print_message(&table(&megrams));
     let count = plural(megrams.len(), "megram");
-    if !confirmed(ui, args.yes, &format!("Delete {count}? The log of events keeps their text."))? {
+    if !confirmed(ui, args.yes, &format!("Delete {count}, and their text from the log?"))? {
         return Err(CommandError::new(CliExitCode::Interrupted, "aborted, nothing was deleted"));
     }
     // The listed entries are deleted, and none that came meanwhile.
     let ids = megrams.iter().map(|megram| megram.id).collect();
-    let gone = store(&ui.host)?.forget(ids).wait()?;
+    let store = store(&ui.host)?;
+    let gone = store.forget(ids).wait()?;
     let megrams = gone as u64;
     watch::record_quietly(ui, WorkspaceAction::MemoryForgotten { megrams });
     ui.print_line(&format!("deleted {}", plural(gone, "megram")))?;
+    scrub(&store)?;
     Ok(CliExitCode::Ok)
+}
+
+/// Overwrites what is left of deleted text in the files of the database.
+fn scrub(store: &Store) -> Result<(), CommandError> {
+    let scrubbed = store.scrub();
+    if matches!(scrubbed, Ok(true)) {
+        return Ok(());
+    }
+    let cause = scrubbed.err().map_or_else(|| "another process reads it".into(), |error| error.to_string());
+    let path = store.folder().database();
+    let message =
+        format!("deleted text may be left in unused parts of {} and its log: {cause}", path.display());
+    Err(CommandError::new(CliExitCode::State, message)
+        .hint("repeat the command, with the same selection, once no run and no daemon works"))
 }
 
 fn matching_megrams(host: &Host, args: &MemoryForgetArgs) -> Result<Vec<Megram>, CommandError> {

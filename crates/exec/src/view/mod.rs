@@ -17,6 +17,7 @@
 //! files from the start of the run, and declared ones.
 
 mod declared;
+mod git_objects;
 mod named;
 #[cfg(test)]
 mod tests;

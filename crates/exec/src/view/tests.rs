@@ -89,6 +89,34 @@ fn what_was_there_may_not_change_undeclared_whatever_the_check_names() {
 }
 
 #[test]
+fn what_git_does_to_its_objects_is_called_so() {
+    for (meanwhile, file) in [(false, ".git/objects/ab/cd"), (true, ".git/objects/pack/pack-1.pack")] {
+        let scene = Scene::new();
+        for path in [file, ".git/HEAD"] {
+            scene.write(path);
+        }
+        let view = scene.view();
+        let before = meanwhile.then(|| view.inspect(&scene.check, &[]).unwrap());
+        // As a local clone does: another name changes the times of the file.
+        let at = |path: &str| scene.dir.path().join(path);
+        fs::hard_link(at(file), scene.dir.path().with_extension("clone")).unwrap();
+        let refused = match before {
+            None => view.inspect(&scene.check, &[]).map(drop),
+            Some(before) => view.recheck(&before, &scene.check, &[]),
+        };
+        fs::remove_file(scene.dir.path().with_extension("clone")).unwrap();
+        let reason = refused.unwrap_err().reason;
+        assert!(reason.contains(&format!("not declared: {file}; git changed its own objects")), "{reason}");
+        assert!(reason.contains("`wf retry`") && !reason.contains("`writes`"), "{reason}");
+        // The control: of another file of the repository, it is not said.
+        let view = scene.view();
+        scene.write(".git/HEAD");
+        let reason = view.inspect(&scene.check, &[]).unwrap_err().reason;
+        assert!(reason.contains("`writes`") && !reason.contains("git gc"), "{reason}");
+    }
+}
+
+#[test]
 fn what_is_new_is_hidden_but_for_what_is_declared_or_named() {
     let mut scene = Scene::new();
     scene.step.artifacts = vec![Template::read("made/*.txt").unwrap()];

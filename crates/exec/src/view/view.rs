@@ -12,7 +12,7 @@ use wf_core::machine::{Baseline, HIDDEN_LIMIT, PinnedFile};
 use wf_model::{Check, Gate, GateProvider, JsonObject, Plan};
 
 use super::declared::{DeclaredProducts, family};
-use super::{named, tree};
+use super::{git_objects, named, tree};
 
 /// The maximum number of paths in a message.
 const MAX_NAMED_PATHS: usize = 3;
@@ -233,6 +233,7 @@ impl WorkspaceView {
             return Ok(difference.new);
         }
         let paths = paths_summary(&difference.changed);
+        let remedy = git_objects::remedy_of(&difference.changed, remedy);
         let reason = format!("{verb}, not declared: {paths}; {remedy}");
         Err(WorkError::logical(reason))
     }
@@ -249,7 +250,8 @@ impl WorkspaceView {
         let scope = CheckRules { hidden: &before.hidden, ..CheckRules::new(self, check, products) };
         let meanwhile = |verb: &str, found: &[PathBuf]| {
             let paths = paths_summary(found);
-            let reason = format!("{verb} while it was checked, not declared: {paths}; {REMEDY}");
+            let remedy = git_objects::remedy_of(found, REMEDY);
+            let reason = format!("{verb} while it was checked, not declared: {paths}; {remedy}");
             Err(WorkError::environmental(reason))
         };
         let moved = ManifestDifference::moved(&before.manifest, &after);

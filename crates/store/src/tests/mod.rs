@@ -3,6 +3,7 @@
 mod backup;
 mod chain;
 mod claims;
+mod erase;
 mod fixture;
 mod full;
 mod goals;

@@ -1,0 +1,129 @@
+//! Forgetting for good: the texts of memory that no megram has any more leave the log.
+//!
+//! An event that carried one loses its body and keeps its hash, as the events of a pruned run do. A later
+//! event, `rows_erased`, has what else it recorded, so that the fold yields the same tables without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::column::JsonColumn;
+use super::state_event::{KEYS, StateEvent, StateFact, TableChange};
+use super::writer::WriteContext;
+use super::{Store, StoreDurability, StoreError, append, connect, row_log};
+use wf_base::digest::Sha256Digest;
+use wf_base::time::Moment;
+
+/// The table whose texts can be erased.
+const MEMORY: &str = "megrams";
+
+/// The time to wait for readers of an older state.
+const READERS: Duration = Duration::from_secs(2);
+
+/// An event `rows_recorded`, or `rows_erased`, whose body was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedRows {
+    /// The number of the event in the log.
+    pub seq: u64,
+    /// Its time.
+    pub at: Moment,
+    /// The changes that it recorded, without the erased rows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, TableChange>,
+}
+
+/// An event that carries rows to be erased.
+struct CarryingEvent {
+    seq: i64,
+    body: Sha256Digest,
+    left: Vec<ErasedRows>,
+}
+
+/// Erases the rows that memory does not have any more from the events that recorded them.
+pub(super) fn erase(writing: &WriteContext<'_>, at: Moment) -> Result<(), StoreError> {
+    let failed = |error| writing.failed(&error);
+    // The snapshot before holds the rows, too.
+    row_log::renew_snapshot(writing, at)?;
+    let carrying = carrying(writing.connection).map_err(failed)?;
+    if carrying.is_empty() {
+        return Ok(());
+    }
+    let mut events = Vec::new();
+    for CarryingEvent { seq, body, left } in carrying {
+        let sql = "UPDATE events SET body = NULL, digest = ?2 WHERE seq = ?1";
+        let empty = writing.connection.prepare_cached(sql);
+        empty.and_then(|mut empty| empty.execute((seq, body.bytes()))).map_err(failed)?;
+        events.extend(left);
+    }
+    append::add_state_event(writing, &StateEvent { at, fact: StateFact::RowsErased { events } }).map(drop)
+}
+
+/// Returns the events with rows of memory that it does not have any more.
+fn carrying(connection: &Connection) -> rusqlite::Result<Vec<CarryingEvent>> {
+    let mut known = connection.prepare_cached(&format!("SELECT id FROM temp.{MEMORY}"))?;
+    let known: BTreeSet<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let sql = format!(
+        "{KEYS} SELECT seq, body FROM keys JOIN events ON run = key AND run_seq = 0
+         WHERE instr(body, '\"{MEMORY}\"') AND kind IN ('rows_recorded', 'rows_erased') ORDER BY seq"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let seq: i64 = row.get(0)?;
+        let JsonColumn(event): JsonColumn<StateEvent> = row.get(1)?;
+        let own = ErasedRows { seq: seq.unsigned_abs(), at: event.at, tables: BTreeMap::new() };
+        let mut left = match event.fact {
+            StateFact::RowsRecorded { tables, .. } => vec![ErasedRows { tables, ..own }],
+            // What is left of other events moves on as a whole.
+            StateFact::RowsErased { events } => std::iter::once(own).chain(events).collect(),
+            _ => continue,
+        };
+        let mut carries = false;
+        for one in &mut left {
+            carries |= strip(&mut one.tables, &known);
+        }
+        if carries {
+            let body = Sha256Digest::of_bytes(row.get_ref(1)?.as_str()?.as_bytes());
+            found.push(CarryingEvent { seq, body, left });
+        }
+    }
+    Ok(found)
+}
+
+/// Removes the rows of memory with other ids than these; returns true if there were any.
+fn strip(tables: &mut BTreeMap<String, TableChange>, known: &BTreeSet<String>) -> bool {
+    let Some(change) = tables.get_mut(MEMORY) else {
+        return false;
+    };
+    let before = change.rows.len();
+    change.rows.retain(|row| row.get(0).and_then(Value::as_str).is_some_and(|id| known.contains(id)));
+    let stripped = change.rows.len() < before;
+    if *change == TableChange::default() {
+        tables.remove(MEMORY);
+    }
+    stripped
+}
+
+impl Store {
+    /// Overwrites what is left of deleted rows in the files of the database: in free pages, and in the
+    /// write-ahead log. Returns false if another process reads an older state of it, so that a part is
+    /// left. Blocks the calling thread.
+    pub fn scrub(&self) -> Result<bool, StoreError> {
+        let path = self.folder().database();
+        let connection = connect::for_writing(self.folder(), StoreDurability::Full)?;
+        let scrubbed = || {
+            // Also what is in memory between the rows of a page would be written.
+            connection.pragma_update(None, "secure_delete", true)?;
+            connection.execute_batch("VACUUM")?;
+            connection.busy_timeout(READERS)?;
+            let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+            connection.query_row(truncate, [], |row| row.get::<_, i64>(0))
+        };
+        let busy = scrubbed().map_err(|error| StoreError::sqlite(&path, &error))?;
+        Ok(busy == 0)
+    }
+}

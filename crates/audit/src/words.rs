@@ -26,7 +26,7 @@ pub(super) const PARTIAL_RECORD: &str = "torn";
 /// Rows about goals, memory or connections were recorded.
 pub(super) const ROWS_RECORDED: &str = "rows_recorded";
 
-/// What memory forgot was erased from events.
+/// The text of forgotten records was erased from events.
 pub(super) const ROWS_ERASED: &str = "rows_erased";
 /// An approval was used for a connection.
 pub(super) const CONNECTION_APPROVED: &str = "connection_approved";

@@ -181,7 +181,7 @@ impl StateFact {
 pub(super) struct GoneBodies {
     /// The keys of the runs that were pruned, and of the events of no run that were erased.
     pub(super) keys: BTreeSet<i64>,
-    /// What is left of the erased events, by their numbers.
+    /// The rest of each erased event, by its number.
     pub(super) rows: BTreeMap<i64, ErasedRows>,
 }
 

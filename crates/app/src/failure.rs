@@ -123,7 +123,7 @@ impl From<EngineError> for CommandError {
             ),
             EngineError::Unapproved(_) => Self::new(CliExitCode::Approval, error.to_string()),
             EngineError::Parked { .. } => Self::new(CliExitCode::Waiting, error.to_string()),
-            EngineError::Told => Self::new(CliExitCode::Interrupted, error.to_string()),
+            EngineError::Cancelled => Self::new(CliExitCode::Interrupted, error.to_string()),
             EngineError::System { .. } => Self::new(CliExitCode::State, error.to_string()),
             EngineError::Lost(_) => Self::new(CliExitCode::State, error.to_string())
                 .hint("the record is intact; resume with `wf resume --last`"),

@@ -11,7 +11,7 @@ use crate::watch::{AuditedSession, start_audit};
 use crate::{APPROVERS, CONFIG, Caller, CliExitCode, CommandError, Host, Workspace, config, keep};
 use wf_base::untrusted::{NAME, WARN, paint};
 use wf_core::observe::RunObserver;
-use wf_engine::{EngineError, EngineSession, FinishedRun, SessionParts};
+use wf_engine::{EngineError, EngineSession, FinishedRun, SharedState};
 use wf_exec::container;
 use wf_exec::manifest::{ExcludedFiles, WorkspaceManifest};
 use wf_exec::sandbox::SandboxFactory;
@@ -66,12 +66,13 @@ pub fn open_session(
     let hands = keep::start_supervisor(caller.host(), &ready.workspace.state)?;
     let store = open_store(caller.host(), ready)?;
     let watch = start_audit(caller, ready)?;
-    let session = EngineSession::new(SessionParts {
+    let host = Arc::new(caller.host().vars());
+    let session = Arc::new(EngineSession {
         store,
         clock: caller.host().clock(),
         root: ready.workspace.root.clone(),
-        host: Arc::new(caller.host().vars()),
-        pass: ready.config.env_pass.clone(),
+        shared: SharedState::new(&host, &ready.config.env_pass),
+        host,
         log_limit: ready.config.logs.max_bytes,
         executor: hands,
         sandboxes: sandbox_factory(

@@ -25,7 +25,6 @@ pub(super) const LOG_TRUNCATED: &str = "cut";
 pub(super) const PARTIAL_RECORD: &str = "torn";
 /// Rows about goals, memory or connections were recorded.
 pub(super) const ROWS_RECORDED: &str = "rows_recorded";
-
 /// The text of forgotten records was erased from events.
 pub(super) const ROWS_ERASED: &str = "rows_erased";
 /// An approval was used for a connection.

@@ -102,7 +102,7 @@ fn answer(run: &RunContext, decided: QuorumState, evidence: &[Artifact]) -> Opti
         }),
         QuorumState::Approved { by, tokens } => {
             let session = &run.session;
-            let changed = wf_exec::evidence::first_stale(&session.root, evidence, &session.memo, true);
+            let changed = wf_exec::evidence::first_stale(&session.root, evidence, &session.shared.memo, true);
             let (decision, reason) = match changed {
                 None => (RequestDecision::Approved, String::new()),
                 Some(path) => (RequestDecision::Void, format!("{path} changed after it was checked")),

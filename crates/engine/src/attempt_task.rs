@@ -134,7 +134,7 @@ impl AttemptTask {
             },
             outputs: step.outputs.clone(),
         };
-        let client = &self.run.session.client;
+        let client = &self.run.session.shared.client;
         let (exit, outputs) = client.run(job, stop, self.on_output()).await;
         Ok(AttemptEnd { outputs, ..self.end_without_outputs(exit) })
     }
@@ -327,7 +327,7 @@ impl AttemptTask {
     ) -> EnvironmentSources<'a> {
         EnvironmentSources {
             host: &self.run.session.host,
-            passed: if step.container.is_some() { &NOTHING } else { &self.run.session.passed_env },
+            passed: if step.container.is_some() { &NOTHING } else { &self.run.session.shared.passed_env },
             allow: self.run.session.sandboxes.as_ref().and(step.allow.as_deref()),
             plan: &self.run.plan.parts().env,
             step: &step.env,

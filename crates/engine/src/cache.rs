@@ -140,7 +140,7 @@ fn restore(run: &RunContext, entry: &CacheEntry) -> Result<(), WorkError> {
     let (root, blobs) = (&run.session.root, run.session.store.blobs());
     let back = |file: &&Artifact| entry.files.iter().any(|kept| kept.path == file.path);
     for file in entry.artifacts.iter().filter(|file| !back(file)) {
-        let how = match difference(root, &file.path, file.digest, &run.session.memo) {
+        let how = match difference(root, &file.path, file.digest, &run.session.shared.memo) {
             None => continue,
             Some(EvidenceDifference::Changed) => "changed since",
             Some(EvidenceDifference::Gone) => "is missing",

@@ -57,7 +57,7 @@ impl KeptFile {
     /// Compares the file at its path with what was kept.
     fn is_changed(&self, run: &RunContext) -> bool {
         let session = &run.session;
-        match difference(&session.root, &self.path, self.digest, &session.memo) {
+        match difference(&session.root, &self.path, self.digest, &session.shared.memo) {
             Some(EvidenceDifference::Changed) => true,
             Some(EvidenceDifference::Gone) => false,
             // A link can lead elsewhere at any time.
@@ -71,7 +71,7 @@ impl KeptFile {
         let (Some(folder), Some(name)) = (folder, name.and_then(|name| name.to_str())) else {
             return Ok(());
         };
-        if difference(folder, name, self.digest, &run.session.memo).is_none() {
+        if difference(folder, name, self.digest, &run.session.shared.memo).is_none() {
             return Ok(());
         }
         let found = fs::metadata(&self.copy).or_else(|_| fs::metadata(run.session.root.join(&self.path)));

@@ -124,10 +124,10 @@ impl RunDispatcher {
             self.process_input(Moment::default(), begin);
         }
         self.on_stop_signal(&mut stop);
-        let parking = Arc::clone(&self.run.session);
+        let session = Arc::clone(&self.run.session);
         loop {
             if let Some(end) = self.finished_run() {
-                parking.parking.forget(&self.run.run_ref);
+                session.shared.parking.forget(&self.run.run_ref);
                 return Ok(end);
             }
             self.commit_queue.send(&self.run);
@@ -175,7 +175,7 @@ impl RunDispatcher {
             () = tokio::time::sleep(sleep.unwrap_or_default()), if sleep.is_some() => Ok(DispatchEvent::Timer),
             Ok(()) = stop.changed() => Ok(DispatchEvent::Stop),
             () = tokio::time::sleep(APPROVAL_POLL_INTERVAL), if asks => Ok(DispatchEvent::CheckApprovals),
-            () = session.parking.wait_for_change(), if outermost => Ok(DispatchEvent::Idle),
+            () = session.shared.parking.wait_for_change(), if outermost => Ok(DispatchEvent::Idle),
             () = tokio::time::sleep(Duration::from_millis(100)), if ticks => Ok(DispatchEvent::Tick),
         }
     }
@@ -194,9 +194,9 @@ impl RunDispatcher {
                 .map(|(ask, _)| SuspendedRequest { run: self.run.run_ref.clone(), ask: (**ask).clone() });
             asks.collect()
         };
-        session.parking.note(&self.run.run_ref, idle.then(questions));
+        session.shared.parking.note(&self.run.run_ref, idle.then(questions));
         let outermost = self.run.run_ref.path.is_empty();
-        match session.parking.questions() {
+        match session.shared.parking.questions() {
             Some(questions) if outermost && !session.stays && !questions.is_empty() => {
                 let run = self.run.run_ref.id.clone();
                 Err(EngineError::Parked { run, questions })

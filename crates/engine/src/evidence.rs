@@ -180,7 +180,7 @@ pub(super) async fn confirm(run: Arc<RunContext>, places: Vec<TaskId>) -> UnitRe
 fn stale_file(run: &RunContext, place: TaskId, gone: bool) -> Option<StaleFile> {
     let seen = run.evidence_of(&place)?;
     let session = &run.session;
-    let path = first_stale(&session.root, &seen, &session.memo, gone)?;
+    let path = first_stale(&session.root, &seen, &session.shared.memo, gone)?;
     Some(StaleFile { place, path })
 }
 

@@ -114,7 +114,7 @@ async fn read_evidence(
         return Ok(EvidenceSnapshot::default());
     }
     let run = Arc::clone(run);
-    let look = move || EvidenceSnapshot::read_matching(&run.session.root, &globs, &run.session.memo);
+    let look = move || EvidenceSnapshot::read_matching(&run.session.root, &globs, &run.session.shared.memo);
     tokio::task::spawn_blocking(look)
         .await
         .unwrap_or_else(|_| Err(WorkError::environmental("cannot read the files")))

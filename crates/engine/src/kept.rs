@@ -317,6 +317,6 @@ impl EngineSession {
             return Ok(None);
         };
         let reader = self.store.log_reader()?;
-        unchanged_with(&self.memo, &self.root, &reader, past).map(Some)
+        unchanged_with(&self.shared.memo, &self.root, &reader, past).map(Some)
     }
 }

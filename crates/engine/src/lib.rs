@@ -49,5 +49,5 @@ pub use evidence::{recorded_evidence, stale_now};
 pub use kept::{outdated, unchanged};
 pub use recovery::{recover, secrets_given};
 pub use reverify::{OutermostRun, Reverification, verify};
-pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SessionParts};
+pub use session::{EngineError, EngineSession, FinishedRun, RunRequest, SharedState};
 pub use suspend::SuspendedRequest;

@@ -82,13 +82,13 @@ impl NamedLocks {
 /// Acquires a lock for a task.
 pub(super) async fn lock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
     let session = &run.session;
-    session.locks.acquire_lock(&run, &lock, &place).await?;
+    session.shared.locks.acquire_lock(&run, &lock, &place).await?;
     Ok(Some(InputKind::Locked { place }))
 }
 
 /// Releases a lock.
 pub(super) async fn unlock(run: Arc<RunContext>, place: TaskId, lock: String) -> UnitResult {
     let session = &run.session;
-    session.locks.release_lock(&session.store, &lock, &run.run_ref.id, &place).await?;
+    session.shared.locks.release_lock(&session.store, &lock, &run.run_ref.id, &place).await?;
     Ok(None)
 }

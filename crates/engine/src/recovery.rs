@@ -47,7 +47,7 @@ pub fn recover(
             let (state, executor) = (session.store.folder().path(), session.executor.clone());
             let host = Arc::clone(&session.host);
             let secrets = PlanSecrets::new(vec![secret], host, &session.root, state, executor)
-                .with(session.secrets.clone())
+                .with(session.shared.secrets.clone())
                 .pinned(pins.clone());
             secrets.get(&name).await?;
             // This makes all known secrets known to the session.

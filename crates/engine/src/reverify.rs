@@ -72,7 +72,7 @@ pub fn verify(
     });
     session.executor.confirm_recorded();
     match looked? {
-        (_, true) => Err(EngineError::Told),
+        (_, true) => Err(EngineError::Cancelled),
         (findings, false) => Ok(findings),
     }
 }
@@ -208,7 +208,7 @@ impl ReverifyContext {
         let session = &self.run.session;
         Some(EvidenceFreshness {
             files: seen.len(),
-            stale: first_stale(&session.root, &seen, &session.memo, true),
+            stale: first_stale(&session.root, &seen, &session.shared.memo, true),
         })
     }
 }

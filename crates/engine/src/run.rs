@@ -108,7 +108,7 @@ impl RunContext {
         let host = Arc::clone(&session.host);
         let (state, executor) = (session.store.folder().path(), session.executor.clone());
         let secrets = PlanSecrets::new(declared, host, &session.root, state, executor);
-        let secrets = secrets.with(session.secrets.clone());
+        let secrets = secrets.with(session.shared.secrets.clone());
         let secrets = secrets.pinned(pins.clone());
         let mask = Mutex::new((0, SecretMask::default()));
         let keys = Mutex::default();

@@ -1,4 +1,3 @@
-use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -21,21 +20,8 @@ use super::locks::NamedLocks;
 use super::suspend::{SuspendedRequest, SuspendedRuns};
 use wf_core::observe::RunObserver;
 
-/// The state that all runs of one program share.
+/// The services and settings that all runs of one program share.
 pub struct EngineSession {
-    /// Its parts from outside. The first field, and so dropped first.
-    parts: SessionParts,
-    /// The part of the engine's own environment that every step sees.
-    pub(super) passed_env: HostEnv,
-    pub(super) client: http::HttpClient,
-    pub(super) secrets: SharedRedactions,
-    pub(super) locks: NamedLocks,
-    pub(super) memo: DigestMemo,
-    pub(super) parking: SuspendedRuns,
-}
-
-/// The parts of an [`EngineSession`] that its program chooses.
-pub struct SessionParts {
     /// The starter of processes. The first field, and so dropped first: the supervisor ends while
     /// the store writes its last.
     pub executor: ProcessExecutor,
@@ -47,8 +33,6 @@ pub struct SessionParts {
     pub root: PathBuf,
     /// The engine's own environment.
     pub host: Arc<HostEnv>,
-    /// Globs of further variables that a step may see of it.
-    pub pass: Vec<String>,
     /// The maximum stored output of an attempt, in bytes.
     pub log_limit: u64,
     /// The sandbox for checks, and for steps that ask for it; `None`: none.
@@ -63,13 +47,34 @@ pub struct SessionParts {
     pub reuses: bool,
     /// The observer of the runs.
     pub observer: Mutex<Box<dyn RunObserver + Send>>,
+    /// The state that its runs share.
+    pub shared: SharedState,
 }
 
-impl Deref for EngineSession {
-    type Target = SessionParts;
+/// The state that the runs of a session share in memory.
+pub struct SharedState {
+    /// The part of the engine's own environment that every step sees.
+    pub(super) passed_env: HostEnv,
+    pub(super) client: http::HttpClient,
+    pub(super) secrets: SharedRedactions,
+    pub(super) locks: NamedLocks,
+    pub(super) memo: DigestMemo,
+    pub(super) parking: SuspendedRuns,
+}
 
-    fn deref(&self) -> &SessionParts {
-        &self.parts
+impl SharedState {
+    /// Creates the state of a session in which no run has begun. `pass` are globs of further variables
+    /// of the engine's own environment that a step may see.
+    pub fn new(host: &HostEnv, pass: &[String]) -> Self {
+        let passed_env = wf_exec::environment::passed_variables(host, pass);
+        Self {
+            client: http::HttpClient::new(&passed_env),
+            secrets: SharedRedactions::default(),
+            locks: NamedLocks::default(),
+            memo: DigestMemo::default(),
+            parking: SuspendedRuns::default(),
+            passed_env,
+        }
     }
 }
 
@@ -154,27 +159,13 @@ pub enum EngineError {
     },
     /// The end was requested.
     #[error("cancelled by a signal (Ctrl-C / wf cancel)")]
-    Told,
+    Cancelled,
     /// The machine waits and nothing can happen any more: a bug in wf.
     #[error("the run is stuck; this is a bug in wf")]
     Stuck,
 }
 
 impl EngineSession {
-    /// Opens a session.
-    pub fn new(parts: SessionParts) -> Arc<Self> {
-        let passed_env = wf_exec::environment::passed_variables(&parts.host, &parts.pass);
-        Arc::new(Self {
-            client: http::HttpClient::new(&passed_env),
-            secrets: SharedRedactions::default(),
-            locks: NamedLocks::default(),
-            memo: DigestMemo::default(),
-            parking: SuspendedRuns::default(),
-            passed_env,
-            parts,
-        })
-    }
-
     /// Returns the error by which a report of the observer was lost, if one was.
     pub fn report_error(&self) -> Option<std::io::Error> {
         let mut lost = None;

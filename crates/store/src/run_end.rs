@@ -51,9 +51,9 @@ pub(super) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Re
 /// Returns the key of a run. The table of runs says where to look; what is there must be that run.
 fn key_by_table(writing: &WriteContext<'_>, run: &RunId) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT key FROM runs WHERE id = ?1";
-    let told = writing.connection.prepare_cached(sql);
-    let told = told.and_then(|mut told| told.query_row([run.as_str()], |row| row.get(0)).optional());
-    let Some(key): Option<i64> = told.map_err(|error| writing.failed(&error))? else {
+    let query = writing.connection.prepare_cached(sql);
+    let row = query.and_then(|mut query| query.query_row([run.as_str()], |row| row.get(0)).optional());
+    let Some(key): Option<i64> = row.map_err(|error| writing.failed(&error))? else {
         return Ok(None);
     };
     let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq = 0");

@@ -1,10 +1,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// The cause and the remedy where git has changed its own files.
-const REMEDY: &str = "git changed its own objects while the run worked: `git gc`, `git repack` and a \
-    local `git clone` of this repository do, and so does a fetch that packs it; when git is done, \
-    run it again or use `wf retry`";
+/// The likely cause, and the remedy, where git's own files have changed.
+const REMEDY: &str = "`git gc`, `git repack`, a local `git clone` and a fetch change the objects of a \
+    repository: if one ran beside this, run it again or use `wf retry` when git is done";
 
 /// Returns the remedy for some changed files: another one where only git's objects have changed, and
 /// both where others have, too.

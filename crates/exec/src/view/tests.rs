@@ -106,7 +106,7 @@ fn what_git_does_to_its_objects_is_called_so() {
         };
         fs::remove_file(scene.dir.path().with_extension("clone")).unwrap();
         let reason = refused.unwrap_err().reason;
-        assert!(reason.contains(&format!("not declared: {file}; git changed its own objects")), "{reason}");
+        assert!(reason.contains(&format!("not declared: {file}; `git gc`, `git repack`")), "{reason}");
         assert!(reason.contains("`wf retry`") && !reason.contains("`writes`"), "{reason}");
         // The control: of another file of the repository, it is not said.
         let view = scene.view();

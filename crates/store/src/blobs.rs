@@ -31,11 +31,6 @@ impl BlobStore {
         self.put(file, path)
     }
 
-    /// Stores bytes; returns their digest.
-    pub fn put_bytes(&self, bytes: &[u8]) -> Result<Sha256Digest, StoreError> {
-        self.put(bytes, &self.dir).map(|(digest, _)| digest)
-    }
-
     /// Opens a stored file for reading.
     pub fn open(&self, digest: &Sha256Digest) -> Result<File, StoreError> {
         let path = self.path(digest);
@@ -163,7 +158,7 @@ mod tests {
             fs::write(&file, bytes).unwrap();
             let kept = blobs.put_file(&file).unwrap();
             assert_eq!(kept, (Sha256Digest::of_bytes(bytes), bytes.len() as u64));
-            assert_eq!(blobs.put_bytes(bytes).unwrap(), kept.0, "kept once");
+            assert_eq!(blobs.put_file(&file).unwrap(), kept, "kept once");
             let mut read = Vec::new();
             blobs.open(&kept.0).unwrap().read_to_end(&mut read).unwrap();
             assert!(read == bytes);
@@ -181,7 +176,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let blobs = blobs(dir.path());
-        let digest = blobs.put_bytes(b"#!/bin/sh").unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "#!/bin/sh").unwrap();
+        let (digest, _) = blobs.put_file(&file).unwrap();
         let to = dir.path().join("tool");
         blobs.restore(&digest, &to, 0o755).unwrap();
         assert_eq!(to.metadata().unwrap().permissions().mode() & 0o7777, 0o755);
@@ -191,7 +188,9 @@ mod tests {
     fn an_altered_file_is_not_given_back() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = blobs(dir.path());
-        let digest = blobs.put_bytes(b"true").unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "true").unwrap();
+        let (digest, _) = blobs.put_file(&file).unwrap();
         let kept = blobs.path(&digest);
         fs::remove_file(&kept).unwrap();
         fs::write(&kept, "false").unwrap();

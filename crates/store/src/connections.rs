@@ -131,12 +131,6 @@ impl StoreReader {
     pub fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
         self.folded_rows("SELECT * FROM connections ORDER BY name", [], row)
     }
-
-    /// Returns a connection by its name, if one was ever recorded.
-    pub fn connection_named(&self, name: &PlanId) -> Result<Option<ConnectionRow>, StoreError> {
-        let sql = "SELECT * FROM connections WHERE name = ?1";
-        Ok(self.folded_rows(sql, [name.as_str()], row)?.into_iter().next())
-    }
 }
 
 /// Records a use of an approval; refused if the log has it already.
@@ -261,7 +255,7 @@ mod tests {
         };
         store.connect(one.clone()).wait().unwrap();
         let reader = store.reader().unwrap();
-        assert_eq!(reader.connection_named(&name).unwrap(), Some(one.clone()));
+        assert_eq!(reader.connections().unwrap(), [one.clone()]);
         store.connection_used(&name, Moment::from_millis(7)).wait().unwrap();
         one.state = ConnectionState::Failing;
         one.failure = Some(("token_revoked".into(), "gone".into()));
@@ -271,7 +265,5 @@ mod tests {
         // An older time of use does not replace a later one.
         store.connection_used(&name, Moment::from_millis(6)).wait().unwrap();
         assert_eq!(reader.connections().unwrap(), [one]);
-        let other = PlanId::parse("other").unwrap();
-        assert_eq!(reader.connection_named(&other).unwrap(), None);
     }
 }

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use super::super::{BackupManifest, RunFilter, StoreError, StoreReader, backup, restore, verify_chain};
-use super::fixture::{NOW, first, new_run, next, open, run_id, started, story, stranger};
+use super::fixture::{NOW, first, new_run, next, open, put, run_id, started, story, stranger};
 use wf_base::digest::Sha256Digest;
 
 /// A state with an ended run, a live one, a stored file and a log.
@@ -14,7 +14,7 @@ fn filled(dir: &Path) {
     let mut batch = first(&run_id(2), new_run("report"), vec![started("fetch")]);
     batch.token = fence.token();
     store.append(batch).wait().unwrap();
-    store.blobs().put_bytes(b"a,b").unwrap();
+    put(&store, b"a,b");
     let folder = store.folder().create_run(&run_id(2)).unwrap();
     fs::write(folder.join("fetch.1.log"), "a line\n").unwrap();
 }

@@ -18,6 +18,9 @@ use wf_model::{CheckCertainty, FailureClass, JsonObject};
 
 pub(crate) const NOW: Moment = Moment::from_millis(1_800_000_000_000);
 
+/// An instant later than anything that tests write, by the machine's clock too.
+pub(crate) const LATER: Moment = Moment::from_millis(NOW.millis() + 20 * 365 * 86_400_000);
+
 pub(crate) fn open(dir: &Path) -> Store {
     Store::open(dir, StoreDurability::Normal, Arc::new(FixedClock(NOW))).unwrap()
 }
@@ -35,6 +38,13 @@ pub(crate) fn commits(dir: &Path) -> usize {
     let (page, salt) = (number(8) as usize, &log[16..24]);
     let frames = (32..log.len()).step_by(24 + page);
     frames.take_while(|at| log[at + 8..at + 16] == *salt).filter(|at| number(at + 4) != 0).count()
+}
+
+/// Stores bytes as a file under their digest.
+pub(crate) fn put(store: &Store, bytes: &[u8]) -> Sha256Digest {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, bytes).unwrap();
+    store.blobs().put_file(file.path()).unwrap().0
 }
 
 pub(crate) fn run_id(number: u8) -> RunId {

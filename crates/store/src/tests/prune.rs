@@ -7,13 +7,12 @@ use serde_json::json;
 use super::super::{
     CacheEntry, CacheLookup, LockAcquisition, RunFilter, RunRetention, Store, StoreDurability, verify_chain,
 };
-use super::fixture::{NOW, first, name, new_run, object, open, run_ended, run_id, story, stranger};
+use super::fixture::{
+    LATER, NOW, first, name, new_run, object, open, put, run_ended, run_id, story, stranger,
+};
 use wf_base::digest::Sha256Digest;
 use wf_base::time::{Moment, SystemClock};
 use wf_core::machine::TaskId;
-
-/// An instant later than anything that this test writes, by the machine's clock too.
-const LATER: Moment = Moment::from_millis(NOW.millis() + 20 * 365 * 86_400_000);
 
 /// Two ended runs, the second with a nested one, and a live one.
 fn four_runs(store: &Store) {
@@ -73,9 +72,9 @@ fn files_go_when_nothing_names_them() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     four_runs(&store);
-    let named = store.blobs().put_bytes(b"a,b").unwrap();
-    let cached = store.blobs().put_bytes(b"cached").unwrap();
-    let nobody = store.blobs().put_bytes(b"nobody's").unwrap();
+    let named = put(&store, b"a,b");
+    let cached = put(&store, b"cached");
+    let nobody = put(&store, b"nobody's");
     keep_result(&store, cached);
     let there = |digest: &Sha256Digest| store.blobs().path(digest).exists();
     let prune = |max_runs, now| {
@@ -123,7 +122,7 @@ fn what_is_worked_on_stays() {
     let all = RunRetention { max_age: None, max_runs: Some(0) };
     // Its end is recorded, but its owner has not released it yet.
     let fence = other.own_run(&run_id(2), "").wait().unwrap();
-    let blob = other.blobs().put_bytes(b"not recorded yet").unwrap();
+    let blob = put(&other, b"not recorded yet");
     assert_eq!(store.prune(all, LATER).unwrap().runs, 1);
     let folder = |number| store.folder().run(&run_id(number)).exists();
     assert_eq!([1, 2, 3, 4].map(folder), [false, true, true, true]);

@@ -1,5 +1,6 @@
 use rusqlite::{Connection, Row};
 
+use super::events::EventRange;
 use super::log::{BEGINNING, RunPosition, hash};
 use super::{StoreError, StoreReader, mark};
 use wf_base::digest::Sha256Digest;
@@ -64,13 +65,9 @@ pub fn verify_chain(reader: &StoreReader) -> Result<Result<u64, BrokenChain>, St
 
 /// Returns the hash of the last event of a run, which covers all before it; `None`: it has none.
 pub fn head(reader: &StoreReader, run: &RunId) -> Result<Option<Sha256Digest>, StoreError> {
-    let sql = "SELECT hash FROM events
-               WHERE run = (SELECT key FROM runs WHERE id = ?1) ORDER BY run_seq DESC LIMIT 1";
-    let found = reader.connection().query_row(sql, [run.as_str()], |row| digest(row, 0));
-    match found {
-        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
-        other => other.map(Some).map_err(|error| reader.failed(&error)),
-    }
+    // All of them: a reader from the log so notices that events are gone from the end.
+    let hashes = reader.read_events(run, EventRange::after(-1), |row| digest(row, 5).map(Some))?;
+    Ok(hashes.last().copied())
 }
 
 /// Follows the hashes; returns the number of events, or the event and run at which they break.
@@ -173,6 +170,16 @@ fn cut(reader: &StoreReader) -> rusqlite::Result<Option<BrokenChain>> {
             })
         })
         .optional()
+}
+
+/// Names an event, a row of [`COLUMNS`], with its fault.
+pub(super) fn broken_at(
+    connection: &Connection,
+    row: &Row<'_>,
+    fault: ChainFault,
+) -> rusqlite::Result<BrokenChain> {
+    let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
+    Ok(BrokenChain { seq: seq.unsigned_abs(), run: run_of(connection, run)?, fault })
 }
 
 /// Returns the run with a key, if known.

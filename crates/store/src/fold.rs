@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::chain::{LINKED, fault, run_of};
+use super::chain::{LINKED, broken_at, fault};
 use super::migrate::statement_of;
 use super::rebuild::{FOLDED, OF_STATE, apply_event};
 use super::state_event::{GoneBodies, KEYS, gone};
@@ -99,6 +99,14 @@ impl ShadowProjections {
         Ok(())
     }
 
+    /// Returns the number of the last folded event of a run; `None`: it has none.
+    pub(super) fn last(&self, connection: &Connection, run: &RunId) -> rusqlite::Result<Option<i64>> {
+        let sql = "SELECT key FROM runs WHERE id = ?1";
+        let mut statement = connection.prepare_cached(sql)?;
+        let key: Option<i64> = statement.query_row([run.as_str()], |row| row.get(0)).optional()?;
+        Ok(key.and_then(|key| self.folded_until.borrow().get(&key).copied()))
+    }
+
     fn take(&self, connection: &Connection, sql: &str, values: impl rusqlite::Params) -> FoldResult<()> {
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(values)?;
@@ -106,25 +114,15 @@ impl ShadowProjections {
         let mut last: Option<(i64, i64)> = None;
         while let Some(row) = rows.next()? {
             let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
-            let bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
             let before = match last {
                 Some((same, before)) if same == run => before,
                 _ => self.folded_until.borrow().get(&run).copied().unwrap_or(-1),
             };
-            let fault = match fault(row)? {
-                None if n != before + 1 => Some(ChainFault::Unlinked),
-                None if bodiless && !gone.get(connection)?.keys.contains(&run) => Some(ChainFault::Bodiless),
-                found => found,
-            };
             last = Some((run, n));
-            if let Some(fault) = fault {
-                return Ok(Err(BrokenChain {
-                    seq: row.get::<_, i64>(0)?.unsigned_abs(),
-                    run: run_of(connection, run)?,
-                    fault,
-                }));
+            if let Some(fault) = fault_behind(connection, row, before, &mut gone)? {
+                return Ok(Err(broken_at(connection, row, fault)?));
             }
-            if bodiless {
+            if row.get_ref(7)?.as_str_or_null()?.is_none() {
                 continue;
             }
             apply_event(connection, row)?;
@@ -132,6 +130,22 @@ impl ShadowProjections {
         }
         Ok(Ok(()))
     }
+}
+
+/// Returns the fault of an event, a row of [`LINKED`], that should follow the one of a number in its run.
+pub(super) fn fault_behind(
+    connection: &Connection,
+    row: &Row<'_>,
+    before: i64,
+    gone: &mut GoneBodiesOnDemand,
+) -> rusqlite::Result<Option<ChainFault>> {
+    let (run, n): (i64, i64) = (row.get(1)?, row.get(2)?);
+    let is_bodiless = row.get_ref(7)?.as_str_or_null()?.is_none();
+    Ok(match fault(row)? {
+        None if n != before + 1 => Some(ChainFault::Unlinked),
+        None if is_bodiless && !gone.get(connection)?.keys.contains(&run) => Some(ChainFault::Bodiless),
+        found => found,
+    })
 }
 
 /// Returns the keys of a run and of all nested in it, according to the first events.

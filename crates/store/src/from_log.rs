@@ -27,9 +27,8 @@ impl StoreReader {
     /// Does the same, after comparing the whole log with its hashes.
     pub fn from_whole_log(dir: &Path) -> Result<Self, StoreError> {
         let reader = Self::open(dir)?;
-        let path = reader.folder().database();
         if let Err(broken) = verify_chain(&reader)? {
-            return Err(StoreError::Broken { path, broken });
+            return Err(reader.broken(broken));
         }
         drop(reader);
         Self::from_log(dir)
@@ -53,7 +52,7 @@ impl StoreReader {
     /// Ensures that the recorded tables, as this reader sees them, are those that the log yields.
     pub(super) fn fold_rows(&self) -> Result<(), StoreError> {
         let folded = row_log::fold(self.connection()).map_err(|error| self.failed(&error))?;
-        folded.map_err(|broken| StoreError::Broken { path: self.folder().database(), broken })
+        folded.map_err(|broken| self.broken(broken))
     }
 
     fn folded(
@@ -64,6 +63,6 @@ impl StoreReader {
             return Ok(());
         };
         let taken = take(fold, self.connection()).map_err(|error| self.failed(&error))?;
-        taken.map_err(|broken| StoreError::Broken { path: self.folder().database(), broken })
+        taken.map_err(|broken| self.broken(broken))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::events::EventRange;
 use super::{AttemptRow, RunRow, StoreError, StoreReader};
 use wf_base::name::RunId;
 use wf_base::time::Moment;
@@ -83,11 +84,9 @@ impl StoreReader {
 
     /// Returns the time of an event of a run.
     fn event_time(&self, run: &RunId, number: u64) -> Result<Option<Moment>, StoreError> {
-        let sql = "SELECT at FROM events
-                   WHERE run = (SELECT key FROM runs WHERE id = ?1) AND run_seq = ?2";
-        let values = (run.as_str(), number.cast_signed());
-        let at: Option<Option<String>> = self.query_one(sql, values, |row| row.get(0))?;
-        Ok(at.flatten().and_then(|at| Moment::parse(&at).ok()))
+        let range = EventRange::one(number.cast_signed());
+        let at: Vec<String> = self.read_events(run, range, |row| row.get("at"))?;
+        Ok(at.first().and_then(|at| Moment::parse(at).ok()))
     }
 
     /// Returns the time of the last event of a run.

@@ -30,6 +30,7 @@ mod cycles;
 mod difference;
 mod erase;
 mod error;
+mod events;
 mod examine;
 mod fence;
 mod find;

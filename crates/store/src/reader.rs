@@ -13,7 +13,6 @@ use super::{
 };
 use wf_base::digest::Sha256Digest;
 use wf_base::name::{AmbiguousRunError, Name, PlanId, RunId};
-use wf_core::machine::Event;
 
 /// The number of runs listed when a run is not found, or is ambiguous.
 const CANDIDATES: i64 = 10;
@@ -98,8 +97,7 @@ impl StoreReader {
     /// Returns the number of the last use of an approval in the log; 0 if it was never used.
     pub fn last_use_of(&self, nonce: &str) -> Result<u32, StoreError> {
         let used = uses::read_uses(&self.connection, nonce).map_err(|error| self.failed(&error))?;
-        let path = self.folder.database();
-        let used = used.map_err(|broken| StoreError::Broken { path, broken })?;
+        let used = used.map_err(|broken| self.broken(broken))?;
         Ok(used.numbers.last().copied().unwrap_or(0))
     }
 
@@ -158,37 +156,6 @@ impl StoreReader {
     pub fn artifacts(&self, run: &RunId) -> Result<Vec<ArtifactRow>, StoreError> {
         self.fold(run)?;
         self.all(rows::ARTIFACTS, [run.as_str()], rows::artifact)
-    }
-
-    /// Returns the events of a run after a number (0: all), with their numbers.
-    pub fn events(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Event)>, StoreError> {
-        self.fold(run)?;
-        let mut events = self.all(
-            "SELECT run_seq, body FROM events
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND run_seq > ?2 ORDER BY run_seq",
-            (run.as_str(), i64::try_from(after).unwrap_or(i64::MAX)),
-            |row| {
-                let event: JsonColumn<Event> = row.get(1)?;
-                Ok((row.get::<_, i64>(0)?.unsigned_abs(), event.0))
-            },
-        )?;
-        self.restore_trees(events.iter_mut().map(|(_, event)| event))?;
-        Ok(events)
-    }
-
-    /// Returns the events of a run that are of certain kinds.
-    pub fn facts(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
-        self.fold(run)?;
-        let kinds: Vec<String> = kinds.iter().map(|kind| format!("'{kind}'")).collect();
-        let sql = format!(
-            "SELECT body FROM events
-             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND kind IN ({}) ORDER BY run_seq",
-            kinds.join(", ")
-        );
-        let mut events =
-            self.all(&sql, [run.as_str()], |row| row.get::<_, JsonColumn<Event>>(0).map(|event| event.0))?;
-        self.restore_trees(&mut events)?;
-        Ok(events)
     }
 
     /// Returns the runs nested in a run, with the attempt that each is nested in.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row};
 
-use super::chain::{LINKED, fault, run_of};
+use super::chain::{LINKED, broken_at, fault};
 use super::column::JsonColumn;
 use super::project::ProjectionChange;
 use super::state_event::{ApprovalUse, KEYS, StateEvent, gone};
@@ -39,15 +39,14 @@ pub(super) fn read_uses(
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let run: i64 = row.get(1)?;
         let body = row.get_ref(7)?.as_str_or_null()?;
         let fault = match fault(row)? {
             None if body.is_none() && !gone.keys.contains(&run) => Some(ChainFault::Bodiless),
             found => found,
         };
         if let Some(fault) = fault {
-            let (seq, run) = (seq.unsigned_abs(), run_of(connection, run)?);
-            return Ok(Err(BrokenChain { seq, run, fault }));
+            return Ok(Err(broken_at(connection, row, fault)?));
         }
         if body.is_some_and(|body| body.contains(nonce)) {
             uses.read(row, nonce);

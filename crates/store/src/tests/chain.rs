@@ -44,7 +44,7 @@ fn every_tampering_is_found_where_it_was_done() {
 }
 
 /// Gives an event the hash of its content, as a forger does who changed it.
-fn rehash(database: &Connection, seq: i64) {
+pub(super) fn rehash(database: &Connection, seq: i64) {
     let sql = "SELECT run, run_seq, body_version, prev, body FROM events WHERE seq = ?1";
     let own = database.query_row(sql, [seq], |row| {
         let place = RunPosition { run: row.get(0)?, n: row.get(1)?, v: row.get(2)? };

@@ -4,6 +4,7 @@ mod backup;
 mod chain;
 mod claims;
 mod erase;
+mod events;
 mod fixture;
 mod full;
 mod goals;

@@ -1,0 +1,120 @@
+//! The events of runs, by their numbers.
+
+use rusqlite::Row;
+
+use super::chain::{COLUMNS, LINKED, broken_at};
+use super::column::JsonColumn;
+use super::fold::{GoneBodiesOnDemand, fault_behind};
+use super::{BrokenChain, ChainFault, StoreError, StoreReader};
+use wf_base::name::RunId;
+use wf_core::machine::Event;
+
+/// The events of a run behind a number, up to another one.
+#[derive(Clone, Copy)]
+pub(super) struct EventRange {
+    pub(super) after: i64,
+    pub(super) last: i64,
+}
+
+impl EventRange {
+    /// Returns all events behind a number; -1: also the one that records the run.
+    pub(super) fn after(after: i64) -> Self {
+        Self { after, last: i64::MAX }
+    }
+
+    /// Returns the event of a number.
+    pub(super) fn one(number: i64) -> Self {
+        Self { after: number.saturating_sub(1), last: number }
+    }
+}
+
+impl StoreReader {
+    /// Returns the events of a run after a number (0: all), with their numbers.
+    pub fn events(&self, run: &RunId, after: u64) -> Result<Vec<(u64, Event)>, StoreError> {
+        let range = EventRange::after(i64::try_from(after).unwrap_or(i64::MAX));
+        let mut events = self.read_events(run, range, |row| {
+            let JsonColumn(event): JsonColumn<Event> = row.get(7)?;
+            Ok(Some((row.get::<_, i64>(2)?.unsigned_abs(), event)))
+        })?;
+        self.restore_trees(events.iter_mut().map(|(_, event)| event))?;
+        Ok(events)
+    }
+
+    /// Returns the events of a run that are of certain kinds.
+    pub fn facts(&self, run: &RunId, kinds: &[&str]) -> Result<Vec<Event>, StoreError> {
+        let mut events = self.read_events(run, EventRange::after(0), |row| {
+            let kind = row.get_ref("kind")?.as_str_or_null()?;
+            let is_wanted = kind.is_some_and(|kind| kinds.contains(&kind));
+            is_wanted.then(|| row.get(7).map(|JsonColumn(event)| event)).transpose()
+        })?;
+        self.restore_trees(&mut events)?;
+        Ok(events)
+    }
+
+    /// Reads events of a run: rows of [`COLUMNS`], with `kind` and `at`.
+    ///
+    /// A reader from the log compares each event in the statement that reads it. What an earlier statement
+    /// compared, that of the fold, may have been replaced since.
+    pub(super) fn read_events<T>(
+        &self,
+        run: &RunId,
+        range: EventRange,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.fold(run)?;
+        let is_compared = self.fold.is_some();
+        let columns = if is_compared { LINKED } else { COLUMNS };
+        let sql = format!(
+            "SELECT {columns}, kind, at FROM events
+             WHERE run = (SELECT key FROM runs WHERE id = ?1) AND run_seq > ?2 AND run_seq <= ?3
+             ORDER BY run_seq"
+        );
+        let mut all = || {
+            let connection = self.connection();
+            let mut statement = connection.prepare_cached(&sql)?;
+            let mut rows = statement.query((run.as_str(), range.after, range.last))?;
+            let (mut found, mut before) = (Vec::new(), range.after);
+            let mut gone = GoneBodiesOnDemand::default();
+            while let Some(row) = rows.next()? {
+                if is_compared {
+                    if let Some(fault) = fault_behind(connection, row, before, &mut gone)? {
+                        return Ok(Err(self.broken(broken_at(connection, row, fault)?)));
+                    }
+                    // The run was pruned since it was folded.
+                    if row.get_ref(7)?.as_str_or_null()?.is_none() {
+                        return Ok(Err(StoreError::UnknownRun(run.clone())));
+                    }
+                    before = row.get(2)?;
+                }
+                found.extend(take(row)?);
+            }
+            drop(rows);
+            Ok(match self.missing_behind(run, before, range.last)? {
+                Some(missing) => Err(self.broken(missing)),
+                None => Ok(found),
+            })
+        };
+        all().map_err(|error| self.failed(&error))?
+    }
+
+    /// Returns the event of a run that should follow one of a number, and was folded earlier.
+    fn missing_behind(&self, run: &RunId, before: i64, last: i64) -> rusqlite::Result<Option<BrokenChain>> {
+        let Some(fold) = &self.fold else {
+            return Ok(None);
+        };
+        if fold.last(self.connection(), run)?.is_none_or(|folded| before >= folded.min(last)) {
+            return Ok(None);
+        }
+        let sql = "SELECT coalesce(max(seq), 0) FROM events
+                   WHERE run = (SELECT key FROM runs WHERE id = ?1) AND run_seq <= ?2";
+        let mut statement = self.connection().prepare_cached(sql)?;
+        let seq: i64 = statement.query_row((run.as_str(), before), |row| row.get(0))?;
+        let (seq, run) = (seq.unsigned_abs() + 1, Some(run.clone()));
+        Ok(Some(BrokenChain { seq, run, fault: ChainFault::Missing }))
+    }
+
+    /// Makes an error of an event that differs from what was written.
+    pub(super) fn broken(&self, broken: BrokenChain) -> StoreError {
+        StoreError::Broken { path: self.folder().database(), broken }
+    }
+}

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::column::{JsonColumn, MomentColumn, WordColumn};
+use super::run_end::{self, RunEnd, RunEndLog};
 use super::writer::WriteContext;
-use super::{Store, StoreError, StoreReader, WriteTicket, goals, run_end};
+use super::{Store, StoreError, StoreReader, WriteTicket, goals};
 use serde_json::Value;
 use wf_base::name::{PlanId, RunId};
 use wf_base::time::Moment;
@@ -51,6 +52,13 @@ pub struct ReconciliationRow {
     pub repair: Option<RunId>,
     /// The time of its end, the health of the goal, and the reason.
     pub ended: Option<(Moment, ReconciliationHealth, String)>,
+}
+
+impl ReconciliationRow {
+    /// Returns the repair, or else the check run.
+    fn last_run(&self) -> &RunId {
+        self.repair.as_ref().unwrap_or(&self.run)
+    }
 }
 
 /// The end of a reconciliation, and its immediate consequences.
@@ -195,15 +203,22 @@ impl StoreReader {
 
     /// Returns the reconciliations that ended because a run of theirs waited for the user, oldest
     /// first: that run is live, or ended since. Those that wait for an approval are not included.
+    ///
+    /// The log says which runs have ended, whatever this reader reads otherwise.
     pub fn waiting_cycles(&self) -> Result<Vec<ReconciliationRow>, StoreError> {
-        let waiting = "SELECT coalesce(repair_run, run) FROM reconciliations WHERE health = 'waiting'";
-        self.fold_runs(waiting, [])?;
-        let sql = "SELECT reconciliations.* FROM reconciliations
-                   JOIN runs ON runs.id = coalesce(reconciliations.repair_run, reconciliations.run)
-                   WHERE reconciliations.health = 'waiting' AND (reconciliations.repair_run IS NOT NULL
-                       OR runs.outcome IS NULL OR runs.ended > reconciliations.ended)
-                   ORDER BY reconciliations.started_at, reconciliations.run";
-        self.folded_rows(sql, [], cycle)
+        let sql = "SELECT * FROM reconciliations WHERE health = 'waiting' ORDER BY started_at, run";
+        let mut waiting = self.folded_rows(sql, [], cycle)?;
+        let path = self.folder().database();
+        let log = RunEndLog { connection: self.connection(), path: &path };
+        let ends = log.ends(waiting.iter().map(|cycle| cycle.last_run().clone()).collect())?;
+        waiting.retain(|cycle| match ends.get(cycle.last_run()) {
+            Some(RunEnd::Open) => true,
+            Some(RunEnd::Ended(at)) => {
+                cycle.repair.is_some() || cycle.ended.as_ref().is_some_and(|(ended, _, _)| at > ended)
+            }
+            Some(RunEnd::Pruned) | None => false,
+        });
+        Ok(waiting)
     }
 
     /// Returns the notifications not yet sent, oldest first.

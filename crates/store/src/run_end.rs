@@ -1,107 +1,145 @@
-//! The ends of runs by the log, for writers: they have no projections that are made from it.
+//! The ends of runs by the log, for those that have no projections made from it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use rusqlite::{OptionalExtension, Params, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
 
+use super::StoreError;
 use super::batch::NewRunRecord;
-use super::chain::{LINKED, fault, run_of};
+use super::chain::{LINKED, broken_at, fault};
 use super::column::JsonColumn;
-use super::state_event::{self, KEYS};
+use super::state_event::{self, KEYS, StateEvent};
 use super::writer::WriteContext;
-use super::{BrokenChain, StoreError};
 use wf_base::name::RunId;
+use wf_base::time::Moment;
 use wf_core::machine::{Event, EventKind};
 
-/// True if all these runs have ended: each by its last event, or it was pruned, as only ended runs are.
-/// A run that is not in the log has not ended.
-pub(super) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Result<bool, StoreError> {
-    let (mut keys, mut sought) = (Vec::new(), BTreeSet::new());
-    for run in runs {
-        match key_by_table(writing, &run)? {
-            Some(key) => keys.push(key),
-            None => drop(sought.insert(run)),
-        }
-    }
-    if !sought.is_empty() {
-        let events = state_event::all(writing.connection).map_err(|error| writing.failed(&error))?;
-        for pruned in events.iter().flat_map(|event| event.fact.pruned()) {
-            sought.remove(&pruned.id);
-        }
-    }
-    if !sought.is_empty() {
-        let sql = format!("{KEYS} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq = 0");
-        let found = read(writing, &sql, [], |row| {
-            let is_sought = run_at(row).is_some_and(|run| sought.contains(&run));
-            is_sought.then(|| row.get(1)).transpose()
-        })?;
-        if found.len() < sought.len() {
-            return Ok(false);
-        }
-        keys.extend::<Vec<i64>>(found);
-    }
-    for key in keys {
-        if !ends_at_end(writing, key)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    /// It has not ended.
+    Open,
+    /// Its last event is its end, at this time.
+    Ended(Moment),
+    /// It was pruned, as only ended runs are.
+    Pruned,
 }
 
-/// Returns the key of a run. The table of runs says where to look; what is there must be that run.
-fn key_by_table(writing: &WriteContext<'_>, run: &RunId) -> Result<Option<i64>, StoreError> {
-    let sql = "SELECT key FROM runs WHERE id = ?1";
-    let query = writing.connection.prepare_cached(sql);
-    let row = query.and_then(|mut query| query.query_row([run.as_str()], |row| row.get(0)).optional());
-    let Some(key): Option<i64> = row.map_err(|error| writing.failed(&error))? else {
-        return Ok(None);
-    };
-    let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq = 0");
-    let found = read(writing, &sql, [key], |row| Ok((run_at(row).as_ref() == Some(run)).then_some(key)))?;
-    Ok(found.first().copied())
+/// True if all these runs have ended. A run that is not in the log has not ended.
+pub(super) fn all_ended(writing: &WriteContext<'_>, runs: BTreeSet<RunId>) -> Result<bool, StoreError> {
+    let count = runs.len();
+    let log = RunEndLog { connection: writing.connection, path: &writing.writer.path };
+    let ends = log.ends(runs)?;
+    Ok(ends.len() == count && !ends.values().any(|end| *end == RunEnd::Open))
+}
+
+/// The log, as it is read for the ends of runs.
+pub(super) struct RunEndLog<'a> {
+    pub(super) connection: &'a Connection,
+    /// The path of the database, for messages.
+    pub(super) path: &'a Path,
+}
+
+impl RunEndLog<'_> {
+    /// Returns the ends of runs, without those that are not in the log.
+    pub(super) fn ends(&self, runs: BTreeSet<RunId>) -> Result<BTreeMap<RunId, RunEnd>, StoreError> {
+        let (mut ends, mut sought) = (BTreeMap::new(), BTreeSet::new());
+        for run in runs {
+            match self.key_by_table(&run)? {
+                Some(key) => drop(ends.insert(run, self.end(key)?)),
+                None => drop(sought.insert(run)),
+            }
+        }
+        if !sought.is_empty() {
+            for run in self.pruned()? {
+                if sought.remove(&run) {
+                    ends.insert(run, RunEnd::Pruned);
+                }
+            }
+        }
+        if !sought.is_empty() {
+            for (run, key) in self.keys(&sought)? {
+                ends.insert(run, self.end(key)?);
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Returns the key of a run. The table of runs says where to look; what is there must be that run.
+    fn key_by_table(&self, run: &RunId) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT key FROM runs WHERE id = ?1";
+        let query = self.connection.prepare_cached(sql);
+        let row = query.and_then(|mut query| query.query_row([run.as_str()], |row| row.get(0)).optional());
+        let Some(key): Option<i64> = row.map_err(|error| self.failed(&error))? else {
+            return Ok(None);
+        };
+        let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 AND run_seq = 0");
+        let found = self.read(&sql, [key], |row| Ok(run_at(row).filter(|found| found == run)))?;
+        Ok((!found.is_empty()).then_some(key))
+    }
+
+    /// Returns the keys of runs, from the first events of all.
+    fn keys(&self, sought: &BTreeSet<RunId>) -> Result<Vec<(RunId, i64)>, StoreError> {
+        let sql = format!("{KEYS} SELECT {LINKED} FROM keys JOIN events ON run = key AND run_seq = 0");
+        self.read(&sql, [], |row| {
+            let run = run_at(row).filter(|run| sought.contains(run));
+            run.map(|run| Ok((run, row.get(1)?))).transpose()
+        })
+    }
+
+    /// Returns the runs that were pruned.
+    fn pruned(&self) -> Result<Vec<RunId>, StoreError> {
+        let events = self.read(&state_event::query(LINKED), [], |row| {
+            let JsonColumn(event): JsonColumn<StateEvent> = row.get(7)?;
+            Ok(Some(event))
+        })?;
+        let runs = events.iter().flat_map(|event| event.fact.pruned());
+        Ok(runs.map(|run| run.id.clone()).collect())
+    }
+
+    /// Returns the end of the run with a key, by its last event.
+    fn end(&self, key: i64) -> Result<RunEnd, StoreError> {
+        let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 ORDER BY run_seq DESC LIMIT 1");
+        let ends = self.read(&sql, [key], |row| {
+            let last: Option<JsonColumn<Event>> = row.get(7).ok();
+            let last = last.map(|last| last.0).filter(|last| matches!(last.fact, EventKind::RunEnded { .. }));
+            Ok(last.map(|last| RunEnd::Ended(last.at)))
+        })?;
+        Ok(ends.first().copied().unwrap_or(RunEnd::Open))
+    }
+
+    /// Reads events, each of which must be as it was written.
+    fn read<T>(
+        &self,
+        sql: &str,
+        values: impl Params,
+        mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
+    ) -> Result<Vec<T>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query(values)?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                if let Some(fault) = fault(row)? {
+                    return Ok(Err(broken_at(self.connection, row, fault)?));
+                }
+                found.extend(take(row)?);
+            }
+            Ok(Ok(found))
+        };
+        let path = self.path.to_path_buf();
+        all().map_err(|error| self.failed(&error))?.map_err(|broken| StoreError::Broken { path, broken })
+    }
+
+    /// Classifies an error of SQLite.
+    fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::sqlite(self.path, error)
+    }
 }
 
 /// Returns the run that a first event records.
 fn run_at(row: &Row<'_>) -> Option<RunId> {
     let recorded: JsonColumn<NewRunRecord> = row.get(7).ok()?;
     Some(recorded.0.run)
-}
-
-/// True if the last event of a run is its end.
-fn ends_at_end(writing: &WriteContext<'_>, key: i64) -> Result<bool, StoreError> {
-    let sql = format!("SELECT {LINKED} FROM events WHERE run = ?1 ORDER BY run_seq DESC LIMIT 1");
-    let ends = read(writing, &sql, [key], |row| {
-        let last: Option<JsonColumn<Event>> = row.get(7).ok();
-        Ok(last.filter(|last| matches!(last.0.fact, EventKind::RunEnded { .. })))
-    })?;
-    Ok(!ends.is_empty())
-}
-
-/// Reads events, each of which must be as it was written.
-fn read<T>(
-    writing: &WriteContext<'_>,
-    sql: &str,
-    values: impl Params,
-    mut take: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
-) -> Result<Vec<T>, StoreError> {
-    let connection = writing.connection;
-    let all = || {
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query(values)?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            if let Some(fault) = fault(row)? {
-                let (seq, run): (i64, i64) = (row.get(0)?, row.get(1)?);
-                return Ok(Err(BrokenChain {
-                    seq: seq.unsigned_abs(),
-                    run: run_of(connection, run)?,
-                    fault,
-                }));
-            }
-            found.extend(take(row)?);
-        }
-        Ok(Ok(found))
-    };
-    let path = writing.writer.path.clone();
-    all().map_err(|error| writing.failed(&error))?.map_err(|broken| StoreError::Broken { path, broken })
 }

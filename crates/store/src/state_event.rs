@@ -230,19 +230,23 @@ pub(super) const KEYS: &str = "WITH RECURSIVE keys (key) AS (
          UNION ALL SELECT (SELECT min(run) FROM events WHERE run > key) FROM keys
              WHERE key IS NOT NULL)";
 
-/// Returns the events of the log that belong to no run.
-pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
+/// Returns the query of columns of the events that belong to no run, except those that record rows.
+pub(super) fn query(columns: &str) -> String {
     // Searching for a word is cheaper than parsing JSON.
-    let sql = format!(
-        "{KEYS} SELECT body FROM keys JOIN events ON run = key AND run_seq = 0
+    format!(
+        "{KEYS} SELECT {columns} FROM keys JOIN events ON run = key AND run_seq = 0
          WHERE (instr(body, '\"runs_pruned\"') OR instr(body, '\"uses_carried\"')
                  OR instr(body, '\"approval_withdrawn\"') OR instr(body, '\"connection_approved\"')
                  OR instr(body, '\"rows_erased\"'))
              AND kind IN ('runs_pruned', 'uses_carried', 'approval_withdrawn', 'connection_approved',
                  'rows_erased')"
-    );
+    )
+}
+
+/// Returns the events of the log that belong to no run, except those that record rows.
+pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<StateEvent>> {
     connection
-        .prepare_cached(&sql)?
+        .prepare_cached(&query("body"))?
         .query_map([], |row| row.get::<_, JsonColumn<_>>(0).map(|event| event.0))?
         .collect()
 }

@@ -5,17 +5,18 @@ use std::path::Path;
 use super::super::{
     NewRun, ReconciliationClaim, ReconciliationEnd, RunRetention, Store, StoreError, verify_chain,
 };
-use super::fixture::{NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
-use wf_base::name::PlanId;
-use wf_base::time::Moment;
+use super::fixture::{LATER, NOW, first, new_run, next, open, run_ended, run_id, started, stranger};
+use wf_base::name::{PlanId, RunId};
 use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
 use wf_core::machine::EventKind;
 
-/// An instant later than anything that these tests write.
-const LATER: Moment = Moment::from_millis(NOW.millis() + 20 * 365 * 86_400_000);
-
 /// The first run of a reconciliation, which a user asked for.
 fn look(store: &Store, number: u8) {
+    look_with(store, number, vec![run_ended()]);
+}
+
+/// The same, with these facts.
+fn look_with(store: &Store, number: u8, facts: Vec<EventKind>) {
     let claim = ReconciliationClaim::Look {
         goal: PlanId::parse("lamp").unwrap(),
         slot: None,
@@ -23,7 +24,7 @@ fn look(store: &Store, number: u8) {
         token: None,
     };
     let new = NewRun { claim: Some(claim), ..new_run("lamp") };
-    store.append(first(&run_id(number), new, vec![run_ended()])).wait().unwrap();
+    store.append(first(&run_id(number), new, facts)).wait().unwrap();
 }
 
 /// A run that repairs in the reconciliation of another.
@@ -31,6 +32,14 @@ fn repair(store: &Store, number: u8, cycle: u8, facts: Vec<EventKind>) -> Result
     let claim = Some(ReconciliationClaim::Repair { cycle: run_id(cycle) });
     let new = NewRun { claim, ..new_run("lamp") };
     store.append(first(&run_id(number), new, facts)).wait().map(drop)
+}
+
+/// Records the end of a reconciliation.
+fn end(store: &Store, number: u8, health: ReconciliationHealth) -> Result<bool, StoreError> {
+    let verdict = GoalOutcome { health, reason: String::new() };
+    let (run, notices) = (run_id(number), Vec::new());
+    let end = ReconciliationEnd { run, verdict, at: NOW, pause: None, notices };
+    store.end_cycle(end).wait()
 }
 
 /// True if the table of runs has a repair that has not ended.
@@ -77,10 +86,7 @@ fn a_repair_that_was_pruned_has_ended() {
     let store = open(dir.path());
     look(&store, 1);
     repair(&store, 3, 1, vec![run_ended()]).unwrap();
-    let verdict = GoalOutcome { health: ReconciliationHealth::Healthy, reason: String::new() };
-    let (run, notices) = (run_id(1), Vec::new());
-    let end = ReconciliationEnd { run, verdict, at: NOW, pause: None, notices };
-    assert_eq!(store.end_cycle(end).wait(), Ok(true));
+    assert_eq!(end(&store, 1, ReconciliationHealth::Healthy), Ok(true));
     let keep = RunRetention { max_age: None, max_runs: Some(0) };
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 2);
     look(&store, 2);
@@ -114,4 +120,68 @@ fn no_change_of_the_table_of_runs_prunes_one_that_has_not_ended() {
     // The control: it is pruned once the log says the same.
     store.append(next(&run_id(1), vec![run_ended()])).wait().unwrap();
     assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
+}
+
+#[test]
+fn no_change_of_the_table_of_runs_hides_a_reconciliation_that_waits_or_shows_another() {
+    let of_it = format!("WHERE id = '{}'", run_id(1));
+    for (waits, attack) in [
+        (true, format!("UPDATE runs SET outcome = 'succeeded', ended = 1 {of_it}")),
+        (true, format!("DELETE FROM runs {of_it}")),
+        (true, format!("UPDATE runs SET outcome = 'failed', ended = 1, key = 1 - key {of_it}")),
+        // It ended before the reconciliation did, which waits for an approval.
+        (false, format!("UPDATE runs SET outcome = NULL, ended = NULL {of_it}")),
+        (false, format!("UPDATE runs SET ended = {} {of_it}", LATER.millis())),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        look_with(&store, 1, if waits { vec![] } else { vec![run_ended()] });
+        assert_eq!(end(&store, 1, ReconciliationHealth::Waiting), Ok(true));
+        // The control: the table says the same as the log, and then the opposite.
+        let table_has = || -> bool {
+            let sql = "SELECT EXISTS (SELECT 1 FROM reconciliations JOIN runs ON runs.id = run
+                                      WHERE outcome IS NULL OR runs.ended > reconciliations.ended)";
+            stranger(dir.path()).query_row(sql, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(table_has(), waits, "{attack}");
+        assert_eq!(stranger(dir.path()).execute(&attack, []).unwrap(), 1, "{attack}");
+        assert_eq!(table_has(), !waits, "{attack}");
+        for reader in [store.reader().unwrap(), store.log_reader().unwrap()] {
+            let waiting = reader.waiting_cycles().unwrap();
+            let runs: Vec<_> = waiting.into_iter().map(|cycle| cycle.run).collect();
+            assert_eq!(runs, if waits { vec![run_id(1)] } else { vec![] }, "{attack}");
+        }
+    }
+}
+
+#[test]
+fn a_reconciliation_waits_for_a_run_that_ended_since_until_that_is_pruned() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    look_with(&store, 1, vec![]);
+    assert_eq!(end(&store, 1, ReconciliationHealth::Waiting), Ok(true));
+    // The second event is later than the end of the reconciliation.
+    store.append(next(&run_id(1), vec![started("ask"), run_ended()])).wait().unwrap();
+    assert_eq!(store.reader().unwrap().waiting_cycles().unwrap().len(), 1);
+    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
+    assert_eq!(store.reader().unwrap().waiting_cycles().unwrap(), []);
+}
+
+#[test]
+fn no_forged_record_of_pruning_ends_a_repair() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.append(first(&run_id(7), new_run("report"), vec![run_ended()])).wait().unwrap();
+    let keep = RunRetention { max_age: None, max_runs: Some(0) };
+    assert_eq!(store.prune(keep, LATER).unwrap().runs, 1);
+    look(&store, 1);
+    look(&store, 2);
+    repair(&store, 3, 1, vec![started("mend")]).unwrap();
+    let database = stranger(dir.path());
+    let forged = "UPDATE events SET body = replace(body, ?1, ?2) WHERE kind = 'runs_pruned'";
+    let ids = [run_id(7), run_id(3)];
+    assert_eq!(database.execute(forged, ids.each_ref().map(RunId::as_str)).unwrap(), 1);
+    assert_eq!(database.execute("DELETE FROM runs WHERE id = ?1", [ids[1].as_str()]).unwrap(), 1);
+    assert!(matches!(repair(&store, 4, 2, vec![]), Err(StoreError::Broken { .. })));
 }

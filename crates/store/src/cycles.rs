@@ -108,9 +108,11 @@ pub struct NotificationRow {
 
 impl Store {
     /// Records the end of a reconciliation, once: ending it again changes nothing and returns false.
-    /// Only one that waited for the user may end anew.
+    /// Only one that waited for the user may end anew. Refused with [`StoreError::NotOpen`] while its repair
+    /// runs, unless it ends as waiting or cancelled.
     pub fn end_cycle(&self, end: ReconciliationEnd) -> WriteTicket<bool> {
         self.row_job(end.at, move |writing| {
+            check_repair_ended(writing, &end)?;
             record_end(writing.connection, &end).map_err(|error| writing.failed(&error))
         })
     }
@@ -285,14 +287,31 @@ pub(super) fn claim(
     }
 }
 
-/// Returns the repairs of the same goal in other reconciliations.
+/// Returns the repairs of the same goal in other reconciliations that may still run. Those of all others
+/// had ended when their reconciliation did, or its end would have been refused.
 fn other_repairs(connection: &Connection, cycle: &RunId) -> rusqlite::Result<BTreeSet<RunId>> {
     let sql = "SELECT other.repair_run FROM reconciliations AS own
                JOIN reconciliations AS other ON other.goal = own.goal AND other.run <> own.run
-               WHERE own.run = ?1 AND other.repair_run IS NOT NULL";
+               WHERE own.run = ?1 AND other.repair_run IS NOT NULL
+                   AND (other.ended IS NULL OR other.health IN ('waiting', 'cancelled'))";
     let mut statement = connection.prepare_cached(sql)?;
     let runs = statement.query_map([cycle.as_str()], |row| row.get::<_, String>(0))?;
     runs.map(|run| run.map(RunId::from_stored)).collect()
+}
+
+/// Refuses the end of a reconciliation by which its repair should have ended, and has not.
+fn check_repair_ended(writing: &WriteContext<'_>, end: &ReconciliationEnd) -> Result<(), StoreError> {
+    if matches!(end.verdict.health, ReconciliationHealth::Waiting | ReconciliationHealth::Cancelled) {
+        return Ok(());
+    }
+    let sql = "SELECT repair_run FROM reconciliations WHERE run = ?1 AND repair_run IS NOT NULL";
+    let repair = writing.connection.query_row(sql, [end.run.as_str()], |row| row.get::<_, String>(0));
+    let repair = repair.optional().map_err(|error| writing.failed(&error))?;
+    if run_end::all_ended(writing, repair.into_iter().map(RunId::from_stored).collect())? {
+        Ok(())
+    } else {
+        Err(StoreError::NotOpen(end.run.clone()))
+    }
 }
 
 /// Records the end of a reconciliation, and what follows from it.

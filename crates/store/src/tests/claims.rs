@@ -94,6 +94,26 @@ fn a_repair_that_was_pruned_has_ended() {
 }
 
 #[test]
+fn a_repair_that_runs_holds_others_back_however_its_reconciliation_ends() {
+    use ReconciliationHealth::{Cancelled, Failed, Healthy, Repaired, Unknown, Waiting};
+    for health in [Healthy, Repaired, Failed, Unknown, Waiting, Cancelled] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        look(&store, 1);
+        look(&store, 2);
+        repair(&store, 3, 1, vec![started("mend")]).unwrap();
+        let ends = matches!(health, Waiting | Cancelled);
+        let refused = Err(StoreError::NotOpen(run_id(1)));
+        assert_eq!(end(&store, 1, health), if ends { Ok(true) } else { refused }, "{health:?}");
+        assert_eq!(repair(&store, 4, 2, vec![]), Err(StoreError::NotOpen(run_id(2))), "{health:?}");
+        store.append(next(&run_id(3), vec![run_ended()])).wait().unwrap();
+        // Only one that waits ends anew.
+        assert_eq!(end(&store, 1, health), Ok(health != Cancelled), "{health:?}");
+        assert_eq!(repair(&store, 4, 2, vec![]), Ok(()), "{health:?}");
+    }
+}
+
+#[test]
 fn a_claim_is_refused_where_the_end_of_the_other_repair_was_forged() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -7,9 +7,16 @@ use std::time::{Duration, Instant};
 
 use wf_base::name::{Name, PlanId, RunId};
 use wf_base::time::{Moment, SystemClock};
-use wf_core::machine::{Attempt, Event, EventKind, Standing, StepState, TaskId, WorkExit};
+use wf_core::goal::{GoalOutcome, ReconciliationCause, ReconciliationHealth};
+use wf_core::machine::{
+    Attempt, Event, EventKind, RunOutcome, Standing, StepCounts, StepState, TaskId, WorkExit,
+};
+use wf_core::memory::{Megram, MegramOrigin, MegramState, MegramTags};
 use wf_model::JsonObject;
-use wf_store::{EventBatch, FencingToken, NewRun, Store, StoreDurability, verify_chain};
+use wf_store::{
+    EventBatch, FencingToken, NewRun, ReconciliationClaim, ReconciliationEnd, RunFilter, Store,
+    StoreDurability, StoreReader, verify_chain,
+};
 
 const STEPS: u32 = 10_000;
 const NOW: Moment = Moment::from_millis(1_800_000_000_000);
@@ -27,7 +34,7 @@ fn main() {
         }
         for steps_of_batch in [100, 8, 1] {
             let (store, run) = begun(dir.path(), durability);
-            let (wall, cpu) = timed(|| fill(&store, &run, steps_of_batch));
+            let (wall, cpu) = timed(|| fill(&store, &run, STEPS, steps_of_batch));
             let each = (wall / STEPS, cpu / STEPS);
             say(&format!("a step, {steps_of_batch} in a batch"), each);
         }
@@ -37,6 +44,56 @@ fn main() {
         say("verify, all", timed(|| drop(verify_chain(&reader))));
         drop((store, run));
     }
+    large();
+}
+
+/// A large state: what it costs to decide by it, and to forget something.
+fn large() {
+    let dir = tempfile::tempdir().expect("there is a folder for temporary files");
+    let dir = dir.path();
+    let reader = || StoreReader::from_log(dir).expect("the log can be read");
+    let (store, long) = begun(dir, StoreDurability::Normal);
+    fill(&store, &long, STEPS * 10 / 3, 100);
+    let open = reader();
+    let read = || drop(open.events(&long, 0).expect("the events are sound"));
+    report("one run of 100,000 events, folded and read", read);
+    report("the same, read again", read);
+    for _ in 0..2_000 {
+        let run = record(&store, None);
+        fill(&store, &run, 16, 16);
+    }
+    report("2,000 more runs of 50 events, opened", || drop(reader()));
+    report("the same, all folded", || drop(reader().runs(usize::MAX, &RunFilter::default())));
+    for _ in 0..3 {
+        report("1,000 reconciliations with repairs", || (0..1_000).for_each(|_| reconcile(&store)));
+    }
+    report("one more, by a new process", || reconcile(&begun(dir, StoreDurability::Normal).0));
+    fill(&store, &record(&store, None), STEPS * 20 / 3, 100);
+    let origin = MegramOrigin { at: NOW, from: "bench" };
+    let lesson = Megram::new(MegramState::Refine, MegramTags::tool("curl", "any"), "a lesson".into(), origin);
+    let id = lesson.id;
+    store.remember(vec![lesson]).wait().expect("it is remembered");
+    let size = store.reader().and_then(|reader| reader.size()).unwrap_or_default() / 1_000_000;
+    report(&format!("forget, {size} MB, in the log"), || drop(store.forget(vec![id]).wait()));
+    report("the same, in the files", || drop(store.scrub()));
+}
+
+/// Measures work on a large state.
+fn report(what: &str, work: impl FnOnce()) {
+    let (wall, cpu) = timed(work);
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "large {what}: {wall:?}, cpu {cpu:?}");
+}
+
+/// A reconciliation whose repair ends it.
+fn reconcile(store: &Store) {
+    let (goal, cause) = (PlanId::parse("bench").expect("a name"), ReconciliationCause::Person);
+    let look = record(store, Some(ReconciliationClaim::Look { goal, slot: None, cause, token: None }));
+    let repair = record(store, Some(ReconciliationClaim::Repair { cycle: look.clone() }));
+    append(store, &repair, vec![run_ended()]);
+    let verdict = GoalOutcome { health: ReconciliationHealth::Repaired, reason: String::new() };
+    let end = ReconciliationEnd { run: look, verdict, at: NOW, pause: None, notices: vec![] };
+    store.end_cycle(end).wait().expect("the end is recorded");
 }
 
 /// The time on the wall and of the processors, of all threads.
@@ -61,6 +118,12 @@ fn processors() -> Duration {
 
 fn begun(dir: &Path, durability: StoreDurability) -> (Store, RunId) {
     let store = Store::open(dir, durability, Arc::new(SystemClock)).expect("the store opens");
+    let run = record(&store, None);
+    (store, run)
+}
+
+/// Records a run.
+fn record(store: &Store, claim: Option<ReconciliationClaim>) -> RunId {
     let mut random = [0; 16];
     getrandom::fill(&mut random).expect("there is randomness");
     let run = RunId::from_bytes(random);
@@ -73,12 +136,12 @@ fn begun(dir: &Path, durability: StoreDurability) -> (Store, RunId) {
         sources: vec![("bench.md".into(), "# Bench".into())],
         created: NOW,
         config: serde_json::Value::Null,
-        claim: None,
+        claim,
     };
     let batch =
         EventBatch { run: run.clone(), token: untaken(&run), after: Some(0), new: Some(new), events: vec![] };
     store.append(batch).wait().expect("the run is recorded");
-    (store, run)
+    run
 }
 
 /// The token of a run that nobody took.
@@ -87,23 +150,38 @@ fn untaken(run: &RunId) -> FencingToken {
 }
 
 /// Runs steps: each begins in one batch and ends in the next.
-fn fill(store: &Store, run: &RunId, steps_of_batch: u32) {
-    let append = |facts: Vec<EventKind>| {
-        let event = |fact| Event { at: NOW, fact };
-        let batch = EventBatch {
-            run: run.clone(),
-            token: untaken(run),
-            after: None,
-            new: None,
-            events: facts.into_iter().map(event).collect(),
-        };
-        store.append(batch).wait().expect("the events are recorded");
-    };
-    for batch in 0..STEPS / steps_of_batch {
+fn fill(store: &Store, run: &RunId, steps: u32, steps_of_batch: u32) {
+    for batch in 0..steps / steps_of_batch {
         let ends = |number| ended(number).into_iter();
         let numbers = batch * steps_of_batch..(batch + 1) * steps_of_batch;
-        append(numbers.clone().map(|number| EventKind::AttemptStarted(attempt(number))).collect());
-        append(numbers.flat_map(ends).collect());
+        let begins = numbers.clone().map(|number| EventKind::AttemptStarted(attempt(number)));
+        append(store, run, begins.collect());
+        append(store, run, numbers.flat_map(ends).collect());
+    }
+}
+
+fn append(store: &Store, run: &RunId, facts: Vec<EventKind>) {
+    let event = |fact| Event { at: NOW, fact };
+    let batch = EventBatch {
+        run: run.clone(),
+        token: untaken(run),
+        after: None,
+        new: None,
+        events: facts.into_iter().map(event).collect(),
+    };
+    store.append(batch).wait().expect("the events are recorded");
+}
+
+fn run_ended() -> EventKind {
+    EventKind::RunEnded {
+        outcome: RunOutcome::Succeeded,
+        reason: String::new(),
+        failed_step: None,
+        standing: Standing::Verified,
+        counts: StepCounts::default(),
+        stale: vec![],
+        outputs: JsonObject::new(),
+        accepted: None,
     }
 }
 

@@ -62,10 +62,15 @@ fn idle() {
     let goal =
         "---\nkind: goal\nid: rare\nschedule: \"0 0 29 2 *\"\nverify: [{name: holds, run: 'true'}]\n---\n";
     file("goals/rare.md", goal);
-    #[expect(clippy::disallowed_methods, reason = "this is the daemon itself")]
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
-    command.args(["daemon", "-q"]).current_dir(dir.path()).stdin(Stdio::null());
-    let mut daemon = command.stderr(Stdio::piped()).spawn().expect("wf can be started");
+    let wf = |words: &[&str]| {
+        #[expect(clippy::disallowed_methods, reason = "this is wf itself")]
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wf"));
+        command.args(words).current_dir(dir.path()).env("HOME", dir.path()).stdin(Stdio::null());
+        command
+    };
+    let accepted = wf(&["goal", "accept", "rare", "--yes", "-q"]).status().expect("wf can be started");
+    assert!(accepted.success(), "a new goal can be accepted");
+    let mut daemon = wf(&["daemon", "-q"]).stderr(Stdio::piped()).spawn().expect("wf can be started");
     std::thread::sleep(Duration::from_secs(3));
     let before = process::wakes(daemon.id());
     std::thread::sleep(WATCHED);

@@ -3,6 +3,7 @@
 //! **Invariant:** no clock, no I/O, no async, no randomness: time, files and answers arrive as data. The same
 //! inputs give the same decisions, whatever drives them. Start at [`machine`].
 
+pub mod agent;
 pub mod connection;
 pub mod gate;
 pub mod ggs;

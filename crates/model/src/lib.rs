@@ -12,6 +12,7 @@ pub mod expr;
 pub mod graph;
 pub mod schedule;
 
+mod agent;
 mod approve;
 mod autonomy;
 mod budget;
@@ -23,6 +24,7 @@ mod goal;
 mod json_expect;
 mod json_order;
 mod json_path;
+mod model_definition;
 mod money;
 mod once;
 mod param;
@@ -40,6 +42,7 @@ pub mod taint;
 mod vocabulary;
 mod work;
 
+pub use agent::{AgentEngine, AgentTool, AgentWork, ModelChoice};
 pub use approve::{ApprovalRequirement, ApprovalStep};
 pub use autonomy::AutonomyThresholds;
 pub use budget::{BudgetResource, RunBudget};
@@ -56,6 +59,7 @@ pub use goal::{
 };
 pub use json_expect::{JsonMismatch, bounds, is_within};
 pub use json_path::{BoundedJsonPath, JsonPathError};
+pub use model_definition::{ModelApi, ModelDefinition, ModelPrice, ModelTable};
 pub use money::{Money, MoneyError};
 pub use once::UniqueKeyJson;
 pub use param::{ParamErrors, PlanParam, resolve_values as resolve_params};

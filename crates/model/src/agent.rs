@@ -1,0 +1,70 @@
+use serde::Serialize;
+use wf_base::keywords;
+use wf_base::name::Name;
+
+use crate::expr::Template;
+
+/// Work that a model does with tools (DESIGN section 13; Silas 7.3).
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentWork {
+    /// The model.
+    pub model: ModelChoice,
+    /// The program that lets the model work.
+    pub engine: AgentEngine,
+    /// The instructions: the section of the step.
+    pub briefing: String,
+    /// Values for the instructions, by name.
+    pub with: Vec<(Name, Template)>,
+    /// The tools that the model may call, each once.
+    pub tools: Vec<AgentTool>,
+    /// The maximum number of model calls of an attempt, without the one that repairs an answer.
+    pub max_turns: u32,
+}
+
+impl AgentWork {
+    /// The default of `max_turns`.
+    pub const MAX_TURNS: u32 = 50;
+}
+
+/// The choice of a model. A model never makes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelChoice {
+    /// A model by its name in `wf.yaml`.
+    Model(Name),
+    /// A role, which `wf.yaml` gives a model.
+    Role(Name),
+}
+
+keywords! {
+    listed
+    /// The program that lets a model work.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AgentEngine {
+        /// The loop of `wf`: each model call and each tool call is an event.
+        #[default]
+        Builtin = "builtin",
+    }
+}
+
+keywords! {
+    listed
+    /// A tool of an agent. It runs in the sandbox of its step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AgentTool {
+        /// Reads a text file.
+        Read = "read",
+        /// Lists a folder.
+        List = "list",
+        /// Searches files for a regular expression.
+        Search = "search",
+        /// Writes a whole file.
+        Write = "write",
+        /// Replaces a text in a file.
+        Edit = "edit",
+        /// Runs a shell script.
+        Run = "run",
+    }
+}

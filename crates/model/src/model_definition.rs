@@ -1,0 +1,125 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use wf_base::keywords;
+use wf_base::name::Name;
+
+use super::{ModelChoice, Money, SecretSource};
+
+/// A model that a workspace may call, as `wf.yaml` defines it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelDefinition {
+    /// Its name in the workspace.
+    pub name: Name,
+    /// The wire format of its provider.
+    pub api: ModelApi,
+    /// The provider's name of it; with [`ModelApi::Scripted`] the path of the script, relative to the workspace.
+    pub model: String,
+    /// The address of its provider; `None`: the provider's own.
+    pub base_url: Option<String>,
+    /// The source of its key; `None`: it needs none.
+    pub key: Option<SecretSource>,
+    /// The tokens that a request and its reply may take together.
+    pub context_window: u64,
+    /// The maximum tokens of a reply.
+    pub max_output: u64,
+    /// Its prices; `None`: its calls cost nothing.
+    pub price: Option<ModelPrice>,
+    /// The maximum time of a call.
+    pub timeout: Duration,
+    /// The models that are called if it fails, in order.
+    pub fallback: Vec<Name>,
+}
+
+impl ModelDefinition {
+    /// The default of `context_window`.
+    pub const CONTEXT_WINDOW: u64 = 128_000;
+    /// The default of `max_output`.
+    pub const MAX_OUTPUT: u64 = 8_192;
+    /// The default of `timeout`.
+    pub const TIMEOUT: Duration = Duration::from_secs(300);
+}
+
+keywords! {
+    listed
+    /// The wire format of a provider.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ModelApi {
+        /// Anthropic Messages.
+        Anthropic = "anthropic",
+        /// OpenAI Chat Completions.
+        Openai = "openai",
+        /// OpenAI Responses.
+        OpenaiResponses = "openai_responses",
+        /// Replies from a file of the workspace, for tests and examples.
+        Scripted = "scripted",
+    }
+}
+
+/// The prices of a million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ModelPrice {
+    /// Of input tokens.
+    pub input: Money,
+    /// Of output tokens.
+    pub output: Money,
+    /// Of input tokens that the provider had cached; `None`: as other input tokens.
+    pub cached_input: Option<Money>,
+}
+
+impl ModelPrice {
+    /// Returns the cost of a call, rounded up. `cached` counts those of the `input` tokens that were cached.
+    pub fn cost(&self, input: u64, cached: u64, output: u64) -> Money {
+        let cached = cached.min(input);
+        let parts = [
+            (input - cached, self.input),
+            (cached, self.cached_input.unwrap_or(self.input)),
+            (output, self.output),
+        ];
+        let product = |(tokens, price): (u64, Money)| u128::from(tokens) * u128::from(price.micros());
+        let sum: u128 = parts.into_iter().map(product).sum();
+        Money::of_micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
+    }
+}
+
+/// The models of a workspace and the roles that they have.
+#[derive(Clone, Debug, Default)]
+pub struct ModelTable {
+    /// The models by name.
+    pub models: BTreeMap<Name, ModelDefinition>,
+    /// The model of each role.
+    pub roles: BTreeMap<Name, Name>,
+}
+
+impl ModelTable {
+    /// Returns the chosen model, if it is defined.
+    pub fn find(&self, choice: &ModelChoice) -> Option<&ModelDefinition> {
+        let name = match choice {
+            ModelChoice::Model(name) => name,
+            ModelChoice::Role(role) => self.roles.get(role)?,
+        };
+        self.models.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_rounded_up_and_counts_cached_tokens_once() {
+        let price = ModelPrice {
+            input: Money::of_micros(3_000_000),
+            output: Money::of_micros(15_000_000),
+            cached_input: Some(Money::of_micros(300_000)),
+        };
+        assert_eq!(price.cost(1_000, 0, 100).micros(), 4_500);
+        assert_eq!(price.cost(1_000, 900, 0).micros(), 570);
+        assert_eq!(price.cost(0, 0, 0).micros(), 0);
+        let cheap = ModelPrice { input: Money::of_micros(1), ..ModelPrice::default() };
+        assert_eq!(cheap.cost(1, 0, 0).micros(), 1);
+        assert_eq!(price.cost(u64::MAX, 0, u64::MAX).micros(), u64::MAX);
+    }
+}

@@ -12,7 +12,7 @@ const LONGEST: usize = 400;
 const CODE: [&str; 2] = ["src", "crates"];
 
 /// Each crate and the crates of ours that it may depend on. The face, `wf`, may use all.
-const ARROWS: [(&str, &str); 12] = [
+const ARROWS: [(&str, &str); 13] = [
     ("base", ""),
     ("model", "base"),
     ("skill", "base"),
@@ -21,19 +21,21 @@ const ARROWS: [(&str, &str); 12] = [
     ("sign", "base model core"),
     ("store", "base model core"),
     ("exec", "base model skill core"),
-    ("engine", "base model core sign store exec"),
+    // What runs, and what is stored, it does not know.
+    ("gateway", "base model core"),
+    ("engine", "base model core sign store exec gateway"),
     // It watches, and can reach nobody: no engine.
     ("audit", "base core sign store"),
     ("report", "base model core sign store"),
-    ("app", "base model skill lang core sign store exec engine audit"),
+    ("app", "base model skill lang core sign store exec gateway engine audit"),
 ];
 
 /// Outside crates that only some of ours may use.
 const PLACES: [(&str, &str); 12] = [
     ("rusqlite", "store"),
     ("tar", "store"),
-    ("tokio", "store exec engine app"),
-    ("reqwest", "exec"),
+    ("tokio", "store exec gateway engine app"),
+    ("reqwest", "exec gateway"),
     ("landlock", "exec"),
     ("seccompiler", "exec"),
     ("petgraph", "model"),
@@ -270,6 +272,8 @@ const WRITERS: &[&str] = &[
     // They only ask where the streams lead.
     "src/terminal.rs",
     "crates/exec/src/manifest/walk.rs",
+    // A request about files is answered to the engine.
+    "crates/exec/src/agent_tool/stage.rs",
     // Whom the supervisor speaks to is the engine.
     "crates/exec/src/supervisor/serve.rs",
 ];

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wf_base::keywords;
 use wf_base::name::Name;
 
@@ -38,7 +38,7 @@ impl ModelDefinition {
     /// The default of `max_output`.
     pub const MAX_OUTPUT: u64 = 8_192;
     /// The default of `timeout`.
-    pub const TIMEOUT: Duration = Duration::from_secs(300);
+    pub const TIMEOUT: Duration = Duration::from_mins(5);
 }
 
 keywords! {
@@ -59,13 +59,14 @@ keywords! {
 }
 
 /// The prices of a million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelPrice {
     /// Of input tokens.
     pub input: Money,
     /// Of output tokens.
     pub output: Money,
     /// Of input tokens that the provider had cached; `None`: as other input tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<Money>,
 }
 

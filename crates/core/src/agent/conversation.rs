@@ -118,7 +118,7 @@ keywords! {
 pub struct TokenUsage {
     /// Input tokens, with those that the provider had cached.
     pub input: u64,
-    /// Those of the input tokens that the provider had cached.
+    /// The part of the input tokens that the provider had cached.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_input: u64,
     /// Output tokens.

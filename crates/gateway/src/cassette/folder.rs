@@ -1,0 +1,178 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use tempfile::NamedTempFile;
+use wf_base::digest::Sha256Digest;
+
+use super::RecordedExchange;
+
+/// The maximum size of a recorded exchange, in bytes.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A folder of recorded exchanges, and its use.
+#[derive(Debug)]
+pub struct Cassette {
+    folder: PathBuf,
+    /// True if calls are answered from it; else they are recorded.
+    is_replay: bool,
+    /// The number of replies that were given to each request.
+    pub(super) played: Mutex<BTreeMap<Sha256Digest, u32>>,
+}
+
+/// The reason why a cassette cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CassetteError {
+    /// It has recordings already.
+    #[error("{} has recordings already", .0.display())]
+    Used(PathBuf),
+    /// There is no such folder.
+    #[error("{} is not a folder of recordings: {reason}", path.display())]
+    NoFolder {
+        /// The path.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// A file of it cannot be read.
+    #[error("cannot read the recording {}: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// An exchange cannot be recorded.
+    #[error("cannot record the exchange in {}: {reason}", path.display())]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Cassette {
+    /// Begins a recording. The folder is created; it may have no recordings, since those of two runs could not be
+    /// told apart.
+    pub fn create(folder: &Path) -> Result<Self, CassetteError> {
+        let cassette = Self::extend(folder)?;
+        if cassette.files()?.is_empty() { Ok(cassette) } else { Err(CassetteError::Used(folder.to_owned())) }
+    }
+
+    /// Goes on with a recording. The folder is created if it is missing.
+    pub fn extend(folder: &Path) -> Result<Self, CassetteError> {
+        let unwritable = |reason: String| CassetteError::Unwritable { path: folder.to_owned(), reason };
+        fs::create_dir_all(folder).map_err(|error| unwritable(error.to_string()))?;
+        // A folder that cannot be written is found before a model is paid.
+        NamedTempFile::new_in(folder).map_err(|error| unwritable(error.to_string()))?;
+        Ok(Self { folder: folder.to_owned(), is_replay: false, played: Mutex::default() })
+    }
+
+    /// Opens a recording, from which calls are answered.
+    pub fn open(folder: &Path) -> Result<Self, CassetteError> {
+        let cassette = Self { folder: folder.to_owned(), is_replay: true, played: Mutex::default() };
+        if cassette.files()?.is_empty() {
+            let reason = "it has none".to_owned();
+            return Err(CassetteError::NoFolder { path: folder.to_owned(), reason });
+        }
+        Ok(cassette)
+    }
+
+    /// True if calls are answered from it; else they are recorded.
+    pub fn is_replay(&self) -> bool {
+        self.is_replay
+    }
+
+    /// Returns its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Records an exchange. The same request made again gets the next number.
+    pub fn record(&self, exchange: &RecordedExchange) -> Result<(), CassetteError> {
+        let unwritable = |reason: String| CassetteError::Unwritable { path: self.folder.clone(), reason };
+        let text = serde_json::to_string_pretty(exchange).map_err(|error| unwritable(error.to_string()))?;
+        let write = || {
+            // Its mode is 0600.
+            let mut file = NamedTempFile::new_in(&self.folder)?;
+            file.write_all(text.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.as_file().sync_data()?;
+            Ok(file)
+        };
+        let mut file = write().map_err(|error: std::io::Error| unwritable(error.to_string()))?;
+        let digest = exchange.digest();
+        for number in 1_u32.. {
+            // The name is taken or not, in one step: calls are made concurrently.
+            match file.persist_noclobber(self.path(&digest, number)) {
+                Ok(_) => break,
+                Err(taken) if taken.error.kind() == ErrorKind::AlreadyExists => file = taken.file,
+                Err(failed) => return Err(unwritable(failed.error.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the exchange with a number; `None` if there is none.
+    pub(super) fn read(
+        &self,
+        digest: &Sha256Digest,
+        number: u32,
+    ) -> Result<Option<RecordedExchange>, CassetteError> {
+        let path = self.path(digest, number);
+        let exchange = match read_exchange(&path) {
+            Ok(exchange) => exchange,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(CassetteError::Unreadable { path, reason: error.to_string() }),
+        };
+        if exchange.digest() != *digest {
+            let reason = "its request was modified, so its name is not that of the request".to_owned();
+            return Err(CassetteError::Unreadable { path, reason });
+        }
+        Ok(Some(exchange))
+    }
+
+    /// Returns the paths of all exchanges, sorted by name.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>, CassetteError> {
+        let entries = fs::read_dir(&self.folder).map_err(|error| CassetteError::NoFolder {
+            path: self.folder.clone(),
+            reason: error.to_string(),
+        })?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = paths.filter(|path| is_recording(path)).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    fn path(&self, digest: &Sha256Digest, number: u32) -> PathBuf {
+        let suffix = if number > 1 { format!("-{number}") } else { String::new() };
+        self.folder.join(format!("{digest}{suffix}.json"))
+    }
+}
+
+/// True if a file has the name of an exchange: beside them there may be a README or a `.gitignore`.
+fn is_recording(path: &Path) -> bool {
+    let Some(stem) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")) else {
+        return false;
+    };
+    stem.split('-').next().is_some_and(|digest| digest.parse::<Sha256Digest>().is_ok())
+}
+
+/// Reads an exchange from a file.
+pub(super) fn read_exchange(path: &Path) -> std::io::Result<RecordedExchange> {
+    let file = fs::File::open(path)?;
+    // Reading a folder or a device could fail late, or never end.
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        let most = wf_base::units::size(MAX_BYTES);
+        return Err(std::io::Error::other(format!("it has more than {most}")));
+    }
+    Ok(serde_json::from_str(&text)?)
+}

@@ -1,0 +1,18 @@
+//! Recorded exchanges with models: a cassette is a folder of them, from which a run is repeated without a provider.
+//!
+//! The [exchange](RecordedExchange) and the comparison of requests are pure; [`Cassette`] alone reads and writes files.
+//!
+//! **Invariant:** a file of a cassette has its name only when it is complete, and it is readable by its owner alone.
+//! **Invariant:** who replays makes no request and reads no key.
+
+mod difference;
+mod exchange;
+mod folder;
+mod replay;
+
+pub use difference::{RequestDifference, RequestPart};
+pub use exchange::{RecordedExchange, RecordedFailure, RecordedOutcome, request_digest};
+pub use folder::{Cassette, CassetteError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! One call over HTTP: where it may go, what it carries, and how much of the reply is kept.
+//!
+//! Replies are streamed, so that a provider that went silent is noticed and a long reply does not run into a timeout
+//! of a proxy.
+//!
+//! **Invariant:** a redirect is never followed, so a key reaches the origin of its address alone. Plain HTTP reaches
+//! this machine alone.
+
+mod address;
+mod key;
+mod provider;
+mod receive;
+
+pub use address::{BadBaseUrl, ProviderAddress};
+pub use key::{BadModelKey, ModelKey};
+pub use provider::{ClientLimits, FailedSend, ProviderCall, ProviderClient};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use wf_base::name::Name;
+use wf_base::time::Clock;
+use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
+use wf_model::{ModelApi, ModelDefinition, ModelTable, Money, SecretSource};
+
+use super::{FailedModelCall, ModelCallError, ModelCallResult, ModelKeyResolver};
+use crate::cassette::{Cassette, RecordedExchange};
+use crate::client::{ClientLimits, FailedSend, ModelKey, ProviderAddress, ProviderCall, ProviderClient};
+use crate::estimate::estimate_usage;
+use crate::retry::{CallFailureClass, CircuitBreaker, ModelFailure, ModelFailureKind, RetryDelays};
+use crate::scripted;
+
+/// The maximum time for reading a key.
+const KEY_TIME: Duration = Duration::from_mins(1);
+
+/// The way to the models of a workspace.
+pub struct Gateway {
+    table: ModelTable,
+    keys: Arc<dyn ModelKeyResolver>,
+    root: PathBuf,
+    clock: Arc<dyn Clock>,
+    client: ProviderClient,
+    delays: RetryDelays,
+    breakers: Mutex<BTreeMap<Name, CircuitBreaker>>,
+    cassette: Option<Arc<Cassette>>,
+}
+
+/// The sums over the tries of a call.
+#[derive(Default)]
+struct CallTally {
+    tries: u32,
+    usage: TokenUsage,
+    cost: Money,
+}
+
+impl CallTally {
+    fn add(&mut self, model: &ModelDefinition, usage: TokenUsage) {
+        let price = model.price.unwrap_or_default();
+        self.cost = self.cost.plus(price.cost(usage.input, usage.cached_input, usage.output));
+        let sum = &mut self.usage;
+        sum.input = sum.input.saturating_add(usage.input);
+        sum.cached_input = sum.cached_input.saturating_add(usage.cached_input);
+        sum.output = sum.output.saturating_add(usage.output);
+    }
+}
+
+impl Gateway {
+    /// Creates a gateway to the models of a table. `root` is the workspace, in which scripts are.
+    pub fn new(
+        table: ModelTable,
+        keys: Arc<dyn ModelKeyResolver>,
+        root: PathBuf,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let (client, delays) = (ProviderClient::default(), RetryDelays::default());
+        Self { table, keys, root, clock, client, delays, breakers: Mutex::default(), cassette: None }
+    }
+
+    /// Returns the same gateway with other limits, and with the proxies of an environment.
+    #[must_use]
+    pub fn with_client(mut self, environment: &BTreeMap<String, String>, limits: ClientLimits) -> Self {
+        self.client = ProviderClient::new(environment, limits);
+        self
+    }
+
+    /// Returns the same gateway with other delays between tries.
+    #[must_use]
+    pub fn with_delays(mut self, delays: RetryDelays) -> Self {
+        self.delays = delays;
+        self
+    }
+
+    /// Returns the same gateway with a cassette, which answers all calls or takes their exchanges.
+    #[must_use]
+    pub fn with_cassette(mut self, cassette: Option<Arc<Cassette>>) -> Self {
+        self.cassette = cassette;
+        self
+    }
+
+    /// Returns its models.
+    pub fn table(&self) -> &ModelTable {
+        &self.table
+    }
+
+    /// Calls a model, again where that may help, and then its fallbacks. Each try has the `timeout` of its model.
+    /// If a cassette is replayed, it alone answers.
+    pub async fn call(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+        match &self.cassette {
+            Some(cassette) if cassette.is_replay() => replay(Arc::clone(cassette), model, request).await,
+            _ => self.call_models(model, request).await,
+        }
+    }
+
+    /// Records a call and its result, both without secrets, if there is a cassette for it. A result that cannot be
+    /// recorded is a failure, and keeps its cost: who records relies on the recording being whole.
+    pub async fn record(
+        &self,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+        mut result: ModelCallResult,
+    ) -> ModelCallResult {
+        let Some(cassette) = self.cassette.as_ref().filter(|cassette| !cassette.is_replay()) else {
+            return result;
+        };
+        let exchange = RecordedExchange::of(&model.name, request, &result);
+        let cassette = Arc::clone(cassette);
+        if let Err(error) = unblocked(move || cassette.record(&exchange)).await {
+            let failure = ModelFailure::new(ModelFailureKind::Unrecorded, error.to_string());
+            result.outcome = Err(ModelCallError::of(&model.name, failure));
+        }
+        result
+    }
+
+    async fn call_models(&self, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+        let started = Instant::now();
+        let mut tally = CallTally::default();
+        let mut failures = Vec::new();
+        let mut replied = None;
+        let mut known = vec![&model.name];
+        let mut next = Some(model);
+        let mut fallbacks = model.fallback.iter();
+        while let Some(current) = next {
+            match self.call_one(current, request, &mut tally).await {
+                Ok(reply) => {
+                    replied = Some((current.name.clone(), reply));
+                    break;
+                }
+                Err(failure) => failures.push(FailedModelCall { model: current.name.clone(), failure }),
+            }
+            next = self.next_fallback(&mut fallbacks, &mut known, &mut failures);
+        }
+        let (name, outcome, passed_over) = match replied {
+            Some((name, reply)) => (name, Ok(reply), failures),
+            None => (model.name.clone(), Err(ModelCallError { failures }), Vec::new()),
+        };
+        let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let CallTally { tries, usage, cost } = tally;
+        ModelCallResult { model: name, outcome, passed_over, tries, usage, cost, duration_ms }
+    }
+
+    /// Returns the next fallback that is defined and was not called yet.
+    fn next_fallback<'m>(
+        &'m self,
+        fallbacks: &mut impl Iterator<Item = &'m Name>,
+        known: &mut Vec<&'m Name>,
+        failures: &mut Vec<FailedModelCall>,
+    ) -> Option<&'m ModelDefinition> {
+        for name in fallbacks {
+            if known.contains(&name) {
+                continue;
+            }
+            known.push(name);
+            if let Some(model) = self.table.models.get(name) {
+                return Some(model);
+            }
+            let message = "the fallback is not defined: add it to `models` in wf.yaml";
+            let failure = ModelFailure::new(ModelFailureKind::Misconfigured, message);
+            failures.push(FailedModelCall { model: name.clone(), failure });
+        }
+        None
+    }
+
+    /// Calls one model, again where that may help.
+    async fn call_one(
+        &self,
+        model: &ModelDefinition,
+        request: &ModelRequest,
+        tally: &mut CallTally,
+    ) -> Result<ModelReply, ModelFailure> {
+        let mut tries = 0;
+        let mut last: Option<ModelFailure> = None;
+        loop {
+            if let Err(wait) = self.breakers().entry(model.name.clone()).or_default().admit(self.clock.now())
+            {
+                // If another call opened the breaker meanwhile, the own failure says more.
+                return Err(last.unwrap_or_else(|| left_alone(wait)));
+            }
+            tries += 1;
+            tally.tries = tally.tries.saturating_add(1);
+            let sent = self.send(model, request).await;
+            let class = sent.as_ref().err().map(|failed| failed.failure.class());
+            // Without a request, nothing is known about the provider.
+            if sent.as_ref().err().is_none_or(|failed| failed.failure.kind != ModelFailureKind::Misconfigured)
+            {
+                self.note(&model.name, class);
+            }
+            let failed = match sent {
+                Ok(reply) => {
+                    tally.add(model, reply.usage);
+                    return Ok(reply);
+                }
+                Err(failed) => failed,
+            };
+            tally.add(model, failed.usage);
+            let Some(delay) = self.delays.before_next(tries, &failed.failure) else {
+                return Err(failed.failure);
+            };
+            last = Some(failed.failure);
+            sleep(delay).await;
+        }
+    }
+
+    /// Makes one try.
+    async fn send(&self, model: &ModelDefinition, request: &ModelRequest) -> Result<ModelReply, FailedSend> {
+        let misconfigured = |message: String| ModelFailure::new(ModelFailureKind::Misconfigured, message);
+        let mut reply = if model.api == ModelApi::Scripted {
+            let script = scripted::load(&self.root, &model.model);
+            let script = script.map_err(|error| misconfigured(error.to_string()))?;
+            script.reply(request)?
+        } else {
+            let address = ProviderAddress::new(model.api, model.base_url.as_deref());
+            let address = address.map_err(|error| misconfigured(error.to_string()))?;
+            let key = match &model.key {
+                None => None,
+                Some(source) => Some(self.key(source).await.map_err(misconfigured)?),
+            };
+            let call = ProviderCall {
+                api: model.api,
+                address: &address,
+                model: &model.model,
+                key: key.as_ref(),
+                request,
+                max_output: request.max_output.min(model.max_output),
+                timeout: model.timeout,
+                now: self.clock.now(),
+            };
+            self.client.send(&call).await?
+        };
+        // A provider that does not count must not make a budget endless.
+        if reply.usage == TokenUsage::default() {
+            reply.usage = estimate_usage(request, &reply);
+        }
+        Ok(reply)
+    }
+
+    async fn key(&self, source: &SecretSource) -> Result<ModelKey, String> {
+        let read = timeout(KEY_TIME, self.keys.resolve(source)).await;
+        let read = read.map_err(|_| format!("cannot read the key: not within {} s", KEY_TIME.as_secs()))?;
+        read.map_err(|error| format!("cannot read the key: {error}"))
+    }
+
+    fn note(&self, name: &Name, class: Option<CallFailureClass>) {
+        self.breakers().entry(name.clone()).or_default().note(class, self.clock.now());
+    }
+
+    fn breakers(&self) -> MutexGuard<'_, BTreeMap<Name, CircuitBreaker>> {
+        self.breakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+/// Answers a call from a cassette.
+async fn replay(cassette: Arc<Cassette>, model: &ModelDefinition, request: &ModelRequest) -> ModelCallResult {
+    let (name, request) = (model.name.clone(), request.clone());
+    match unblocked(move || cassette.replay(&name, &request)).await {
+        Ok(exchange) => exchange.into_result(),
+        Err(failure) => ModelCallResult {
+            model: model.name.clone(),
+            outcome: Err(ModelCallError::of(&model.name, failure)),
+            passed_over: Vec::new(),
+            tries: 0,
+            usage: TokenUsage::default(),
+            cost: Money::default(),
+            duration_ms: 0,
+        },
+    }
+}
+
+/// Reads or writes files without holding up others.
+async fn unblocked<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|stopped| std::panic::resume_unwind(stopped.into_panic()))
+}
+
+fn left_alone(wait: Duration) -> ModelFailure {
+    let failures = CircuitBreaker::FAILURES;
+    let seconds = wait.as_millis().div_ceil(1_000);
+    let message = format!("its last {failures} calls failed, so it is called again in {seconds} s");
+    ModelFailure::new(ModelFailureKind::LeftAlone, message)
+}

@@ -1,0 +1,14 @@
+//! Calls of models: retries, breakers and fallbacks around one call after the other.
+//!
+//! **Invariant:** whatever a try will be billed is in the result, also that of a reply which broke off.
+
+mod call;
+mod keys;
+mod result;
+
+pub use call::Gateway;
+pub use keys::{ModelKeyError, ModelKeyFuture, ModelKeyResolver};
+pub use result::{FailedModelCall, ModelCallError, ModelCallResult};
+
+#[cfg(test)]
+mod tests;

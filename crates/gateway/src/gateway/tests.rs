@@ -1,0 +1,181 @@
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use wf_core::agent::{StopReason, TokenUsage};
+use wf_model::{ModelApi, ModelDefinition, ModelPrice, Money, SecretSource};
+
+use super::Gateway;
+use crate::retry::{CallFailureClass, ModelFailureKind, RetryDelays};
+use crate::tests::{CannedReply, CountedClock, NoKeys, OneKey, TestServer, definition, name, request, table};
+
+fn gateway(dir: &TempDir, models: &[ModelDefinition]) -> Gateway {
+    let clock = Arc::new(CountedClock::new());
+    Gateway::new(table(models), Arc::new(NoKeys), dir.path().to_owned(), clock)
+}
+
+fn scripted(dir: &TempDir, own: &str, script: &str) -> ModelDefinition {
+    let file = format!("{own}.yaml");
+    fs::write(dir.path().join(&file), script).unwrap();
+    definition(own, ModelApi::Scripted, &file)
+}
+
+const CHAT: &str = r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],
+    "usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}"#;
+
+#[tokio::test]
+async fn a_script_replies() {
+    let dir = TempDir::new().unwrap();
+    let mut model = scripted(&dir, "small", "- text: done\n  usage: {input: 1000, output: 100}\n");
+    let micros = |input| Money::of_micros(input);
+    model.price = Some(ModelPrice { input: micros(2_000), output: micros(10_000), cached_input: None });
+    let result = gateway(&dir, &[]).call(&model, &request("go")).await;
+    let reply = result.outcome.unwrap();
+    assert_eq!((reply.text.as_str(), reply.stop), ("done", StopReason::EndTurn));
+    assert_eq!((result.model, result.tries, result.cost), (name("small"), 1, micros(3)));
+    assert_eq!(result.usage, TokenUsage { input: 1000, cached_input: 0, output: 100 });
+}
+
+#[tokio::test]
+async fn a_provider_replies() {
+    let server =
+        TestServer::start(vec![CannedReply::whole("200 OK", "content-type: application/json\r\n", CHAT)])
+            .await;
+    let dir = TempDir::new().unwrap();
+    let mut model = definition("strong", ModelApi::Openai, "some-model");
+    model.base_url = Some(server.base_url.clone());
+    model.key = Some(SecretSource::Env("KEY".into()));
+    let clock = Arc::new(CountedClock::new());
+    let gateway = Gateway::new(table(&[]), Arc::new(OneKey("k-123")), dir.path().to_owned(), clock);
+    let result = gateway.call(&model, &request("go")).await;
+    assert_eq!(result.outcome.unwrap().text, "hi");
+    assert_eq!(result.usage, TokenUsage { input: 10, cached_input: 4, output: 2 });
+    let seen = server.requests();
+    assert!(seen[0].starts_with("POST /v1/chat/completions HTTP/1.1"), "{seen:?}");
+    assert!(seen[0].contains("authorization: Bearer k-123\r\n"), "{seen:?}");
+    assert!(seen[0].contains(r#""max_tokens":1000"#), "{seen:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_open_a_breaker_and_fallbacks_reply() {
+    let dir = TempDir::new().unwrap();
+    let mut model = scripted(&dir, "strong", "- error: {status: 503}\n");
+    let other = scripted(&dir, "other", "- text: from the other\n");
+    model.fallback = vec![name("missing"), name("strong"), name("other"), name("other")];
+    let gateway = gateway(&dir, &[other]);
+    let first = gateway.call(&model, &request("go")).await;
+    assert_eq!(first.outcome.unwrap().text, "from the other");
+    assert_eq!((first.model, first.tries, first.duration_ms), (name("other"), 4, 3_000));
+    let kinds: Vec<_> = first.passed_over.iter().map(|one| one.failure.kind).collect();
+    assert_eq!(kinds, [ModelFailureKind::Overloaded, ModelFailureKind::Misconfigured]);
+    // The breaker is open: no try, no wait.
+    model.fallback.clear();
+    let second = gateway.call(&model, &request("go")).await;
+    let error = second.outcome.unwrap_err();
+    assert_eq!((second.tries, second.duration_ms), (0, 0));
+    assert_eq!(error.failures[0].failure.kind, ModelFailureKind::LeftAlone);
+    assert_eq!(error.class(), CallFailureClass::Transient);
+    assert!(error.to_string().contains("called again in 60 s"), "{error}");
+    // A probe, which fails, and no further try.
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    let third = gateway.call(&model, &request("go")).await;
+    let error = third.outcome.unwrap_err();
+    assert_eq!((third.tries, error.failures[0].failure.kind), (1, ModelFailureKind::Overloaded));
+}
+
+#[tokio::test]
+async fn a_limit_is_waited_for() {
+    let limited =
+        CannedReply::whole("429 Too Many Requests", "retry-after: 1\r\n", r#"{"error":{"message":"slow"}}"#);
+    let fine = CannedReply::whole("200 OK", "content-type: application/json\r\n", CHAT);
+    let server = TestServer::start(vec![limited, fine]).await;
+    let dir = TempDir::new().unwrap();
+    let mut model = definition("strong", ModelApi::Openai, "some-model");
+    model.base_url = Some(format!("{}/v1/", server.base_url));
+    let delays = RetryDelays { base: Duration::from_millis(1), ..RetryDelays::default() };
+    let result = gateway(&dir, &[]).with_delays(delays).call(&model, &request("go")).await;
+    assert_eq!(result.outcome.unwrap().text, "hi");
+    assert_eq!(result.tries, 2);
+    assert!(result.duration_ms >= 1_000, "{}", result.duration_ms);
+}
+
+#[tokio::test]
+async fn failures_of_a_server_open_the_breaker() {
+    let server = TestServer::start(vec![CannedReply::whole("500 Internal Server Error", "", "oh")]).await;
+    let dir = TempDir::new().unwrap();
+    let mut model = definition("strong", ModelApi::OpenaiResponses, "some-model");
+    model.base_url = Some(server.base_url.clone());
+    let delays = RetryDelays { base: Duration::from_millis(1), ..RetryDelays::default() };
+    let gateway = gateway(&dir, &[]).with_delays(delays);
+    let first = gateway.call(&model, &request("go")).await;
+    assert_eq!((first.tries, first.usage, server.requests().len()), (3, TokenUsage::default(), 3));
+    let error = first.outcome.unwrap_err().to_string();
+    assert!(error.starts_with("model `strong`: the provider replied with status 500 (\"oh\"): "), "{error}");
+    let second = gateway.call(&model, &request("go")).await;
+    assert_eq!((second.tries, server.requests().len()), (0, 3));
+    assert_eq!(second.outcome.unwrap_err().failures[0].failure.kind, ModelFailureKind::LeftAlone);
+}
+
+#[tokio::test]
+async fn a_reply_that_broke_off_is_paid_for() {
+    let part =
+        br#"data: {"type":"message_start","message":{"usage":{"input_tokens":100,"output_tokens":1}}}"#;
+    let cut = CannedReply::stream(&[part, b"\n\n"]);
+    let whole = r#"{"content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn",
+        "usage":{"input_tokens":100,"output_tokens":9}}"#;
+    let fine = CannedReply::whole("200 OK", "content-type: application/json\r\n", whole);
+    let server = TestServer::start(vec![cut, fine]).await;
+    let dir = TempDir::new().unwrap();
+    let mut model = definition("strong", ModelApi::Anthropic, "some-model");
+    model.base_url = Some(server.base_url.clone());
+    let dollar = Money::of_micros(1_000_000);
+    model.price = Some(ModelPrice { input: dollar, output: dollar, cached_input: None });
+    let delays = RetryDelays { base: Duration::from_millis(1), ..RetryDelays::default() };
+    let result = gateway(&dir, &[]).with_delays(delays).call(&model, &request("go")).await;
+    assert_eq!((result.tries, result.cost.micros()), (2, 210));
+    assert_eq!(result.usage, TokenUsage { input: 200, cached_input: 0, output: 10 });
+    assert_eq!(result.outcome.unwrap().usage.input, 100);
+}
+
+#[tokio::test]
+async fn a_bad_definition_is_explained_and_sends_nothing() {
+    let dir = TempDir::new().unwrap();
+    let gateway = gateway(&dir, &[]);
+    let mut model = definition("strong", ModelApi::Openai, "some-model");
+    model.base_url = Some("http://example.com".into());
+    let result = gateway.call(&model, &request("go")).await;
+    let error = result.outcome.unwrap_err();
+    assert_eq!((result.tries, error.class()), (1, CallFailureClass::Permanent));
+    assert!(error.to_string().contains("unencrypted"), "{error}");
+    model.base_url = None;
+    model.key = Some(SecretSource::Env("KEY".into()));
+    let error = gateway.call(&model, &request("go")).await.outcome.unwrap_err();
+    assert_eq!(error.to_string(), "model `strong`: cannot read the key: there is none");
+    let script = scripted(&dir, "broken", "- txt: a\n");
+    let error = gateway.call(&script, &request("go")).await.outcome.unwrap_err();
+    assert!(error.to_string().starts_with("model `broken`: broken.yaml:1:3: unknown key `txt`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_count_is_estimated() {
+    let body = r#"{"choices":[{"message":{"content":"1234567"},"finish_reason":"stop"}]}"#;
+    let server =
+        TestServer::start(vec![CannedReply::whole("200 OK", "content-type: application/json\r\n", body)])
+            .await;
+    let dir = TempDir::new().unwrap();
+    let mut model = definition("local", ModelApi::Openai, "some-model");
+    model.base_url = Some(server.base_url.clone());
+    let result = gateway(&dir, &[]).call(&model, &request("go")).await;
+    assert_eq!(result.usage, TokenUsage { input: 3, cached_input: 0, output: 2 });
+}
+
+#[test]
+fn a_call_may_move_between_threads() {
+    fn check<T: Send>(_: T) {}
+    let dir = TempDir::new().unwrap();
+    let model = definition("strong", ModelApi::Openai, "some-model");
+    let clock = Arc::new(wf_base::time::SystemClock);
+    let gateway = Gateway::new(table(&[]), Arc::new(NoKeys), dir.path().to_owned(), clock);
+    check(gateway.call(&model, &request("go")));
+}

@@ -1,0 +1,26 @@
+//! The only way to a model: a request in the format of no provider becomes a call, with retries, breakers and
+//! fallbacks, and its result says what it cost.
+//!
+//! A run can be [recorded](cassette), and repeated from the recording.
+//! The formats ([`wire`]), the parser of streams ([`sse`]) and the rules ([`retry`]) are pure; [`client`] alone sends.
+//!
+//! **Invariant:** a key is sent to the origin of its model's address and to no other; no message has a key.
+//! **Invariant:** a call keeps a bounded part of any reply, and ends within a bounded time.
+
+pub mod cassette;
+pub mod client;
+mod estimate;
+mod gateway;
+pub mod retry;
+pub mod scripted;
+pub mod sse;
+pub mod wire;
+
+pub use estimate::count_estimate;
+pub use gateway::{
+    FailedModelCall, Gateway, ModelCallError, ModelCallResult, ModelKeyError, ModelKeyFuture,
+    ModelKeyResolver,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! Replies from a file of the workspace, for tests and examples: a model without a provider.
+//!
+//! **Invariant:** a reply depends on the conversation alone, so a call that is made again after a crash has the same
+//! reply.
+
+mod decode;
+mod load;
+mod script;
+
+pub use load::load;
+pub use script::{ModelScript, ScriptError, ScriptedConversation, ScriptedError, ScriptedReply};
+
+#[cfg(test)]
+mod tests;

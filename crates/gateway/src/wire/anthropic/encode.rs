@@ -1,0 +1,102 @@
+use serde_json::{Map, Value, json};
+use wf_core::agent::{Message, ToolCall, ToolDefinition, ToolResult};
+
+use crate::wire::WireRequest;
+use crate::wire::strict_schema::SchemaDemands;
+
+/// The demands on the schema of an answer.
+const DEMANDS: SchemaDemands = SchemaDemands {
+    refused: &[
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "maxItems",
+        "maxLength",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "multipleOf",
+        "pattern",
+    ],
+    all_required: false,
+};
+
+/// Returns the body of a request.
+pub fn encode(wire: &WireRequest<'_>) -> Value {
+    let request = wire.request;
+    let mut system = request.system.clone();
+    let mut body = json!({
+        "model": wire.model,
+        "max_tokens": wire.max_output,
+        "messages": messages(&request.messages),
+        "stream": wire.stream,
+    });
+    match &request.answer_schema {
+        Some(schema) if DEMANDS.accepts(schema) => {
+            body["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}});
+        }
+        // A schema that it does not enforce is a wish: the caller validates answers anyway.
+        Some(schema) => {
+            if !system.is_empty() {
+                system.push_str("\n\n");
+            }
+            system.push_str("Answer with JSON alone that conforms to this JSON Schema: ");
+            system.push_str(&schema.to_string());
+        }
+        None => {}
+    }
+    if !system.is_empty() {
+        body["system"] = json!(system);
+    }
+    if !request.tools.is_empty() {
+        body["tools"] = request.tools.iter().map(tool).collect();
+    }
+    if let Some(temperature) = request.temperature {
+        body["temperature"] = json!(temperature);
+    }
+    body
+}
+
+/// Returns the messages. Those of one role in a row become one, and empty ones, which are refused, are left out.
+fn messages(all: &[Message]) -> Value {
+    let mut turns: Vec<(&'static str, Vec<Value>)> = Vec::new();
+    for message in all {
+        let (role, blocks) = match message {
+            Message::User { text } => ("user", text_block(text).into_iter().collect()),
+            Message::Tool { results } => ("user", results.iter().map(result_block).collect()),
+            Message::Assistant { text, tool_calls } => {
+                let calls = tool_calls.iter().map(call_block);
+                ("assistant", text_block(text).into_iter().chain(calls).collect::<Vec<_>>())
+            }
+        };
+        match turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, known)) if *last == role => known.extend(blocks),
+            _ => turns.push((role, blocks)),
+        }
+    }
+    turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+}
+
+fn text_block(text: &str) -> Option<Value> {
+    (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
+}
+
+fn result_block(result: &ToolResult) -> Value {
+    let mut block = json!({"type": "tool_result", "tool_use_id": result.id, "content": result.text});
+    if result.is_error {
+        block["is_error"] = json!(true);
+    }
+    block
+}
+
+/// Returns a call as the model made it. The format has objects only, so other arguments are wrapped.
+fn call_block(call: &ToolCall) -> Value {
+    let arguments = serde_json::from_str::<Map<String, Value>>(&call.arguments);
+    let input = arguments.map_or_else(|_| json!({"INVALID_JSON": call.arguments}), Value::Object);
+    json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input})
+}
+
+fn tool(tool: &ToolDefinition) -> Value {
+    json!({"name": tool.name, "description": tool.description, "input_schema": tool.arguments_schema})
+}

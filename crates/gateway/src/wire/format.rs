@@ -1,0 +1,83 @@
+use serde_json::Value;
+use wf_core::agent::{ModelReply, ModelRequest, TokenUsage};
+use wf_model::ModelApi;
+
+use super::anthropic::{self, AnthropicStream};
+use super::openai_chat::{self, ChatStream};
+use super::openai_responses::{self, ResponsesStream};
+use super::{WireError, field};
+use crate::estimate::{count_estimate, tokens_of};
+use crate::sse::SseEvent;
+
+/// A request, and what a wire format must know besides.
+#[derive(Clone, Copy, Debug)]
+pub struct WireRequest<'a> {
+    /// The request.
+    pub request: &'a ModelRequest,
+    /// The provider's name of the model.
+    pub model: &'a str,
+    /// The maximum tokens of the reply.
+    pub max_output: u64,
+    /// True if the reply is to be a stream.
+    pub stream: bool,
+    /// True for the inventor of the format, whose newer fields compatible servers may not know.
+    pub is_inventor: bool,
+}
+
+/// Returns the body of a request; `None` if the format is none of HTTP.
+pub fn encode_request(api: ModelApi, wire: &WireRequest<'_>) -> Option<Value> {
+    match api {
+        ModelApi::Anthropic => Some(anthropic::encode(wire)),
+        ModelApi::Openai => Some(openai_chat::encode(wire)),
+        ModelApi::OpenaiResponses => Some(openai_responses::encode(wire)),
+        ModelApi::Scripted => None,
+    }
+}
+
+/// Reads a reply that is no stream.
+pub fn decode_reply(api: ModelApi, body: &str) -> Result<ModelReply, WireError> {
+    let json = field::parse_json(body)?;
+    match api {
+        ModelApi::Anthropic => anthropic::decode(&json),
+        ModelApi::Openai | ModelApi::Scripted => openai_chat::decode(&json),
+        ModelApi::OpenaiResponses => openai_responses::decode(&json),
+    }
+}
+
+/// A reply that arrives as events.
+pub trait ReplyStream: Send {
+    /// Takes the next event.
+    fn take(&mut self, event: &SseEvent) -> Result<(), WireError>;
+
+    /// True if no further event matters.
+    fn is_done(&self) -> bool;
+
+    /// Returns the tokens that the provider has counted so far.
+    fn counted(&self) -> TokenUsage;
+
+    /// Returns the length of all that was generated so far, in bytes.
+    fn generated(&self) -> usize;
+
+    /// Returns the reply; an error if it is not complete.
+    fn finish(self: Box<Self>) -> Result<ModelReply, WireError>;
+}
+
+/// Begins a reply.
+pub fn open_stream(api: ModelApi) -> Box<dyn ReplyStream> {
+    match api {
+        ModelApi::Anthropic => Box::new(AnthropicStream::default()),
+        ModelApi::Openai | ModelApi::Scripted => Box::new(ChatStream::default()),
+        ModelApi::OpenaiResponses => Box::new(ResponsesStream::default()),
+    }
+}
+
+/// Returns what a provider will bill for a reply that broke off: what it counted, else an estimate; none if nothing
+/// has arrived.
+pub fn usage_so_far(stream: &dyn ReplyStream, request: &ModelRequest) -> TokenUsage {
+    let (counted, bytes) = (stream.counted(), stream.generated());
+    if counted == TokenUsage::default() && bytes == 0 {
+        return counted;
+    }
+    let input = if counted.input == 0 { count_estimate(request) } else { counted.input };
+    TokenUsage { input, output: counted.output.max(tokens_of(bytes)), ..counted }
+}

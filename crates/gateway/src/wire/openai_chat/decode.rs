@@ -1,0 +1,55 @@
+use serde_json::Value;
+use wf_core::agent::{ModelReply, StopReason, TokenUsage, ToolCall};
+
+use crate::wire::WireError;
+use crate::wire::draft::ReplyDraft;
+use crate::wire::field::ReplyField;
+
+/// Reads a complete reply.
+pub fn decode(json: &Value) -> Result<ModelReply, WireError> {
+    let reply = ReplyField::root(json);
+    if reply.get("error").is_some() {
+        return Err(WireError::reported(json));
+    }
+    let choices = reply.need("choices")?.items()?;
+    let first = choices.first().ok_or_else(|| WireError::Missing { field: "choices[0]".into() })?;
+    let message = first.need("message")?;
+    let mut draft = ReplyDraft::default();
+    if let Some(usage) = reply.get("usage") {
+        draft.usage = read_usage(&usage)?;
+    }
+    draft.text.push_str(message.text_or_empty("content")?);
+    for call in message.items_or_none("tool_calls")? {
+        let function = call.need("function")?;
+        draft.tool_calls.push(ToolCall {
+            id: call.need_text("id")?.to_owned(),
+            tool: function.need_text("name")?.to_owned(),
+            arguments: function.text_or_empty("arguments")?.to_owned(),
+        });
+    }
+    let mut stop = stop_reason(first.need_text("finish_reason")?);
+    let refusal = message.text_or_empty("refusal")?;
+    if !refusal.is_empty() {
+        draft.text.push_str(refusal);
+        stop = Some(StopReason::Refusal);
+    }
+    Ok(draft.finish(stop))
+}
+
+/// Returns the meaning of a `finish_reason`, if the content does not give it.
+pub(super) fn stop_reason(word: &str) -> Option<StopReason> {
+    match word {
+        "length" => Some(StopReason::MaxTokens),
+        "content_filter" => Some(StopReason::Refusal),
+        _ => None,
+    }
+}
+
+pub(super) fn read_usage(usage: &ReplyField<'_>) -> Result<TokenUsage, WireError> {
+    let details = usage.get("prompt_tokens_details");
+    Ok(TokenUsage {
+        input: usage.need("prompt_tokens")?.count()?,
+        cached_input: details.map_or(Ok(0), |details| details.count_or_zero("cached_tokens"))?,
+        output: usage.count_or_zero("completion_tokens")?,
+    })
+}
